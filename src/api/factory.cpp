@@ -13,9 +13,9 @@
 #include "api/factory_settings.h"
 #include "api/setup_error.h"
 #include "base/descriptor.h"
-#include "base/quiet_thread.h"
 #include "factory/factory_process.h"
 #include "records/append_file.h"
+#include "threads/quiet_thread.h"
 #include "work_queue/manager.h"
 
 namespace wq {

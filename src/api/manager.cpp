@@ -9,10 +9,10 @@
 #include "api/listening.h"
 #include "api/program_manager.h"
 #include "api/session_parts.h"
-#include "base/background_thread.h"
 #include "core/outcome.h"
 #include "logs/earlier_summaries.h"
 #include "run/own_worker.h"
+#include "threads/background_thread.h"
 
 namespace wq {
 

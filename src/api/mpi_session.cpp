@@ -9,9 +9,7 @@
 
 #include "api/function_table.h"
 #include "api/session_parts.h"
-#include "base/background_thread.h"
 #include "base/find_shell.h"
-#include "base/signals.h"
 #include "launcher/launcher_program.h"
 #include "mpi/guard.h"
 #include "mpi/launch_environment.h"
@@ -24,6 +22,8 @@
 #include "run/mpi_settle.h"
 #include "run/rank_loop.h"
 #include "run/rank_worker.h"
+#include "threads/background_thread.h"
+#include "threads/signals.h"
 #include "tickets/batch_counter.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"

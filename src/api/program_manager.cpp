@@ -4,8 +4,8 @@
 
 #include "api/hungry.h"
 #include "api/shapes.h"
-#include "base/quiet_thread.h"
 #include "run/dismiss_ranks.h"
+#include "threads/quiet_thread.h"
 
 namespace wq::api {
 

@@ -13,7 +13,6 @@
 #include <tuple>
 
 #include "base/find_above.h"
-#include "base/signals.h"
 #include "base/units.h"
 #include "cli/factory_options.h"
 #include "factory/factory.h"
@@ -23,6 +22,7 @@
 #include "records/append_file.h"
 #include "records/run_status.h"
 #include "run/loop.h"
+#include "threads/signals.h"
 
 namespace {
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <random>
 
-#include "base/background_thread.h"
 #include "base/units.h"
 #include "cli/growth.h"
 #include "cli/listening.h"
@@ -23,6 +22,7 @@
 #include "run/rank_loop.h"
 #include "run/task_index.h"
 #include "shared_run/marking_recorder.h"
+#include "threads/background_thread.h"
 
 namespace wq::cli {
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/signals.h"
 #include "cli/run_options.h"
 #include "launcher/launcher.h"
 #include "mpi/mpi_session.h"
@@ -15,6 +14,7 @@
 #include "run/early_stop.h"
 #include "run/mpi_node_share.h"
 #include "run/rank_loop.h"
+#include "threads/signals.h"
 #include "tickets/counters.h"
 #include "tickets/ticket_pool.h"
 #include "worker/worker.h"

@@ -14,9 +14,9 @@
 #include <ostream>
 #include <utility>
 
-#include "base/quiet_thread.h"
 #include "executor/memory_room.h"
 #include "process/process_tree.h"
+#include "threads/quiet_thread.h"
 
 namespace wq::executor {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/quiet_thread.h"
 #include "base/random_bits.h"
 #include "base/units.h"
+#include "threads/quiet_thread.h"
 
 namespace wq::feed {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/signals_held.h"
 #include "process/call_meter.h"
+#include "threads/signals_held.h"
 
 namespace wq::launcher {
 

@@ -1,4 +1,4 @@
-// Where a shared list is, as users write it: "tasks.sh", "user@host:tasks.sh".
+// The place of a shared list, which users write as "tasks.sh" or "user@host:tasks.sh".
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Where a shared list lives, and the few things that can be done to it there under its lock: on this machine
-// (local_store.h), or on a master that is reached by ssh (ssh_store.h). A store knows no grammar.
+// A store keeps a shared list on this machine (local_store.h), or on a master that is reached by ssh
+// (ssh_store.h). It reads and changes the list under the list's lock, and knows no grammar.
 //
 // Beside the list FILE are:
 //   FILE.lock           flock(2) of it is held for each exchange; the same as DistributedTaskQueue's

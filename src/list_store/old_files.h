@@ -19,8 +19,8 @@ namespace wq::list_store {
 // Bytes of an old file after the first `copied`, up to its last whole line; nullopt: there is none yet.
 std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string bytes);
 
-// What a rewriting counts as that took `took`, with so many old files: who rewrites the more rarely the
-// longer that takes leaves no more than can be kept for 10 minutes.
+// How long a rewriting counts: the time that it `took`, or more if there are many old files. The longer this
+// is, the less often workers rewrite the list; so it has no more old files than can be kept for 10 minutes.
 Duration rewriting_time(Duration took, std::size_t old_files);
 
 class OldFiles {
@@ -28,7 +28,7 @@ class OldFiles {
     // `list`: the present file. A link to it is no old file: a crash left it.
     OldFiles(const Paths& paths, const struct stat& list);
 
-    // What was appended to them, in whole lines.
+    // The whole lines that were appended to them.
     std::vector<OldFile> appended() const;
     // Links of the list in this folder.
     nlink_t links_of_list() const { return links_of_list_.size(); }

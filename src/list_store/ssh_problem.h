@@ -1,4 +1,4 @@
-// What went wrong at a master, as errors in one line with the remedy.
+// Errors of the connection to a master and of the helper there. Each is one line with the remedy.
 #pragma once
 
 #include <string>

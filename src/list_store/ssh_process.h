@@ -17,7 +17,8 @@ std::vector<std::string> ssh_command();
 
 class SshProcess {
   public:
-    // In a session of its own: Ctrl-C is for the worker, which still has an end to record.
+    // Starts it in a separate session, so that Ctrl-C does not end it: the worker must still record the ends
+    // of its lines.
     static Result<SshProcess> start(const std::vector<std::string>& words);
     SshProcess(SshProcess&& other) noexcept;
     SshProcess& operator=(SshProcess&&) = delete;

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <utility>
 
-#include "base/signals_held.h"
 #include "base/units.h"
+#include "threads/signals_held.h"
 
 namespace wq::listening {
 

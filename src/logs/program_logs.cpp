@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include "base/quiet_thread.h"
 #include "base/units.h"
 #include "logs/statistics_file.h"
 #include "records/run_status.h"
 #include "records/transactions.h"
 #include "stats/rows.h"
 #include "stats/stats_log.h"
+#include "threads/quiet_thread.h"
 
 namespace wq::logs {
 

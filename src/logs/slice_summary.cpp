@@ -4,8 +4,8 @@
 #include <exception>
 #include <utility>
 
-#include "base/quiet_thread.h"
 #include "logs/statistics_file.h"
+#include "threads/quiet_thread.h"
 
 namespace wq::logs {
 

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "base/quiet_thread.h"
 #include "base/units.h"
 #include "logs/gathered_summaries.h"
 #include "records/resource_summary.h"
 #include "records/task_number.h"
+#include "threads/quiet_thread.h"
 
 namespace wq::logs {
 

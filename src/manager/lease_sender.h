@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
-#include "base/background.h"
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/run_records.h"
 #include "manager/task_texts.h"
+#include "threads/background.h"
 #include "transfers/file_transfers.h"
 
 namespace wq::manager {

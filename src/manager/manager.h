@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/background.h"
 #include "manager/action_performer.h"
 #include "manager/environment_lines.h"
 #include "manager/lease_sender.h"
@@ -30,6 +29,7 @@
 #include "net/transport.h"
 #include "scheduling/reactor.h"
 #include "stats/recorder.h"
+#include "threads/background.h"
 
 namespace wq::manager {
 

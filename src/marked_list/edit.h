@@ -1,4 +1,5 @@
-// What workers do to a shared list, as values, and as the records by which they tell each other.
+// The edits that workers make in a shared list, as values and as records. Workers tell each other of an edit
+// by its record.
 //
 // All workers apply the same records in the same order to the same list, so that their copies stay equal and
 // the list itself need not travel.

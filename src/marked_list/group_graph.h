@@ -1,5 +1,5 @@
-// What waits for what in a list, as a graph of its lines: `#:g` waits for all lines of g above, `#+g` for the
-// `#:g` above, and what waits for `#:` for all.
+// A graph that shows for each line of a list which lines it waits for: `#:g` waits for all lines of g above,
+// `#+g` for the `#:g` above. A `#:` waits for all lines above, and all lines below wait for it.
 #pragma once
 
 #include <cstdint>

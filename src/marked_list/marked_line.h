@@ -37,7 +37,7 @@ struct Try {
 };
 
 enum class LineKind : std::uint8_t {
-    text,         // blank, a comment, or a mark of its own, such as `#LASTWORKER 3`: nothing to run
+    text,         // nothing to run: blank, a comment, or a whole line of marks such as `#LASTWORKER 3`
     environment,  // `#!`: each worker runs it in its own shell; never marked
     open,         // waits for a worker
     running,      // begun and not ended

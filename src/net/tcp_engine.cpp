@@ -6,8 +6,8 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/signals_held.h"
 #include "net/tcp_socket.h"
+#include "threads/signals_held.h"
 
 namespace wq::net {
 

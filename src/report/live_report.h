@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/background.h"
 #include "core/events.h"
 #include "records/run_status.h"
 #include "report/why_questions.h"
+#include "threads/background.h"
 
 namespace wq::report {
 

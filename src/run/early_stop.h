@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "base/signals.h"
+#include "threads/signals.h"
 
 namespace wq::run {
 

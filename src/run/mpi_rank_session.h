@@ -3,8 +3,6 @@
 
 #include <memory>
 
-#include "base/background.h"
-#include "base/signals.h"
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
 #include "mpi/guard.h"
@@ -13,6 +11,8 @@
 #include "mpi/mpi_transport.h"
 #include "run/mpi_tickets.h"
 #include "run/rank_loop.h"
+#include "threads/background.h"
+#include "threads/signals.h"
 #include "worker/worker.h"
 
 namespace wq::run {

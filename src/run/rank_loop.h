@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "base/signals.h"
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
 #include "manager/manager.h"
@@ -14,6 +13,7 @@
 #include "run/own_worker.h"
 #include "run/source.h"
 #include "stats/recorder.h"
+#include "threads/signals.h"
 #include "worker/worker.h"
 
 namespace wq::run {

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/signals.h"
 #include "base/units.h"
 #include "list_store/list_place.h"
 #include "marked_list/group_graph.h"
@@ -19,6 +18,7 @@
 #include "marked_list/status_table.h"
 #include "runtask/terminal.h"
 #include "shared_list/shared_list.h"
+#include "threads/signals.h"
 
 namespace wq::runtask {
 

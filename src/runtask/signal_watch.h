@@ -10,8 +10,8 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "base/signals.h"
 #include "base/time.h"
+#include "threads/signals.h"
 
 namespace wq::runtask {
 

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/background_thread.h"
 #include "manager/manager.h"
 #include "manager/task_table.h"
 #include "records/records.h"
 #include "run/source.h"
 #include "shared_run/dispatcher.h"
 #include "shared_run/heard.h"
+#include "threads/background_thread.h"
 
 namespace wq::shared_run {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/quiet_thread.h"
 #include "base/units.h"
 #include "sources/source_file.h"
+#include "threads/quiet_thread.h"
 
 namespace wq::slice_queue {
 

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "base/quiet_thread.h"
 #include "slice_queue/slice_feed.h"
+#include "threads/quiet_thread.h"
 #include "work_queue/slice_readers.h"
 
 namespace wq {

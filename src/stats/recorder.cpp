@@ -15,10 +15,10 @@
 #include <thread>
 #include <variant>
 
-#include "base/signals_held.h"
 #include "records/append_file.h"
 #include "stats/derived.h"
 #include "stats/journal_writer.h"
+#include "threads/signals_held.h"
 
 namespace wq::stats {
 

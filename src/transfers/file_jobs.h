@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/background.h"
+#include "threads/background.h"
 
 namespace wq::transfers {
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/background.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "threads/background.h"
 #include "transfers/file_jobs.h"
 #include "transfers/input_preparation.h"
 #include "transfers/input_streams.h"

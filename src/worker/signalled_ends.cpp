@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "base/signals.h"
+#include "threads/signals.h"
 
 namespace wq::worker {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/background.h"
 #include "base/time.h"
 #include "launcher/launcher.h"
+#include "threads/background.h"
 #include "wire/messages.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"

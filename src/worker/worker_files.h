@@ -16,12 +16,12 @@
 #include <variant>
 #include <vector>
 
-#include "base/background.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "files/cache.h"
 #include "files/tree_reader.h"
 #include "launcher/launcher.h"
+#include "threads/background.h"
 #include "wire/messages.h"
 
 namespace wq::worker {

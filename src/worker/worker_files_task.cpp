@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/background.h"
 #include "base/relative_path.h"
 #include "base/remove_tree.h"
 #include "files/watched_file.h"
+#include "threads/background.h"
 
 namespace wq::worker {
 

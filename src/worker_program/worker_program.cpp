@@ -9,10 +9,8 @@
 #include <filesystem>
 #include <random>
 
-#include "base/background_thread.h"
 #include "base/find_shell.h"
 #include "base/random_bits.h"
-#include "base/signals.h"
 #include "core/task.h"
 #include "files/kept_cache.h"
 #include "launcher/function_runner.h"
@@ -25,6 +23,8 @@
 #include "run/job_end.h"
 #include "run/loop.h"
 #include "session/session_table.h"
+#include "threads/background_thread.h"
+#include "threads/signals.h"
 #include "worker/worker_session.h"
 #include "worker_program/detect.h"
 #include "worker_program/manager_calls.h"

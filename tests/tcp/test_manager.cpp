@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 
-#include "base/background_thread.h"
 #include "manager/manager.h"
 #include "manager/task_table.h"
 #include "net/contact.h"
@@ -23,6 +22,7 @@
 #include "run/source.h"
 #include "session/disconnect_times.h"
 #include "stats/recorder.h"
+#include "threads/background_thread.h"
 
 namespace {
 

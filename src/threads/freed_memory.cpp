@@ -1,4 +1,4 @@
-#include "base/freed_memory.h"
+#include "threads/freed_memory.h"
 
 #include <malloc.h>
 

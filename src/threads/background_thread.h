@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "base/background.h"
 #include "base/descriptor.h"
+#include "threads/background.h"
 
 namespace wq {
 

@@ -1,4 +1,4 @@
-#include "base/signals.h"
+#include "threads/signals.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>

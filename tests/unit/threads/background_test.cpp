@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "base/background_thread.h"
+#include "threads/background_thread.h"
 
 namespace wq {
 namespace {
