@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,11 +104,16 @@ class ListStore {
     // that fails while it stores the change is `unreachable`, too.
     virtual Result<Answer> exchange(const Request& request) = 0;
 
-    // Writes the sign of a worker. `lease`: see Sign.
+    // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
+    // and again while this store waits for the lock.
     virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;
     virtual Status remove_sign(marked_list::WorkerId worker) = 0;
     // A master whose `stat` is neither GNU's nor BusyBox's has none: nobody is known to be lost.
     virtual Result<std::vector<Sign>> signs() = 0;
+
+    // `given`: called when signs were written while the store waits for the lock; they are not older than
+    // this.
+    virtual void on_signs(std::function<void(Instant)> given) { (void)given; }
 
     virtual Result<MasterTime> time() = 0;
 

@@ -80,9 +80,7 @@ Status LocalStore::open() {
 Result<Answer> LocalStore::exchange(const Request& request) {
     if (!opened_) return never_opened();
     // Somebody may edit the list for longer than the leases of who waits.
-    auto lock = FileLock::take(opened_->paths.lock, say_, [&] {
-        for (const auto& [worker, lease] : given_) (void)write_sign(opened_->paths.alive, worker, lease);
-    });
+    auto lock = FileLock::take(opened_->paths.lock, say_, [this] { give_signs(); });
     if (!lock) return lock.error();
     auto exchanged = exchange_locked(opened_->paths, request);
     lock->release();
@@ -90,6 +88,14 @@ Result<Answer> LocalStore::exchange(const Request& request) {
     if (exchanged->unsynced)
         if (const Status synced = exchanged->unsynced->sync(); !synced) return synced.error();
     return std::move(exchanged->answer);
+}
+
+void LocalStore::give_signs() const {
+    const Instant now = instant_now();
+    bool all = true;
+    for (const auto& [worker, lease] : given_)
+        all = write_sign(opened_->paths.alive, worker, lease).ok() && all;
+    if (all && signed_at_) signed_at_(now);
 }
 
 Status LocalStore::beat(marked_list::WorkerId worker, Duration lease) {

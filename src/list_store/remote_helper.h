@@ -23,6 +23,12 @@ struct Master {
     Duration silence = std::chrono::seconds(60);  // so long without a byte: it hangs
 };
 
+// What a helper is told that waits for the lock.
+struct Meanwhile {
+    std::function<std::string()> signs;  // "SECONDS WORKER=LEASE...": gives them, and waits on for so long
+    std::function<void(Instant)> signed_at;  // it has given them, not before this
+};
+
 class RemoteHelper {
   public:
     // Connects, and opens the list there. Errors: with the remedy.
@@ -31,7 +37,7 @@ class RemoteHelper {
 
     // Sends a request, and returns the words of its answer. Says what it waits for. Error unreachable: the
     // connection is of no use any more; others: the helper could not do it.
-    Result<std::string> ask(std::string_view request);
+    Result<std::string> ask(std::string_view request, const Meanwhile& meanwhile = {});
     // Bytes that follow an answer's words.
     Result<std::string> bytes(std::size_t count);
     Result<std::string> line();
@@ -43,7 +49,8 @@ class RemoteHelper {
   private:
     RemoteHelper(const Master& master, const Say& say, SshProcess process);
     Status send_helper();
-    Result<std::string> answer();
+    Result<std::string> answer(const Meanwhile& meanwhile = {});
+    void wait_on(const Meanwhile& meanwhile);
     Result<std::string> whole_line();
     // Sends and receives until `enough` holds. Error: too long without a byte, or the connection is lost.
     Status until(const std::function<bool()>& enough);
@@ -62,6 +69,7 @@ class RemoteHelper {
     std::string mark_;  // begins each answer; nothing that a login shell prints has it
     bool answered_ = false;
     std::optional<Instant> waiting_since_;  // for the lock
+    std::optional<Instant> signs_sent_;     // while it waits
     bool said_waiting_ = false;
     std::string outgoing_;
     std::size_t sent_ = 0;

@@ -1,6 +1,6 @@
 #include "list_store/ssh_store.h"
-#include "list_store/old_files.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -29,6 +29,30 @@ class HeldThere final : public ListStore::Held {
 // Ends the identity of a list that somebody edited while it was sent.
 constexpr std::string_view torn = " torn";
 
+constexpr std::int64_t most_between_signs = 10;
+
+std::string lease_word(Duration lease) {
+    std::string text = text_of_lease(lease);
+    text.resize(text.find(' '));
+    return text;
+}
+
+std::string beat_request(marked_list::WorkerId worker, Duration lease) {
+    return "beat " + std::to_string(worker) + " " + lease_word(lease) + "\n";
+}
+
+// See Meanwhile.
+std::string signs_while_waiting(const std::map<marked_list::WorkerId, Duration>& given) {
+    std::int64_t between = most_between_signs;
+    std::string signs;
+    for (const auto& [worker, lease] : given) {
+        const auto part = std::chrono::floor<std::chrono::seconds>(lease / 4).count();
+        if (lease != Duration{0}) between = std::min(between, std::max<std::int64_t>(part, 1));
+        signs += " " + std::to_string(worker) + "=" + lease_word(lease);
+    }
+    return std::to_string(between) + signs;
+}
+
 bool is_torn(const Answer& answer) {
     return answer.now.file.ends_with(torn);
 }
@@ -41,6 +65,7 @@ SshStore::SshStore(std::string host, std::string file, std::function<void(const 
     master_.ssh = std::move(ssh);
     master_.host = std::move(host);
     master_.list = std::move(file);
+    waiting_.signs = [this] { return signs_while_waiting(given_); };
 }
 
 Status SshStore::open() {
@@ -48,13 +73,16 @@ Status SshStore::open() {
     auto helper = RemoteHelper::start(master_, say_);
     if (!helper) return helper.error();
     helper_ = std::move(*helper);
+    // The new helper knows no signs, and may wait for the lock at once.
+    for (const auto& [worker, lease] : given_)
+        if (auto given = helper_->ask(beat_request(worker, lease)); !given) return given.error();
     return success();
 }
 
 Result<std::string> SshStore::ask(const std::string& request) {
     if (!helper_ || !helper_->is_usable())
         if (const Status opened = open(); !opened) return opened.error();
-    return helper_->ask(request);
+    return helper_->ask(request, waiting_);
 }
 
 Error SshStore::broken() {
@@ -142,13 +170,13 @@ Status SshStore::receive_old(const AnswerHead& head, Answer& answer) {
 }
 
 Status SshStore::beat(marked_list::WorkerId worker, Duration lease) {
-    std::string text = text_of_lease(lease);
-    text.resize(text.find(' '));
-    auto words = ask("beat " + std::to_string(worker) + " " + text + "\n");
+    auto words = ask(beat_request(worker, lease));
+    given_[worker] = lease;
     return words ? success() : Status(words.error());
 }
 
 Status SshStore::remove_sign(marked_list::WorkerId worker) {
+    given_.erase(worker);
     auto words = ask("unsign " + std::to_string(worker) + "\n");
     return words ? success() : Status(words.error());
 }

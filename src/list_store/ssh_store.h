@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "list_store/exchange_text.h"
@@ -18,6 +20,8 @@ class SshStore final : public ListStore {
     // with its options, see ssh_command(). `say` gets lines for the user.
     SshStore(std::string host, std::string file, std::function<void(const std::string&)> say,
              std::vector<std::string> ssh = ssh_command());
+    SshStore(const SshStore&) = delete;
+    SshStore& operator=(const SshStore&) = delete;
 
     std::string name() const override { return master_.host + ":" + master_.list; }
     Status open() override;
@@ -25,6 +29,7 @@ class SshStore final : public ListStore {
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status remove_sign(marked_list::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;
+    void on_signs(std::function<void(Instant)> given) override { waiting_.signed_at = std::move(given); }
     Result<MasterTime> time() override;
     Result<std::unique_ptr<Held>> hold() override;
 
@@ -38,8 +43,10 @@ class SshStore final : public ListStore {
 
     Master master_;
     Say say_;
-    std::unique_ptr<RemoteHelper> helper_;  // null: not connected
-    bool log_is_torn_ = false;              // what was seen last of the log has no line end
+    std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
+    Meanwhile waiting_;                                // of given_
+    std::unique_ptr<RemoteHelper> helper_;             // null: not connected
+    bool log_is_torn_ = false;                         // what was seen last of the log has no line end
 };
 
 }  // namespace wq::list_store

@@ -106,9 +106,11 @@ send_list() {
 
 beat() {
     [ -d "$data/alive" ] || mkdir -p "$data/alive"
-    # Written over, never empty.
-    if printf '%-20s\n' "$2" 1<>"$data/alive/$1"; then say ok; else say bad write "$(probe)"; fi
+    if give_sign "$1" "$2"; then say ok; else say bad write "$(probe)"; fi
 }
+
+# give_sign WORKER LEASE; written over, never empty
+give_sign() { printf '%-20s\n' "$2" 1<>"$data/alive/$1"; }
 
 # The ages are by the clock that touches the files: that of the master, or of its file server.
 signs() {

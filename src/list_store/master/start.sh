@@ -61,6 +61,7 @@ probe_tools() {
     has_ef=
     # shellcheck disable=SC3013  # that is what is tested
     ! [ "$list.lock" -ef "$list.lock" ] 2>/dev/null || has_ef=1
+    probe_wait
     probe_twin
     # Of helpers that were killed.
     find "$data" \( -name 'received.*' -o -name 'twin.*' -o -name '.now.*' \) -mtime +1 -exec rm -f {} +
