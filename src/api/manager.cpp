@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstdio>
 
-#include "api/amounts.h"
 #include "api/lines.h"
-#include "api/listening.h"
-#include "api/program_manager.h"
 #include "api/session_parts.h"
 #include "core/outcome.h"
 #include "logs/earlier_summaries.h"
+#include "program_manager/amounts.h"
+#include "program_manager/listening.h"
+#include "program_manager/program_manager.h"
 #include "run/own_worker.h"
 #include "threads/background_thread.h"
 
@@ -57,9 +57,9 @@ class Manager::Impl {
                     "to a "
                     "file"});
         say = [this](const std::string& text) { lines.put(text); };
-        api::ProgramManagerOptions program;
+        program_manager::ProgramManagerOptions program;
         program.say = say;
-        program.disconnect_limit = or_refuse(api::disconnect_limit_of(options));
+        program.disconnect_limit = or_refuse(program_manager::disconnect_limit_of(options));
         program.output_limit = options.output_limit;
         program.ends_workers = options.shutdown;
         program.logs.debug = options.debug_log;
@@ -69,14 +69,15 @@ class Manager::Impl {
         program.logs.transactions = options.transactions_log;
         if (!options.name.empty()) program.logs.program = options.name;
         if (options.listen) {
-            listening = or_refuse(api::listen(options, say));
+            listening = or_refuse(program_manager::listen(options, say));
             program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
-            program.change_keep_alive = [transport = listening->port.listener.get(),
-                                         limit = program.disconnect_limit](const api::KeepAlive& wanted) {
-                net::TcpLimits limits;
-                api::set_keep_alive(limits, wanted, limit);
-                transport->set_keep_alive(limits.keep_alive, limits.silence);
-            };
+            program.change_keep_alive =
+                [transport = listening->port.listener.get(),
+                 limit = program.disconnect_limit](const program_manager::KeepAlive& wanted) {
+                    net::TcpLimits limits;
+                    program_manager::set_keep_alive(limits, wanted, limit);
+                    transport->set_keep_alive(limits.keep_alive, limits.silence);
+                };
             program.wires.push_back({std::move(listening->port.listener), true});
             if (listening->port.entry)
                 program.tell = [entry = listening->port.entry.get()](const core::ManagerStats& stats) {
@@ -85,7 +86,7 @@ class Manager::Impl {
                 };
         }
         if (options.mpi != nullptr) take_ranks(options.mpi->parts(), program);
-        manager = or_refuse(api::ProgramManager::start(std::move(program)));
+        manager = or_refuse(program_manager::ProgramManager::start(std::move(program)));
         // From here on, the manager tells the ranks when it ends.
         if (options.mpi != nullptr) options.mpi->parts().has_manager = true;
         if (listening && !options.contact_file.empty())
@@ -105,7 +106,7 @@ class Manager::Impl {
         if (listening && !options.contact_file.empty()) listening->port.remove_contact(options.contact_file);
     }
 
-    void take_ranks(MpiSession::Parts& ranks, api::ProgramManagerOptions& program) {
+    void take_ranks(MpiSession::Parts& ranks, program_manager::ProgramManagerOptions& program) {
         if (ranks.rank != 0)
             refuse({ExitCode::usage,
                     "rank " + std::to_string(ranks.rank) +
@@ -133,7 +134,7 @@ class Manager::Impl {
                       const Result<core::CategorySet>& what);
     bool refuse_call(const char* function, const Error& error);  // false
     // After a failure of the manager, last_error() has the reason for every call.
-    api::ProgramManager& program() const {
+    program_manager::ProgramManager& program() const {
         if (std::string why = manager->failure(); !why.empty()) error_of_this_thread() = std::move(why);
         return *manager;
     }
@@ -142,10 +143,10 @@ class Manager::Impl {
     ManagerOptions options;
     api::Lines lines;
     std::function<void(const std::string&)> say;
-    std::optional<api::Listening> listening;
+    std::optional<program_manager::Listening> listening;
     std::optional<BackgroundThread> own_files;  // of the own worker
     std::optional<run::OwnWorker> own;
-    std::unique_ptr<api::ProgramManager> manager;
+    std::unique_ptr<program_manager::ProgramManager> manager;
 };
 
 Manager::Manager(ManagerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -289,9 +290,9 @@ bool Manager::Impl::refuse_call(const char* function, const Error& error) {
 namespace {
 Result<core::CategorySet> amounts(std::optional<core::Sizes> core::CategorySet::*field,
                                   const TaskResources& said) {
-    if (const Status sound = api::check_amounts(said); !sound) return sound.error();
+    if (const Status sound = program_manager::check_amounts(said); !sound) return sound.error();
     core::CategorySet what;
-    what.*field = api::sizes_of(said);
+    what.*field = program_manager::sizes_of(said);
     return what;
 }
 }  // namespace
@@ -307,7 +308,7 @@ bool Manager::specify_category_first_allocation_guess(const std::string& categor
     return impl_->set_category(__func__, category, amounts(&core::CategorySet::first, first));
 }
 bool Manager::specify_category_mode(const std::string& category, AllocationMode mode) {
-    const auto known = api::mode_of(mode);
+    const auto known = program_manager::mode_of(mode);
     if (!known) return impl_->refuse_call(__func__, known.error());
     core::CategorySet what;
     what.mode = *known;
@@ -319,19 +320,19 @@ void Manager::specify_category_max_concurrent(const std::string& category, int m
     impl_->set_category(__func__, category, what);
 }
 bool Manager::enable_category_resource(const std::string& category, const std::string& resource, bool on) {
-    const auto kind = api::resource_named(resource);
+    const auto kind = program_manager::resource_named(resource);
     if (!kind) return impl_->refuse_call(__func__, kind.error());
     core::CategorySet what;
     what.automatic = {*kind, on};
     return impl_->set_category(__func__, category, what);
 }
 bool Manager::initialize_categories(const std::string& summaries_file, const TaskResources& most) {
-    if (const Status sound = api::check_amounts(most); !sound)
+    if (const Status sound = program_manager::check_amounts(most); !sound)
         return impl_->refuse_call(__func__, sound.error());
     const auto earlier = logs::read_summaries(summaries_file);
     if (!earlier) return impl_->refuse_call(__func__, earlier.error());
     if (!earlier->warning.empty()) impl_->say(std::string(__func__) + ": " + earlier->warning);
-    return impl_->program().begin_categories(earlier->samples, api::sizes_of(most)) ||
+    return impl_->program().begin_categories(earlier->samples, program_manager::sizes_of(most)) ||
            impl_->refuse_call(__func__, impl_->ended());
 }
 std::vector<CategorySummary> Manager::categories() const {
@@ -340,7 +341,7 @@ std::vector<CategorySummary> Manager::categories() const {
 bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
     std::string path;
     if (!folder.empty()) {
-        const auto found = api::summaries_folder(folder);
+        const auto found = program_manager::summaries_folder(folder);
         if (!found) return impl_->refuse_call(__func__, found.error());
         path = *found;
     }

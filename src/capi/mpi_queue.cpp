@@ -86,9 +86,9 @@ work_queue* work_queue_mpi_create(work_queue_mpi* ranks, int port) {
         options.port = port;
         options.mpi = &ranks->session;
         options.listen = port != WORK_QUEUE_MPI_NO_PORT;
-        wq::api::HeldPort held;
+        wq::program_manager::HeldPort held;
         if (options.listen) {
-            auto found = wq::api::hold_port(options);
+            auto found = wq::program_manager::hold_port(options);
             if (!found) return complain(me, found.error().message), nullptr;
             held = std::move(*found);
         }

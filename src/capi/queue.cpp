@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "api/shapes.h"
-#include "api/task_data.h"
 #include "capi/debug_log.h"
 #include "capi/live_objects.h"
 #include "capi/messages.h"
+#include "program_manager/shapes.h"
+#include "program_manager/task_data.h"
 
 using wq::capi::TaskBox;
 
@@ -28,7 +28,7 @@ void end_all() {
 
 }  // namespace
 
-work_queue::work_queue(wq::ManagerOptions given, wq::api::HeldPort held)
+work_queue::work_queue(wq::ManagerOptions given, wq::program_manager::HeldPort held)
     : options(std::move(given)), port(held.port), held_(std::move(held)), process_(::getpid()) {
     Queues::all().add(this);
     [[maybe_unused]] static const int once = std::atexit(end_all);
@@ -95,7 +95,7 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
     if (!why_not_.empty()) refusal = why_not_;
     // Makes the manager's checks now, with the paths of this moment.
     auto data = wq::TaskAccess::take(wq::Task(box.spec));
-    if (const wq::Status sound = wq::api::check(*data); !sound) refusal = sound.error().message;
+    if (const wq::Status sound = wq::program_manager::check(*data); !sound) refusal = sound.error().message;
     if (!refusal.empty()) return 0;
     wq::Task task = wq::TaskAccess::wrap(std::move(data));
     std::int64_t manager_id = ids.count() + 1;

@@ -14,16 +14,16 @@
 #include <utility>
 #include <vector>
 
-#include "api/listening.h"
-#include "api/tuning.h"
 #include "capi/cctools/work_queue.h"
 #include "capi/numbering.h"
 #include "capi/quarantine.h"
 #include "capi/task_box.h"
+#include "program_manager/listening.h"
+#include "program_manager/tuning.h"
 #include "work_queue/manager.h"
 
 struct work_queue : wq::capi::Quarantined<work_queue, 64> {
-    work_queue(wq::ManagerOptions given, wq::api::HeldPort held);
+    work_queue(wq::ManagerOptions given, wq::program_manager::HeldPort held);
     ~work_queue();
     work_queue(const work_queue&) = delete;
     // Ends the manager; the queue must not be used afterwards.
@@ -46,7 +46,7 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
 
     wq::ManagerOptions options;  // used until the manager starts
     int port = 0;
-    wq::api::Tuning tuning;  // checks the names
+    wq::program_manager::Tuning tuning;  // checks the names
     int priority = 0;
     bool ends_slow_tasks = false;  // for categories without a setting of their own
     wq::capi::Numbering ids;
@@ -61,7 +61,7 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     void wait_in_vain(int timeout);
     wq::capi::TaskBox* remove(std::int64_t id);
 
-    wq::api::HeldPort held_;
+    wq::program_manager::HeldPort held_;
     std::vector<std::function<void(wq::Manager&)>> orders_;
     std::deque<std::pair<std::int64_t, wq::Task>> waiting_;  // until the manager starts
     std::unique_ptr<wq::Manager> manager_;

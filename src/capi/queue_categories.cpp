@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "api/amounts.h"
 #include "capi/guard.h"
 #include "capi/queue.h"
 #include "logs/earlier_summaries.h"
+#include "program_manager/amounts.h"
 
 namespace wq::capi {
 
@@ -33,7 +33,7 @@ Result<TaskResources> resources_of(const rmsummary* rm) {
     said.memory = megabytes(rm->memory);
     said.disk = megabytes(rm->disk);
     said.gpus = rm->gpus < 0 ? -1 : rm->gpus;
-    if (const Status sound = api::check_amounts(said); !sound) return sound.error();
+    if (const Status sound = program_manager::check_amounts(said); !sound) return sound.error();
     return said;
 }
 
@@ -58,7 +58,7 @@ int enable_monitoring(const char* function, work_queue* q, const char* folder, b
         if (queue == nullptr) return 0;
         std::string path = folder == nullptr ? "" : folder;
         if (!path.empty()) {
-            const auto found = api::summaries_folder(path);
+            const auto found = program_manager::summaries_folder(path);
             if (!found) return complain(me, found.error().message), 0;
             path = *found;
         }
@@ -85,7 +85,7 @@ int work_queue_specify_category_mode(work_queue* q, const char* category, work_q
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const auto wanted = static_cast<wq::AllocationMode>(mode);
-        if (const auto known = wq::api::mode_of(wanted); !known)
+        if (const auto known = wq::program_manager::mode_of(wanted); !known)
             return complain(me, known.error().message), 0;
         queue->order([wanted, name = name_of(category)](wq::Manager& manager) {
             manager.specify_category_mode(name, wanted);
@@ -110,7 +110,7 @@ int work_queue_enable_category_resource(work_queue* q, const char* category, con
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const std::string wanted = resource == nullptr ? "" : resource;
-        if (const auto known = wq::api::resource_named(wanted); !known)
+        if (const auto known = wq::program_manager::resource_named(wanted); !known)
             return complain(me, known.error().message), 0;
         queue->order([=, name = name_of(category)](wq::Manager& manager) {
             manager.enable_category_resource(name, wanted, autolabel != 0);

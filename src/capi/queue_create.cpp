@@ -24,7 +24,7 @@ constexpr std::uint64_t most_output = 256u << 20;
 work_queue* create(const char* function, ManagerOptions options) {
     options.output_limit = most_output;
     return guarded(function, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
-        auto held = api::hold_port(options);
+        auto held = program_manager::hold_port(options);
         if (!held) return refused(me, held.error());
         return new work_queue(std::move(options), std::move(*held));
     });

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <string_view>
 
-#include "api/task_data.h"
 #include "base/relative_path.h"
 #include "base/units.h"
 #include "capi/cctools/work_queue_deprecated.h"
 #include "capi/specify.h"
+#include "program_manager/task_data.h"
 
 namespace wq::capi {
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "api/amounts.h"
-#include "unit/api/program_fixture.h"
+#include "program_manager/amounts.h"
+#include "unit/program_manager/program_fixture.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -18,7 +18,7 @@ class CategoriesTest : public ProgramTest {
   protected:
     void set_max(const std::string& category, const TaskResources& most) {
         core::CategorySet what;
-        what.max = api::sizes_of(most);
+        what.max = program_manager::sizes_of(most);
         program_->set_category(category, what);
     }
     void set_mode(const std::string& category, core::AllocationMode mode) {
@@ -79,10 +79,10 @@ TEST_F(CategoriesTest, NothingBelowItsMinimumIsGiven) {
     start(1);
     add_worker().begin();
     core::CategorySet least;
-    least.min = api::sizes_of({-1, 3000, -1, -1});
+    least.min = program_manager::sizes_of({-1, 3000, -1, -1});
     program_->set_category("a", least);
     expect(allocated(Task("x").category("a").cores(1)), 4, 4096, 4096);
-    least.min = api::sizes_of({-1, 5000, -1, -1});
+    least.min = program_manager::sizes_of({-1, 5000, -1, -1});
     program_->set_category("a", least);
     submit(Task("x").category("a").cores(1));
     EXPECT_THAT(program_->why(2), HasSubstr("not now: no worker can hold it"));
@@ -161,7 +161,7 @@ TEST_F(CategoriesTest, ItsMinimumHoldsForWhatIsFoundToo) {
     run_one_by_one(9, "a");
     EXPECT_EQ(worker.leases().back().give.memory_mb, 1024) << "3 are enough now";
     core::CategorySet least;
-    least.min = api::sizes_of({-1, 2000, -1, -1});
+    least.min = program_manager::sizes_of({-1, 2000, -1, -1});
     program_->set_category("a", least);
     run_one_by_one(1, "a");
     EXPECT_EQ(worker.leases().back().give.memory_mb, 2048);

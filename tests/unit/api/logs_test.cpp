@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "api/listening.h"
 #include "logs/statistics_file.h"
 #include "net/tcp_dialer.h"
 #include "net/tls_identity.h"
+#include "program_manager/listening.h"
 #include "stats/stats_reader.h"
-#include "unit/api/logs_fixture.h"
+#include "unit/program_manager/logs_fixture.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -29,7 +29,7 @@ using testing::LogsTest;
 
 // As `grep 'TASK \<1\>'` of the manual shows it, with the numbers that differ taken out.
 TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
-    api::ProgramManagerOptions options;
+    program_manager::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
     add_worker({}, [](const wire::Lease&, wire::Ended& ended) { ended.outcome.wall_us = 123137485; }).begin();
@@ -70,7 +70,7 @@ TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
 }
 
 TEST_F(LogsTest, WhatATaskAsksForIsToldWithWhatItsCategorySays) {
-    api::ProgramManagerOptions options;
+    program_manager::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
     core::CategorySet big;
@@ -94,7 +94,7 @@ TEST_F(LogsTest, WhatATaskAsksForIsToldWithWhatItsCategorySays) {
 
 // Each line of a task less time, pid and what stands in braces.
 TEST_F(LogsTest, ATaskThatGoesBackWaitsAgain) {
-    api::ProgramManagerOptions options;
+    program_manager::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(2, std::move(options));
     FakeWorker& first = add_worker({1, "one", 1});
@@ -119,7 +119,7 @@ TEST_F(LogsTest, ATaskThatGoesBackWaitsAgain) {
 TEST_F(LogsTest, WorkersThatAreThereAtTheEndLeaveBeforeIt) {
     for (const char* statistics : {"x.h5", ""}) {
         workers_.clear();
-        api::ProgramManagerOptions options;
+        program_manager::ProgramManagerOptions options;
         options.logs.transactions = path("tr.log");
         if (*statistics != '\0') options.logs.statistics = path(statistics);
         start(1, std::move(options));
@@ -143,7 +143,7 @@ TEST_F(LogsTest, WorkersThatAreThereAtTheEndLeaveBeforeIt) {
 TEST_F(LogsTest, StatisticsAreATextOfColumnsOrHdf5ByTheName) {
     for (const char* name : {"stats.log", "stats.h5"}) {
         workers_.clear();
-        api::ProgramManagerOptions options;
+        program_manager::ProgramManagerOptions options;
         options.logs.statistics = path(name);
         start(0, std::move(options));
         submit(Task("a"));
@@ -162,7 +162,7 @@ TEST_F(LogsTest, StatisticsAreATextOfColumnsOrHdf5ByTheName) {
 // However many they are: what is logged of a range grows with its failures and the seconds that it takes.
 TEST_F(LogsTest, CallsOfARangeAreLoggedTogetherAndThoseThatFailByThemselves) {
     constexpr std::int64_t calls = 5000;
-    api::ProgramManagerOptions options;
+    program_manager::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     options.logs.statistics = path("x.h5");
     options.logs.debug = path("d.log");
@@ -213,7 +213,7 @@ TEST_F(LogsTest, CallsOfARangeAreLoggedTogetherAndThoseThatFailByThemselves) {
 
 TEST_F(LogsTest, Hdf5OfAnEarlierRunIsMovedAside) {
     for (const char* run : {"first", "second", "third"}) {
-        api::ProgramManagerOptions options;
+        program_manager::ProgramManagerOptions options;
         options.logs.statistics = path("x.h5");
         options.logs.program = run;
         start(0, std::move(options));
@@ -334,7 +334,7 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
     dialing.managers = {{"127.0.0.1", listener->port()}};
     dialing.tls = net::TlsTrust{net::TlsTrust::By::digest, listener->certificate_digest()};
     const std::uint16_t port = listener->port();
-    api::ProgramManagerOptions options;
+    program_manager::ProgramManagerOptions options;
     options.logs.debug = path("d.log");
     options.logs.debug_flags = "tcp auth";
     options.wires.push_back({std::move(listener), true});
@@ -369,7 +369,7 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
 }
 
 TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
-    api::ProgramManagerOptions options;
+    program_manager::ProgramManagerOptions options;
     options.logs.debug = "/dev/full";
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "unit/api/logs_fixture.h"
+#include "unit/program_manager/logs_fixture.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -178,7 +178,7 @@ TEST_F(MonitoringTest, WhatNeverRanHasNoSummary) {
 using CategoryLogsTest = testing::LogsTest;
 
 TEST_F(CategoryLogsTest, LogsTellWhatACategorySaysAndWhichLimitATaskExceeded) {
-    api::ProgramManagerOptions options;
+    program_manager::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
     add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {

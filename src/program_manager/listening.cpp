@@ -1,0 +1,176 @@
+#include "program_manager/listening.h"
+
+#include <cstdlib>
+
+#include "base/units.h"
+#include "net/contact.h"
+#include "net/tls_identity.h"
+#include "session/disconnect_times.h"
+
+namespace wq::program_manager {
+
+namespace {
+
+constexpr int lowest_port = 1024;  // default lower bound, as in Work Queue
+constexpr int highest_port = 32767;
+
+std::string value_of(const Variables& variables, const char* name) {
+    const char* value = variables(name);
+    return value == nullptr ? std::string() : value;
+}
+
+Result<int> port_in(const Variables& variables, const char* name, int otherwise) {
+    const std::string text = value_of(variables, name);
+    if (text.empty()) return otherwise;
+    const auto port = parse_count(text, 0, 65535);
+    if (!port)
+        return Error{ExitCode::usage, std::string(name) + "=" + text + " is not a port: give 1 to 65535"};
+    return static_cast<int>(*port);
+}
+
+Result<int> port_in(const Variables& variables, const char* ours, const char* theirs, int otherwise) {
+    return port_in(variables, value_of(variables, ours).empty() ? theirs : ours, otherwise);
+}
+
+PortRange range_of(int low, int high) {
+    return {static_cast<std::uint16_t>(low), static_cast<std::uint16_t>(high)};
+}
+
+Result<std::string> key_of(const ManagerOptions& options) {
+    if (!options.password.empty() && !options.password_file.empty())
+        return Error{ExitCode::usage, "give password or password_file, not both"};
+    if (!options.password_file.empty()) return net::read_password(options.password_file);
+    if (!options.password.empty()) return options.password;
+    if (!options.contact_file.empty()) return net::fresh_key();
+    return std::string();
+}
+
+Duration seconds(double count) {
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double>(count > 0 ? std::min(count, 1e9) : 1e9));
+}
+
+Result<net::TlsIdentity> identity_of(const ManagerOptions& options) {
+    if (options.ssl_key.empty() != options.ssl_certificate.empty())
+        return Error{ExitCode::usage, "ssl_key and ssl_certificate belong together: give both or none"};
+    if (options.ssl_key.empty()) return net::make_identity();
+    return net::read_identity(options.ssl_key, options.ssl_certificate);
+}
+
+constexpr const char* remedy =
+    "give it a password file, work_queue_specify_password_file() in C (workers: --password FILE), or a "
+    "contact_file (workers: --contact FILE)";
+
+Status check_open(const ManagerOptions& options, const Variables& variables) {
+    const std::string required = value_of(variables, "WORK_QUEUE_REQUIRE_KEY");
+    const bool by_variable = !required.empty() && required != "0";
+    if (!options.require_key && !by_variable) return success();
+    return Error{ExitCode::not_allowed, std::string("a key is required (") +
+                                            (options.require_key ? "require_key" : "WORK_QUEUE_REQUIRE_KEY") +
+                                            ") and there is none: " + remedy};
+}
+
+// Work Queue allows it by default, so this is only a warning; only a key keeps strangers out.
+std::string warning_of_open(int port) {
+    return "port " + std::to_string(port) +
+           " has no password: anyone who can reach it can run tasks for this manager and send it results; " +
+           remedy;
+}
+
+}  // namespace
+
+Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables) {
+    if (options.port_range) {
+        const auto [low, high] = *options.port_range;
+        if (low < 1 || high > 65535 || low > high)
+            return Error{ExitCode::usage, "port_range " + std::to_string(low) + " to " +
+                                              std::to_string(high) + " is not a range within 1 to 65535"};
+        return range_of(low, high);
+    }
+    if (options.port > 65535)
+        return Error{ExitCode::usage,
+                     "port " + std::to_string(options.port) + " is not a port: give 1 to 65535"};
+    if (options.port > 0) return range_of(options.port, options.port);
+    const auto fixed = port_in(variables, "WORK_QUEUE_PORT", 0);
+    if (!fixed) return fixed.error();
+    if (*fixed > 0) return range_of(*fixed, *fixed);
+    const auto low = port_in(variables, "WORK_QUEUE_LOW_PORT", "TCP_LOW_PORT", lowest_port);
+    if (!low) return low.error();
+    const auto high =
+        port_in(variables, "WORK_QUEUE_HIGH_PORT", "TCP_HIGH_PORT", std::max(highest_port, *low));
+    if (!high) return high.error();
+    if (*low < 1 || *low > *high)
+        return Error{ExitCode::usage, "WORK_QUEUE_LOW_PORT " + std::to_string(*low) +
+                                          " and WORK_QUEUE_HIGH_PORT " + std::to_string(*high) +
+                                          " are not a range of ports"};
+    return range_of(*low, *high);
+}
+
+Result<Duration> disconnect_limit_of(const ManagerOptions& options) {
+    const Duration limit = options.away_limit > 0 ? seconds(options.away_limit) : Duration{0};
+    if (session::sound_disconnect_limit(limit)) return limit;
+    return Error{ExitCode::usage,
+                 "away_limit is at least 10 s, because workers hear from their manager only that often; "
+                 "or 0: disconnected workers are lost at once"};
+}
+
+// Workers send at least every 30 s, so a shorter silence means nothing. They expect the same of us, or more
+// if they keep their tasks for a short time only.
+void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration disconnect_limit) {
+    const net::TcpLimits of_workers;
+    limits.keep_alive =
+        session::keep_alive_of(disconnect_limit, std::min(of_workers.keep_alive, seconds(wanted.interval)));
+    limits.silence = wanted.interval <= 0
+                         ? seconds(1e9)
+                         : std::max(of_workers.silence, seconds(wanted.interval + wanted.timeout));
+}
+
+Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
+                         const Variables& variables) {
+    const auto ports = ports_of(options, variables);
+    if (!ports) return ports.error();
+    const auto limit = disconnect_limit_of(options);
+    if (!limit) return limit.error();
+    auto key = key_of(options);
+    if (!key) return key.error();
+    net::TcpListenOptions tcp;
+    tcp.low_port = ports->low;
+    tcp.high_port = ports->high;
+    tcp.sockets = options.sockets;
+    tcp.key = *key;
+    set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout}, *limit);
+    const bool generated_key = options.password.empty() && options.password_file.empty();
+    if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
+        (!options.contact_file.empty() && generated_key)) {
+        auto identity = identity_of(options);
+        if (!identity) return identity.error();
+        tcp.tls = std::move(*identity);
+    }
+    // Refuse before anybody can connect.
+    if (key->empty())
+        if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
+    auto port = listening::open_port(std::move(tcp), options.name, say);
+    if (!port) return port.error();
+    const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
+    return Listening{std::move(*port), warning};
+}
+
+Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say) {
+    return listen(options, say, [](const char* name) { return std::getenv(name); });
+}
+
+std::vector<int> HeldPort::descriptors() const {
+    std::vector<int> all;
+    for (const net::OwnedDescriptor& socket : sockets) all.push_back(socket.get());
+    return all;
+}
+
+Result<HeldPort> hold_port(const ManagerOptions& options) {
+    const auto ports = ports_of(options, [](const char* name) { return std::getenv(name); });
+    if (!ports) return ports.error();
+    auto held = net::listen_on({}, ports->low, ports->high);
+    if (!held) return held.error();
+    return HeldPort{std::move(held->descriptors), held->port};
+}
+
+}  // namespace wq::program_manager

@@ -1,0 +1,61 @@
+// A program's manager on TCP: chooses the port and the key, and publishes the address to workers.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "listening/open_port.h"
+#include "net/tcp_socket.h"
+#include "work_queue/manager.h"
+
+namespace wq::program_manager {
+
+// In seconds, as in tune().
+struct KeepAlive {
+    double interval = 30;
+    double timeout = 60;
+};
+
+struct Listening {
+    listening::OpenPort port;  // its listener moves to the manager's thread
+    std::string warning;       // if the manager is open to everybody; said once the manager exists
+};
+
+// Like getenv: null if unset.
+using Variables = std::function<const char*(const char*)>;
+
+// First and last port to try. Errors (usage): no port, or low above high.
+struct PortRange {
+    std::uint16_t low = 0;
+    std::uint16_t high = 0;
+};
+Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables);
+
+// How long the manager waits for a disconnected worker. Error (usage): too short.
+Result<Duration> disconnect_limit_of(const ManagerOptions& options);
+
+// Sets when an idle link sends a keepalive, and when a silent peer is lost: not before 90 s, because workers
+// send only every 30 s.
+void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration disconnect_limit);
+
+// `say` gets the messages of the registry entry. Errors: a port in use, unusable files; not_allowed if a key
+// is required and missing, or if the name cannot be registered.
+Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
+                         const Variables& variables);
+Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say);
+
+// A port that listens before its manager exists: workers that connect early wait for the manager.
+struct HeldPort {
+    std::vector<net::OwnedDescriptor> sockets;
+    int port = 0;
+
+    std::vector<int> descriptors() const;  // for ManagerOptions::sockets
+};
+
+// Opens `port` or `port_range`. Errors: the same as at a manager's start.
+Result<HeldPort> hold_port(const ManagerOptions& options);
+
+}  // namespace wq::program_manager

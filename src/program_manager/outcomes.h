@@ -1,0 +1,12 @@
+// Translates the end of an attempt to Work Queue's results.
+#pragma once
+
+#include "core/outcome.h"
+#include "program_manager/task_data.h"
+
+namespace wq::program_manager {
+
+// Fills in result, exit and return status, reason, start and usage of a task of this kind.
+void describe_end(const core::Outcome& outcome, TaskKind kind, TaskReport& report);
+
+}  // namespace wq::program_manager

@@ -1,0 +1,98 @@
+#include "program_manager/tuning.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/similar_word.h"
+#include "base/units.h"
+
+namespace wq::program_manager {
+
+namespace {
+
+constexpr double none = -std::numeric_limits<double>::infinity();
+
+struct Parameter {
+    std::string_view name;
+    double value;  // initial value
+    double least;  // minimum; `none`: any
+    std::string_view alias{};
+    bool or_zero = false;  // 0 is valid, too, although below the minimum
+};
+
+// Work Queue's table, with other names, such as the manual's misspelt ones.
+constexpr std::array parameters{
+    Parameter{"resource-submit-multiplier", 1, 1, "asynchrony-multiplier"},
+    Parameter{"min-transfer-timeout", 60, 1},
+    Parameter{"foreman-transfer-timeout", 3600, 1},
+    Parameter{"default-transfer-rate", 1 << 20, 1},
+    Parameter{"transfer-outlier-factor", 10, 1},
+    Parameter{"fast-abort-multiplier", -1, none},
+    Parameter{"keepalive-interval", 30, 0},
+    Parameter{"keepalive-timeout", 60, 0},
+    Parameter{"short-timeout", 5, 1},
+    Parameter{"long-timeout", 3600, 1},
+    Parameter{"monitor-interval", 5, 1},
+    Parameter{"category-steady-n-tasks", 25, 0},
+    Parameter{"hungry-minimum", 10, 0, "hungry-minumum"},
+    Parameter{"hungry-minimum-factor", 2, 0, "hungry-minumum-factor"},
+    Parameter{"wait-for-workers", 0, 0},
+    Parameter{"attempt-schedule-depth", 100, 1},
+    Parameter{"wait-retrieve-many", 0, 0, "wait_retrieve_many"},
+    Parameter{"proportional-resources", 1, 0, "force-proportional-resources"},
+    Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
+    Parameter{"ramp-down-heuristic", 0, 0},
+    Parameter{"exclude-failing-hosts", 1, 0, "set-hosts-aside"},  // this and the next are ours
+    Parameter{"speculate", 0, 1, "", true},
+};
+
+bool takes(const Parameter& parameter, double value) {
+    return std::isfinite(value) && (value >= parameter.least || (parameter.or_zero && value == 0));
+}
+
+std::string values_of(const Parameter& parameter) {
+    if (parameter.least == none) return "a number";
+    return (parameter.or_zero ? "0, or a number of at least " : "a number of at least ") +
+           std::to_string(std::lround(parameter.least));
+}
+
+std::string suggestion(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+    return did_you_mean(most_similar(name, names));
+}
+
+}  // namespace
+
+Tuning::Tuning() {
+    for (const Parameter& parameter : parameters) values_.emplace(parameter.name, parameter.value);
+}
+
+Result<std::string> Tuning::set(const std::string& name, double value) {
+    for (const Parameter& parameter : parameters) {
+        if (name != parameter.name && (parameter.alias.empty() || name != parameter.alias)) continue;
+        if (!takes(parameter, value))
+            return Error{ExitCode::usage, "tune: " + name + " takes " + values_of(parameter)};
+        const std::lock_guard lock(mutex_);
+        values_.find(parameter.name)->second = value;
+        return std::string(parameter.name);
+    }
+    return Error{ExitCode::usage, "tune: unknown parameter " + quote_for_message(name) + suggestion(name)};
+}
+
+void Tuning::begin(std::string_view name, double value) {
+    const std::lock_guard lock(mutex_);
+    values_.find(name)->second = value;
+}
+
+double Tuning::get(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = values_.find(name);
+    return found == values_.end() ? 0 : found->second;
+}
+
+}  // namespace wq::program_manager

@@ -1,0 +1,29 @@
+// Settings that tune() accepts by Work Queue's names. share/doc/managers.md says which of them have an
+// effect.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace wq::program_manager {
+
+class Tuning {
+  public:
+    Tuning();
+
+    // Returns the parameter's main name, also if `name` is an alias. Error (usage): unknown name, or value
+    // out of bounds.
+    Result<std::string> set(const std::string& name, double value);
+    void begin(std::string_view name, double value);  // replaces the table's initial value
+    double get(std::string_view name) const;          // by the main name
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<std::string, double, std::less<>> values_;
+};
+
+}  // namespace wq::program_manager
