@@ -265,8 +265,10 @@ void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
 
 void Worker::on_nothing_to_take(Instant now) {
     look_at_ = now + options_.poll;
+    if (member_->list().has_unfinished_line()) earliest(look_at_, member_->list().unsettled());
     const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
-    if (options_.once && running_.empty() && why.may_become_free == 0) {
+    const bool more_may_come = why.may_become_free != 0 || member_->list().has_unfinished_line();
+    if (options_.once && running_.empty() && !more_may_come) {
         const std::string undone = undone_text(why, marked_list::count(member_->list().list()).failed);
         if (!undone.empty()) say_(member_->name() + ": " + undone);
         if (undone.empty() && why.running != 0)
