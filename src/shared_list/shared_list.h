@@ -36,6 +36,8 @@ class SharedList {
     // Follows what others did since.
     Status refresh();
     const marked_list::Document& list() const { return list_; }
+    // The list's file system does not lock: no later call can succeed.
+    bool lock_failed() const { return log_.lock_failed(); }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
     // again. Returns the edits that were made; none: `decide` wanted none.

@@ -326,6 +326,20 @@ class Ends(Case):
 
 
 class Sharing(Case):
+    def test_a_lock_that_does_not_lock_ends_the_worker(self):
+        os.mkfifo(self.home / "pipe")
+        os.mkfifo(self.home / "gate")
+        self.write("tasks.sh", "echo begun >pipe; read x <gate\n")
+        worker = self.start("tasks.sh")
+        self.assertEqual(self.told("pipe"), "begun\n")
+        edits = self.home / "tasks.sh.runtask/edits"
+        records = [line for line in edits.read_text().splitlines() if line[:1].isdigit()]
+        with open(edits, "a", encoding="utf-8") as log:
+            log.write(records[0] + "\n")
+        (self.home / "gate").write_text("\n")
+        _, err = self.finish(worker, 65)
+        self.assertIn("does not lock", err)
+
     def test_each_line_once(self):
         self.write("tasks.sh", "".join(f"echo {n} >>done\n" for n in range(300)))
         workers = [self.start("tasks.sh", "--once", "--jobs", jobs) for jobs in ("1", "1", "3")]
