@@ -4,14 +4,13 @@
 #include <iterator>
 #include <utility>
 
-#include "marked_list/merge.h"
-
 namespace wq::shared_list {
 
 namespace {
 
 using list_store::Answer;
 using marked_list::Edit;
+using marked_list::History;
 using Lines = marked_list::Document;
 
 // After `known` of the log's records. A list that was read anew since is another file, so there is no more.
@@ -39,12 +38,14 @@ bool lives(const list_store::Sign& sign) {
     return sign.lease == Duration{0} || sign.age < sign.lease;
 }
 
-std::vector<Edit> history(const RecordLog& log, const Answer& answer, bool workers_live) {
-    std::vector<Edit> edits;
-    const std::size_t from = workers_live ? 0 : log.written(answer.left_aside);
-    for (std::size_t at = from; at < log.records().size(); ++at)
-        std::ranges::copy(log.records()[at].edits, std::back_inserter(edits));
-    return edits;
+History history(const RecordLog& log, const Answer& answer, bool workers_live) {
+    History history;
+    const std::size_t written = log.written(answer.left_aside);
+    for (std::size_t at = workers_live ? 0 : written; at < log.records().size(); ++at) {
+        std::ranges::copy(log.records()[at].edits, std::back_inserter(history.edits));
+        if (at < written) history.written = history.edits.size();
+    }
+    return history;
 }
 
 Result<Lines> view(list_store::ListStore& store) {
@@ -55,7 +56,8 @@ Result<Lines> view(list_store::ListStore& store) {
     if (auto begun = log.begin(answer->log); !begun) return begun.error();
     auto list = list_of(store, log, *answer);
     if (!list) return Error{list.error().code, store.name() + ": " + list.error().message};
-    for (const list_store::OldFile& old : answer->old) list->apply(marked_list::Append{old.appended});
+    for (const list_store::OldFile& old : answer->old)
+        list->apply(marked_list::Append{old.appended, old.name});
     return list;
 }
 

@@ -170,7 +170,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
         appended.empty() ? with_history(answer, *answer.file) : marked_list::merge(*answer.file, {});
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     unlogged_.clear();
-    const std::size_t unwritten = history(log_, answer, false).size();  // no editor had them
+    const std::size_t unwritten = history(log_, answer, false).edits.size();  // no editor had them
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
     Record told = record({});
@@ -354,7 +354,7 @@ Status SharedList::copy_old_files() {
         std::vector<Edit> edits;
         Request request;
         for (const OldFile& old : old_) {
-            edits.push_back(marked_list::Append{old.appended});
+            edits.push_back(marked_list::Append{old.appended, old.name});
             request.copied_old.push_back(old.name);
         }
         const auto made = tell("old files", std::move(edits), std::move(request));

@@ -52,6 +52,7 @@ class MemoryStore : public list_store::ListStore {
     enum class Fault { none, lost_before, lost_after, dies_before_rename, late };
     Fault fault = Fault::none;
     bool unreachable = false;  // from the beginning
+    Duration rewriting{0};     // how long one takes
     std::uint64_t files_sent = 0;
     std::uint64_t conflicts = 0;
 
@@ -80,6 +81,7 @@ class MemoryStore : public list_store::ListStore {
         if (known && !request.empty()) answer.changed = change(request, now == Fault::dies_before_rename);
         if (!known && !request.empty()) ++conflicts;
         if (now != Fault::none) return cut();
+        if (answer.changed && request.rewrite) answer.rewriting = rewriting;
         answer.now = version();
         if (request.send_file) {
             answer.file = master_.file;

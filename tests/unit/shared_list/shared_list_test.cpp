@@ -153,6 +153,24 @@ TEST(SharedList, TakesLinesThatWereAppendedToAReplacedFile) {
     EXPECT_EQ(*worker.step(), "late");
 }
 
+TEST(SharedList, ALineOfAReplacedFileIsTakenAlsoIfTheSameStandsElsewhere) {
+    MemoryMaster master;
+    master.file = "same\n";
+    Worker worker(master);
+    worker.store.rewriting = std::chrono::hours(1);
+    ASSERT_TRUE(worker.open());
+    EXPECT_EQ(*worker.step(), "same");
+    EXPECT_EQ(*worker.step(), "");
+    ASSERT_TRUE(worker.list.settle());
+    master.old.push_back({"1.20-25", "same\n"});
+    ASSERT_TRUE(worker.list.refresh());
+    ASSERT_TRUE(worker.list.unsettled());
+    master.edit(master.file + "y\n");
+    EXPECT_EQ(*worker.step(), "y");
+    EXPECT_EQ(*worker.step(), "same");
+    EXPECT_EQ(*worker.step(), "");
+}
+
 TEST(SharedList, AnEditorsOldCopyUndoesNothingWhileWorkersLive) {
     MemoryMaster master;
     master.file = tasks(4);
