@@ -14,6 +14,7 @@
 #include "options/option_values.h"
 #include "run/job_end.h"
 #include "session/disconnect_times.h"
+#include "shared_list/lease.h"
 #include "taskfile/sources.h"
 
 namespace wq::cli {
@@ -260,8 +261,8 @@ Status convert(const po::variables_map& given, RunOptions& run) {
                               " before the end: give more than that"));
         run.walltime = walltime;
     }
-    check(take(given, "poll", run.shared.poll, duration()));
-    check(take(given, "lease", run.shared.lease, duration()));
+    check(take(given, "poll", run.shared.poll, shared_list::parse_poll));
+    check(take(given, "lease", run.shared.lease, shared_list::parse_lease));
     check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
     check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
     check(take_port(given, run.listen));
@@ -341,7 +342,8 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     return success();
 }
 
-Status check_shared(const po::variables_map& given, run::SourceSpec& source) {
+Status check_shared(const po::variables_map& given, RunOptions& run) {
+    run::SourceSpec& source = run.source;
     if (given.count("shared-list") == 0) {
         for (const char* const option : {"once", "poll", "lease"})
             if (given.count(option) != 0)
@@ -356,6 +358,14 @@ Status check_shared(const po::variables_map& given, run::SourceSpec& source) {
                                ": the shared list itself says what is done; see " +
                                (std::string(option) == "dry-run" ? "runtask --check" : "runtask --status"));
     source.kind = run::SourceSpec::Kind::shared;
+    const auto lapse = shared_list::lapse_of(Instant{}, run.shared.lease);
+    const Duration kept = run.listen ? session::grace_of(run.disconnect_limit) : Duration{0};
+    if (lapse && *lapse - Instant{} < kept)
+        return usage_error(
+            "--lease: too short for --listen: without the manager, workers over TCP keep their lines for " +
+            format_duration(kept) +
+            " (--reconnect-timeout), and others must not take these before: at least " +
+            format_duration(kept * 10 / 9 + std::chrono::seconds(1)));
     return success();
 }
 
@@ -458,7 +468,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     if (given.count("why") != 0) return why_command(given);
     if (Status bad = convert(given, command.run); !bad) return bad.error();
     if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
-    if (Status bad = check_shared(given, command.run.source); !bad) return bad.error();
+    if (Status bad = check_shared(given, command.run); !bad) return bad.error();
     return command;
 }
 

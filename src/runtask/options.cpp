@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
+#include "shared_list/lease.h"
 
 namespace wq::runtask {
 
@@ -23,8 +24,6 @@ namespace po = boost::program_options;
 
 constexpr std::int64_t most_jobs = 1000;
 constexpr std::int64_t most_retries = 1000;
-constexpr Duration least_poll = std::chrono::milliseconds(10);
-constexpr Duration least_lease = std::chrono::seconds(2);
 
 po::options_description visible_options() {
     po::options_description all("Options", help_width, help_width / 2);
@@ -113,14 +112,10 @@ Status take_numbers(const po::variables_map& given, Options& options) {
 
 Status take_times(const po::variables_map& given, Options& options) {
     if (auto done = take(given, "timeout", options.timeout, parse_duration); !done) return done;
-    if (auto done = take(given, "poll", options.poll, parse_duration); !done) return done;
-    if (auto done = take(given, "lease", options.lease, parse_duration); !done) return done;
+    if (auto done = take(given, "poll", options.poll, shared_list::parse_poll); !done) return done;
+    if (auto done = take(given, "lease", options.lease, shared_list::parse_lease); !done) return done;
     if (options.timeout && *options.timeout == Duration{0})
         return usage_error("--timeout: a time above 0; without --timeout there is no limit");
-    if (options.poll < least_poll) return usage_error("--poll: at least 0.01 (seconds)");
-    if (options.lease != Duration{0} && options.lease < least_lease)
-        return usage_error(
-            "--lease: at least 2s, or 0 (lines of lost workers never wait again by themselves)");
     return success();
 }
 
