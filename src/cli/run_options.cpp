@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "core/outcome.h"
 #include "options/binding_word.h"
+#include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
 #include "run/job_end.h"
@@ -446,20 +447,10 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
 
     const std::vector<std::string> before =
-        with_left_out_values(with_present_names({argv + (argc > 0 ? 1 : 0), dashes}));
-    po::options_description all = visible_run_options();
-    all.add_options()("tasklist", po::value<std::vector<std::string>>());
-    po::positional_options_description positional;
-    positional.add("tasklist", -1);
-    po::variables_map given;
-    try {
-        const auto style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(before).options(all).positional(positional).style(style).run(),
-                  given);
-        po::notify(given);
-    } catch (const po::error& wrong) {
-        return usage_error(wrong, visible_run_options());
-    }
+        with_left_out_values(with_present_names(options::words_of(static_cast<int>(dashes - argv), argv)));
+    const auto split = options::split_words(before, visible_run_options(), "tasklist");
+    if (!split) return split.error();
+    const po::variables_map& given = *split;
     Command command;
     if (given.count("help") != 0) command.kind = Command::Kind::help;
     if (given.count("version") != 0) command.kind = Command::Kind::version;
