@@ -20,6 +20,8 @@ class LocalStore final : public ListStore {
 
     std::string name() const override { return name_; }
     Status open() override;
+    Status open_to_read() override;
+    Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status remove_sign(marked_list::WorkerId worker) override;

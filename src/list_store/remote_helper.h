@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "list_store/ssh_process.h"
 
 namespace wq::list_store {
+
+enum class Opening : std::uint8_t { to_write, to_read };
 
 struct Master {
     std::vector<std::string> ssh;                 // the command, with options
@@ -32,7 +35,8 @@ struct Meanwhile {
 class RemoteHelper {
   public:
     // Connects, and opens the list there. Errors: with the remedy.
-    static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const Say& say);
+    static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const Say& say,
+                                                       Opening opening = Opening::to_write);
     ~RemoteHelper();
 
     // Sends a request, and returns the words of its answer. Says what it waits for. Error unreachable: the
@@ -48,7 +52,7 @@ class RemoteHelper {
 
   private:
     RemoteHelper(const Master& master, const Say& say, SshProcess process);
-    Status send_helper();
+    Status send_helper(Opening opening);
     Result<std::string> answer(const Meanwhile& meanwhile = {});
     void wait_on(const Meanwhile& meanwhile);
     Result<std::string> whole_line();

@@ -15,6 +15,7 @@ namespace wq::list_store {
 namespace {
 
 constexpr int most_fetches = 5;
+constexpr int most_looks = 20;  // as in local_view.cpp
 constexpr std::chrono::seconds release_patience{5};
 
 class HeldThere final : public ListStore::Held {
@@ -68,9 +69,10 @@ SshStore::SshStore(std::string host, std::string file, std::function<void(const 
     waiting_.signs = [this] { return signs_while_waiting(given_); };
 }
 
-Status SshStore::open() {
+Status SshStore::open_as(Opening opening) {
+    opening_ = opening;
     helper_.reset();
-    auto helper = RemoteHelper::start(master_, say_);
+    auto helper = RemoteHelper::start(master_, say_, opening);
     if (!helper) return helper.error();
     helper_ = std::move(*helper);
     // The new helper knows no signs, and may wait for the lock at once.
@@ -81,7 +83,7 @@ Status SshStore::open() {
 
 Result<std::string> SshStore::ask(const std::string& request) {
     if (!helper_ || !helper_->is_usable())
-        if (const Status opened = open(); !opened) return opened.error();
+        if (const Status opened = open_as(opening_); !opened) return opened.error();
     return helper_->ask(request, waiting_);
 }
 
@@ -105,6 +107,20 @@ Result<Answer> SshStore::exchange(const Request& request) {
     return answer;
 }
 
+Result<Answer> SshStore::read() {
+    for (int looks = 1;; ++looks) {
+        auto words = ask("view\n");
+        if (!words) return words.error();
+        const auto head = answer_head(*words);
+        if (!head || !head->file_bytes) return broken();
+        auto answer = received(*head);
+        if (!answer) return answer;
+        const bool has_log = answer->now.log != "-";
+        const bool is_that_log = !has_log || answer->log.starts_with("LOG " + answer->now.log + "\n");
+        if ((!is_torn(*answer) && is_that_log) || looks == most_looks) return answer;
+    }
+}
+
 // What is new since the answer goes with it.
 Status SshStore::fetch_list(Answer& answer) {
     Request more;
@@ -116,6 +132,7 @@ Status SshStore::fetch_list(Answer& answer) {
     answer.whole_log = answer.whole_log || next->whole_log;
     answer.log += next->log;
     answer.file = std::move(next->file);
+    answer.left_aside = std::move(next->left_aside);
     answer.old = std::move(next->old);
     return success();
 }
@@ -154,8 +171,10 @@ Result<Answer> SshStore::received(const AnswerHead& head) {
     auto identity = helper_->line();
     if (!identity) return identity.error();
     answer.file = std::move(*file);
+    const std::size_t blank = std::min(identity->find(' '), identity->size());
+    answer.left_aside = identity_from_word(identity->substr(std::min(blank + 1, identity->size())));
     // No list has such an identity, so that nothing can be changed by who knows this text.
-    if (identity_from_word(*identity) != answer.now.file) answer.now.file += torn;
+    if (identity_from_word(identity->substr(0, blank)) != answer.now.file) answer.now.file += torn;
     return answer;
 }
 

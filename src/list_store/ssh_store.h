@@ -24,7 +24,9 @@ class SshStore final : public ListStore {
     SshStore& operator=(const SshStore&) = delete;
 
     std::string name() const override { return master_.host + ":" + master_.list; }
-    Status open() override;
+    Status open() override { return open_as(Opening::to_write); }
+    Status open_to_read() override { return open_as(Opening::to_read); }
+    Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status remove_sign(marked_list::WorkerId worker) override;
@@ -34,6 +36,7 @@ class SshStore final : public ListStore {
     Result<std::unique_ptr<Held>> hold() override;
 
   private:
+    Status open_as(Opening opening);
     Result<std::string> ask(const std::string& request);
     Result<Answer> exchange_once(const Request& request, SendFile file);
     Result<Answer> received(const AnswerHead& head);
@@ -45,8 +48,9 @@ class SshStore final : public ListStore {
     Say say_;
     std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
     Meanwhile waiting_;                                // of given_
-    std::unique_ptr<RemoteHelper> helper_;             // null: not connected
-    bool log_is_torn_ = false;                         // what was seen last of the log has no line end
+    Opening opening_ = Opening::to_write;
+    std::unique_ptr<RemoteHelper> helper_;  // null: not connected
+    bool log_is_torn_ = false;              // what was seen last of the log has no line end
 };
 
 }  // namespace wq::list_store
