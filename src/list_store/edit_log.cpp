@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -47,11 +48,26 @@ void note_much_ahead(const std::string& log, const std::string& name, std::uint6
 }  // namespace
 
 Result<EditLog> EditLog::open(const Paths& paths) {
-    Descriptor file(::open(paths.edits.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
-    if (!file.valid() && errno != ENOENT) return problem("open", paths.edits);
-    auto name = file.valid() ? name_in(file.get()) : std::nullopt;
+    auto log = open_as(paths, O_RDWR | O_APPEND);
+    if (log) return std::move(*log);
+    if (errno != ENOENT) return problem("open", paths.edits);
+    return begin(paths, {});
+}
+
+std::optional<EditLog> EditLog::open_to_read(const Paths& paths) {
+    return open_as(paths, O_RDONLY);
+}
+
+// nullopt: errno says why; ENOENT also if there is a file that is no log.
+std::optional<EditLog> EditLog::open_as(const Paths& paths, int flags) {
+    Descriptor file(::open(paths.edits.c_str(), flags | O_CLOEXEC));
+    if (!file.valid()) return std::nullopt;
+    auto name = name_in(file.get());
     struct stat found {};
-    if (!name || ::fstat(file.get(), &found) != 0) return begin(paths, {});
+    if (!name || ::fstat(file.get(), &found) != 0) {
+        errno = ENOENT;
+        return std::nullopt;
+    }
     return EditLog(paths.edits, std::move(file), std::move(*name), static_cast<std::uint64_t>(found.st_size));
 }
 

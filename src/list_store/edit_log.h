@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ class EditLog {
   public:
     // Begins one if there is none.
     static Result<EditLog> open(const Paths& paths);
+    // Only to read(); nullopt: there is none.
+    static std::optional<EditLog> open_to_read(const Paths& paths);
     // Puts a new log in the place of the present one.
     static Result<EditLog> begin(const Paths& paths, std::string_view records);
 
@@ -28,6 +31,7 @@ class EditLog {
     Status sync() const;
 
   private:
+    static std::optional<EditLog> open_as(const Paths& paths, int flags);
     EditLog(std::string path, Descriptor file, std::string name, std::uint64_t bytes)
         : path_(std::move(path)), file_(std::move(file)), name_(std::move(name)), bytes_(bytes) {}
 

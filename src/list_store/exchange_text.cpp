@@ -153,7 +153,7 @@ std::optional<std::vector<Sign>> signs_of(std::string_view text) {
     while (words.ok() && words.has_more()) {
         Sign sign;
         const std::string_view name = words.next();
-        sign.age = now - seconds_of(words, words.next());
+        sign.age = std::max(now - seconds_of(words, words.next()), Duration{0});
         sign.lease = lease_of_text(std::string(words.next()));
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), sign.worker);
         if (error == std::errc{} && end == name.data() + name.size()) signs.push_back(sign);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/time.h"
 #include "base/units.h"
 #include "list_store/identity.h"
 #include "list_store/problem.h"
@@ -19,8 +20,8 @@ namespace wq::list_store {
 
 namespace {
 
-constexpr std::chrono::seconds between_signs{1};
-constexpr std::chrono::seconds patience{2};  // workers hold the lock for milliseconds
+constexpr std::chrono::milliseconds between_signs{500};  // a quarter of the shortest lease
+constexpr std::chrono::seconds patience{2};              // workers hold the lock for milliseconds
 
 Descriptor open_lock(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
@@ -48,19 +49,19 @@ int wait_for_lock(int file, const std::string& path, const Say& say, const std::
     });
     {
         std::unique_lock guard(mutex);
-        const auto over = [&] { return error >= 0; };
-        if (!ended.wait_for(guard, patience, over)) {
+        const Instant begun = instant_now();
+        bool said = false;
+        while (!ended.wait_for(guard, between_signs, [&] { return error >= 0; })) {
             guard.unlock();
-            if (say) say(waits_for_lock(path));
-            guard.lock();
-            while (!ended.wait_for(guard, between_signs, over)) {
-                guard.unlock();
-                if (meanwhile) meanwhile();
-                guard.lock();
+            if (meanwhile) meanwhile();
+            if (!said && say && instant_now() - begun >= patience) {
+                say(waits_for_lock(path));
+                said = true;
             }
-            guard.unlock();
-            if (say && error == 0) say(has_lock(path));
+            guard.lock();
         }
+        guard.unlock();
+        if (said && error == 0) say(has_lock(path));
     }
     waiter.join();
     return error;

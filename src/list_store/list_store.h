@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,9 @@ struct Answer {
     bool whole_log = false;
     std::string log;
     std::optional<std::string> file;  // if asked for, or if its identity is not the known one
+    // With `file`: the identity of a next list that was not put in place, since its writer died or still
+    // writes. The log may have its line `FILE IDENTITY` all the same.
+    std::string left_aside;
     std::vector<OldFile> old;
     Duration rewriting{0};  // how long the rewriting took, or more, for fewer of them: see rewriting_time()
 };
@@ -98,16 +102,33 @@ class ListStore {
     // a host that refuses: with the remedy. Call it first.
     virtual Status open() = 0;
 
+    // Instead of open(), for who only looks: makes nothing, and needs no permission to write. Then only
+    // read(), signs() and time() may be called. Error bad_input: there is no list.
+    virtual Status open_to_read() { return open(); }
+    // The list, its whole log and what was appended to old files, without the lock: nothing is waited for.
+    // The log has all records of the list; it may lack the line `FILE IDENTITY` of a list that is being
+    // replaced or was edited.
+    virtual Result<Answer> read() {
+        Request all;
+        all.send_file = true;
+        return exchange(all);
+    }
+
     // Error: the connection was lost (unreachable; whether the change was made is unknown; the next call
     // connects anew), or the change could not be made and nothing was (a full disk, no permission). A disk
     // that fails while it stores the change is `unreachable`, too.
     virtual Result<Answer> exchange(const Request& request) = 0;
 
-    // Writes the sign of a worker. `lease`: see Sign.
+    // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
+    // and again while this store waits for the lock.
     virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;
     virtual Status remove_sign(marked_list::WorkerId worker) = 0;
     // A master whose `stat` is neither GNU's nor BusyBox's has none: nobody is known to be lost.
     virtual Result<std::vector<Sign>> signs() = 0;
+
+    // `given`: called when signs were written while the store waits for the lock; they are not older than
+    // this.
+    virtual void on_signs(std::function<void(Instant)> given) { (void)given; }
 
     virtual Result<MasterTime> time() = 0;
 

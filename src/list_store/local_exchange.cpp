@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <optional>
 #include <utility>
 
 #include "list_store/identity.h"
@@ -28,7 +29,7 @@ Result<Seen> look(const Paths& paths) {
     auto log = EditLog::open(paths);
     if (!log) return log.error();
     if (is_half_written(paths, *log))
-        if (const Status finished = finish_overwriting(paths, *log); !finished) return finished.error();
+        if (const auto finished = finish_overwriting(paths, *log); !finished) return finished.error();
     const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
     struct stat found {};
     if (!list.valid() || ::fstat(list.get(), &found) != 0) return problem("open", paths.file);
@@ -67,6 +68,7 @@ Status answer_with_file(const Paths& paths, const Request& request, Answer& answ
     auto bytes = read_list(paths, answer.now.file);
     if (!bytes) return bytes.error();
     answer.file = std::move(*bytes);
+    answer.left_aside = left_aside(paths);
     return success();
 }
 
@@ -85,44 +87,56 @@ Status enter_synced(const Paths& paths, const Request& request, const std::strin
     return entered ? log.sync() : entered;
 }
 
-// False: somebody edited the list just now; nothing was done.
-Result<bool> rewrite(const Paths& paths, const Request& request, OldFiles& old, Seen& seen) {
-    const auto fresh = NewList::write(paths, seen.list, request.splices);
+// The identity of the new list, as it was written: what is appended from then on is seen. nullopt: somebody
+// edited the list just now; nothing was done.
+Result<std::optional<std::string>> rewrite(const Paths& paths, const Request& request, OldFiles& old,
+                                           EditLog& log, const struct stat& list) {
+    const auto fresh = NewList::write(paths, list, request.splices);
     if (!fresh) return fresh.error();
     const auto now = stat_of(paths.file);
     if (!now || identity_of(*now) != request.known.file) {
         fresh->drop();
-        return false;
+        return std::optional<std::string>();
     }
     const bool has_other_names = now->st_nlink > 1 + old.links_of_list();
     const bool renamed = fresh->has_all_attributes() && !has_other_names;
     const std::string line = renamed ? "FILE " + fresh->identity() + "\n" : "";
-    if (const Status entered = enter_synced(paths, request, line, seen.log); !entered) {
+    if (const Status entered = enter_synced(paths, request, line, log); !entered) {
         fresh->drop();
         return entered.error();
     }
     if (renamed) old.keep_list();
-    if (!renamed || !fresh->put_in_place())
-        if (const Status done = overwrite(paths, seen.log); !done) return done.error();
-    return true;
+    if (renamed && fresh->put_in_place()) return std::optional(fresh->identity());
+    auto overwritten = overwrite(paths, log);
+    if (!overwritten) return overwritten.error();
+    return std::optional(std::move(*overwritten));
 }
 
-Result<bool> make_change(const Paths& paths, const Request& request, Seen& seen, bool& unsynced) {
+struct Made {
+    std::string file;  // identity of the list after the change
+    bool unsynced = false;
+};
+
+// nullopt: somebody edited the list just now; nothing was done.
+Result<std::optional<Made>> make_change(const Paths& paths, const Request& request, Seen& seen) {
     OldFiles old(paths, seen.list);
+    Made made{request.known.file, false};
     if (request.rewrite) {
-        const auto rewritten = rewrite(paths, request, old, seen);
-        if (!rewritten || !*rewritten) return rewritten;
+        auto rewritten = rewrite(paths, request, old, seen.log, seen.list);
+        if (!rewritten) return rewritten.error();
+        if (!*rewritten) return std::optional<Made>();
+        made.file = std::move(**rewritten);
     } else {
         // A copied part may be forgotten only when the log has it for good.
         const bool now = !request.copied_old.empty();
         const Status entered =
             now ? enter_synced(paths, request, {}, seen.log) : enter(paths, request, {}, seen.log);
         if (!entered) return entered.error();
-        unsynced = !now && !request.new_log;
+        made.unsynced = !now && !request.new_log;
     }
     for (const std::string& name : request.copied_old)
         if (const Status noted = old.copied(name); !noted) return noted.error();
-    return true;
+    return std::optional(std::move(made));
 }
 
 }  // namespace
@@ -137,19 +151,21 @@ Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
     if (!seen) return seen.error();
     Exchanged result;
     Answer& answer = result.answer;
-    bool unsynced = false;
+    std::optional<Made> made;
     Duration took{0};
     if (!request.empty() && request.known == seen->version()) {
         const Instant begun = instant_now();
-        const auto made = make_change(paths, request, *seen, unsynced);
-        if (!made) return made.error();
-        answer.changed = *made;
+        auto done = make_change(paths, request, *seen);
+        if (!done) return done.error();
+        made = std::move(*done);
+        answer.changed = made.has_value();
         took = instant_now() - begun;
     }
     const auto list = stat_of(paths.file);
     if (!list) return problem("read", paths.file);
     seen->list = *list;
     answer.now = seen->version();
+    if (made) answer.now.file = made->file;
     const OldFiles old(paths, seen->list);
     answer.old = old.appended();
     if (request.rewrite && answer.changed) answer.rewriting = rewriting_time(took, old.count());
@@ -159,7 +175,7 @@ Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
     if (!answer.changed || request.send_file) {
         if (const Status sent = answer_with_file(paths, request, answer); !sent) return sent.error();
     }
-    if (unsynced) result.unsynced = std::move(seen->log);
+    if (made && made->unsynced) result.unsynced = std::move(seen->log);
     return result;
 }
 

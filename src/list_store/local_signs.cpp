@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -53,7 +54,7 @@ std::optional<Sign> read_sign(const std::filesystem::path& path, Duration now) {
     std::string text;
     if (!file.valid() || ::fstat(file.get(), &found) != 0 || !read_range(file.get(), 0, text_bytes, text))
         return std::nullopt;  // removed just now
-    sign.age = now - mtime_of(found);
+    sign.age = std::max(now - mtime_of(found), Duration{0});
     sign.lease = lease_of_text(text);
     return sign;
 }
@@ -88,14 +89,15 @@ Status remove_sign(const std::string& folder, marked_list::WorkerId worker) {
     return problem("remove", path);
 }
 
-Result<std::vector<Sign>> read_signs(const std::string& folder) {
-    const auto now = touch_now(folder);
+Result<std::vector<Sign>> read_signs(const std::string& folder, bool may_write) {
+    const auto now = may_write ? touch_now(folder) : Result<Duration>(std::chrono::microseconds(wall_now()));
     if (!now) return now.error();
     std::vector<Sign> signs;
     std::error_code error;
     for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
         if (auto sign = read_sign(at->path(), *now)) signs.push_back(*sign);
-    if (error) return problem("read", folder, error.value());
+    if (error && (may_write || error != std::errc::no_such_file_or_directory))
+        return problem("read", folder, error.value());
     return signs;
 }
 

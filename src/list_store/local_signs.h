@@ -13,7 +13,9 @@ namespace wq::list_store {
 
 Status write_sign(const std::string& folder, marked_list::WorkerId worker, Duration lease);
 Status remove_sign(const std::string& folder, marked_list::WorkerId worker);
-Result<std::vector<Sign>> read_signs(const std::string& folder);
+// `may_write`: ages are by the clock of the file system, which only a file that is written tells; else by
+// this machine's.
+Result<std::vector<Sign>> read_signs(const std::string& folder, bool may_write);
 
 // The text of a sign, always equally long so that it is written over and never empty; and back.
 std::string text_of_lease(Duration lease);

@@ -15,6 +15,7 @@
 #include "list_store/file_lock.h"
 #include "list_store/local_exchange.h"
 #include "list_store/local_signs.h"
+#include "list_store/local_view.h"
 #include "list_store/paths.h"
 #include "list_store/problem.h"
 
@@ -60,6 +61,7 @@ Status make_folders(const Paths& paths) {
 
 struct LocalStore::Opened {
     Paths paths;
+    bool to_write = true;
 };
 
 LocalStore::LocalStore(std::string file, std::function<void(const std::string&)> say)
@@ -77,12 +79,24 @@ Status LocalStore::open() {
     return success();
 }
 
-Result<Answer> LocalStore::exchange(const Request& request) {
+Status LocalStore::open_to_read() {
+    opened_.reset();
+    auto paths = paths_of(name_);
+    if (!paths) return paths.error();
+    if (const Status found = find_list(*paths, name_); !found) return found;
+    opened_ = std::make_unique<Opened>(Opened{std::move(*paths), false});
+    return success();
+}
+
+Result<Answer> LocalStore::read() {
     if (!opened_) return never_opened();
+    return view_list(opened_->paths);
+}
+
+Result<Answer> LocalStore::exchange(const Request& request) {
+    if (!opened_ || !opened_->to_write) return never_opened();
     // Somebody may edit the list for longer than the leases of who waits.
-    auto lock = FileLock::take(opened_->paths.lock, say_, [&] {
-        for (const auto& [worker, lease] : given_) (void)write_sign(opened_->paths.alive, worker, lease);
-    });
+    auto lock = FileLock::take(opened_->paths.lock, say_, [this] { give_signs(); });
     if (!lock) return lock.error();
     auto exchanged = exchange_locked(opened_->paths, request);
     lock->release();
@@ -90,6 +104,14 @@ Result<Answer> LocalStore::exchange(const Request& request) {
     if (exchanged->unsynced)
         if (const Status synced = exchanged->unsynced->sync(); !synced) return synced.error();
     return std::move(exchanged->answer);
+}
+
+void LocalStore::give_signs() const {
+    const Instant now = instant_now();
+    bool all = true;
+    for (const auto& [worker, lease] : given_)
+        all = write_sign(opened_->paths.alive, worker, lease).ok() && all;
+    if (all && signed_at_) signed_at_(now);
 }
 
 Status LocalStore::beat(marked_list::WorkerId worker, Duration lease) {
@@ -106,7 +128,7 @@ Status LocalStore::remove_sign(marked_list::WorkerId worker) {
 
 Result<std::vector<Sign>> LocalStore::signs() {
     if (!opened_) return never_opened();
-    return read_signs(opened_->paths.alive);
+    return read_signs(opened_->paths.alive, opened_->to_write);
 }
 
 Result<MasterTime> LocalStore::time() {

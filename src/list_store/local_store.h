@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "list_store/list_store.h"
@@ -19,19 +20,25 @@ class LocalStore final : public ListStore {
 
     std::string name() const override { return name_; }
     Status open() override;
+    Status open_to_read() override;
+    Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status remove_sign(marked_list::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;
+    void on_signs(std::function<void(Instant)> given) override { signed_at_ = std::move(given); }
     Result<MasterTime> time() override;
     Result<std::unique_ptr<Held>> hold() override;
 
   private:
     struct Opened;
+    void give_signs() const;
+
     std::string name_;
     std::function<void(const std::string&)> say_;
     std::unique_ptr<Opened> opened_;                   // null: open() did not succeed
     std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
+    std::function<void(Instant)> signed_at_;
 };
 
 }  // namespace wq::list_store

@@ -78,11 +78,16 @@ void NewList::drop() const {
     ::unlink(paths_->fresh.c_str());
 }
 
+std::string left_aside(const Paths& paths) {
+    const auto fresh = stat_of(paths.fresh);
+    return fresh ? identity_of(*fresh) : std::string();
+}
+
 std::string in_place_file(const Paths& paths, const EditLog& log) {
     return paths.in_place + "." + log.name() + "." + std::to_string(log.bytes());
 }
 
-Status overwrite(const Paths& paths, EditLog& log) {
+Result<std::string> overwrite(const Paths& paths, EditLog& log) {
     if (::rename(paths.fresh.c_str(), in_place_file(paths, log).c_str()) != 0)
         return problem("rename", paths.fresh);
     sync_folder(paths.folder);
@@ -93,7 +98,7 @@ bool is_half_written(const Paths& paths, const EditLog& log) {
     return ::access(in_place_file(paths, log).c_str(), F_OK) == 0;
 }
 
-Status finish_overwriting(const Paths& paths, EditLog& log) {
+Result<std::string> finish_overwriting(const Paths& paths, EditLog& log) {
     const std::string in_place = in_place_file(paths, log);
     const Descriptor source(::open(in_place.c_str(), O_RDONLY | O_CLOEXEC));
     const Descriptor list(::open(paths.file.c_str(), O_WRONLY | O_CLOEXEC));
@@ -105,10 +110,13 @@ Status finish_overwriting(const Paths& paths, EditLog& log) {
         // What it says may be made already, since the next exchange goes on with it.
         return Error{ExitCode::unreachable,
                      problem("complete", paths.file).message + "; all of it is in " + in_place};
-    if (const Status logged = log.append("FILE " + identity_of(made) + "\n"); !logged) return logged;
-    if (const Status synced = log.sync(); !synced) return synced;
+    // What was appended just now is no part of this list, so that it is seen.
+    made.st_size = whole.st_size;
+    std::string identity = identity_of(made);
+    if (const Status logged = log.append("FILE " + identity + "\n"); !logged) return logged.error();
+    if (const Status synced = log.sync(); !synced) return synced.error();
     ::unlink(in_place.c_str());  // if it stays, nobody takes it: the log has grown
-    return success();
+    return identity;
 }
 
 }  // namespace wq::list_store

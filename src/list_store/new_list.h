@@ -37,6 +37,9 @@ class NewList {
     bool has_all_attributes_ = false;
 };
 
+// Identity of one that was not put in place; "": there is none.
+std::string left_aside(const Paths& paths);
+
 // A complete list that is still to be copied over the present one. Its name says at which moment of the log:
 // the log grows once it is copied, so that one that comes back after a power failure is not copied over later
 // lists.
@@ -44,8 +47,9 @@ std::string in_place_file(const Paths& paths, const EditLog& log);
 
 // For a list that other names lead to (hard links), or whose owner we cannot keep: its file stays, and is
 // written over. After a crash amid it, finish_overwriting() does that from the complete file aside.
-Status overwrite(const Paths& paths, EditLog& log);
+// Both return the list's identity.
+Result<std::string> overwrite(const Paths& paths, EditLog& log);
 bool is_half_written(const Paths& paths, const EditLog& log);
-Status finish_overwriting(const Paths& paths, EditLog& log);
+Result<std::string> finish_overwriting(const Paths& paths, EditLog& log);
 
 }  // namespace wq::list_store

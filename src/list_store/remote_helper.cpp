@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds lock_patience{2};
 constexpr std::chrono::seconds end_patience{1};
+constexpr const char* no_signs = "10";          // seconds until the helper asks again
 constexpr std::size_t most_greeting = 1 << 20;  // what a login shell may print
 constexpr std::size_t most_errors = 16 << 10;
 constexpr std::size_t read_at_once = 64 << 10;
@@ -56,35 +57,50 @@ RemoteHelper::~RemoteHelper() {
     end(end_patience);
 }
 
-Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, const Say& say) {
+Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, const Say& say,
+                                                          Opening opening) {
     auto process = SshProcess::start(ssh_words(master));
     if (!process) return process.error();
     std::unique_ptr<RemoteHelper> helper(new RemoteHelper(master, say, std::move(*process)));
-    if (const Status sent = helper->send_helper(); !sent) return sent.error();
+    if (const Status sent = helper->send_helper(opening); !sent) return sent.error();
     return helper;
 }
 
-Status RemoteHelper::send_helper() {
+Status RemoteHelper::send_helper(Opening opening) {
     const auto lines = 1 + std::count(master_.list.begin(), master_.list.end(), '\n');
-    outgoing_ =
-        std::string(master_helper()) + mark_ + " " + std::to_string(lines) + "\n" + master_.list + "\n";
+    outgoing_ = std::string(master_helper()) + mark_ + " " + std::to_string(lines) +
+                (opening == Opening::to_read ? " read\n" : " write\n") + master_.list + "\n";
     auto words = answer();
     if (!words) return words.error();
     return *words == "ready" ? success() : Status(lost());
 }
 
-Result<std::string> RemoteHelper::ask(std::string_view request) {
+Result<std::string> RemoteHelper::ask(std::string_view request, const Meanwhile& meanwhile) {
     outgoing_.append(request);
-    return answer();
+    return answer(meanwhile);
 }
 
-Result<std::string> RemoteHelper::answer() {
+// The helper waits for the lock; whatever it says next, it has given the signs that it was told of before.
+void RemoteHelper::wait_on(const Meanwhile& meanwhile) {
+    if (!waiting_since_) waiting_since_ = instant_now();
+    signs_sent_ = instant_now();
+    outgoing_ += (meanwhile.signs ? meanwhile.signs() : no_signs) + "\n";
+}
+
+Result<std::string> RemoteHelper::answer(const Meanwhile& meanwhile) {
     waiting_since_.reset();
+    signs_sent_.reset();
     said_waiting_ = false;
     while (true) {
         auto text = whole_line();
         if (!text) return text;
+        if (const auto sent = std::exchange(signs_sent_, std::nullopt); sent && meanwhile.signed_at)
+            meanwhile.signed_at(*sent);
         if (*text == "waiting") {
+            wait_on(meanwhile);
+            continue;
+        }
+        if (*text == "blocked") {
             waiting_since_ = instant_now();
             continue;
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@
 
 namespace wq::list_store {
 
+enum class Opening : std::uint8_t { to_write, to_read };
+
 struct Master {
     std::vector<std::string> ssh;                 // the command, with options
     std::string host;                             // "user@host"
@@ -23,15 +26,22 @@ struct Master {
     Duration silence = std::chrono::seconds(60);  // so long without a byte: it hangs
 };
 
+// What a helper is told that waits for the lock.
+struct Meanwhile {
+    std::function<std::string()> signs;  // "SECONDS WORKER=LEASE...": gives them, and waits on for so long
+    std::function<void(Instant)> signed_at;  // it has given them, not before this
+};
+
 class RemoteHelper {
   public:
     // Connects, and opens the list there. Errors: with the remedy.
-    static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const Say& say);
+    static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const Say& say,
+                                                       Opening opening = Opening::to_write);
     ~RemoteHelper();
 
     // Sends a request, and returns the words of its answer. Says what it waits for. Error unreachable: the
     // connection is of no use any more; others: the helper could not do it.
-    Result<std::string> ask(std::string_view request);
+    Result<std::string> ask(std::string_view request, const Meanwhile& meanwhile = {});
     // Bytes that follow an answer's words.
     Result<std::string> bytes(std::size_t count);
     Result<std::string> line();
@@ -42,8 +52,9 @@ class RemoteHelper {
 
   private:
     RemoteHelper(const Master& master, const Say& say, SshProcess process);
-    Status send_helper();
-    Result<std::string> answer();
+    Status send_helper(Opening opening);
+    Result<std::string> answer(const Meanwhile& meanwhile = {});
+    void wait_on(const Meanwhile& meanwhile);
     Result<std::string> whole_line();
     // Sends and receives until `enough` holds. Error: too long without a byte, or the connection is lost.
     Status until(const std::function<bool()>& enough);
@@ -62,6 +73,7 @@ class RemoteHelper {
     std::string mark_;  // begins each answer; nothing that a login shell prints has it
     bool answered_ = false;
     std::optional<Instant> waiting_since_;  // for the lock
+    std::optional<Instant> signs_sent_;     // while it waits
     bool said_waiting_ = false;
     std::string outgoing_;
     std::size_t sent_ = 0;

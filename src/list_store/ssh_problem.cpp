@@ -47,6 +47,8 @@ constexpr std::string_view get_permission =
 
 constexpr std::array helper_words{
     HelperWord{"directory", "FILE is a directory", "name a file, the list of tasks", ExitCode::bad_input},
+    HelperWord{"nolist", "there is no list FILE", "a worker would make it", ExitCode::bad_input},
+    HelperWord{"unreadable", "cannot read FILE", "get permission to read it", ExitCode::not_allowed},
     HelperWord{"special", "FILE is no regular file", "name a file, the list of tasks", ExitCode::bad_input},
     HelperWord{"missing", "the folder of FILE does not exist", "make it first", ExitCode::bad_input},
     HelperWord{"user", "no such user for FILE", "write ./~NAME if the name begins with '~'",

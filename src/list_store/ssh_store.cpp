@@ -1,6 +1,6 @@
 #include "list_store/ssh_store.h"
-#include "list_store/old_files.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -15,6 +15,7 @@ namespace wq::list_store {
 namespace {
 
 constexpr int most_fetches = 5;
+constexpr int most_looks = 20;  // as in local_view.cpp
 constexpr std::chrono::seconds release_patience{5};
 
 class HeldThere final : public ListStore::Held {
@@ -29,6 +30,30 @@ class HeldThere final : public ListStore::Held {
 // Ends the identity of a list that somebody edited while it was sent.
 constexpr std::string_view torn = " torn";
 
+constexpr std::int64_t most_between_signs = 10;
+
+std::string lease_word(Duration lease) {
+    std::string text = text_of_lease(lease);
+    text.resize(text.find(' '));
+    return text;
+}
+
+std::string beat_request(marked_list::WorkerId worker, Duration lease) {
+    return "beat " + std::to_string(worker) + " " + lease_word(lease) + "\n";
+}
+
+// See Meanwhile.
+std::string signs_while_waiting(const std::map<marked_list::WorkerId, Duration>& given) {
+    std::int64_t between = most_between_signs;
+    std::string signs;
+    for (const auto& [worker, lease] : given) {
+        const auto part = std::chrono::floor<std::chrono::seconds>(lease / 4).count();
+        if (lease != Duration{0}) between = std::min(between, std::max<std::int64_t>(part, 1));
+        signs += " " + std::to_string(worker) + "=" + lease_word(lease);
+    }
+    return std::to_string(between) + signs;
+}
+
 bool is_torn(const Answer& answer) {
     return answer.now.file.ends_with(torn);
 }
@@ -41,20 +66,25 @@ SshStore::SshStore(std::string host, std::string file, std::function<void(const 
     master_.ssh = std::move(ssh);
     master_.host = std::move(host);
     master_.list = std::move(file);
+    waiting_.signs = [this] { return signs_while_waiting(given_); };
 }
 
-Status SshStore::open() {
+Status SshStore::open_as(Opening opening) {
+    opening_ = opening;
     helper_.reset();
-    auto helper = RemoteHelper::start(master_, say_);
+    auto helper = RemoteHelper::start(master_, say_, opening);
     if (!helper) return helper.error();
     helper_ = std::move(*helper);
+    // The new helper knows no signs, and may wait for the lock at once.
+    for (const auto& [worker, lease] : given_)
+        if (auto given = helper_->ask(beat_request(worker, lease)); !given) return given.error();
     return success();
 }
 
 Result<std::string> SshStore::ask(const std::string& request) {
     if (!helper_ || !helper_->is_usable())
-        if (const Status opened = open(); !opened) return opened.error();
-    return helper_->ask(request);
+        if (const Status opened = open_as(opening_); !opened) return opened.error();
+    return helper_->ask(request, waiting_);
 }
 
 Error SshStore::broken() {
@@ -77,6 +107,20 @@ Result<Answer> SshStore::exchange(const Request& request) {
     return answer;
 }
 
+Result<Answer> SshStore::read() {
+    for (int looks = 1;; ++looks) {
+        auto words = ask("view\n");
+        if (!words) return words.error();
+        const auto head = answer_head(*words);
+        if (!head || !head->file_bytes) return broken();
+        auto answer = received(*head);
+        if (!answer) return answer;
+        const bool has_log = answer->now.log != "-";
+        const bool is_that_log = !has_log || answer->log.starts_with("LOG " + answer->now.log + "\n");
+        if ((!is_torn(*answer) && is_that_log) || looks == most_looks) return answer;
+    }
+}
+
 // What is new since the answer goes with it.
 Status SshStore::fetch_list(Answer& answer) {
     Request more;
@@ -88,6 +132,7 @@ Status SshStore::fetch_list(Answer& answer) {
     answer.whole_log = answer.whole_log || next->whole_log;
     answer.log += next->log;
     answer.file = std::move(next->file);
+    answer.left_aside = std::move(next->left_aside);
     answer.old = std::move(next->old);
     return success();
 }
@@ -126,8 +171,10 @@ Result<Answer> SshStore::received(const AnswerHead& head) {
     auto identity = helper_->line();
     if (!identity) return identity.error();
     answer.file = std::move(*file);
+    const std::size_t blank = std::min(identity->find(' '), identity->size());
+    answer.left_aside = identity_from_word(identity->substr(std::min(blank + 1, identity->size())));
     // No list has such an identity, so that nothing can be changed by who knows this text.
-    if (identity_from_word(*identity) != answer.now.file) answer.now.file += torn;
+    if (identity_from_word(identity->substr(0, blank)) != answer.now.file) answer.now.file += torn;
     return answer;
 }
 
@@ -142,13 +189,13 @@ Status SshStore::receive_old(const AnswerHead& head, Answer& answer) {
 }
 
 Status SshStore::beat(marked_list::WorkerId worker, Duration lease) {
-    std::string text = text_of_lease(lease);
-    text.resize(text.find(' '));
-    auto words = ask("beat " + std::to_string(worker) + " " + text + "\n");
+    auto words = ask(beat_request(worker, lease));
+    given_[worker] = lease;
     return words ? success() : Status(words.error());
 }
 
 Status SshStore::remove_sign(marked_list::WorkerId worker) {
+    given_.erase(worker);
     auto words = ask("unsign " + std::to_string(worker) + "\n");
     return words ? success() : Status(words.error());
 }

@@ -1,9 +1,7 @@
 #include "runtask/list_commands.h"
 
 #include <poll.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -17,6 +15,7 @@
 #include "marked_list/reset.h"
 #include "marked_list/status_table.h"
 #include "runtask/terminal.h"
+#include "shared_list/list_view.h"
 #include "shared_list/shared_list.h"
 #include "threads/signals.h"
 
@@ -26,6 +25,7 @@ namespace {
 
 using list_store::Sign;
 using marked_list::Document;
+using shared_list::lives;
 
 constexpr std::uint64_t most_waiting_lines = 20;
 
@@ -39,26 +39,22 @@ void say(const std::string& line) {
     Terminal().say(line);
 }
 
-// A name that was mistyped must not make a list.
-Status check_there(const Options& options) {
-    const bool missing = options.list.host.empty() && ::access(options.list.file.c_str(), F_OK) != 0 &&
-                         errno == ENOENT && !options.list.file.starts_with('~');
-    if (!missing) return success();
-    return Error{ExitCode::bad_input, "there is no list " + options.list.file + "; a worker would make it"};
-}
-
 Result<OpenedList> open_list(const Options& options) {
-    if (auto there = check_there(options); !there) return there.error();
     OpenedList opened;
     opened.store = list_store::store_at(options.list, say);
+    // A name that was mistyped must not make a list.
+    if (auto there = opened.store->open_to_read(); !there) return there.error();
     opened.list = std::make_unique<shared_list::SharedList>(*opened.store, say);
     if (auto done = opened.list->open(); !done) return done.error();
     if (opened.list->list().lines() == 0) say(opened.store->name() + " is empty: is this its name?");
     return opened;
 }
 
-bool lives(const Sign& sign) {
-    return sign.lease == Duration{0} || sign.age < sign.lease;
+// A list that is only looked at.
+Result<Document> view_list(list_store::ListStore& store) {
+    auto list = shared_list::view(store);
+    if (list && list->lines() == 0) say(store.name() + " is empty: is this its name?");
+    return list;
 }
 
 void print(const std::string& text) {
@@ -117,25 +113,27 @@ Result<int> release_worker(const Options& options) {
 }
 
 Result<int> print_status(const Options& options) {
-    auto opened = open_list(options);
-    if (!opened) return opened.error();
-    const auto signs = opened->store->signs();
+    const auto store = list_store::store_at(options.list, say);
+    const auto list = view_list(*store);
+    if (!list) return list.error();
+    const auto signs = store->signs();
     if (!signs) return signs.error();
     std::vector<marked_list::WorkerSign> told;
     for (const Sign& sign : *signs)
         told.push_back({sign.worker, lives(sign) ? format_duration(sign.age) + " ago"
                                                  : "lost since " + format_duration(sign.age - sign.lease)});
-    print(marked_list::status_table(opened->list->list(), opened->store->name(), told, most_waiting_lines));
+    print(marked_list::status_table(*list, store->name(), told, most_waiting_lines));
     return 0;
 }
 
 Result<int> check_list(const Options& options) {
-    auto opened = open_list(options);
-    if (!opened) return opened.error();
-    const Document& list = opened->list->list();
+    const auto store = list_store::store_at(options.list, say);
+    const auto viewed = view_list(*store);
+    if (!viewed) return viewed.error();
+    const Document& list = *viewed;
     const auto graph = marked_list::group_graph(list);
     if (options.dot) {
-        print(marked_list::graph_dot(graph, opened->store->name()));
+        print(marked_list::graph_dot(graph, store->name()));
         return 0;
     }
     const auto rehearsal = marked_list::rehearse(list, marked_list::workers_named(list));

@@ -28,11 +28,18 @@ Duration part_of(Duration lease, int divisor, Duration most) {
 
 }  // namespace
 
-Membership::Membership(Joining joining, std::function<void(const std::string&)> say)
+Membership::Membership(Joining joining, std::function<void(const std::string&)> say,
+                       std::function<void()> beaten)
     : joining_(std::move(joining)),
       say_(std::move(say)),
       store_(list_store::store_at(joining_.place, say_)),
-      list_(*store_, say_) {}
+      list_(*store_, say_) {
+    store_->on_signs([this, beaten = std::move(beaten)](Instant given) {
+        if (!beaten_) return;
+        beaten_ = std::max(*beaten_, given);
+        beaten();
+    });
+}
 
 Status Membership::join() {
     if (!open_) {

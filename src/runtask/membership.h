@@ -24,7 +24,8 @@ struct Joining {
 
 class Membership {
   public:
-    Membership(Joining joining, std::function<void(const std::string&)> say);
+    // `beaten`: called when signs were given while the list's lock is waited for; lapses() is later then.
+    Membership(Joining joining, std::function<void(const std::string&)> say, std::function<void()> beaten);
 
     // Opens the list and joins; after `unreachable`, call it again.
     Status join();

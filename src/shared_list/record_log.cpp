@@ -53,6 +53,13 @@ std::optional<std::size_t> RecordLog::records_in(std::string_view identity) cons
     return std::nullopt;
 }
 
+std::size_t RecordLog::written(std::string_view left_aside) const {
+    for (const File& file : std::ranges::reverse_view(files_)) {
+        if (file.identity != left_aside) return file.records;
+    }
+    return 0;
+}
+
 bool RecordLog::has(std::string_view token) const {
     return std::ranges::any_of(std::ranges::reverse_view(records_),
                                [&](const marked_list::Record& record) { return record.token == token; });

@@ -27,8 +27,9 @@ class RecordLog {
     // How many of the records the file with this identity has; the last rewriting counts. nullopt: no worker
     // wrote it.
     std::optional<std::size_t> records_in(std::string_view identity) const;
-    // How many of the records are in the list as it was last rewritten.
-    std::size_t written() const { return files_.empty() ? 0 : files_.back().records; }
+    // How many of the records are in the list as it was last rewritten. `left_aside`: this one was not put in
+    // place.
+    std::size_t written(std::string_view left_aside) const;
     // Rewritings that are known, and how many records the list had then.
     std::size_t files() const { return files_.size(); }
     std::size_t records_at(std::size_t file) const { return files_[file].records; }

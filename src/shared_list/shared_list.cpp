@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <ctime>
-#include <iterator>
 #include <utility>
 
 #include "base/random_bits.h"
 #include "marked_list/merge.h"
+#include "shared_list/list_view.h"
 
 namespace wq::shared_list {
 
 namespace {
 
-using list_store::Sign;
 using marked_list::Document;
 using marked_list::Edit;
 using marked_list::Record;
@@ -154,9 +153,13 @@ void SharedList::move_places(std::uint64_t lines) {
 // A file that no worker wrote. False: others were faster.
 Result<bool> SharedList::adopt(const Answer& answer) {
     std::string appended = appended_to(*answer.file);
-    const auto edits = appended.empty() ? history() : std::vector<Edit>{};
-    if (!edits) return edits.error();
-    auto merged = marked_list::merge(*answer.file, *edits);
+    std::vector<Edit> edits;
+    if (appended.empty()) {
+        const auto others_live = workers_live();
+        if (!others_live) return others_live.error();
+        edits = history(log_, answer, *others_live);
+    }
+    auto merged = marked_list::merge(*answer.file, edits);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
@@ -184,19 +187,11 @@ std::string SharedList::appended_to(const std::string& file) {
     return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
 }
 
-// What workers did that the file may lack: before any other worker lives, only what was never written to it.
-Result<std::vector<Edit>> SharedList::history() {
-    bool others_live = joined_;
-    if (!others_live) {
-        const auto signs = store_.signs();
-        if (!signs) return signs.error();
-        others_live = std::ranges::any_of(
-            *signs, [](const Sign& sign) { return sign.lease == Duration{0} || sign.age < sign.lease; });
-    }
-    std::vector<Edit> edits;
-    for (std::size_t at = others_live ? 0 : log_.written(); at < log_.records().size(); ++at)
-        std::ranges::copy(log_.records()[at].edits, std::back_inserter(edits));
-    return edits;
+Result<bool> SharedList::workers_live() {
+    if (joined_) return true;
+    const auto signs = store_.signs();
+    if (!signs) return signs.error();
+    return std::ranges::any_of(*signs, lives);
 }
 
 void SharedList::apply_news() {

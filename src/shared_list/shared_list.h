@@ -88,7 +88,7 @@ class SharedList {
     std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
     Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
-    Result<std::vector<marked_list::Edit>> history();
+    Result<bool> workers_live();
     void apply_news();
     void set_list(marked_list::Document list);
     void move_places(std::uint64_t lines);

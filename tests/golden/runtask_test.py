@@ -223,6 +223,15 @@ class Failures(Case):
                 self.assertIn(text, err)
                 self.assertEqual(err.count("\n"), 1)
 
+    def test_a_missing_list_is_not_looked_at(self):
+        for words in (["--status"], ["--check"], ["--dot"], ["--reset"], ["--lock"], ["--release", "0"]):
+            for name in ("none.sh", "~/none.sh"):
+                with self.subTest(words=words, name=name):
+                    _, err = self.run_it(name, *words, code=65)
+                    self.assertIn("there is no list", err)
+                    self.assertEqual(err.count("\n"), 1)
+        self.assertEqual(os.listdir(self.home), ["bin"])
+
     def test_a_missing_list_is_made(self):
         self.run_it("new.sh", "--once")
         self.assertIn("#LASTWORKER 0", self.read("new.sh"))
@@ -293,6 +302,16 @@ class Ends(Case):
         locker.send_signal(signal.SIGINT)
         self.assertEqual(self.told("pipe"), "edited\n")
         self.finish(worker, 0)
+        self.finish(locker, 0)
+
+    def test_who_only_looks_waits_for_no_lock(self):
+        locker = self.start("tasks.sh", "--lock")
+        self.assertIn("is locked", locker.stderr.readline())
+        for words, text in ((["--status"], "waiting"), (["--check"], "tail"), (["--dot"], "digraph")):
+            out, err = self.run_it("tasks.sh", *words)
+            self.assertIn(text, out)
+            self.assertEqual(err, "")
+        locker.send_signal(signal.SIGINT)
         self.finish(locker, 0)
 
     def test_a_line_that_is_appended_is_run(self):

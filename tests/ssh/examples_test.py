@@ -151,10 +151,12 @@ class Examples(Case):
     def test_a_lock_that_is_held_for_longer_than_the_lease_makes_no_worker_lost(self):
         self.write("tasks.sh", "".join(f"echo > begun{n}; read x < gate{n}; echo {n} >> out\n" for n in range(2)) + "echo last >> out\n")
         gates = [os.open(self.path(f"gate{n}"), os.O_RDWR) for n in range(2) if os.mkfifo(self.path(f"gate{n}")) is None]
-        workers = [self.start(name, "--once", "--lease", "2", "--poll", "0.1") for name in (self.path("tasks.sh"), self.path("tasks.sh"))]
+        workers = [self.start(name, "--once", "--lease", "2", "--poll", "0.1") for name in (self.remote(), self.path("tasks.sh"))]
         self.wait_until(lambda: all(os.path.exists(self.path(f"begun{n}")) for n in range(2)), "two lines")
         lock = self.start("tasks.sh", "--lock")
         self.assertIn("Ctrl-C", lock.stderr.readline())
+        _, out, _ = self.run_to_end(self.remote(), "--status")
+        self.assertIn("2 running", out)
         for gate in gates:
             os.write(gate, b"\n")
             os.close(gate)
@@ -198,6 +200,10 @@ class BadInput(Case):
             self.refused(name, "--once", code=65, says="folder")
         for name in (self.remote("binary"), self.path("binary")):
             self.refused(name, "--once", code=65, says="line 1: a NUL byte")
+        for mode in ("--status", "--check", "--dot", "--reset"):
+            for name in (self.remote("missing"), "missing"):
+                self.refused(name, mode, code=65, says="there is no list")
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("missing")])
         self.run_to_end(self.remote("missing"), "--once")
         self.assertEqual(masked_lines(self.read("missing")), ["#LASTWORKER 0", "# worker 0: NAME (T)"])
 

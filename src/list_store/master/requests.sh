@@ -96,27 +96,37 @@ answer() {
     [ "$file" = - ] || send_list
 }
 
-# With its identity afterwards: somebody may have edited it meanwhile.
+# With its identity afterwards, as somebody may have edited it meanwhile, and that of a next list that a crash left aside.
 send_list() {
     padded_bytes 0 "$file" <&7
+    set -- "$list"
+    [ ! -f "$data/new" ] || set -- "$list" "$data/new"
     # shellcheck disable=SC2046
-    set -- $(words "$list")
-    say "$1_$3_$4.${6#*.}"
+    set -- $(words "$@" 2>/dev/null)
+    say "$1_$3_$4.${6#*.} ${8:+$8_${10}_${11}.${13#*.}}"
 }
 
 beat() {
     [ -d "$data/alive" ] || mkdir -p "$data/alive"
-    # Written over, never empty.
-    if printf '%-20s\n' "$2" 1<>"$data/alive/$1"; then say ok; else say bad write "$(probe)"; fi
+    if give_sign "$1" "$2"; then say ok; else say bad write "$(probe)"; fi
 }
 
+# give_sign WORKER LEASE; written over, never empty
+give_sign() { printf '%-20s\n' "$2" 1<>"$data/alive/$1"; }
+
 # The ages are by the clock that touches the files: that of the master, or of its file server.
+# Who only looks has but the master's.
 signs() {
     found=
-    if cd "$data/alive" && printf '\n' >".now.$$" && [ "$has_stat" ]; then
-        found=$(stat -c '%n %Y %y' ".now.$$" [0-9]* 2>/dev/null)
+    if [ "$mode" = read ]; then
+        [ -z "$has_stat" ] || ! cd "$data/alive" 2>/dev/null ||
+            found="- $(date +%s) - -.0 - $(stat -c '%n %Y %y' [0-9]* 2>/dev/null)"
+    else
+        if cd "$data/alive" && printf '\n' >".now.$$" && [ "$has_stat" ]; then
+            found=$(stat -c '%n %Y %y' ".now.$$" [0-9]* 2>/dev/null)
+        fi
+        rm -f "$data/alive/.now.$$"
     fi
-    rm -f "$data/alive/.now.$$"
     # shellcheck disable=SC2086
     set -- $found
     text=
@@ -150,6 +160,7 @@ serve() {
             shift 2
             copied=$*
             exchange ;;
+        view) answer_view ;;
         beat) beat "$1" "$2" ;;
         unsign) if rm -f "$data/alive/$1"; then say ok; else say bad write; fi ;;
         signs) signs ;;

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154  # variables of the other parts
-# The first line of standard input is "MARK LINES"; then comes the list's name, of so many lines. Each answer begins
+# The first line of standard input is "MARK LINES MODE"; then comes the list's name, of so many lines. Each answer begins
 # with the mark, so that what a login shell prints is none.
 
 # `~` and `~user` at the beginning; nothing else in the name is the shell's.
@@ -38,6 +38,10 @@ start() {
     case $list in */) fail directory || return ;; esac
     [ ! -d "$list" ] || fail directory || return
     data=$list.runtask
+    if [ "$mode" = read ]; then
+        start_to_read
+        return
+    fi
     [ -d "${list%/*}/" ] || fail missing || return
     [ -e "$list" ] || true >>"$list" || fail folder || return
     [ -f "$list" ] || fail special || return
@@ -50,23 +54,28 @@ start() {
     probe_tools
 }
 
-probe_tools() {
+probe_reading() {
     has_stat=
     # shellcheck disable=SC2046
     set -- $(words "$list" 2>/dev/null)
     if [ $# -eq 7 ]; then has_stat=1; else words() { words_by_ls "$@"; }; fi
     has_dd=
     ! dd if=/dev/null of=/dev/null iflag=fullblock,skip_bytes,count_bytes count=0 2>/dev/null || has_dd=1
+}
+
+probe_tools() {
+    probe_reading
     dd if=/dev/null conv=fsync 2>/dev/null >>"$list" || to_disk() { sync; }
     has_ef=
     # shellcheck disable=SC3013  # that is what is tested
     ! [ "$list.lock" -ef "$list.lock" ] 2>/dev/null || has_ef=1
+    probe_wait
     probe_twin
     # Of helpers that were killed.
     find "$data" \( -name 'received.*' -o -name 'twin.*' -o -name '.now.*' \) -mtime +1 -exec rm -f {} +
 }
 
-read -r mark left
+read -r mark left mode
 IFS= read -r list || exit 1
 while [ "$((left -= 1))" -gt 0 ]; do
     IFS= read -r text || exit 1

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "base/descriptor.h"
 #include "stores.h"
@@ -161,6 +163,36 @@ TEST_P(Following, ALockFileThatIsReplacedIsLockedAnew) {
 }
 
 WQ_EVERY_WAY(Following);
+
+// Else it would not be seen before the next edit.
+TEST(LocalRewriting, WhatIsAppendedMeanwhileIsNoPartOfTheNewList) {
+    const test::Folder folder;
+    const std::string list = folder / "list";
+    write_file(list, "a\n");
+    LocalStore store(list, {});
+    ASSERT_TRUE(store.open().ok());
+    std::atomic<bool> over = false;
+    std::thread appends([&] {
+        while (!over) {
+            const Descriptor file(open(list.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+            EXPECT_EQ(write(file.get(), "b\n", 2), 2);
+        }
+    });
+    Request request;
+    request.rewrite = true;
+    request.splices = {{0, 0, "#"}};
+    for (int made = 0; made < 30;) {
+        const auto answer = store.exchange(request);
+        ASSERT_TRUE(answer.ok()) << answer.error().message;
+        request.known = answer->now;
+        if (!answer->changed) continue;
+        ++made;
+        EXPECT_TRUE(read_file(list + ".runtask/edits").ends_with("FILE " + request.known.file + "\n"))
+            << made;
+    }
+    over = true;
+    appends.join();
+}
 
 TEST(Locks, ThatDoNotWorkAreSaid) {
     const Programs programs;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -38,6 +39,18 @@ class Life : public EveryWay {
                 waits =
                     waits || (line.find("->") != std::string::npos && line.find(inode) != std::string::npos);
         }
+    }
+    static bool comes_in_time(const std::function<bool()>& thing) {
+        const Instant end = instant_now() + 20s;
+        while (!thing() && instant_now() < end) poll(nullptr, 0, 5);
+        return thing();
+    }
+    static Duration youngest(ListStore& store, marked_list::WorkerId worker) {
+        const auto signs = store.signs();
+        Duration age = Duration::max();
+        for (const Sign& sign : signs.ok() ? *signs : std::vector<Sign>{})
+            if (sign.worker == worker) age = std::min(age, sign.age);
+        return age;
     }
 };
 
@@ -72,6 +85,38 @@ TEST_P(Life, WhoWaitsForTheLockSaysSoOnceAndThenGoesOn) {
     EXPECT_NE(lines[0].find("waiting for the lock"), std::string::npos) << lines[0];
     EXPECT_NE(lines[0].find("runtask --lock"), std::string::npos) << lines[0];
     EXPECT_NE(lines[1].find("got the lock"), std::string::npos) << lines[1];
+}
+
+TEST_P(Life, WhoWaitsForTheLockGivesSignsMeanwhile) {
+    if (GetParam() == Way::bare) GTEST_SKIP() << "its flock waits without an end";
+    auto store = opened(list());
+    const Version known = version(*store);
+    ASSERT_TRUE(store->beat(3, 2s).ok());
+    ASSERT_TRUE(store->beat(4, 90s).ok());
+    ASSERT_TRUE(store->beat(5, 90s).ok());
+    ASSERT_TRUE(store->remove_sign(4).ok());
+    std::atomic<int> told = 0;
+    Instant given{};
+    store->on_signs([&](Instant at) {
+        EXPECT_GT(at, given);
+        given = at;
+        ++told;
+    });
+    auto other = opened(Way::local, list());
+    auto held = other->hold();
+    ASSERT_TRUE(held.ok());
+    std::thread waits([&] { EXPECT_TRUE(ask(*store, append(known, "record\n")).changed); });
+    const std::string sign = list() + ".runtask/alive/3";
+    for (int i = 0; i < 2; ++i) {
+        std::filesystem::last_write_time(sign, std::filesystem::file_time_type::clock::now() - 1h);
+        EXPECT_TRUE(comes_in_time([&] { return youngest(*other, 3) < 1s; })) << i;
+    }
+    EXPECT_TRUE(comes_in_time([&] { return told > 0; }));
+    held->reset();
+    waits.join();
+    EXPECT_EQ(read_file(sign), "2                   \n");
+    EXPECT_EQ(read_file(list() + ".runtask/alive/5"), "90                  \n");
+    EXPECT_FALSE(std::filesystem::exists(list() + ".runtask/alive/4"));
 }
 
 TEST_P(Life, ALockFileThatIsReplacedWhileSomebodyWaitsForItIsLockedAnew) {

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "marked_list/choice.h"
+#include "shared_list/list_view.h"
 #include "support/memory_store.h"
 
 namespace {
@@ -264,6 +265,13 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
             if (one_in(25)) {
                 const std::string line = "added" + std::to_string(added++) + "\n";
                 master.edit((one_in(2) ? read : master.file) + line);
+            }
+            // Who only looks sees what a worker sees.
+            if (one_in(10) && worker.store.fault == MemoryStore::Fault::none && !master.late) {
+                const auto seen = view(worker.store);
+                ASSERT_TRUE(seen);
+                ASSERT_TRUE(worker.list.refresh());
+                EXPECT_EQ(seen->bytes(), worker.list.list().bytes()) << seed;
             }
             const auto command = worker.step();
             if (command && !command->empty()) ++begun[*command];

@@ -1,0 +1,62 @@
+#include "shared_list/list_view.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "marked_list/merge.h"
+
+namespace wq::shared_list {
+
+namespace {
+
+using list_store::Answer;
+using marked_list::Edit;
+using Lines = marked_list::Document;
+
+// After `known` of the log's records. A list that was read anew since is another file, so there is no more.
+void apply_records(const RecordLog& log, std::size_t known, Lines& list) {
+    for (std::size_t at = known; at < log.records().size() && !log.records()[at].reread; ++at)
+        for (const Edit& edit : log.records()[at].edits) list.apply(edit);
+}
+
+Result<Lines> list_of(list_store::ListStore& store, const RecordLog& log, const Answer& answer) {
+    if (const auto known = log.records_in(answer.now.file)) {
+        auto list = Lines::read(*answer.file);
+        if (list) apply_records(log, *known, *list);
+        return list;
+    }
+    const auto signs = store.signs();
+    if (!signs) return signs.error();
+    auto merged = marked_list::merge(*answer.file, history(log, answer, std::ranges::any_of(*signs, lives)));
+    if (!merged) return merged.error();
+    return std::move(merged->list);
+}
+
+}  // namespace
+
+bool lives(const list_store::Sign& sign) {
+    return sign.lease == Duration{0} || sign.age < sign.lease;
+}
+
+std::vector<Edit> history(const RecordLog& log, const Answer& answer, bool workers_live) {
+    std::vector<Edit> edits;
+    const std::size_t from = workers_live ? 0 : log.written(answer.left_aside);
+    for (std::size_t at = from; at < log.records().size(); ++at)
+        std::ranges::copy(log.records()[at].edits, std::back_inserter(edits));
+    return edits;
+}
+
+Result<Lines> view(list_store::ListStore& store) {
+    if (auto opened = store.open_to_read(); !opened) return opened.error();
+    const auto answer = store.read();
+    if (!answer) return answer.error();
+    RecordLog log;
+    if (auto begun = log.begin(answer->log); !begun) return begun.error();
+    auto list = list_of(store, log, *answer);
+    if (!list) return Error{list.error().code, store.name() + ": " + list.error().message};
+    for (const list_store::OldFile& old : answer->old) list->apply(marked_list::Append{old.appended});
+    return list;
+}
+
+}  // namespace wq::shared_list

@@ -1,0 +1,24 @@
+// A shared list as its file and its log tell of it.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "list_store/list_store.h"
+#include "marked_list/document.h"
+#include "marked_list/edit.h"
+#include "shared_list/record_log.h"
+
+namespace wq::shared_list {
+
+// The list as it stands, for who only looks: opens the store to read, waits for no lock and makes nothing.
+// Error bad_input: there is no list.
+Result<marked_list::Document> view(list_store::ListStore& store);
+
+// What workers did that a file may lack which no worker wrote: all that the log has if an editor may have
+// read the list before that, because workers live; else only what was never written to the list.
+std::vector<marked_list::Edit> history(const RecordLog& log, const list_store::Answer& answer,
+                                       bool workers_live);
+bool lives(const list_store::Sign& sign);
+
+}  // namespace wq::shared_list
