@@ -52,14 +52,9 @@ Worker::Worker(const Options& options)
     : options_(options),
       say_([this](const std::string& line) { terminal_.say(line); }),
       shell_(shell_settings(options, say_)),
-<<<<<<< Updated upstream
-      watch_([this] { shell_.kill_all_soon(); }),
-      member_(std::make_unique<Membership>(joining(options), say_, [this] { set_deadline(); })),
-=======
       watch_(
           {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); }}),
-      member_(std::make_unique<Membership>(joining(options), say_)),
->>>>>>> Stashed changes
+      member_(std::make_unique<Membership>(joining(options), say_, [this] { set_times(); })),
       directory_(first_directory()) {}
 
 Result<int> Worker::run() {
@@ -335,7 +330,7 @@ void Worker::move_now(Instant now) {
     Joining joins = joining(options_);
     joins.place = move.place;
     joins.id = move.id;
-    member_ = std::make_unique<Membership>(std::move(joins), say_, [this] { set_deadline(); });
+    member_ = std::make_unique<Membership>(std::move(joins), say_, [this] { set_times(); });
     if (!move.same_list) shell_.forget_lines();
     // Lists that lead to each other, and have no lines to run, are looked at once in a while.
     idle_moves_ = lines_here_ == 0 ? idle_moves_ + 1 : 0;
