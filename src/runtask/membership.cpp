@@ -63,9 +63,9 @@ Status Membership::refuse_taken_id() {
     const std::string id = std::to_string(*joining_.id);
     for (const Sign& sign : *signs) {
         if (sign.worker != *joining_.id || is_lost(sign)) continue;
-        return Error{ExitCode::usage, "worker " + id + " of " + name() + " gave a sign of life " +
-                                          format_duration(sign.age) +
-                                          " ago: choose another --id; if it is gone: --release " + id};
+        return Error{ExitCode::usage,
+                     "worker " + id + " of " + name() + " gave a sign of life " + format_duration(sign.age) +
+                         " ago: choose another --id; if it is gone: --release " + id + " --force"};
     }
     return success();
 }
