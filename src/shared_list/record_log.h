@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "marked_list/edit.h"
+#include "shared_list/turns.h"
 
 namespace wq::shared_list {
 
@@ -42,6 +43,7 @@ class RecordLog {
     // The store has written the list with all records.
     void rewritten(const std::string& identity) { files_.push_back({identity, records_.size()}); }
     bool has(std::string_view token) const;
+    const Turns& turns() const { return turns_; }
     // Whether these bytes of an old file were appended to the list; see Append::from.
     bool has_appended(std::string_view from) const;
 
@@ -55,6 +57,7 @@ class RecordLog {
     std::string partial_;
     std::vector<marked_list::Record> records_;
     std::vector<File> files_;
+    Turns turns_;
     std::uint64_t next_ = 1;
     bool lock_failed_ = false;
 };
