@@ -27,6 +27,8 @@ using marked_list::TryEnd;
 
 constexpr Duration least_pause = std::chrono::seconds(1);
 constexpr Duration most_pause = std::chrono::seconds(30);
+constexpr Duration between_peeks = std::chrono::milliseconds(50);  // each takes some 20 us
+constexpr int looks_of_time = 100;  // looks that others' changes cause take at most a hundredth of the time
 constexpr int most_idle_moves = 2;
 // A terminal's key reaches the line and us; the line may be faster.
 constexpr Duration signals_together = std::chrono::milliseconds(50);
@@ -116,6 +118,7 @@ Status Worker::serve(Instant now) {
         if (!joined || !member_->joined()) return joined;
     }
     const bool looks = look_at_ && *look_at_ <= now;
+    peek(now);
     if (problem_) {
         if (auto fresh = member_->list().refresh(); !fresh) return fresh;
     }
@@ -155,6 +158,7 @@ Result<bool> Worker::take_line(Instant now) {
     const bool recorded = lines.has_ends();
     const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || recorded);
     if (!may_begin && !recorded) return false;
+    seen_ = member_->state();
     const auto next = lines.step(may_begin);
     if (!next) return next.error();
     look_at_.reset();
@@ -268,7 +272,9 @@ void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
 }
 
 void Worker::on_nothing_to_take(Instant now) {
+    const Instant looked = instant_now();
     look_at_ = now + options_.poll;
+    peek_at_ = looked + std::max(between_peeks, looks_of_time * (looked - now));
     const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
     if (options_.once && running_.empty() && why.may_become_free == 0) {
         const std::string undone = undone_text(why, marked_list::count(member_->list().list()).failed);
@@ -280,6 +286,14 @@ void Worker::on_nothing_to_take(Instant now) {
         const std::string text = waiting_text(why);
         if (std::exchange(waits_for_, text) != text) say_(text);
     }
+}
+
+// What others do may let a line begin that waits for theirs.
+void Worker::peek(Instant now) {
+    if (!look_at_ || !peek_at_ || *peek_at_ > now) return;
+    const auto state = member_->state();
+    peek_at_ = state ? std::optional(now + between_peeks) : std::nullopt;
+    if (state != seen_) look_at_ = now;
 }
 
 void Worker::plan_move(const LineAnswer& answer) {
@@ -335,6 +349,7 @@ std::optional<Instant> Worker::next() const {
     } else {
         earliest(next, member_->next(instant_now()));
         if (has_room()) earliest(next, look_at_);
+        if (has_room() && look_at_ && peek_at_) earliest(next, *peek_at_);
     }
     return next;
 }

@@ -68,6 +68,7 @@ class Worker {
     bool is_lost(const TaskEnded& event) const;
     void end_line(const Running& line, marked_list::TryEnd end, int exit_code);
     void on_nothing_to_take(Instant now);
+    void peek(Instant now);
 
     // Of lists.
     void plan_move(const LineAnswer& answer);
@@ -92,6 +93,8 @@ class Worker {
     bool lapsed_ = false;                       // running_ is being killed
 
     std::optional<Instant> look_at_;   // nothing to take before, unless a line ends
+    std::optional<Instant> peek_at_;   // whether the list has changed, so that it is time to look
+    std::optional<std::string> seen_;  // state of the list before the last look
     std::string waits_for_;            // as said
     std::optional<Instant> deadline_;  // as told to watch_
 
