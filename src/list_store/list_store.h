@@ -123,6 +123,10 @@ class ListStore {
     // Appends the line `TURN NAME` to the log, whatever others have done to it.
     virtual Status ask_for_turn(const std::string& name) = 0;
 
+    // A text that is another one when the list or its log has changed, if it costs next to nothing; else
+    // nullopt.
+    virtual std::optional<std::string> state() { return std::nullopt; }
+
     // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
     // and again while this store waits for the lock, and by renew_signs().
     virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;

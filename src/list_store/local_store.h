@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ class LocalStore final : public ListStore {
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
     Status ask_for_turn(const std::string& name) override;
+    std::optional<std::string> state() override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status renew_signs() override;
     Status remove_sign(marked_list::WorkerId worker) override;
