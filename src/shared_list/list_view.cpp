@@ -48,6 +48,15 @@ History history(const RecordLog& log, const Answer& answer, bool workers_live) {
     return history;
 }
 
+std::vector<Edit> appends(const RecordLog& log, const std::vector<list_store::OldFile>& old) {
+    std::vector<Edit> edits;
+    for (const list_store::OldFile& one : old) {
+        std::string lines = one.appended.substr(log.appended(one.name, one.appended));
+        if (!lines.empty()) edits.push_back(marked_list::Append{std::move(lines), one.name});
+    }
+    return edits;
+}
+
 Result<Lines> view(list_store::ListStore& store) {
     if (auto opened = store.open_to_read(); !opened) return opened.error();
     const auto answer = store.read();
@@ -56,8 +65,7 @@ Result<Lines> view(list_store::ListStore& store) {
     if (auto begun = log.begin(answer->log); !begun) return begun.error();
     auto list = list_of(store, log, *answer);
     if (!list) return Error{list.error().code, store.name() + ": " + list.error().message};
-    for (const list_store::OldFile& old : answer->old)
-        list->apply(marked_list::Append{old.appended, old.name});
+    for (const Edit& edit : appends(log, answer->old)) list->apply(edit);
     return list;
 }
 

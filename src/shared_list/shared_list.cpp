@@ -313,12 +313,9 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
 
 Status SharedList::copy_old_files() {
     while (!old_.empty()) {
-        std::vector<Edit> edits;
+        std::vector<Edit> edits = appends(log_, old_);
         Request request;
-        for (const OldFile& old : old_) {
-            edits.push_back(marked_list::Append{old.appended, old.name});
-            request.copied_old.push_back(old.name);
-        }
+        for (const OldFile& old : old_) request.copied_old.push_back(old.name);
         const auto made = tell("old files", std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
