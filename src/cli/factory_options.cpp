@@ -10,6 +10,7 @@
 #include "base/amounts.h"
 #include "base/units.h"
 #include "listening/registry.h"
+#include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
 
@@ -85,10 +86,9 @@ po::options_description visible_options() {
 // Options of CCTools' factory that are accepted and ignored.
 po::options_description hidden_options() {
     po::options_description hidden;
-    hidden.add_options()("place", texts(""))("master-name,N", text(""))("catalog", text(""))(
-        "foremen-name,F", text(""))("run-factory-as-manager", "")("debug,d", text(""))(
-        "debug-file,o", text(""))("debug-file-size,O", text(""))("disable-afs-check", "")("ends-with-reader",
-                                                                                          "");
+    hidden.add_options()("master-name,N", text(""))("catalog", text(""))("foremen-name,F", text(""))(
+        "run-factory-as-manager", "")("debug,d", text(""))("debug-file,o", text(""))(
+        "debug-file-size,O", text(""))("disable-afs-check", "")("ends-with-reader", "");
     return hidden;
 }
 
@@ -215,23 +215,10 @@ Status pass_on(const Given& given, FactoryCommand& command) {
 Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* argv) {
     // What follows -- goes to the batch system.
     const auto* const end = std::find(argv, argv + argc, std::string_view("--"));
-    po::options_description all = visible_options();
-    all.add(hidden_options());
-    po::positional_options_description positional;
-    positional.add("place", -1);
-    Given given;
-    try {
-        const auto style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(static_cast<int>(end - argv), argv)
-                      .options(all)
-                      .positional(positional)
-                      .style(style)
-                      .run(),
-                  given);
-        po::notify(given);
-    } catch (const po::error& wrong) {
-        return usage_error(wrong, visible_options());
-    }
+    const auto split = options::split_words(options::words_of(static_cast<int>(end - argv), argv),
+                                            visible_options(), "place", hidden_options());
+    if (!split) return split.error();
+    const Given& given = *split;
     FactoryCommand command;
     if (end != argv + argc) command.batch_words.assign(end + 1, argv + argc);
     if (given.count("help") != 0) command.kind = FactoryCommand::Kind::help;

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
+#include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
 
@@ -69,7 +71,10 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
     options.version = given.count("version") > 0;
     options.skip_empty = given.count("skip-empty") > 0;
     if (options.help || options.version) return success();
-    options.log = text("log");
+    const auto logs =
+        given.count("log") > 0 ? given["log"].as<std::vector<std::string>>() : std::vector<std::string>();
+    if (logs.size() > 1) return usage_error("give one statistics file at a time");
+    if (!logs.empty()) options.log = logs.front();
     if (options.log.empty()) return usage_error("give a run directory, a stats.h5 or a text statistics log");
     std::error_code unknown;
     if (std::filesystem::is_directory(options.log, unknown))
@@ -105,23 +110,11 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
 }  // namespace
 
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv) {
+    const auto given =
+        options::split_words(options::words_of(argc, argv), visible_graph_log_options(), "log");
+    if (!given) return given.error();
     GraphLogOptions options;
-    po::options_description all = visible_graph_log_options();
-    all.add_options()("log", po::value<std::string>());
-    po::positional_options_description positions;
-    positions.add("log", 1);
-    po::variables_map given;
-    try {
-        // No abbreviations: one that works today may be ambiguous tomorrow.
-        const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(argc, argv).options(all).positional(positions).style(style).run(),
-                  given);
-    } catch (const po::too_many_positional_options_error&) {
-        return usage_error("give one statistics file at a time");
-    } catch (const po::error& error) {
-        return usage_error(error, visible_graph_log_options());
-    }
-    if (auto filled = fill(given, options); !filled) return filled.error();
+    if (auto filled = fill(*given, options); !filled) return filled.error();
     return options;
 }
 

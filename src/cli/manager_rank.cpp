@@ -240,7 +240,9 @@ class Run {
     // A line that failed here may have succeeded on another worker: the list says it.
     Status close_shared_list(const core::Finished& finished, ExitCode& code) {
         if (shared_ == nullptr) return success();
-        const auto failed = shared_->close();
+        // Those that ended the run: mpirun passes on what the terminal has sent, too.
+        while (rank_.signals.next()) continue;
+        const auto failed = shared_->close([this] { return rank_.signals.next().has_value(); });
         if (!failed) return failed.error();
         if (!finished.stopped && (code == ExitCode::ok || code == ExitCode::tasks_failed))
             code = *failed ? ExitCode::tasks_failed : ExitCode::ok;

@@ -10,10 +10,12 @@
 #include "base/units.h"
 #include "core/outcome.h"
 #include "options/binding_word.h"
+#include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
 #include "run/job_end.h"
 #include "session/disconnect_times.h"
+#include "shared_list/lease.h"
 #include "taskfile/sources.h"
 
 namespace wq::cli {
@@ -260,8 +262,8 @@ Status convert(const po::variables_map& given, RunOptions& run) {
                               " before the end: give more than that"));
         run.walltime = walltime;
     }
-    check(take(given, "poll", run.shared.poll, duration()));
-    check(take(given, "lease", run.shared.lease, duration()));
+    check(take(given, "poll", run.shared.poll, shared_list::parse_poll));
+    check(take(given, "lease", run.shared.lease, shared_list::parse_lease));
     check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
     check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
     check(take_port(given, run.listen));
@@ -341,7 +343,8 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     return success();
 }
 
-Status check_shared(const po::variables_map& given, run::SourceSpec& source) {
+Status check_shared(const po::variables_map& given, RunOptions& run) {
+    run::SourceSpec& source = run.source;
     if (given.count("shared-list") == 0) {
         for (const char* const option : {"once", "poll", "lease"})
             if (given.count(option) != 0)
@@ -356,6 +359,14 @@ Status check_shared(const po::variables_map& given, run::SourceSpec& source) {
                                ": the shared list itself says what is done; see " +
                                (std::string(option) == "dry-run" ? "runtask --check" : "runtask --status"));
     source.kind = run::SourceSpec::Kind::shared;
+    const auto lapse = shared_list::lapse_of(Instant{}, run.shared.lease);
+    const Duration kept = run.listen ? session::grace_of(run.disconnect_limit) : Duration{0};
+    if (lapse && *lapse - Instant{} < kept)
+        return usage_error(
+            "--lease: too short for --listen: without the manager, workers over TCP keep their lines for " +
+            format_duration(kept) +
+            " (--reconnect-timeout), and others must not take these before: at least " +
+            format_duration(kept * 10 / 9 + std::chrono::seconds(1)));
     return success();
 }
 
@@ -436,20 +447,10 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
 
     const std::vector<std::string> before =
-        with_left_out_values(with_present_names({argv + (argc > 0 ? 1 : 0), dashes}));
-    po::options_description all = visible_run_options();
-    all.add_options()("tasklist", po::value<std::vector<std::string>>());
-    po::positional_options_description positional;
-    positional.add("tasklist", -1);
-    po::variables_map given;
-    try {
-        const auto style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(before).options(all).positional(positional).style(style).run(),
-                  given);
-        po::notify(given);
-    } catch (const po::error& wrong) {
-        return usage_error(wrong, visible_run_options());
-    }
+        with_left_out_values(with_present_names(options::words_of(static_cast<int>(dashes - argv), argv)));
+    const auto split = options::split_words(before, visible_run_options(), "tasklist");
+    if (!split) return split.error();
+    const po::variables_map& given = *split;
     Command command;
     if (given.count("help") != 0) command.kind = Command::Kind::help;
     if (given.count("version") != 0) command.kind = Command::Kind::version;
@@ -458,7 +459,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     if (given.count("why") != 0) return why_command(given);
     if (Status bad = convert(given, command.run); !bad) return bad.error();
     if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
-    if (Status bad = check_shared(given, command.run.source); !bad) return bad.error();
+    if (Status bad = check_shared(given, command.run); !bad) return bad.error();
     return command;
 }
 

@@ -10,7 +10,9 @@
 #include "base/time.h"
 #include "list_store/list_place.h"
 #include "marked_list/marked_line.h"
+#include "shared_list/lease.h"
 #include "shared_list/line_taker.h"
+#include "shared_list/other_workers.h"
 #include "shared_list/shared_list.h"
 
 namespace wq::runtask {
@@ -29,7 +31,7 @@ class Membership {
 
     // Opens the list and joins; after `unreachable`, call it again.
     Status join();
-    bool joined() const { return beaten_.has_value(); }
+    bool joined() const { return lease_.last().has_value(); }
     marked_list::WorkerId id() const { return *id_; }
     const list_store::ListPlace& place() const { return joining_.place; }
     std::string name() const { return store_->name(); }  // of the list
@@ -40,17 +42,17 @@ class Membership {
     // `idle`: others are looked after now.
     Status keep(Instant now, bool idle);
     Instant next(Instant now) const;  // when something is due
-    // From then on other workers may take the lines that this one runs. A tenth of the lease is left for
-    // clocks that differ. nullopt: never.
-    std::optional<Instant> lapses() const;
+    // When other workers may take the lines that this one runs.
+    const shared_list::Lease& lease() const { return lease_; }
+    // Lines of workers that seem to be lost may be free soon.
+    bool some_seem_lost() const { return others_.next_look().has_value(); }
 
     // Lines that it still runs, or began without learning it, wait again.
     Status leave();
 
   private:
-    Status refuse_taken_id();
     Status beat(Instant now);
-    Status release_lost(Instant now);
+    Instant next_look() const;
 
     Joining joining_;
     std::function<void(const std::string&)> say_;
@@ -59,8 +61,8 @@ class Membership {
     bool open_ = false;
     std::optional<marked_list::WorkerId> id_;
     std::optional<shared_list::LineTaker> lines_;
-    std::optional<Instant> beaten_;
-    Instant others_seen_{};
+    shared_list::Lease lease_;
+    shared_list::OtherWorkers others_;
 };
 
 }  // namespace wq::runtask

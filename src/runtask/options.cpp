@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/units.h"
+#include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
+#include "shared_list/lease.h"
 
 namespace wq::runtask {
 
@@ -23,8 +25,6 @@ namespace po = boost::program_options;
 
 constexpr std::int64_t most_jobs = 1000;
 constexpr std::int64_t most_retries = 1000;
-constexpr Duration least_poll = std::chrono::milliseconds(10);
-constexpr Duration least_lease = std::chrono::seconds(2);
 
 po::options_description visible_options() {
     po::options_description all("Options", help_width, help_width / 2);
@@ -66,13 +66,13 @@ bool is_number(const std::string& word) {
 }
 
 // The number of --reset may be left out; Boost would take it only after a '=', then.
-std::vector<std::string> with_reset_number(int argc, const char* const* argv) {
+std::vector<std::string> with_reset_number(const std::vector<std::string>& given) {
     std::vector<std::string> words;
-    for (const char* const* word = argv + 1; word < argv + argc; ++word) {
-        words.emplace_back(*word);
+    for (auto word = given.begin(); word != given.end(); ++word) {
+        words.push_back(*word);
         if (words.back() != "--reset") continue;
-        const bool follows = word + 1 < argv + argc && is_number(word[1]);
-        words.back() += follows ? std::string("=") + *++word : "=0";
+        const bool follows = word + 1 != given.end() && is_number(word[1]);
+        words.back() += follows ? "=" + *++word : "=0";
     }
     return words;
 }
@@ -113,14 +113,10 @@ Status take_numbers(const po::variables_map& given, Options& options) {
 
 Status take_times(const po::variables_map& given, Options& options) {
     if (auto done = take(given, "timeout", options.timeout, parse_duration); !done) return done;
-    if (auto done = take(given, "poll", options.poll, parse_duration); !done) return done;
-    if (auto done = take(given, "lease", options.lease, parse_duration); !done) return done;
+    if (auto done = take(given, "poll", options.poll, shared_list::parse_poll); !done) return done;
+    if (auto done = take(given, "lease", options.lease, shared_list::parse_lease); !done) return done;
     if (options.timeout && *options.timeout == Duration{0})
         return usage_error("--timeout: a time above 0; without --timeout there is no limit");
-    if (options.poll < least_poll) return usage_error("--poll: at least 0.01 (seconds)");
-    if (options.lease != Duration{0} && options.lease < least_lease)
-        return usage_error(
-            "--lease: at least 2s, or 0 (lines of lost workers never wait again by themselves)");
     return success();
 }
 
@@ -160,24 +156,11 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
 }  // namespace
 
 Result<Options> parse_options(int argc, const char* const* argv, const Environment& environment) {
-    po::options_description all = visible_options();
-    all.add_options()("file", po::value<std::vector<std::string>>());
-    po::positional_options_description positions;
-    positions.add("file", -1);
-    po::variables_map given;
-    try {
-        const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(with_reset_number(argc, argv))
-                      .options(all)
-                      .positional(positions)
-                      .style(style)
-                      .run(),
-                  given);
-    } catch (const po::error& error) {
-        return usage_error(error, visible_options());
-    }
+    const auto given =
+        options::split_words(with_reset_number(options::words_of(argc, argv)), visible_options(), "file");
+    if (!given) return given.error();
     Options options;
-    if (auto filled = fill(given, environment, options); !filled) return filled.error();
+    if (auto filled = fill(*given, environment, options); !filled) return filled.error();
     return options;
 }
 

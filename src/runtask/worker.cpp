@@ -155,7 +155,7 @@ Result<bool> Worker::take_line(Instant now) {
     if (!next) return next.error();
     look_at_.reset();
     // The change may have waited for the lock for long.
-    if (const auto lapses = member_->lapses(); lapses && instant_now() >= *lapses)
+    if (member_->lease().has_lapsed())
         if (auto kept = member_->keep(instant_now(), false); !kept) say_(kept.error().message);
     if (*next) {
         begin(**next);
@@ -266,7 +266,7 @@ void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
 void Worker::on_nothing_to_take(Instant now) {
     look_at_ = now + options_.poll;
     const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
-    if (options_.once && running_.empty() && why.may_become_free == 0) {
+    if (options_.once && running_.empty() && why.may_become_free == 0 && !member_->some_seem_lost()) {
         const std::string undone = undone_text(why, marked_list::count(member_->list().list()).failed);
         if (!undone.empty()) say_(member_->name() + ": " + undone);
         if (undone.empty() && why.running != 0)
@@ -279,26 +279,14 @@ void Worker::on_nothing_to_take(Instant now) {
 }
 
 void Worker::plan_move(const LineAnswer& answer) {
-    const bool jumps = !answer.jumpto.empty();
-    if (!jumps && answer.newtask.empty() && answer.newid.empty()) return;
-    Move move{member_->place(), std::nullopt, !jumps && answer.newtask.empty()};
-    if (!move.same_list) {
-        auto place = list_store::list_place(jumps ? answer.jumpto : answer.newtask, move.place.host);
-        if (!place) return say_("stays in " + member_->name() + ": " + place.error().message);
-        move.place = std::move(*place);
-    }
-    if (jumps) {
-        move.id = member_->id();
-    } else if (!answer.newid.empty()) {
-        const auto id = parse_count(answer.newid, 0, std::int64_t{marked_list::no_worker} - 1);
-        if (!id) return say_("stays in " + member_->name() + ": newid: " + id.error().message);
-        move.id = static_cast<marked_list::WorkerId>(*id);
-    }
-    move_ = std::move(move);
+    auto jump =
+        shared_list::jump_of({answer.newtask, answer.newid, answer.jumpto}, member_->id(), member_->place());
+    if (!jump) return say_("stays in " + member_->name() + ": " + jump.error().message);
+    move_ = std::move(*jump);
 }
 
 void Worker::move_now(Instant now) {
-    const Move move = *std::exchange(move_, std::nullopt);
+    const shared_list::Jump move = *std::exchange(move_, std::nullopt);
     place_ = move.same_list ? member_->list().place(member_->id()) : 0;
     // The sign of a worker that is gone is removed by others.
     if (auto left = member_->leave(); !left) say_(left.error().message);
@@ -317,7 +305,7 @@ void Worker::move_now(Instant now) {
 }
 
 void Worker::set_deadline() {
-    const auto deadline = running_.empty() || !member_->joined() ? std::nullopt : member_->lapses();
+    const auto deadline = running_.empty() || !member_->joined() ? std::nullopt : member_->lease().lapses();
     if (deadline != deadline_) watch_.set_deadline(deadline);
     deadline_ = deadline;
 }

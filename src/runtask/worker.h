@@ -21,6 +21,7 @@
 #include "runtask/signal_watch.h"
 #include "runtask/terminal.h"
 #include "runtask/worker_shell.h"
+#include "shared_list/jump.h"
 
 namespace wq::runtask {
 
@@ -38,11 +39,6 @@ class Worker {
         std::string begun;         // stamp
         std::string line;
         std::uint64_t retries = 0;  // left
-    };
-    struct Move {  // to another list, or to another id
-        list_store::ListPlace place;
-        std::optional<marked_list::WorkerId> id;
-        bool same_list = false;
     };
 
     // What is done in a turn.
@@ -95,11 +91,11 @@ class Worker {
     std::string waits_for_;            // as said
     std::optional<Instant> deadline_;  // as told to watch_
 
-    std::optional<Move> move_;
-    std::uint64_t place_ = 0;           // in the list that it joins
-    std::uint64_t lines_here_ = 0;      // run since it joined
-    int idle_moves_ = 0;                // one after the other, without a line between
-    std::optional<Instant> join_at_{};  // not before
+    std::optional<shared_list::Jump> move_;  // to another list, or to another id
+    std::uint64_t place_ = 0;                // in the list that it joins
+    std::uint64_t lines_here_ = 0;           // run since it joined
+    int idle_moves_ = 0;                     // one after the other, without a line between
+    std::optional<Instant> join_at_{};       // not before
 
     std::optional<int> leaves_;     // with this exit code, when no line runs any more
     std::optional<int> exit_code_;  // it has left

@@ -32,6 +32,14 @@ bool same_try(const End& one, const End& other) {
            one.command == other.command;
 }
 
+// Removes from `ends` those that were made.
+void drop_made(std::vector<End>& ends, const std::vector<Edit>& made) {
+    for (const Edit& edit : made) {
+        if (const auto* const end = std::get_if<End>(&edit))
+            std::erase_if(ends, [&](const End& one) { return same_try(one, *end); });
+    }
+}
+
 }  // namespace
 
 Result<std::optional<Choice>> LineTaker::step(bool may_begin) {
@@ -82,28 +90,16 @@ std::optional<Choice> LineTaker::begun(const std::vector<Edit>& made) const {
     return std::nullopt;
 }
 
-void drop_made(std::vector<End>& ends, const std::vector<Edit>& made) {
-    for (const Edit& edit : made) {
-        if (const auto* const end = std::get_if<End>(&edit))
-            std::erase_if(ends, [&](const End& one) { return same_try(one, *end); });
-    }
-}
-
-std::vector<Edit> farewell(const Document& list, marked_list::WorkerId worker, const std::vector<End>& ends,
-                           const std::string& stamp) {
-    std::vector<Edit> edits;
-    for (End end : ends) {
-        end.stamp = stamp;
-        edits.emplace_back(std::move(end));
-    }
-    for (Edit& edit : marked_list::release(list, worker, stamp)) {
-        const End& lost = std::get<End>(edit);
-        const bool known = std::ranges::any_of(ends, [&](const End& end) {
-            return end.worker == lost.worker && end.begun == lost.begun && end.command == lost.command;
-        });
-        if (!known) edits.push_back(std::move(edit));
-    }
-    return edits;
+bool LineTaker::is_taken_away(std::uint64_t number, const std::string& begun,
+                              const std::string& command) const {
+    const Document& list = list_.list();
+    if (number >= 1 && number <= list.lines() && runs(list.line(number), worker_, begun)) return false;
+    const auto is_lost = [&](const auto& one) {
+        return one.worker == worker_ && one.begun == begun && one.end == TryEnd::lost;
+    };
+    return list.nearest(number, [&](const MarkedLine& line) {
+        return line.command == command && std::ranges::any_of(line.tries, is_lost);
+    }) != 0;
 }
 
 }  // namespace wq::shared_list

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "marked_list/choice.h"
@@ -21,8 +20,8 @@ class LineTaker {
     // it.
     void add_end(marked_list::End end) { ends_.push_back(std::move(end)); }
     bool has_ends() const { return !ends_.empty(); }
-    // Ends that no step has recorded.
-    std::vector<marked_list::End> take_ends() { return std::exchange(ends_, {}); }
+    // Whether somebody has marked this try of the worker as lost: others may run the line.
+    bool is_taken_away(std::uint64_t number, const std::string& begun, const std::string& command) const;
 
     // Records ends and, with `may_begin`, begins a line. Returns it, or the `#!` line to run next (no mark
     // tells of it); nothing: there is none. It becomes the worker's place. Errors: see SharedList::change().
@@ -41,12 +40,5 @@ class LineTaker {
     std::vector<marked_list::Edit> decided_;
     std::optional<marked_list::Choice> next_;
 };
-
-// Removes from `ends` those that were made.
-void drop_made(std::vector<marked_list::End>& ends, const std::vector<marked_list::Edit>& made);
-// Edits for a worker that is gone: its ends, and an end as `lost` of all others that it began, also of those
-// that it never learned of.
-std::vector<marked_list::Edit> farewell(const marked_list::Document& list, marked_list::WorkerId worker,
-                                        const std::vector<marked_list::End>& ends, const std::string& stamp);
 
 }  // namespace wq::shared_list

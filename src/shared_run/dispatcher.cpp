@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "marked_list/status_table.h"
+#include "shared_run/probe.h"
 
 namespace wq::shared_run {
 
@@ -16,11 +17,6 @@ using marked_list::TryEnd;
 constexpr const char* forget_variables = "unset newtask newid jumpto\n";
 
 }  // namespace
-
-std::optional<Instant> lapse_of(Instant beaten, Duration lease) {
-    if (lease == Duration{0}) return std::nullopt;
-    return beaten + lease - lease / 10;
-}
 
 Turn Dispatcher::turn(const std::vector<Event>& events, bool gives) {
     Turn turn;
@@ -37,14 +33,9 @@ void Dispatcher::note(const std::vector<Event>& events) {
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
 }
 
-bool Dispatcher::lapsed(const Seat& seat) const {
-    const auto lapse = seat.beaten ? lapse_of(*seat.beaten, options_.lease) : std::nullopt;
-    return lapse && instant_now() >= *lapse;
-}
-
 Status Dispatcher::give_lines(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
     for (;;) {
-        if (auto beaten = beat(number, seat, list); !beaten) return beaten;
+        if (auto beaten = beat(number, seat, list, turn); !beaten) return beaten;
         const auto more = step(number, seat, list, turn);
         if (!more) return more.error();
         if (!*more) return success();
@@ -56,6 +47,8 @@ Result<bool> Dispatcher::step(WorkerId number, Seat& seat, RunList& list, Turn& 
     const bool room = gives_ && !seat.probe && !seat.jump && seat.running.size() < seat.jobs;
     const bool ends = seat.taker->has_ends();
     if (!room && !ends) return false;
+    // A step asks the master, so that none is made in vain.
+    if (!ends && !choose(list.lines(), seat.id, list.shared().place(seat.id))) return false;
     const auto next = seat.taker->step(room);
     if (!next) return next.error();
     moved_ = moved_ || ends;
@@ -75,7 +68,7 @@ void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice&
     }
     const std::string& begun = line.tries.back().begun;
     // The list was locked for long: others may have found us lost, and have taken the line that we began.
-    if (lapsed(seat))
+    if (seat.lease.has_lapsed())
         return seat.taker->add_end({choice.number, seat.id, begun, {}, TryEnd::lost, 0, line.command});
     if (choice.replay != 0)
         turn.orders.emplace_back(RunEnvironment{number, list.lines().line(choice.replay).command});
@@ -84,23 +77,43 @@ void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice&
     turn.orders.emplace_back(RunLine{number, ticket, line.command, choice.number});
 }
 
+void Dispatcher::give_up_lines(Seat& seat, const std::function<bool(const Line&)>& which, Turn& turn) {
+    for (auto at = seat.running.begin(); at != seat.running.end();) {
+        const auto& [ticket, line] = *at;
+        if (!which(line)) {
+            ++at;
+            continue;
+        }
+        options_.say(seat.list + ": line " + std::to_string(line.number) +
+                     " is killed here, since another worker may run it now");
+        turn.orders.emplace_back(Forget{ticket});
+        seat.taker->add_end({line.number, seat.id, line.begun, {}, TryEnd::lost, 0, line.command});
+        at = seat.running.erase(at);
+    }
+}
+
 RunList& Dispatcher::list_at(const list_store::ListPlace& place) {
     const std::string name = list_store::name_of(place);
     if (const auto found = lists_.find(name); found != lists_.end()) return found->second;
     auto store = options_.store ? options_.store(place) : list_store::store_at(place, options_.say);
+    store->on_signs([this, name](Instant given) { note_signs(name, given); });
     return lists_.try_emplace(name, place, std::move(store), options_.say).first->second;
 }
 
 // A list that fails concerns its own seats only.
 void Dispatcher::serve(Turn& turn) {
+    const std::string first = list_store::name_of(options_.place);
     const auto use = [&](RunList& list, const auto& what) {
         if (!list.usable()) return;
         const Status done = what();
-        if (!done && list.fail(done.error())) turn.problem = done.error();
+        if (done) return;
+        // A host of the command line that cannot be reached at all is most often a mistyped one.
+        const bool never_there = !list.is_open() && list_store::name_of(list.place()) == first;
+        if (list.fail(done.error()) || never_there) turn.problem = done.error();
     };
     for (auto& [name, list] : lists_) {
         list.begin_turn();
-        use(list, [&] { return keep(name, list); });
+        use(list, [&] { return keep(name, list, turn); });
     }
     // What one seat records may be what another waits for.
     do {
@@ -124,6 +137,10 @@ Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn)
         if (!opened) return opened;
         if (auto joined = join(number, seat, list, turn); !joined || seat.retired) return joined;
     }
+    give_up_lines(
+        seat,
+        [&](const Line& line) { return seat.taker->is_taken_away(line.number, line.begun, line.command); },
+        turn);
     if (auto given = give_lines(number, seat, list, turn); !given) return given;
     if (!gives_ || !seat.jump || !seat.running.empty() || seat.taker->has_ends()) return success();
     move(seat);
@@ -132,7 +149,7 @@ Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn)
 
 // Signs of our seats come first, and theirs are no matter for the rest: they are not lost as long as we are
 // here.
-Status Dispatcher::keep(const std::string& name, RunList& list) {
+Status Dispatcher::keep(const std::string& name, RunList& list, Turn& turn) {
     if (!list.is_open()) return success();
     if (list.in_trouble()) {
         if (auto fresh = list.shared().refresh(); !fresh) return fresh;
@@ -140,11 +157,13 @@ Status Dispatcher::keep(const std::string& name, RunList& list) {
     std::set<marked_list::WorkerId> ours;
     for (auto& [number, seat] : seats_) {
         if (!seat.taker || seat.list != name) continue;
-        if (auto beaten = beat(number, seat, list); !beaten) return beaten;
+        if (auto beaten = beat(number, seat, list, turn); !beaten) return beaten;
         ours.insert(seat.id);
     }
     if (auto recorded = list.record_left(); !recorded) return recorded;
-    if (!ours.empty() && instant_now() >= list.looked() + options_.poll) {
+    std::optional<Instant> look = list.looked() + options_.poll;
+    earliest(look, list.next_look());
+    if (!ours.empty() && instant_now() >= *look) {
         if (auto looked = list.look(ours); !looked) return looked;
     }
     return list.settle_if_due();
@@ -155,14 +174,16 @@ Instant Dispatcher::next(Instant now) const {
     if (more_seats_are_expected()) earliest(next, started_ + options_.join_limit);
     for (const auto& [name, list] : lists_) {
         if (list.in_trouble()) earliest(next, list.try_at());
-        if (list.is_open() && !list.in_trouble()) earliest(next, list.shared().unsettled());
+        if (!list.is_open() || list.in_trouble()) continue;
+        earliest(next, list.shared().unsettled());
+        earliest(next, list.next_look());
     }
     for (const auto& [number, seat] : seats_) {
         if (seat.retired || lists_.at(seat.list).in_trouble()) continue;
         if (!seat.taker)
             earliest(next, seat.join_at);
-        else if (seat.beaten)
-            earliest(next, *seat.beaten + between_beats());
+        else if (seat.lease.last())
+            earliest(next, seat.lease.next());
     }
     return std::max(*next, now);
 }
@@ -178,7 +199,7 @@ bool Dispatcher::over() const {
                if (!seat.taker || seat.probe || seat.jump || !seat.running.empty() || seat.taker->has_ends())
                    return false;
                const RunList& list = lists_.at(seat.list);
-               if (list.in_trouble()) return false;
+               if (list.in_trouble() || list.next_look()) return false;
                return !choose(list.lines(), seat.id, list.shared().place(seat.id)) &&
                       marked_list::why_waiting(list.lines(), seat.id).may_become_free == 0;
            });

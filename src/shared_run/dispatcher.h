@@ -22,8 +22,9 @@
 #include "base/time.h"
 #include "list_store/list_place.h"
 #include "marked_list/choice.h"
+#include "shared_list/jump.h"
+#include "shared_list/lease.h"
 #include "shared_list/line_taker.h"
-#include "shared_run/jump.h"
 #include "shared_run/run_list.h"
 
 namespace wq::shared_run {
@@ -81,10 +82,6 @@ struct DispatcherOptions {
     std::function<void(WorkerId, Instant)> beaten = {};  // a seat gave a sign of life; on this thread
 };
 
-// When others may take the lines of one that gave its last sign of life at `beaten`. A tenth of the lease is
-// left for clocks that differ. nullopt: never.
-std::optional<Instant> lapse_of(Instant beaten, Duration lease);
-
 struct Turn {
     std::vector<Order> orders;
     Instant next;       // of the next turn, if nothing happens before
@@ -114,18 +111,20 @@ class Dispatcher {
         std::string command;
     };
     struct Seat {
+        explicit Seat(Duration length) : lease(length) {}
+
         std::string name;
         std::uint32_t jobs = 1;
         std::string list;                               // name of the place
         std::unique_ptr<shared_list::LineTaker> taker;  // none: it has not joined the list
         marked_list::WorkerId id = 0;                   // of one that has joined
-        std::optional<Instant> beaten;
+        shared_list::Lease lease;
         std::map<std::uint64_t, Line> running;  // by ticket
         std::optional<std::uint64_t> probe;     // ticket; nothing new begins before it has ended
         bool retired = false;                   // it gets nothing any more
 
         // Of one that goes from list to list.
-        std::optional<Jump> jump;  // to be made
+        std::optional<shared_list::Jump> jump;  // to be made
         std::optional<marked_list::WorkerId> wanted;
         std::uint64_t place = 0;  // in the list that it joins
         Instant join_at{};        // not before
@@ -139,7 +138,8 @@ class Dispatcher {
     void take(const LineEnded& event, Turn& turn);
     void take_probe(Seat& seat, const std::string& output);
     Status join(WorkerId number, Seat& seat, RunList& list, Turn& turn);
-    Status beat(WorkerId number, Seat& seat, RunList& list);
+    Status beat(WorkerId number, Seat& seat, RunList& list, Turn& turn);
+    void note_signs(const std::string& list, Instant given);
     void leave(Seat& seat);
     void retire(Seat& seat, const Error& error);
     void move(Seat& seat);
@@ -148,15 +148,15 @@ class Dispatcher {
     Status give_lines(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     Result<bool> step(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     void order(WorkerId number, Seat& seat, RunList& list, const marked_list::Choice& choice, Turn& turn);
-    bool lapsed(const Seat& seat) const;
+    // They run elsewhere, or may soon: they end here, and their ends are no matter to others.
+    void give_up_lines(Seat& seat, const std::function<bool(const Line&)>& which, Turn& turn);
 
     // Of a turn.
     RunList& list_at(const list_store::ListPlace& place);
     void serve(Turn& turn);
     Status serve(WorkerId number, Seat& seat, RunList& list, Turn& turn);
-    Status keep(const std::string& name, RunList& list);
+    Status keep(const std::string& name, RunList& list, Turn& turn);
     Instant next(Instant now) const;
-    Duration between_beats() const;
     bool over() const;
     bool over_without_seats() const;
     bool more_seats_are_expected() const;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "shared_run/dispatcher.h"
+#include "shared_run/probe.h"
 #include "taskfile/sources.h"
 
 namespace wq::shared_run {
@@ -10,12 +11,11 @@ namespace wq::shared_run {
 namespace {
 
 constexpr int most_idle_moves = 2;
-constexpr Duration most_between_beats = std::chrono::seconds(30);
 
 }  // namespace
 
 void Dispatcher::take(const SeatJoined& event, Turn&) {
-    Seat seat;
+    Seat seat(options_.lease);
     seat.name = event.name;
     seat.jobs = std::max(1U, event.jobs);
     seat.list = list_store::name_of(options_.place);
@@ -51,7 +51,8 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
 }
 
 void Dispatcher::take_probe(Seat& seat, const std::string& output) {
-    auto jump = jump_in(output, seat.id, lists_.at(seat.list).place());
+    const auto set = answer_of(output);
+    auto jump = set ? jump_of(*set, seat.id, lists_.at(seat.list).place()) : set.error();
     if (!jump)
         return options_.say("worker " + std::to_string(seat.id) + " stays in " + seat.list + ": " +
                             jump.error().message);
@@ -61,10 +62,9 @@ void Dispatcher::take_probe(Seat& seat, const std::string& output) {
 // What it runs is lost.
 void Dispatcher::leave(Seat& seat) {
     if (!seat.taker) return;
-    lists_.at(seat.list).add_left(seat.id, seat.taker->take_ends());
+    lists_.at(seat.list).add_left(seat.id, std::move(seat.taker));
     seat.running.clear();
-    seat.taker.reset();
-    seat.beaten.reset();
+    seat.lease = shared_list::Lease(options_.lease);
     moved_ = true;
 }
 
@@ -74,7 +74,7 @@ void Dispatcher::retire(Seat& seat, const Error& error) {
 }
 
 void Dispatcher::move(Seat& seat) {
-    const Jump jump = *std::exchange(seat.jump, std::nullopt);
+    const shared_list::Jump jump = *std::exchange(seat.jump, std::nullopt);
     seat.place = jump.same_list ? lists_.at(seat.list).shared().place(seat.id) : 0;
     leave(seat);
     seat.wanted = jump.id;
@@ -105,18 +105,25 @@ Status Dispatcher::join(WorkerId number, Seat& seat, RunList& list, Turn& turn) 
     return success();
 }
 
-Duration Dispatcher::between_beats() const {
-    return options_.lease == Duration{0} ? most_between_beats
-                                         : std::min<Duration>(options_.lease / 4, most_between_beats);
-}
-
-Status Dispatcher::beat(WorkerId number, Seat& seat, RunList& list) {
+Status Dispatcher::beat(WorkerId number, Seat& seat, RunList& list, Turn& turn) {
     const Instant now = instant_now();  // before the call: the sign is not older
-    if (seat.beaten && now < *seat.beaten + between_beats()) return success();
+    if (seat.lease.last() && now < seat.lease.next()) return success();
+    if (seat.lease.has_lapsed())
+        give_up_lines(
+            seat, [](const Line&) { return true; }, turn);
     if (auto beaten = list.beat(seat.id, options_.lease); !beaten) return beaten;
-    seat.beaten = now;
+    seat.lease.given(now);
     if (options_.beaten) options_.beaten(number, now);
     return success();
+}
+
+// The store gave them while it waited for the lock.
+void Dispatcher::note_signs(const std::string& list, Instant given) {
+    for (auto& [number, seat] : seats_) {
+        if (seat.list != list || !seat.lease.last()) continue;
+        seat.lease.given(given);
+        if (options_.beaten) options_.beaten(number, given);
+    }
 }
 
 }  // namespace wq::shared_run

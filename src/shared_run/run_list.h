@@ -14,6 +14,8 @@
 #include "base/time.h"
 #include "list_store/list_place.h"
 #include "list_store/list_store.h"
+#include "shared_list/line_taker.h"
+#include "shared_list/other_workers.h"
 #include "shared_list/shared_list.h"
 
 namespace wq::shared_run {
@@ -41,36 +43,35 @@ class RunList {
 
     // Of workers that live.
     Status beat(marked_list::WorkerId worker, Duration lease) { return store_->beat(worker, lease); }
-    // Error usage: another worker has the id.
-    Status refuse_taken_id(marked_list::WorkerId id);
+    Status refuse_taken_id(marked_list::WorkerId id) { return others_.refuse_taken_id(id); }
     // Follows others; lines of lost workers, but for `ours`, wait again.
-    Status look(const std::set<marked_list::WorkerId>& ours);
-    Instant looked() const { return looked_; }
+    Status look(std::set<marked_list::WorkerId> ours);
+    Instant looked() const { return others_.looked(); }
+    std::optional<Instant> next_look() const { return others_.next_look(); }
     Status settle_if_due();
 
     // Of workers that left: their last ends are recorded, then their lines wait again, and their signs go
     // last: what could not be recorded is found when their leases are over.
-    void add_left(marked_list::WorkerId worker, std::vector<marked_list::End> ends);
+    void add_left(marked_list::WorkerId worker, std::unique_ptr<shared_list::LineTaker> lines);
     bool has_left() const { return !left_.empty(); }
     Status record_left();
     Status close();
 
   private:
-    Status release(const list_store::Sign& sign);
-    Status record_left(marked_list::WorkerId worker, std::vector<marked_list::End>& ends);
+    Status record_left(marked_list::WorkerId worker, shared_list::LineTaker& lines);
 
     list_store::ListPlace place_;
     std::function<void(const std::string&)> say_;
     std::unique_ptr<list_store::ListStore> store_;
     shared_list::SharedList shared_;
+    shared_list::OtherWorkers others_;
     bool open_ = false;
-    Instant looked_{};
 
     bool usable_ = true;
     std::optional<Duration> pause_;  // after the last error
     Instant try_at_{};
 
-    std::map<marked_list::WorkerId, std::vector<marked_list::End>> left_;
+    std::map<marked_list::WorkerId, std::unique_ptr<shared_list::LineTaker>> left_;
 };
 
 }  // namespace wq::shared_run

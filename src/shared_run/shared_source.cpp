@@ -10,6 +10,15 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks(100);  // at what is said while the list is closed
 
+// Lines that the worker runs at once. One that waits in the run for a resource is marked as begun, so that no
+// other worker can take it.
+std::int64_t jobs_of(const core::Needs& needs, const core::Resources& offers) {
+    if (needs.cores <= 0) return offers.cores.rounded_down();
+    const core::Resources share{needs.cores, std::max<std::int64_t>(needs.memory_mb, 0),
+                                std::max<std::int64_t>(needs.disk_mb, 0), std::max(needs.gpus, Count(0))};
+    return core::how_many_fit(share, offers);
+}
+
 }  // namespace
 
 SharedSource::SharedSource(DispatcherOptions options, core::Shape shape, manager::TaskTable& tasks,
@@ -107,7 +116,7 @@ void SharedSource::forget(std::uint64_t ticket, manager::Manager& manager, core:
 }
 
 void SharedSource::note_lapse(WorkerId seat) {
-    if (const auto beaten = beats_->last(seat)) earliest(lapses_, lapse_of(*beaten, lease_));
+    if (const auto beaten = beats_->last(seat)) earliest(lapses_, shared_list::lapse_of(*beaten, lease_));
 }
 
 // Others may take the lines of a seat that could give no sign of life: they end here first.
@@ -116,7 +125,7 @@ void SharedSource::end_lapsed(manager::Manager& manager, core::Now now) {
     lapses_.reset();
     for (const auto& [ticket, running] : running_) {
         const auto beaten = beats_->last(running.seat);
-        const auto lapse = beaten ? lapse_of(*beaten, lease_) : std::nullopt;
+        const auto lapse = beaten ? shared_list::lapse_of(*beaten, lease_) : std::nullopt;
         if (lapse && now.instant >= *lapse)
             lost.push_back(ticket);
         else
@@ -134,13 +143,13 @@ void SharedSource::end_lapsed(manager::Manager& manager, core::Now now) {
 }
 
 void SharedSource::joined(const records::WorkerRecord& record) {
-    const std::int64_t needed = shape_.needs.cores.thousandths();
-    const std::int64_t offered = record.offers.cores.thousandths();
-    const std::int64_t jobs = needed > 0 ? offered / needed : record.offers.cores.rounded_down();
+    const std::int64_t jobs = jobs_of(shape_.needs, record.offers);
     const std::string name = record.rank != records::no_rank
                                  ? record.host + " rank " + std::to_string(record.rank)
                                  : record.host + " " + record.address;
-    if (jobs <= 0) return say_(name + " gets no lines: it has fewer cores than --cores");
+    if (jobs <= 0)
+        return say_(name + " gets no lines: each needs " + core::describe(shape_.needs) + ", and it has " +
+                    core::describe(record.offers));
     events_.emplace_back(SeatJoined{record.worker, name, static_cast<std::uint32_t>(jobs)});
 }
 
@@ -153,7 +162,7 @@ void SharedSource::ended(TaskId task, const std::function<LineEnded(std::uint64_
     tickets_.erase(found);
 }
 
-Result<bool> SharedSource::close() {
+Result<bool> SharedSource::close(const std::function<bool()>& gives_up) {
     // Behind a turn that may be under way, on the same thread.
     const auto closed = std::make_shared<std::promise<Result<bool>>>();
     auto answer = closed->get_future();
@@ -167,7 +176,14 @@ Result<bool> SharedSource::close() {
         }
         return Background::Then();
     });
-    while (answer.wait_for(between_looks) != std::future_status::ready) say_all();
+    while (answer.wait_for(between_looks) != std::future_status::ready) {
+        say_all();
+        if (!gives_up()) continue;
+        // It cannot be stopped, and uses nothing of this object: it goes with the process.
+        (void)thread_.release();
+        return Error{ExitCode::interrupted,
+                     name_ + ": not all ends are recorded: lines that ran wait again when the lease is over"};
+    }
     say_all();
     return answer.get();
 }

@@ -46,8 +46,9 @@ class SharedSource final : public run::Source {
     // source: it is not asked.
     void ended(TaskId task, const std::function<LineEnded(std::uint64_t ticket, bool probe)>& end);
 
-    // After the run: marks what still ran. Returns whether a line has failed or was left.
-    Result<bool> close();
+    // After the run: marks what still ran. Returns whether a line has failed or was left. It may wait for the
+    // list's lock, or for a master: if `gives_up` says so, it ends with the error `interrupted`.
+    Result<bool> close(const std::function<bool()>& gives_up);
 
   private:
     struct Ticket {

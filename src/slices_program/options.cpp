@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/units.h"
+#include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
 #include "records/append_file.h"
@@ -197,23 +198,10 @@ Result<Options> parse_options(int argc, const char* const* argv) {
     const char* const* const command =
         std::find_if(argv, end, [](const char* word) { return std::strcmp(word, "--") == 0; });
     if (command != end) options.command.assign(command + 1, end);
-    po::options_description all = visible_options();
-    all.add_options()("work", po::value<std::vector<std::string>>());
-    po::positional_options_description positions;
-    positions.add("work", -1);
-    po::variables_map given;
-    try {
-        const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(static_cast<int>(command - argv), argv)
-                      .options(all)
-                      .positional(positions)
-                      .style(style)
-                      .run(),
-                  given);
-    } catch (const po::error& error) {
-        return usage_error(error, visible_options());
-    }
-    if (auto filled = fill(given, options); !filled) return filled.error();
+    const auto given = options::split_words(options::words_of(static_cast<int>(command - argv), argv),
+                                            visible_options(), "work");
+    if (!given) return given.error();
+    if (auto filled = fill(*given, options); !filled) return filled.error();
     return options;
 }
 

@@ -11,6 +11,7 @@
 #include "core/task.h"
 #include "listening/registry.h"
 #include "options/binding_word.h"
+#include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
 #include "session/session_table.h"
@@ -105,10 +106,9 @@ constexpr WithoutEffect without_effect[] = {
 
 po::options_description hidden_options() {
     po::options_description hidden;
-    hidden.add_options()("place", po::value<std::vector<std::string>>())("master-name,N", text(""))(
-        "catalog,C", text(""))("tcp-window-size,w", text(""))("connection-mode", text(""))(
-        "disable-symlinks", "")("disk-allocation", "")("tlq", text(""))("advertise,a", "")(
-        "measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
+    hidden.add_options()("master-name,N", text(""))("catalog,C", text(""))("tcp-window-size,w", text(""))(
+        "connection-mode", text(""))("disable-symlinks", "")("disk-allocation", "")("tlq", text(""))(
+        "advertise,a", "")("measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
         "memory-threshold", text(""))("walltime", text(""))("time-scale", text(""));
     return hidden;
 }
@@ -294,19 +294,10 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
                                                 const std::function<const char*(const char*)>& variable) {
     for (int i = 1; i < argc; ++i)
         if (const auto why = refused_word(argv[i])) return usage_error(*why);
-    po::options_description all = visible_worker_options();
-    all.add(hidden_options());
-    po::positional_options_description positional;
-    positional.add("place", -1);
-    Given given;
-    try {
-        const auto style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-        po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(style).run(),
-                  given);
-        po::notify(given);
-    } catch (const po::error& wrong) {
-        return usage_error(wrong, visible_worker_options());
-    }
+    const auto split = options::split_words(options::words_of(argc, argv), visible_worker_options(), "place",
+                                            hidden_options());
+    if (!split) return split.error();
+    const Given& given = *split;
     WorkerCommand command;
     if (given.count("help") != 0) command.kind = WorkerCommand::Kind::help;
     if (given.count("version") != 0) command.kind = WorkerCommand::Kind::version;

@@ -17,6 +17,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import practical_example  # noqa: E402
+
 GOLDEN = pathlib.Path(__file__).parent / "runtask"
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 PATIENCE = 60  # seconds
@@ -28,24 +31,6 @@ echo task2; sleep 3
 echo task3; sleep 3
 echo task4; sleep 3 
 echo task5; sleep 3 
-"""
-PRACTICAL = """\
-cd ~/playground/models/resnet_family #!
-cd resnet34; train_model #:mygroup1
-cd resnet50; train_model
-cd resnet101; train_model #@2
-
-cd ../mbnet_family #!
-cd mbnetv1; train_model
-cd mbnetv2; train_model
-cd mbnetv3; train_model
-
-cd ../resnet_family #!
-cd resnet34; deploy_model #:mygroup1
-cd resnet34; test_model_on dataset1 #+mygroup1
-cd resnet34; test_model_on dataset2 #+mygroup1
-cd resnet34; test_model_on dataset3 #+mygroup1
-cd resnet34; report_test_result #:mygroup1
 """
 JUMPS = """\
 echo task1; sleep 3 
@@ -164,12 +149,10 @@ class Examples(Case):
         self.assertEqual(self.read("examplelist.sh").split(), SIMPLE.split())
 
     def test_practical(self):
-        for model in ("resnet_family/resnet34", "resnet_family/resnet50", "resnet_family/resnet101", "mbnet_family/mbnetv1",
-                      "mbnet_family/mbnetv2", "mbnet_family/mbnetv3"):
-            (self.home / "playground/models" / model).mkdir(parents=True)
-        for tool in ("train_model", "deploy_model", "test_model_on", "report_test_result"):
+        practical_example.make_models(self.home)
+        for tool in practical_example.COMMANDS:
             self.tool(tool, 'echo "$(basename "$0") in $(basename "$PWD")" "$@"')
-        self.write("tasklist.sh", PRACTICAL)
+        self.write("tasklist.sh", practical_example.TASKS)
         out, _ = self.run_it("~/tasklist.sh", "--once", "-n", "one")
         two, _ = self.run_it("~/tasklist.sh", "--once", "-n", "two", "-i", "2")
         self.compare("practical.txt", out + "----\n" + two + "----\n" + self.read("tasklist.sh"))

@@ -3,6 +3,7 @@
 the run stops with 75, to be resumed. The disk is a tmpfs in a separate mount namespace."""
 
 import os
+import signal
 import subprocess
 import unittest
 
@@ -83,7 +84,7 @@ class FullDisk(Case):
     def test_a_signal_ends_the_patience(self):
         run = self.start("--run-dir", "disk/r", "--storage-patience", "10m", "tasks.sh", before=self.enter())
         run.wait_for_text("dispatching is paused; retrying the write")
-        run.signal(support.signal.SIGTERM)
+        run.signal(signal.SIGTERM)
         self.assertEqual(run.wait(), 75, str(run))
 
     def assert_only_the_holder_is_left(self):

@@ -163,16 +163,64 @@ class SharedList(support.Case):
                                 env=environment, cwd=self.folder)
 
     def test_lines_end_when_no_sign_of_life_can_be_given(self):
-        """Somebody holds the lock for longer than the lease: others may take the lines then."""
+        """Others may take the lines then."""
         bell = self.bell()
         self.list("echo $$ > bell; test -e again || { touch again; exec sleep 1000; }\n")
         run = self.start("--shared-list", "--once", "--lease", "2s", "--poll", "0.05", "tasks.sh", ranks=0)
         bell.wait()
-        with open(self.path("tasks.sh.lock"), "a", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            run.wait_for_text("no sign of life could be given for too long")
+        signs = self.path("tasks.sh.runtask/alive")
+        os.rename(signs, signs + ".away")
+        self.write("tasks.sh.runtask/alive", "")
+        run.wait_for_text("no sign of life could be given for too long")
+        os.unlink(signs)
+        os.rename(signs + ".away", signs)
         self.assertEqual(run.wait(), 0, str(run))
         self.assertRegex(self.marks()[1], r"# worker 0 # \(T ... T\) #lost # worker 0 # \(T ... T\) #ok$")
+
+    def test_lines_go_on_while_the_list_is_locked_for_longer_than_the_lease(self):
+        bell, gate = self.bell(), self.gate()
+        self.list("echo > bell; read x < gate\ntrue\n")
+        run = self.start("--shared-list", "--once", "--lease", "4s", "--poll", "0.05", "tasks.sh", ranks=0)
+        bell.wait()
+        sign = self.path("tasks.sh.runtask/alive/0")
+        with open(self.path("tasks.sh.lock"), "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            locked = time.time()
+            while os.stat(sign).st_mtime < locked + 5:
+                self.assertFalse(run.wait_at_most(0.01), str(run))
+                self.assertLess(time.time(), locked + support.DEADLINE, "no sign of life")
+            gate.open()
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertRegex(self.trails("echo > bell; read x < gate")[0], r"^0 # \(T ... T\) #ok$")
+
+    def test_an_end_that_waits_for_the_lock_can_be_given_up(self):
+        bell, gate = self.bell(), self.gate()
+        self.list("echo > bell; read x < gate\n")
+        run = self.start("--shared-list", "tasks.sh", "--run-dir", "r", ranks=0)
+        bell.wait()
+        with open(self.path("tasks.sh.lock"), "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            run.signal(signal.SIGINT)
+            run.wait_for_text("waiting for the lock")
+            while not run.wait_at_most(0.2):
+                run.signal(signal.SIGINT)
+            self.assertEqual(run.wait(), 75, str(run))
+            self.assertIn("not all ends are recorded: lines that ran wait again when the lease is over", run.err)
+        self.assertIn("state=interrupted\n", self.read("r/status"))
+
+    def test_a_shell_with_set_u_jumps(self):
+        self.list("set -u #!\nnewtask=two.sh #!\necho never >> out\n")
+        self.list("echo two >> out\n", "two.sh")
+        self.run_list("tasks.sh", ranks=0, code=None)
+        self.assertEqual(self.lines("out"), ["two"])
+
+    def test_lines_that_need_what_no_worker_has_are_not_begun(self):
+        self.list("true\n")
+        run = self.start("--shared-list", "--disk", "900T", "tasks.sh", ranks=0)
+        run.wait_for_text("gets no lines: each needs 1 core, 921600 GB disk, and it has ")
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(), 75, str(run))
+        self.assertIn("true", self.marks())
 
     def test_signs_of_life_are_given_while_the_run_stops(self):
         bell, gate = self.bell(), self.gate()
@@ -196,7 +244,7 @@ class SharedList(support.Case):
         run = self.start("--shared-list", "--once", "--cores", "2", "tasks.sh", "--listen", "--manager-only",
                          "--run-dir", "r")
         small = self.tcp_worker(run, 1)
-        run.wait_for_text("gets no lines: it has fewer cores than --cores")
+        run.wait_for_text("gets no lines: each needs 2 cores, and it has 1 core")
         large = self.tcp_worker(run, 3)
         for done in range(2):
             bell.wait(1)
@@ -208,6 +256,10 @@ class SharedList(support.Case):
         small.wait(support.DEADLINE)
         large.wait(support.DEADLINE)
         self.assertEqual(self.marks()[0], "#LASTWORKER 0")
+
+    def test_a_master_that_is_not_there_is_said_at_once(self):
+        run = self.run_to_end("--shared-list", "no.such.host.invalid:tasks.sh", code=69)
+        self.assertIn("no.such.host.invalid", run.err)
 
     def test_what_cannot_be_done_is_refused(self):
         def refused(*words, code=64):

@@ -1,14 +1,12 @@
 """Common to the tests of work_queue_run: runs of the real program, bells that tasks ring, and the journal on disk.
 
-CMake sets PROGRAM (the program), MPIRUN (a command line) and OPEN_MPI (whose mpirun that is). Every process of a test has a unique mark in its
-environment, so that processes left behind are found in /proc. Nothing here waits for a fixed time: it waits for an
-event, at most DEADLINE seconds."""
+CMake sets PROGRAM (the program), MPIRUN (a command line) and OPEN_MPI (whose mpirun that is). Every process of a test has a unique mark
+(tests/support/marked_processes.py). Nothing here waits for a fixed time: it waits for an event, at most DEADLINE seconds."""
 
 import os
 import select
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,45 +16,14 @@ import uuid
 
 from run_journal import read_journal, succeeded  # noqa: F401  for the tests
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from marked_processes import MARK, command_of, kill_tagged, stat_of, tagged, wait_for_end  # noqa: E402
+
 PROGRAM = os.environ["PROGRAM"]
 MPIRUN = shlex.split(os.environ["MPIRUN"])
 OPEN_MPI = os.environ.get("OPEN_MPI", "YES") == "YES"  # otherwise MPICH, with hydra
 DEADLINE = float(os.environ.get("DEADLINE", "60")) * float(os.environ.get("WQ_PATIENCE", "1"))
-MARK = "WQ_TEST_MARK"
-
-
-def tagged(mark):
-    """Process ids whose environment has the mark; zombies have none."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if wanted in file.read().split(b"\0"):
-                    found.append(int(name))
-        except OSError:
-            continue
-    return found
-
-
-def command_of(process):
-    try:
-        with open(f"/proc/{process}/cmdline", "rb") as file:
-            return file.read().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def stat_of(process):
-    """(parent, state) or None."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return int(fields[1]), fields[0]
-    except (OSError, IndexError):
-        return None
 
 
 def rank_of(process):
@@ -68,19 +35,6 @@ def rank_of(process):
         return None
     ranks = [int(e.partition(b"=")[2]) for e in entries if e.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK="))]
     return ranks[0] if ranks else None
-
-
-def wait_for_end(process, deadline):
-    """True when the process has ended before the deadline (time.monotonic)."""
-    try:
-        descriptor = os.pidfd_open(process)
-    except ProcessLookupError:
-        return True
-    try:
-        ready, _, _ = select.select([descriptor], [], [], max(0, deadline - time.monotonic()))
-        return bool(ready)
-    finally:
-        os.close(descriptor)
 
 
 class Bell:
@@ -158,18 +112,6 @@ def watch_over(mark, folder):
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os._exit(0)
-
-
-def kill_tagged(mark):
-    """Repeats until none is left: a killed one may just have started another."""
-    while left := tagged(mark):
-        for process in left:
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        for process in left:
-            wait_for_end(process, time.monotonic() + 1)
 
 
 def apart(*commands):

@@ -9,25 +9,10 @@ import subprocess
 import ssh_support as support
 from ssh_support import Case
 
+import practical_example  # found by ssh_support
+
 RUN = os.environ["RUN"]
 SIMPLE = "".join(f"echo task{n}; sleep 0.05 \n" for n in range(1, 6))
-PRACTICAL = """cd {folder}/models/resnet_family #!
-cd resnet34; train_model #:mygroup1
-cd resnet50; train_model
-cd resnet101; train_model #@2
-
-cd ../mbnet_family #!
-cd mbnetv1; train_model
-cd mbnetv2; train_model
-cd mbnetv3; train_model
-
-cd ../resnet_family #!
-cd resnet34; deploy_model #:mygroup1
-cd resnet34; test_model_on dataset1 #+mygroup1
-cd resnet34; test_model_on dataset2 #+mygroup1
-cd resnet34; test_model_on dataset3 #+mygroup1
-cd resnet34; report_test_result #:mygroup1
-"""
 
 
 class Examples(Case):
@@ -54,14 +39,12 @@ class Examples(Case):
         self.assertEqual(sorted(map(int, self.lines("out"))), list(range(60)))
 
     def practical(self):
-        for model in ("resnet_family/resnet34", "resnet_family/resnet50", "resnet_family/resnet101", "mbnet_family/mbnetv1",
-                      "mbnet_family/mbnetv2", "mbnet_family/mbnetv3"):
-            os.makedirs(self.path(f"models/{model}"), exist_ok=True)
+        practical_example.make_models(self.folder)
         os.makedirs(self.path("bin"), exist_ok=True)
-        for command in ("train_model", "deploy_model", "test_model_on", "report_test_result"):
+        for command in practical_example.COMMANDS:
             self.write(f"bin/{command}", f"#!/bin/sh\necho {command} ${{PWD##*/}} $* >> {self.folder}/log\n")
             os.chmod(self.path(f"bin/{command}"), 0o755)
-        self.write("tasks.sh", PRACTICAL.format(folder=self.folder))
+        self.write("tasks.sh", practical_example.TASKS.replace("~/", f"{self.folder}/"))
         if os.path.exists(self.path("log")):
             os.remove(self.path("log"))
         return {"PATH": self.path("bin") + ":" + os.environ["PATH"]}

@@ -18,23 +18,15 @@ LINES = 5000 // (10 if support.EVERY > 1 else 1)
 TRY = re.compile(r"# worker (\d+) # \(" + support.STAMP + r" \.\.\.( (?:line[+-]\d+ )?" + support.STAMP + r"\) #(ok|error\d+|lost))?")
 
 
-def command_line(process):
-    try:
-        with open(f"/proc/{process}/cmdline", "rb") as file:
-            return file.read().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
 class Kills(Case):
     def victims(self):
         """(worker programs, ssh processes, helpers at the master) of this test."""
         workers = [process.pid for process in self.started if process.poll() is None]
         mine = support.tagged(self.mark)
-        connections = [process for process in mine if command_line(process).startswith("ssh ")]
+        connections = [process for process in mine if support.command_of(process).startswith("ssh ")]
         helpers = []
         for name in os.listdir("/proc"):  # sshd gives them another environment
-            if name.isdigit() and command_line(int(name)).startswith("sh -c s=$(dd") and self.is_ours(int(name)):
+            if name.isdigit() and support.command_of(int(name)).startswith("sh -c s=$(dd") and self.is_ours(int(name)):
                 helpers.append(int(name))
         return workers, connections, helpers
 
@@ -43,11 +35,7 @@ class Kills(Case):
         while process > 1:
             if process == self.server.daemon.pid:
                 return True
-            try:
-                with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
-                    process = int(file.read().rpartition(")")[2].split()[1])
-            except OSError:
-                return False
+            process = (support.stat_of(process) or (0,))[0]
         return False
 
     def start_worker(self):

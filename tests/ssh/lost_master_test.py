@@ -26,9 +26,8 @@ class LostMaster(Case):
         """From now on; connections that there are end."""
         self.write(how, "")
         for process in support.tagged(self.mark):
-            with open(f"/proc/{process}/cmdline", "rb") as file:
-                if file.read().startswith(b"ssh\0"):
-                    os.kill(process, signal.SIGKILL)
+            if support.command_of(process).startswith("ssh "):
+                os.kill(process, signal.SIGKILL)
 
     def worker(self, *words):
         return self.start(self.remote(), *words, env=self.environment)

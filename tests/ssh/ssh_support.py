@@ -1,14 +1,13 @@
 """Common to the tests of runtask: a real sshd of the test's own, workers, and lists with their marks.
 
-Every process of a test has a unique mark in its environment, so that processes left behind are found in /proc. Nothing here
-waits for a fixed time: it waits for an event, at most DEADLINE seconds."""
+Every process of a test has a unique mark (tests/support/marked_processes.py). Nothing here waits for a fixed time: it waits for
+an event, at most DEADLINE seconds."""
 
 import getpass
 import os
 import pathlib
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -17,10 +16,13 @@ import time
 import unittest
 import uuid
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from marked_processes import MARK, command_of, kill_tagged, stat_of, tagged  # noqa: E402,F401  for the tests
+
 PROGRAM = os.environ["PROGRAM"]
 DEADLINE = float(os.environ.get("DEADLINE", "60")) * float(os.environ.get("WQ_PATIENCE", "1"))
 EVERY = int(os.environ.get("WQ_EVERY", "1"))
-MARK = "WQ_TEST_MARK"
 STAMP = r"\d\d-\d\d \d\d:\d\d:\d\d"
 
 
@@ -71,22 +73,6 @@ class Server:
         self.daemon.wait()
 
 
-def tagged(mark):
-    """Process ids whose environment has the mark; zombies have none."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if wanted in file.read().split(b"\0"):
-                    found.append(int(name))
-        except OSError:
-            continue
-    return found
-
-
 class Case(unittest.TestCase):
     server_needed = True
 
@@ -105,22 +91,12 @@ class Case(unittest.TestCase):
         self.addCleanup(self.clean_up)
 
     def clean_up(self):
-        self.kill_tagged()
+        kill_tagged(self.mark)
         for process in self.started:
             process.wait()
             process.stdout.close()
             process.stderr.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def kill_tagged(self):
-        while left := tagged(self.mark):
-            for process in left:
-                try:
-                    os.kill(process, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            for process in self.started:
-                process.poll()
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -155,7 +131,7 @@ class Case(unittest.TestCase):
         try:
             out, err = process.communicate(timeout=DEADLINE)
         except subprocess.TimeoutExpired:
-            self.kill_tagged()
+            kill_tagged(self.mark)
             out, err = process.communicate()
             raise AssertionError(f"no end: {words}\n{out}\n{err}") from None
         if code is not None:

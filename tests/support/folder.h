@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 namespace wq::test {
 
@@ -17,10 +20,14 @@ inline std::string unique_name() {
     return "wq-test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
 }
 
+// Always new, and so empty: a test that was killed leaves its folder, and process ids come again.
 class Folder {
   public:
-    Folder() : path_(std::filesystem::temp_directory_path() / unique_name()) {
-        std::filesystem::create_directories(path_);
+    Folder() {
+        std::string name = std::filesystem::temp_directory_path() / "wq-test-XXXXXX";
+        if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
+        path_ = name;
+        std::filesystem::permissions(path_, std::filesystem::perms{0755});  // other users may enter
     }
     ~Folder() { std::filesystem::remove_all(path_); }
     Folder(const Folder&) = delete;

@@ -74,7 +74,7 @@ TEST_F(Taking, WhatALostWorkerBeganWithoutLearningItWaitsAgain) {
     EXPECT_EQ(step(), "error");
     ASSERT_TRUE(list.refresh());
     ASSERT_TRUE(list.refresh());
-    const auto edits = shared_list::farewell(list.list(), 0, {}, list.stamp());
+    const auto edits = marked_list::release(list.list(), 0, list.stamp());
     ASSERT_EQ(edits.size(), 1U);
     EXPECT_EQ(std::get<End>(edits.front()).end, TryEnd::lost);
 }

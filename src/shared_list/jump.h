@@ -8,10 +8,14 @@
 #include "list_store/list_place.h"
 #include "marked_list/marked_line.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list {
 
-// Tells it after the line. It follows as a comment, for the records.
-std::string probe_of(const std::string& line);
+// Variables of the worker's shell after the line; "": not set.
+struct JumpVariables {
+    std::string newtask;  // a list
+    std::string newid;
+    std::string jumpto;  // a list, where it has the same id
+};
 
 struct Jump {
     list_store::ListPlace place;
@@ -19,9 +23,8 @@ struct Jump {
     bool same_list = false;
 };
 
-// `output`: of the probe; `id` and `place`: of the worker. nullopt: it stays. Error: it stays, as what the
-// line has set makes no sense.
-Result<std::optional<Jump>> jump_in(const std::string& output, marked_list::WorkerId id,
+// `id` and `place`: of the worker. nullopt: it stays. Error: it stays, as the values make no sense.
+Result<std::optional<Jump>> jump_of(const JumpVariables& set, marked_list::WorkerId id,
                                     const list_store::ListPlace& place);
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list

@@ -1,0 +1,17 @@
+// Asks a worker's shell what a `#!` line has set. The question is a task of its own.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "shared_list/jump.h"
+
+namespace wq::shared_run {
+
+// Its command. The line follows as a comment, for the records.
+std::string probe_of(const std::string& line);
+
+// `output`: of the command. Error: it is none of an answer.
+Result<shared_list::JumpVariables> answer_of(const std::string& output);
+
+}  // namespace wq::shared_run
