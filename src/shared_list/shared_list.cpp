@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <ranges>
 #include <utility>
 
 #include "base/random_bits.h"
@@ -17,9 +18,9 @@ using marked_list::Edit;
 using marked_list::Record;
 using marked_list::WorkerId;
 
-constexpr int share_of_rewriting = 20;        // of the time: a twentieth
-constexpr std::uint64_t long_log = 4u << 20;  // bytes; then a new one is begun
-constexpr std::size_t kept_records = 2000;    // of the old one: what was undone by an editor is made again
+constexpr int share_of_rewriting = 20;                      // of the time: a twentieth
+constexpr std::uint64_t long_log = 4u << 20;                // bytes; then a new one is begun
+constexpr std::uint64_t kept_log = long_log / 16;           // of the old one, which stays beside it
 constexpr Duration clock_lifetime = std::chrono::hours(1);  // summer time may begin
 
 std::string hexadecimal(std::uint64_t value) {
@@ -155,12 +156,17 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     std::string appended = appended_to(*answer.file);
     marked_list::History done;
     if (appended.empty()) {
-        const auto others_live = workers_live();
-        if (!others_live) return others_live.error();
-        done = history(log_, answer, *others_live);
+        auto all = history_of(answer);
+        if (!all) return all.error();
+        done = std::move(*all);
     }
     auto merged = marked_list::merge(*answer.file, done);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
+    // Perhaps it lacks marks that nobody knows of any more.
+    if (!done.complete && !merged->some_stand) {
+        if (!current_) return unknown_copy();
+        if (const auto again = waiting_again(list_, merged->list); again > 0) return put_aside(answer, again);
+    }
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
     Record told = record({});
@@ -177,6 +183,31 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     return made;
 }
 
+Error SharedList::unknown_copy() const {
+    return {ExitCode::bad_input, store_.name() +
+                                     " was replaced by an old copy, whose lines may have run since. Workers "
+                                     "that run put the list back: "
+                                     "try again; or end them all, if the copy is right"};
+}
+
+// The list becomes again what we know of it.
+Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_again) {
+    Request request;
+    request.put_aside = "edited-" + stamp();
+    for (char& byte : request.put_aside)
+        if (byte == ' ' || byte == ':') byte = '-';
+    request.records = line_of(record({}));
+    request.rewrite = true;
+    request.splices = {{0, answer.file->size(), list_.bytes()}};
+    const std::string name = request.put_aside;
+    auto made = make(std::move(request));
+    if (made && *made)
+        say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
+             " finished lines would run again: the list was put back, and the copy is " + store_.name() +
+             "." + name + " (use --lock to edit, or end all workers first)");
+    return made;
+}
+
 // What was appended to the list since we last saw it, the most frequent edit: then other workers need not
 // read the list anew. "": it was edited otherwise.
 std::string SharedList::appended_to(const std::string& file) {
@@ -187,11 +218,14 @@ std::string SharedList::appended_to(const std::string& file) {
     return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
 }
 
-Result<bool> SharedList::workers_live() {
-    if (joined_) return true;
-    const auto signs = store_.signs();
-    if (!signs) return signs.error();
-    return std::ranges::any_of(*signs, lives);
+Result<marked_list::History> SharedList::history_of(const Answer& answer) {
+    bool others_live = joined_;
+    if (!others_live) {
+        const auto signs = store_.signs();
+        if (!signs) return signs.error();
+        others_live = std::ranges::any_of(*signs, lives);
+    }
+    return history(store_, log_, answer, others_live);
 }
 
 void SharedList::apply_news() {
@@ -339,6 +373,7 @@ Status SharedList::replace(const std::function<std::string(const Document&)>& te
         if (auto looked = look(); !looked) return looked;
         Record told = record({});
         told.reread = true;
+        told.sequence = 1;  // nothing before it counts
         Request request;
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
@@ -376,7 +411,7 @@ Status SharedList::write_now(bool empty_log) {
         if (writes)
             request.splices = list_.splices();
         else
-            begin_log(request, empty_log ? 0 : kept_records);
+            begin_log(request, empty_log ? 0 : kept_log);
         const auto made = make(std::move(request));
         if (!made) return made.error();
         if (!*made) continue;
@@ -388,11 +423,19 @@ Status SharedList::write_now(bool empty_log) {
     }
 }
 
-void SharedList::begin_log(Request& request, std::size_t most_records) const {
+// With the last records of the old one, so that workers that follow seldom need to read the list anew.
+void SharedList::begin_log(Request& request, std::uint64_t most_bytes) const {
     request.new_log = true;
-    const std::size_t keep = std::min(most_records, log_.records().size());
-    for (std::size_t at = log_.records().size() - keep; at < log_.records().size(); ++at)
-        request.records += marked_list::to_line(log_.records()[at]) + "\n";
+    if (most_bytes == 0) return;
+    std::vector<std::string> kept;  // the last one always: by its number one sees that others were before it
+    std::uint64_t bytes = 0;
+    for (const Record& record : std::ranges::reverse_view(log_.records())) {
+        std::string line = marked_list::to_line(record) + "\n";
+        bytes += line.size();
+        if (!kept.empty() && bytes > most_bytes) break;
+        kept.push_back(std::move(line));
+    }
+    for (const std::string& line : std::ranges::reverse_view(kept)) request.records += line;
 }
 
 }  // namespace wq::shared_list

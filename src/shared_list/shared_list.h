@@ -16,6 +16,7 @@
 #include "list_store/list_store.h"
 #include "marked_list/document.h"
 #include "marked_list/edit.h"
+#include "marked_list/merge.h"
 #include "shared_list/record_log.h"
 
 namespace wq::shared_list {
@@ -88,7 +89,9 @@ class SharedList {
     std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
     Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
-    Result<bool> workers_live();
+    Result<marked_list::History> history_of(const Answer& answer);
+    Result<bool> put_aside(const Answer& answer, std::uint64_t waiting_again);
+    Error unknown_copy() const;
     void apply_news();
     void set_list(marked_list::Document list);
     void move_places(std::uint64_t lines);
@@ -98,7 +101,7 @@ class SharedList {
     Result<bool> make(Request request);
     bool was_made(const Pending& sent) const;
     Status write_now(bool empty_log);
-    void begin_log(Request& request, std::size_t most_records) const;
+    void begin_log(Request& request, std::uint64_t most_bytes) const;
     Status read_clock();
 
     ListStore& store_;
