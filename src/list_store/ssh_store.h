@@ -29,6 +29,7 @@ class SshStore final : public ListStore {
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
     Status ask_for_turn(const std::string& name) override;
+    Result<std::string> previous_log() override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status renew_signs() override;
     Status remove_sign(marked_list::WorkerId worker) override;

@@ -1,11 +1,10 @@
 #include "marked_list/merge.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <variant>
-
-#include "marked_list/text.h"
 
 namespace wq::marked_list {
 
@@ -18,25 +17,20 @@ class Marks {
         for (std::uint64_t number = 1; number <= list.lines(); ++number) {
             const MarkedLine& line = list.line(number);
             add(what_stands(line));
-            if (line.tries.empty()) unmarked_.emplace(trim(line.text));
+            lines_ += what_stands(line) + "\n";
             for (const Try& attempt : line.tries) add_try(line.command, attempt);
         }
     }
 
-    // Its lines that stand nowhere. Each line of the list counts once, and only if it bears no mark: the mark
-    // of an appended line would stand after it in the history.
-    std::string missing(const Append& edit) {
-        std::string lines;
+    // Its lines stand one after the other.
+    bool stands_already(const Append& edit) const {
+        std::string lines = "\n";
         for (std::string_view rest = edit.text; !rest.empty();) {
-            const std::string_view line = rest.substr(0, rest.find('\n'));
-            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-            const auto found = unmarked_.find(std::string(trim(line)));
-            if (found != unmarked_.end())
-                unmarked_.erase(found);
-            else
-                lines.append(line) += '\n';
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            lines += what_stands(parse_line(rest.substr(0, end))) + "\n";
+            rest.remove_prefix(std::min(end + 1, rest.size()));
         }
-        return lines;
+        return lines_.find(lines) != std::string::npos;
     }
 
     bool stands(const Edit& edit) const {
@@ -72,8 +66,23 @@ class Marks {
     }
 
     std::set<std::string> marks_;
-    std::multiset<std::string> unmarked_;  // whole lines
+    std::string lines_ = "\n";  // without marks
 };
+
+struct Counts {
+    std::int64_t open = 0;  // or running
+    std::int64_t done = 0;
+};
+
+void count(const Document& list, std::map<std::string_view, Counts>& commands, std::int64_t by) {
+    for (std::uint64_t number = 1; number <= list.lines(); ++number) {
+        const MarkedLine& line = list.line(number);
+        if (line.kind == LineKind::done)
+            commands[line.command].done += by;
+        else if (line.kind == LineKind::open || line.kind == LineKind::running)
+            commands[line.command].open += by;
+    }
+}
 
 // Lines that came from an old file are in no list before a worker has written it.
 bool may_stand(const History& history, std::size_t at) {
@@ -86,21 +95,32 @@ bool stands(const Document& list, const Edit& edit) {
     return Marks(list).stands(edit);
 }
 
+std::uint64_t waiting_again(const Document& before, const Document& after) {
+    std::map<std::string_view, Counts> commands;
+    count(before, commands, 1);
+    count(after, commands, -1);
+    std::uint64_t waiting = 0;
+    for (const auto& [command, fewer] : commands)
+        waiting += static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::min(fewer.done, -fewer.open)));
+    return waiting;
+}
+
 Result<Merged> merge(std::string_view bytes, const History& history) {
     auto list = Document::read(bytes);
     if (!list) return list.error();
-    Merged merged{std::move(*list), 0};
-    Marks marks(merged.list);
+    Merged merged;
+    merged.list = std::move(*list);
+    const Marks marks(merged.list);
     std::size_t first = 0;  // that does not stand
     for (std::size_t at = 0; at < history.edits.size(); ++at) {
         if (marks.stands(history.edits[at])) first = at + 1;
     }
+    merged.some_stand = first > 0;
     for (std::size_t at = first; at < history.edits.size(); ++at) {
-        auto edit = history.edits[at];
-        if (auto* const append = std::get_if<Append>(&edit); append != nullptr && may_stand(history, at)) {
-            append->text = marks.missing(*append);
-            if (append->text.empty()) continue;
-        }
+        const Edit& edit = history.edits[at];
+        if (const auto* append = std::get_if<Append>(&edit);
+            append != nullptr && may_stand(history, at) && marks.stands_already(*append))
+            continue;
         merged.list.apply(edit);
         ++merged.made_again;
     }

@@ -27,6 +27,8 @@ class RecordLog {
     std::uint64_t next_sequence() const { return next_; }
 
     const std::vector<marked_list::Record>& records() const { return records_; }
+    // Whether records before the first were left behind in the log before this one.
+    bool is_cut() const { return !records_.empty() && records_.front().sequence > 1; }
     // How many of the records the file with this identity has; the last rewriting counts. nullopt: no worker
     // wrote it.
     std::optional<std::size_t> records_in(std::string_view identity) const;
@@ -44,8 +46,8 @@ class RecordLog {
     void rewritten(const std::string& identity) { files_.push_back({identity, records_.size()}); }
     bool has(std::string_view token) const;
     const Turns& turns() const { return turns_; }
-    // Whether these bytes of an old file were appended to the list; see Append::from.
-    bool has_appended(std::string_view from) const;
+    // How many bytes of `text`, which was appended to an old file, the log has. `name`: see Append::from.
+    std::size_t appended(std::string_view name, std::string_view text) const;
 
   private:
     struct File {

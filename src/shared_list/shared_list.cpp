@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <ranges>
 #include <utility>
 
 #include "base/random_bits.h"
@@ -18,9 +19,9 @@ using marked_list::Edit;
 using marked_list::Record;
 using marked_list::WorkerId;
 
-constexpr int share_of_rewriting = 20;        // of the time: a twentieth
-constexpr std::uint64_t long_log = 4u << 20;  // bytes; then a new one is begun
-constexpr std::size_t kept_records = 2000;    // of the old one: what was undone by an editor is made again
+constexpr int share_of_rewriting = 20;                      // of the time: a twentieth
+constexpr std::uint64_t long_log = 4u << 20;                // bytes; then a new one is begun
+constexpr std::uint64_t kept_log = long_log / 16;           // of the old one, which stays beside it
 constexpr std::chrono::milliseconds between_looks(10);      // while others have their turn
 constexpr Duration clock_lifetime = std::chrono::hours(1);  // summer time may begin
 
@@ -103,9 +104,7 @@ Status SharedList::look() {
 }
 
 Status SharedList::follow(const Answer& answer) {
-    // Others do not know how this one was made.
-    if (has_unfinished_line() && unlogged_ != answer.now.file) current_ = false;
-    if (current_ && is_known(answer.now.file)) apply_news();
+    if (is_known(answer.now.file)) catch_up();
     if (current_ && is_known(answer.now.file)) return success();
     if (!answer.file) return read_file();
     const auto taken = take_answer(answer);
@@ -203,13 +202,24 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     if (const auto changed = changed_at(answer.now.file))
         age = std::chrono::microseconds(clock_ - east_ - *changed) + (instant_now() - clock_read_);
     loose_end_.read(answer.now.file, *answer.file, age, now_());
-    if (loose_end_.is_written(answer.now.file, now_())) return take_whole_lines(answer);
-    std::string appended = appended_to(*answer.file);
-    auto merged =
-        appended.empty() ? with_history(answer, *answer.file) : marked_list::merge(*answer.file, {});
+    const bool loose = loose_end_.is_written(answer.now.file, now_());
+    catch_up();
+    std::string appended = loose ? std::string() : appended_to(*answer.file);
+    marked_list::History done;
+    if (appended.empty()) {
+        auto all = history_of(answer);
+        if (!all) return all.error();
+        done = std::move(*all);
+    }
+    auto merged = marked_list::merge(loose ? whole_lines(*answer.file) : *answer.file, done);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
-    unlogged_.clear();
-    const std::size_t unwritten = history(log_, answer, false).edits.size();  // no editor had them
+    // Perhaps it lacks marks that nobody knows of any more.
+    if (!done.complete && !merged->some_stand) {
+        if (!current_) return unknown_copy();
+        if (const auto again = waiting_again(list_, merged->list); again > 0) return put_aside(answer, again);
+    }
+    if (loose) return take_whole_lines(std::move(merged->list), answer.now.file);
+    const std::size_t unwritten = done.edits.size() - done.written;  // no editor had them
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
     Record told = record({});
@@ -229,20 +239,12 @@ Result<bool> SharedList::adopt(const Answer& answer) {
 
 // The log is not told of a list that is being written: told lists are replaced, and who writes would write on
 // in the old one. So all workers read it anew when it changes.
-Result<bool> SharedList::take_whole_lines(const Answer& answer) {
-    auto merged = with_history(answer, whole_lines(*answer.file));
-    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
-    set_list(std::move(merged->list));
-    unlogged_ = answer.now.file;
+bool SharedList::take_whole_lines(Document lines, const std::string& identity) {
+    set_list(std::move(lines));
+    unlogged_ = identity;
     applied_ = log_.records().size();
     files_seen_ = log_.files();
     return current_ = true;
-}
-
-Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes) {
-    const auto others_live = workers_live();
-    if (!others_live) return others_live.error();
-    return marked_list::merge(bytes, history(log_, answer, *others_live));
 }
 
 Error SharedList::is_being_written() const {
@@ -251,10 +253,41 @@ Error SharedList::is_being_written() const {
                                      "end it with a newline, or try again in some seconds"};
 }
 
+Error SharedList::unknown_copy() const {
+    return {ExitCode::bad_input, store_.name() +
+                                     " was replaced by an old copy, whose lines may have run since. Workers "
+                                     "that run put the list back: "
+                                     "try again; or end them all, if the copy is right"};
+}
+
+// The list becomes again what we know of it.
+Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_again) {
+    Request request;
+    request.put_aside = "edited-" + stamp();
+    for (char& byte : request.put_aside)
+        if (byte == ' ' || byte == ':') byte = '-';
+    request.records = line_of(record({}));
+    request.rewrite = true;
+    request.splices = {{0, answer.file->size(), list_.bytes()}};
+    const std::string name = request.put_aside;
+    auto made = make(std::move(request));
+    if (made && *made)
+        say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
+             " finished lines would run again: the list was put back, and the copy is " + store_.name() +
+             "." + name + " (use --lock to edit, or end all workers first)");
+    return made;
+}
+
+// As far as that can be done without the file.
+void SharedList::catch_up() {
+    // Others do not know how this list was made.
+    if (has_unfinished_line() && files_seen_ < log_.files()) current_ = false;
+    if (current_) apply_news();
+}
+
 // What was appended to the list since we last saw it, the most frequent edit: then other workers need not
 // read the list anew. "": it was edited otherwise.
 std::string SharedList::appended_to(const std::string& file) {
-    if (current_) apply_news();
     if (!current_ || has_unfinished_line() || list_.changed() || !file.ends_with('\n')) return {};
     // Records of lines that this copy lacks changed nothing in it.
     if (log_.files() == 0 || log_.records_at(log_.files() - 1) != log_.records().size()) return {};
@@ -263,11 +296,14 @@ std::string SharedList::appended_to(const std::string& file) {
     return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
 }
 
-Result<bool> SharedList::workers_live() {
-    if (joined_) return true;
-    const auto signs = store_.signs();
-    if (!signs) return signs.error();
-    return std::ranges::any_of(*signs, lives);
+Result<marked_list::History> SharedList::history_of(const Answer& answer) {
+    bool others_live = joined_;
+    if (!others_live) {
+        const auto signs = store_.signs();
+        if (!signs) return signs.error();
+        others_live = std::ranges::any_of(*signs, lives);
+    }
+    return history(store_, log_, answer, others_live);
 }
 
 void SharedList::apply_news() {
@@ -312,6 +348,7 @@ Result<bool> SharedList::make(Request request) {
         return taken.error();
     }
     if (request.rewrite) {
+        unlogged_.clear();
         log_.rewritten(answer->now.file);
         list_.written();
         written_at_ = instant_now();
@@ -393,12 +430,9 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
 Status SharedList::copy_old_files() {
     Tries tries(now_());
     while (!old_.empty()) {
-        std::vector<Edit> edits;
+        std::vector<Edit> edits = appends(log_, old_);
         Request request;
-        for (const OldFile& old : old_) {
-            edits.push_back(marked_list::Append{old.appended, old.name});
-            request.copied_old.push_back(old.name);
-        }
+        for (const OldFile& old : old_) request.copied_old.push_back(old.name);
         const auto made = tell("old files", std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
@@ -427,6 +461,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
         if (!whole) return whole.error();
         Record told = record({});
         told.reread = true;
+        told.sequence = 1;  // nothing before it counts
         Request request;
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
@@ -473,7 +508,7 @@ Status SharedList::write_now(bool empty_log) {
         else if (writes)
             request.splices = list_.splices();
         else
-            begin_log(request, empty_log ? 0 : kept_records);
+            begin_log(request, empty_log ? 0 : kept_log);
         const auto made = make(std::move(request));
         if (!made) return made.error();
         if (!*made) {
@@ -488,11 +523,19 @@ Status SharedList::write_now(bool empty_log) {
     }
 }
 
-void SharedList::begin_log(Request& request, std::size_t most_records) const {
+// With the last records of the old one, so that workers that follow seldom need to read the list anew.
+void SharedList::begin_log(Request& request, std::uint64_t most_bytes) const {
     request.new_log = true;
-    const std::size_t keep = std::min(most_records, log_.records().size());
-    for (std::size_t at = log_.records().size() - keep; at < log_.records().size(); ++at)
-        request.records += marked_list::to_line(log_.records()[at]) + "\n";
+    if (most_bytes == 0) return;
+    std::vector<std::string> kept;  // the last one always: by its number one sees that others were before it
+    std::uint64_t bytes = 0;
+    for (const Record& record : std::ranges::reverse_view(log_.records())) {
+        std::string line = marked_list::to_line(record) + "\n";
+        bytes += line.size();
+        if (!kept.empty() && bytes > most_bytes) break;
+        kept.push_back(std::move(line));
+    }
+    for (const std::string& line : std::ranges::reverse_view(kept)) request.records += line;
 }
 
 }  // namespace wq::shared_list

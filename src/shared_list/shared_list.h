@@ -104,15 +104,17 @@ class SharedList {
     Result<bool> take_answer(const Answer& answer);
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
-    Result<bool> take_whole_lines(const Answer& answer);
-    Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes);
+    bool take_whole_lines(marked_list::Document lines, const std::string& identity);
+    void catch_up();
     bool is_known(const std::string& identity) const;
     Error is_being_written() const;
     std::string appended_to(const std::string& file);
     std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
     Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
-    Result<bool> workers_live();
+    Result<marked_list::History> history_of(const Answer& answer);
+    Result<bool> put_aside(const Answer& answer, std::uint64_t waiting_again);
+    Error unknown_copy() const;
     void apply_news();
     void set_list(marked_list::Document list);
     void move_places(std::uint64_t lines);
@@ -122,7 +124,7 @@ class SharedList {
     Result<bool> make(Request request);
     bool was_made(const Pending& sent) const;
     Status write_now(bool empty_log);
-    void begin_log(Request& request, std::size_t most_records) const;
+    void begin_log(Request& request, std::uint64_t most_bytes) const;
     Status read_clock();
 
     ListStore& store_;

@@ -18,7 +18,8 @@ struct MemoryMaster {
     std::uint64_t inode = 1;
     std::uint64_t last_inode = 1;
     std::string log_name;
-    std::string log;
+    std::string log, previous_log;
+    std::map<std::string, std::string> aside;  // lists that were put there
     std::map<marked_list::WorkerId, list_store::Sign> signs;
     std::vector<list_store::OldFile> old;
     std::uint64_t logs = 0;
@@ -49,7 +50,9 @@ class MemoryStore : public list_store::ListStore {
 
     // What befalls the next exchange that changes something.
     // late: the connection is lost, and what was sent is still carried out, before the next but one request.
-    enum class Fault { none, lost_before, lost_after, dies_before_rename, late };
+    // dies_before_copied: the store does not learn that lines of old files are in the list.
+    enum class Fault { none, lost_before, lost_after, dies_before_rename, late, dies_before_copied };
+    static constexpr int faults = 5;
     Fault fault = Fault::none;
     bool unreachable = false;  // from the beginning
     Duration rewriting{0};     // how long one takes
@@ -67,7 +70,7 @@ class MemoryStore : public list_store::ListStore {
     Result<list_store::Answer> exchange(const list_store::Request& request) override {
         if (master_.late && !std::exchange(master_.late_waits, false)) {
             const list_store::Request late = *std::exchange(master_.late, std::nullopt);
-            if (late.known == version()) change(late, false);
+            if (late.known == version()) change(late, Fault::none);
         }
         list_store::Answer answer;
         answer.whole_log = request.known.log != master_.log_name;
@@ -80,7 +83,7 @@ class MemoryStore : public list_store::ListStore {
             if (known && !master_.late) master_.late = request, master_.late_waits = true;
             return cut();
         }
-        if (known && !request.empty()) answer.changed = change(request, now == Fault::dies_before_rename);
+        if (known && !request.empty()) answer.changed = change(request, now);
         if (!known && !request.empty()) ++conflicts;
         if (now != Fault::none) return cut();
         if (answer.changed && request.rewrite) answer.rewriting = rewriting;
@@ -101,6 +104,7 @@ class MemoryStore : public list_store::ListStore {
         ++renewals;
         return success();
     }
+    Result<std::string> previous_log() override { return master_.previous_log; }
     Status beat(marked_list::WorkerId worker, Duration lease) override {
         master_.signs[worker] = {worker, Duration{0}, lease};
         return success();
@@ -121,21 +125,24 @@ class MemoryStore : public list_store::ListStore {
     list_store::Version version() const { return {master_.log_name, master_.log.size(), master_.identity()}; }
     static Error cut() { return {ExitCode::unreachable, "list: the connection was lost"}; }
     void new_log() {
+        master_.previous_log = master_.log;
         master_.log_name = "log" + std::to_string(++master_.logs);
         master_.log = "LOG " + master_.log_name + "\n";
     }
-    bool change(const list_store::Request& request, bool dies) {
+    bool change(const list_store::Request& request, Fault now) {
         if (request.new_log) new_log();
         master_.log += request.records;
+        if (now == Fault::dies_before_copied && !request.copied_old.empty()) return true;
         for (const auto& name : request.copied_old)
             std::erase_if(master_.old, [&](const list_store::OldFile& old) { return old.name == name; });
         if (!request.rewrite) return true;
+        if (!request.put_aside.empty()) master_.aside[request.put_aside] = master_.file;
         const std::uint64_t before = master_.inode;
         const std::string text = spliced(master_.file, request.splices);
         if (!request.splices.empty()) master_.inode = ++master_.last_inode;
         std::string old_file = std::exchange(master_.file, text);
         master_.log += "FILE " + master_.identity() + "\n";
-        if (dies) {
+        if (now == Fault::dies_before_rename) {
             master_.file = std::move(old_file);
             master_.inode = before;
         }

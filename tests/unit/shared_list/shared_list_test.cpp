@@ -22,7 +22,8 @@ using wq::testing::MemoryStore;
 // One worker, as the program is: joins, takes, ends.
 class Worker {
   public:
-    explicit Worker(MemoryMaster& master) : store(master), list(store, [](const std::string&) {}) {}
+    explicit Worker(MemoryMaster& master)
+        : store(master), list(store, [this](const std::string& line) { said += line; }) {}
 
     Status open() {
         if (auto opened = list.open(); !opened) return opened;
@@ -77,6 +78,7 @@ class Worker {
     SharedList list;
     WorkerId id = 0;
     std::optional<Take> running;
+    std::string said;
 };
 
 // Times are masked.
@@ -171,6 +173,22 @@ TEST(SharedList, ALineOfAReplacedFileIsTakenAlsoIfTheSameStandsElsewhere) {
     EXPECT_EQ(*worker.step(), "");
 }
 
+TEST(SharedList, LinesOfAReplacedFileAreTakenOnceAlsoIfTheirWriterDies) {
+    MemoryMaster master;
+    master.file = tasks(1);
+    Worker worker(master), other(master);
+    ASSERT_TRUE(worker.open());
+    ASSERT_TRUE(other.open());
+    master.old.push_back({"1.20-25", "late\n"});
+    worker.store.fault = MemoryStore::Fault::dies_before_copied;
+    ASSERT_FALSE(worker.list.refresh());
+    master.old.front() = {"1.20-31", "late\nlater\n"};
+    ASSERT_TRUE(other.list.refresh());
+    EXPECT_TRUE(master.old.empty());
+    ASSERT_TRUE(worker.list.refresh());
+    for (const char* const command : {"task0", "late", "later", ""}) EXPECT_EQ(*other.step(), command);
+}
+
 TEST(SharedList, AnEditorsOldCopyUndoesNothingWhileWorkersLive) {
     MemoryMaster master;
     master.file = tasks(4);
@@ -184,6 +202,61 @@ TEST(SharedList, AnEditorsOldCopyUndoesNothingWhileWorkersLive) {
     EXPECT_EQ(worker.list.list().line(2).kind, LineKind::done);
     EXPECT_EQ(worker.list.list().line(3).kind, LineKind::done);
     EXPECT_NE(master.file.find("\nadded\n"), std::string::npos);
+}
+
+// Tasks so long that logs are soon renewed.
+std::string long_tasks(int count) {
+    std::string text;
+    for (int at = 0; at < count; ++at)
+        text += "task" + std::to_string(at) + " " + std::string(100'000, 'x') + "\n";
+    return text;
+}
+
+// Runs lines until so many logs have begun; the file as it was before.
+std::string run_until(Worker& worker, MemoryMaster& master, std::uint64_t logs) {
+    EXPECT_TRUE(worker.open());
+    const std::string before = master.file;
+    while (master.logs < logs) {
+        const auto command = worker.step();
+        EXPECT_TRUE(command && !command->empty());
+        EXPECT_TRUE(worker.list.settle());
+    }
+    return before;
+}
+
+TEST(SharedList, AnEditorsCopyMayBeAsOldAsTheLogBefore) {
+    MemoryMaster master;
+    master.file = long_tasks(60);
+    Worker worker(master);
+    const std::string old = run_until(worker, master, 2);
+    const std::string next = worker.running->searched;
+    master.edit(old + "added\n");
+    ASSERT_TRUE(worker.list.refresh());
+    EXPECT_EQ(master.aside.size(), 0U);
+    for (std::uint64_t at = 2; worker.list.list().line(at).command != next; ++at)
+        EXPECT_EQ(worker.list.list().line(at).kind, LineKind::done) << at;
+    EXPECT_NE(master.file.find("\nadded\n"), std::string::npos);
+}
+
+TEST(SharedList, AnEditorsCopyThatIsOlderThanAllThatIsKnownIsPutAside) {
+    MemoryMaster master;
+    master.file = long_tasks(80);
+    Worker worker(master);
+    const std::string old = run_until(worker, master, 4);
+    const std::string known = master.file;
+    master.edit(old + "added\n");
+    Worker other(master);
+    const Status opened = other.list.open();
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message.find("old copy"), std::string::npos) << opened.error().message;
+    ASSERT_TRUE(worker.list.refresh());
+    EXPECT_EQ(master.file, known);
+    ASSERT_EQ(master.aside.size(), 1U);
+    EXPECT_EQ(master.aside.begin()->second, old + "added\n");
+    EXPECT_NE(worker.said.find("the copy is list." + master.aside.begin()->first), std::string::npos)
+        << worker.said;
+    ASSERT_TRUE(other.open());
+    EXPECT_EQ(other.list.list().line(2).kind, LineKind::done);
 }
 
 TEST(SharedList, AListThatWasResetWhileNobodyLivesStaysReset) {
@@ -269,7 +342,7 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
         MemoryMaster master;
         master.file = tasks(30);
         std::map<std::string, int> begun, died;
-        int added = 0;
+        int added = 0, late = 0;
         std::string read = master.file;  // by an editor
         std::vector<std::unique_ptr<Worker>> workers;
         const auto join = [&] {
@@ -280,7 +353,8 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
         for (int step = 0; step < 400; ++step) {
             if (workers.size() < 4 && one_in(10)) join();
             Worker& worker = *workers[random() % workers.size()];
-            if (one_in(9)) worker.store.fault = static_cast<MemoryStore::Fault>(1 + random() % 4);
+            if (one_in(9))
+                worker.store.fault = static_cast<MemoryStore::Fault>(1 + random() % MemoryStore::faults);
             if (one_in(20)) read = master.file;
             if (one_in(25)) {
                 const std::string line = "added" + std::to_string(added++) + "\n";
@@ -292,6 +366,10 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
                 ASSERT_TRUE(seen);
                 ASSERT_TRUE(worker.list.refresh());
                 EXPECT_EQ(seen->bytes(), worker.list.list().bytes()) << seed;
+            }
+            if (one_in(40)) {
+                const std::string name = "late" + std::to_string(late++);
+                master.old.push_back({name, name + "\n"});
             }
             const auto command = worker.step();
             if (command && !command->empty()) ++begun[*command];
@@ -321,8 +399,10 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
         }
         for (auto& worker : workers) ASSERT_TRUE(worker->list.refresh());
         for (auto& worker : workers) EXPECT_EQ(worker->list.list().bytes(), last.list.list().bytes()) << seed;
-        for (int at = 0; at < 30; ++at) {
-            const std::string task = "task" + std::to_string(at);
+        std::vector<std::string> all;
+        for (int at = 0; at < 30; ++at) all.push_back("task" + std::to_string(at));
+        for (int at = 0; at < late; ++at) all.push_back("late" + std::to_string(at));
+        for (const std::string& task : all) {
             EXPECT_GE(begun[task], 1) << seed << " " << task << "\n" << master.file << master.log;
             EXPECT_LE(begun[task], 1 + died[task]) << seed << " " << task << "\n" << master.file;
         }
