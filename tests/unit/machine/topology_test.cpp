@@ -160,7 +160,7 @@ class GpuFolder : public testing::Test {
                           }},
                          decided);
     }
-    const test::Folder folder;
+    const wq::test::Folder folder;
     const std::filesystem::path root{folder.path()};
     std::map<std::string, std::string> variables;
     std::vector<std::string> asked;
