@@ -5,7 +5,6 @@ Times and folders in golden files are replaced by a word. UPDATE=1 rewrites the 
 before a commit."""
 
 import contextlib
-import difflib
 import os
 import pathlib
 import pty
@@ -16,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import golden_text
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import practical_example  # noqa: E402
@@ -113,14 +114,7 @@ class Case(unittest.TestCase):
         return self.finish(self.start(*words), code)
 
     def compare(self, name, text):
-        path = GOLDEN / name
-        text = self.neutral(text)
-        if os.environ.get("UPDATE"):
-            path.write_text(text, encoding="utf-8")
-        known = path.read_text(encoding="utf-8") if path.exists() else ""
-        if text != known:
-            lines = difflib.unified_diff(known.splitlines(), text.splitlines(), str(path), "now", lineterm="")
-            self.fail("\n".join(lines) + "\nwith UPDATE=1 the file is written anew")
+        golden_text.compare(self, GOLDEN / name, self.neutral(text))
 
     def told(self, fifo):
         """What the next line tells by a pipe."""
