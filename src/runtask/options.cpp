@@ -48,6 +48,7 @@ po::options_description visible_options() {
     add("lock", "keep workers off FILE while you edit it, until Ctrl-C");
     add("reset", text("[K]"), "remove the marks that workers left in FILE, from line K on (default: all)");
     add("release", text("K"), "worker K is gone: the lines that it was running wait again");
+    add("force", "with --reset or --release: also if the worker gave a sign of life just now");
     add("status", "print what is done, running, failed and waiting");
     add("check", "print what would run where, and what can never run");
     add("dot", "with --check: print what waits for what as a graph for Graphviz");
@@ -144,6 +145,9 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
     options.once = given.count("once") > 0;
     options.serve = given.count("serve") > 0;
     options.dot = given.count("dot") > 0;
+    options.force = given.count("force") > 0;
+    if (options.force && options.mode != Options::Mode::reset && options.mode != Options::Mode::release)
+        return usage_error("--force is for --reset and --release");
     if (options.dot && options.mode == Options::Mode::run) options.mode = Options::Mode::check;
     if (options.dot && options.mode != Options::Mode::check) return usage_error("--dot is for --check");
     options.name = given.count("name") > 0 ? given["name"].as<std::string>() : environment("WORKER_NAME");
@@ -164,7 +168,7 @@ Result<Options> parse_options(int argc, const char* const* argv, const Environme
 std::string help() {
     std::ostringstream out;
     out << "Usage: runtask [OPTION]... [USER@HOST:]FILE\n"
-           "       runtask [USER@HOST:]FILE --lock | --reset [K] | --release K\n"
+           "       runtask [USER@HOST:]FILE --lock | --reset [K] | --release K [--force]\n"
            "       runtask [USER@HOST:]FILE --status | --check\n\n"
            "Runs the lines of FILE, a text file with one shell command on each line. Any\n"
            "number of workers, on any machines, share it: each takes the next line, runs it\n"

@@ -30,6 +30,7 @@ struct Options {
     std::uint64_t reset_from = 0;               // Mode::reset
     bool dot = false;                           // Mode::check: the graph of groups alone
     marked_list::WorkerId released = 0;         // Mode::release
+    bool force = false;                         // Mode::reset, Mode::release: also if workers live
 };
 
 // The value of an environment variable; empty: it is not set.

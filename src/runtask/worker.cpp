@@ -94,6 +94,10 @@ Status Worker::take_shell_events() {
 
 void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
+        if (member_->list().lock_failed()) {
+            fatal_ = served.error();
+            return;
+        }
         const bool first = !problem_;  // a cut connection: most often the next one holds
         if (first) say_(served.error().message + "; trying again");
         problem_ = served.error();

@@ -337,15 +337,17 @@ Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerI
     return std::get<marked_list::Join>(made->front()).worker;
 }
 
-Status SharedList::replace(const std::function<std::string(const Document&)>& text) {
+Status SharedList::replace(const std::function<Result<std::string>(const Document&)>& text) {
     for (;;) {
         if (auto looked = look(); !looked) return looked;
+        auto whole = text(list_);
+        if (!whole) return whole.error();
         Record told = record({});
         told.reread = true;
         Request request;
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
-        request.splices = {{0, list_.bytes_in_file(), text(list_)}};
+        request.splices = {{0, list_.bytes_in_file(), std::move(*whole)}};
         const auto made = make(std::move(request));
         if (!made) return made.error();
         if (!*made) continue;

@@ -36,6 +36,8 @@ class SharedList {
     // Follows what others did since.
     Status refresh();
     const marked_list::Document& list() const { return list_; }
+    // The list's file system does not lock: no later call can succeed.
+    bool lock_failed() const { return log_.lock_failed(); }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
     // again. Returns the edits that were made; none: `decide` wanted none.
@@ -50,8 +52,9 @@ class SharedList {
 
     // While a change may still be made of which no answer came, settle() prevents it.
     //
-    // Puts what `text` returns in the place of the whole list, and forgets what was done to it.
-    Status replace(const std::function<std::string(const marked_list::Document&)>& text);
+    // Puts what `text` returns in the place of the whole list, and forgets what was done to it. An error that
+    // `text` returns is returned.
+    Status replace(const std::function<Result<std::string>(const marked_list::Document&)>& text);
     // Forgets the same: the list as it stands in the file, and as somebody edits it next, is right.
     Status forget();
 

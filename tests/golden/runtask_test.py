@@ -56,7 +56,7 @@ echo blocked by line 4 #:g
 USAGE = [
     "", "a.sh b.sh", "--bogus a.sh", "--jobs 0 a.sh", "--jobs x a.sh", "--id -1 a.sh", "--timeout 0 a.sh", "--lease 1 a.sh",
     "--poll 0 a.sh", "--reset=x a.sh", "--lock --reset a.sh", "--lock --once a.sh", "host:", ":a.sh", "-m -x a.sh",
-    "--dot --status a.sh", "--releas 3 a.sh",
+    "--dot --status a.sh", "--releas 3 a.sh", "--force a.sh", "--status --force a.sh",
 ]
 
 
@@ -226,7 +226,7 @@ class Ends(Case):
             with self.ends_of(self.told("pipe").split()):
                 worker.kill()
             self.end(worker)
-            self.run_it("tasks.sh", "--reset")
+            self.run_it("tasks.sh", "--reset", "--force")
 
     def test_lines_of_a_killed_worker_run_again(self):
         worker = self.start("tasks.sh", "--lease", "2", "-n", "lost")
@@ -238,7 +238,7 @@ class Ends(Case):
         with self.ends_of(pids):
             other.send_signal(signal.SIGTERM)
         _, err = self.finish(other, 75)
-        self.assertIn("worker 0 gave no sign of life", err)
+        self.assertIn("worker 0 of tasks.sh is lost, without a sign of life", err)
         marks = self.neutral(self.read("tasks.sh")).splitlines()[1]
         self.assertTrue(marks.endswith("# worker 0 # (TIME ... TIME) #lost # worker 1 # (TIME ... TIME) #lost"), marks)
 
@@ -247,9 +247,26 @@ class Ends(Case):
         self.told("pipe")
         worker.kill()
         self.end(worker)
-        _, err = self.run_it("tasks.sh", "--release", "0")
+        _, err = self.run_it("tasks.sh", "--release", "0", code=64)
+        self.assertRegex(err, "^runtask: worker 0 of tasks.sh gave a sign of life .* ago: end it first .*--force\n$")
+        _, err = self.run_it("tasks.sh", "--release", "0", "--force")
         self.assertIn("worker 0: 1 line can run again", err)
         self.assertIn("#lost", self.read("tasks.sh"))
+
+    def test_lines_that_run_are_not_reset(self):
+        self.write("tasks.sh", "echo\n" + self.read("tasks.sh"))
+        worker = self.start("tasks.sh")
+        self.told("pipe")
+        before = self.read("tasks.sh")
+        for words in (["--reset"], ["--reset", "3"]):
+            _, err = self.run_it("tasks.sh", *words, code=64)
+            self.assertRegex(err, "^runtask: line 3 of tasks.sh runs on worker 0, which gave a sign of life .* ago: end it first .*--force\n$")
+        self.assertEqual(self.read("tasks.sh"), before)
+        self.run_it("tasks.sh", "--reset", "4")
+        os.killpg(worker.pid, signal.SIGINT)
+        self.finish(worker, 75)
+        _, err = self.run_it("tasks.sh", "--reset")
+        self.assertEqual(err, "")
 
     def test_interrupts(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -266,7 +283,7 @@ class Ends(Case):
         worker = self.start("tasks.sh", "-i", "3")
         self.told("pipe")
         _, err = self.run_it("tasks.sh", "-i", "3", "--once", code=64)
-        self.assertRegex(err, "worker 3 of tasks.sh gave a sign of life .* ago: choose another --id")
+        self.assertRegex(err, "worker 3 of tasks.sh gave a sign of life .* ago: choose another id")
         os.killpg(worker.pid, signal.SIGINT)
         self.finish(worker, 75)
 
@@ -303,6 +320,20 @@ class Ends(Case):
 
 
 class Sharing(Case):
+    def test_a_lock_that_does_not_lock_ends_the_worker(self):
+        os.mkfifo(self.home / "pipe")
+        os.mkfifo(self.home / "gate")
+        self.write("tasks.sh", "echo begun >pipe; read x <gate\n")
+        worker = self.start("tasks.sh")
+        self.assertEqual(self.told("pipe"), "begun\n")
+        edits = self.home / "tasks.sh.runtask/edits"
+        records = [line for line in edits.read_text().splitlines() if line[:1].isdigit()]
+        with open(edits, "a", encoding="utf-8") as log:
+            log.write(records[0] + "\n")
+        (self.home / "gate").write_text("\n")
+        _, err = self.finish(worker, 65)
+        self.assertIn("does not lock", err)
+
     def test_each_line_once(self):
         self.write("tasks.sh", "".join(f"echo {n} >>done\n" for n in range(300)))
         workers = [self.start("tasks.sh", "--once", "--jobs", jobs) for jobs in ("1", "1", "3")]
