@@ -46,10 +46,10 @@ struct End {
     bool operator==(const End&) const = default;
 };
 
-// Lines that somebody appended to an earlier file of the list, which a worker had just replaced.
+// Lines that somebody appended to the list, or to an earlier file of it that a worker had just replaced.
 struct Append {
     std::string text;    // ends in LF
-    std::string from{};  // names the file and its bytes; they are appended once
+    std::string from{};  // names the earlier file and its bytes, which are appended once; "": the list
     bool operator==(const Append&) const = default;
 };
 

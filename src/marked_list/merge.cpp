@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <variant>
 
 namespace wq::marked_list {
 
@@ -67,24 +68,30 @@ class Marks {
     std::string lines_ = "\n";  // without marks
 };
 
+// Lines that came from an old file are in no list before a worker has written it.
+bool may_stand(const History& history, std::size_t at) {
+    return at < history.written || std::get<Append>(history.edits[at]).from.empty();
+}
+
 }  // namespace
 
 bool stands(const Document& list, const Edit& edit) {
     return Marks(list).stands(edit);
 }
 
-Result<Merged> merge(std::string_view bytes, std::span<const Edit> history) {
+Result<Merged> merge(std::string_view bytes, const History& history) {
     auto list = Document::read(bytes);
     if (!list) return list.error();
     Merged merged{std::move(*list), 0};
     const Marks marks(merged.list);
     std::size_t first = 0;  // that does not stand
-    for (std::size_t at = 0; at < history.size(); ++at) {
-        if (marks.stands(history[at])) first = at + 1;
+    for (std::size_t at = 0; at < history.edits.size(); ++at) {
+        if (marks.stands(history.edits[at])) first = at + 1;
     }
-    for (const Edit& edit : history.subspan(first)) {
+    for (std::size_t at = first; at < history.edits.size(); ++at) {
+        const Edit& edit = history.edits[at];
         if (const auto* append = std::get_if<Append>(&edit);
-            append != nullptr && marks.stands_already(*append))
+            append != nullptr && may_stand(history, at) && marks.stands_already(*append))
             continue;
         merged.list.apply(edit);
         ++merged.made_again;

@@ -5,8 +5,9 @@
 // older and does not stand there was removed on purpose: its line waits again.
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "marked_list/document.h"
@@ -19,8 +20,15 @@ struct Merged {
     std::uint64_t made_again = 0;
 };
 
-// `history`: edits in the order in which they were made. Error: as of Document::read.
-Result<Merged> merge(std::string_view bytes, std::span<const Edit> history);
+// What workers did to a list.
+struct History {
+    std::vector<Edit> edits;  // in the order in which they were made
+    // The first so many are in a file that a worker wrote. Nobody can have read a list with the others.
+    std::size_t written = 0;
+};
+
+// Error: as of Document::read.
+Result<Merged> merge(std::string_view bytes, const History& history);
 
 // Whether the mark of a Take or an End stands in the list.
 bool stands(const Document& list, const Edit& edit);

@@ -4,14 +4,13 @@
 #include <iterator>
 #include <utility>
 
-#include "marked_list/merge.h"
-
 namespace wq::shared_list {
 
 namespace {
 
 using list_store::Answer;
 using marked_list::Edit;
+using marked_list::History;
 using Lines = marked_list::Document;
 
 // After `known` of the log's records. A list that was read anew since is another file, so there is no more.
@@ -39,11 +38,22 @@ bool lives(const list_store::Sign& sign) {
     return sign.lease == Duration{0} || sign.age < sign.lease;
 }
 
-std::vector<Edit> history(const RecordLog& log, const Answer& answer, bool workers_live) {
+History history(const RecordLog& log, const Answer& answer, bool workers_live) {
+    History history;
+    const std::size_t written = log.written(answer.left_aside);
+    for (std::size_t at = workers_live ? 0 : written; at < log.records().size(); ++at) {
+        std::ranges::copy(log.records()[at].edits, std::back_inserter(history.edits));
+        if (at < written) history.written = history.edits.size();
+    }
+    return history;
+}
+
+std::vector<Edit> appends(const RecordLog& log, const std::vector<list_store::OldFile>& old) {
     std::vector<Edit> edits;
-    const std::size_t from = workers_live ? 0 : log.written(answer.left_aside);
-    for (std::size_t at = from; at < log.records().size(); ++at)
-        std::ranges::copy(log.records()[at].edits, std::back_inserter(edits));
+    for (const list_store::OldFile& one : old) {
+        std::string lines = one.appended.substr(log.appended(one.name, one.appended));
+        if (!lines.empty()) edits.push_back(marked_list::Append{std::move(lines), one.name});
+    }
     return edits;
 }
 
@@ -55,7 +65,7 @@ Result<Lines> view(list_store::ListStore& store) {
     if (auto begun = log.begin(answer->log); !begun) return begun.error();
     auto list = list_of(store, log, *answer);
     if (!list) return Error{list.error().code, store.name() + ": " + list.error().message};
-    for (const list_store::OldFile& old : answer->old) list->apply(marked_list::Append{old.appended});
+    for (const Edit& edit : appends(log, answer->old)) list->apply(edit);
     return list;
 }
 

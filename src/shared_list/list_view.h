@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "list_store/list_store.h"
 #include "marked_list/document.h"
-#include "marked_list/edit.h"
+#include "marked_list/merge.h"
 #include "shared_list/record_log.h"
 
 namespace wq::shared_list {
@@ -17,8 +17,9 @@ Result<marked_list::Document> view(list_store::ListStore& store);
 
 // What workers did that a file may lack which no worker wrote: all that the log has if an editor may have
 // read the list before that, because workers live; else only what was never written to the list.
-std::vector<marked_list::Edit> history(const RecordLog& log, const list_store::Answer& answer,
-                                       bool workers_live);
+marked_list::History history(const RecordLog& log, const list_store::Answer& answer, bool workers_live);
+// What was appended to old files, less what the log has already: its writer died before the store knew it.
+std::vector<marked_list::Edit> appends(const RecordLog& log, const std::vector<list_store::OldFile>& old);
 bool lives(const list_store::Sign& sign);
 
 }  // namespace wq::shared_list

@@ -67,13 +67,19 @@ bool RecordLog::has(std::string_view token) const {
                                [&](const marked_list::Record& record) { return record.token == token; });
 }
 
-bool RecordLog::has_appended(std::string_view from) const {
-    return std::ranges::any_of(std::ranges::reverse_view(records_), [&](const marked_list::Record& record) {
-        return std::ranges::any_of(record.edits, [&](const marked_list::Edit& edit) {
+std::size_t RecordLog::appended(std::string_view name, std::string_view text) const {
+    // More may have been appended since.
+    const std::string_view same_bytes = name.substr(0, name.find('-'));
+    std::size_t most = 0;
+    for (const marked_list::Record& record : records_) {
+        for (const marked_list::Edit& edit : record.edits) {
             const auto* const append = std::get_if<marked_list::Append>(&edit);
-            return append != nullptr && append->from == from;
-        });
-    });
+            if (append == nullptr || append->from.empty() || !text.starts_with(append->text)) continue;
+            if (append->from.substr(0, append->from.find('-')) == same_bytes)
+                most = std::max(most, append->text.size());
+        }
+    }
+    return most;
 }
 
 }  // namespace wq::shared_list

@@ -42,8 +42,8 @@ class RecordLog {
     // The store has written the list with all records.
     void rewritten(const std::string& identity) { files_.push_back({identity, records_.size()}); }
     bool has(std::string_view token) const;
-    // Whether these bytes of an old file were appended to the list; see Append::from.
-    bool has_appended(std::string_view from) const;
+    // How many bytes of `text`, which was appended to an old file, the log has. `name`: see Append::from.
+    std::size_t appended(std::string_view name, std::string_view text) const;
 
   private:
     struct File {

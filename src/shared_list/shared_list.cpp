@@ -153,13 +153,13 @@ void SharedList::move_places(std::uint64_t lines) {
 // A file that no worker wrote. False: others were faster.
 Result<bool> SharedList::adopt(const Answer& answer) {
     std::string appended = appended_to(*answer.file);
-    std::vector<Edit> edits;
+    marked_list::History done;
     if (appended.empty()) {
         const auto others_live = workers_live();
         if (!others_live) return others_live.error();
-        edits = history(log_, answer, *others_live);
+        done = history(log_, answer, *others_live);
     }
-    auto merged = marked_list::merge(*answer.file, edits);
+    auto merged = marked_list::merge(*answer.file, done);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
@@ -313,12 +313,9 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
 
 Status SharedList::copy_old_files() {
     while (!old_.empty()) {
-        std::vector<Edit> edits;
+        std::vector<Edit> edits = appends(log_, old_);
         Request request;
-        for (const OldFile& old : old_) {
-            edits.push_back(marked_list::Append{old.appended});
-            request.copied_old.push_back(old.name);
-        }
+        for (const OldFile& old : old_) request.copied_old.push_back(old.name);
         const auto made = tell("old files", std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;

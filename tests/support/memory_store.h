@@ -49,9 +49,12 @@ class MemoryStore : public list_store::ListStore {
 
     // What befalls the next exchange that changes something.
     // late: the connection is lost, and what was sent is still carried out, before the next but one request.
-    enum class Fault { none, lost_before, lost_after, dies_before_rename, late };
+    // dies_before_copied: the store does not learn that lines of old files are in the list.
+    enum class Fault { none, lost_before, lost_after, dies_before_rename, late, dies_before_copied };
+    static constexpr int faults = 5;
     Fault fault = Fault::none;
     bool unreachable = false;  // from the beginning
+    Duration rewriting{0};     // how long one takes
     std::uint64_t files_sent = 0;
     std::uint64_t conflicts = 0;
 
@@ -64,7 +67,7 @@ class MemoryStore : public list_store::ListStore {
     Result<list_store::Answer> exchange(const list_store::Request& request) override {
         if (master_.late && !std::exchange(master_.late_waits, false)) {
             const list_store::Request late = *std::exchange(master_.late, std::nullopt);
-            if (late.known == version()) change(late, false);
+            if (late.known == version()) change(late, Fault::none);
         }
         list_store::Answer answer;
         answer.whole_log = request.known.log != master_.log_name;
@@ -77,9 +80,10 @@ class MemoryStore : public list_store::ListStore {
             if (known && !master_.late) master_.late = request, master_.late_waits = true;
             return cut();
         }
-        if (known && !request.empty()) answer.changed = change(request, now == Fault::dies_before_rename);
+        if (known && !request.empty()) answer.changed = change(request, now);
         if (!known && !request.empty()) ++conflicts;
         if (now != Fault::none) return cut();
+        if (answer.changed && request.rewrite) answer.rewriting = rewriting;
         answer.now = version();
         if (request.send_file) {
             answer.file = master_.file;
@@ -111,9 +115,10 @@ class MemoryStore : public list_store::ListStore {
         master_.log_name = "log" + std::to_string(++master_.logs);
         master_.log = "LOG " + master_.log_name + "\n";
     }
-    bool change(const list_store::Request& request, bool dies) {
+    bool change(const list_store::Request& request, Fault now) {
         if (request.new_log) new_log();
         master_.log += request.records;
+        if (now == Fault::dies_before_copied && !request.copied_old.empty()) return true;
         for (const auto& name : request.copied_old)
             std::erase_if(master_.old, [&](const list_store::OldFile& old) { return old.name == name; });
         if (!request.rewrite) return true;
@@ -122,7 +127,7 @@ class MemoryStore : public list_store::ListStore {
         if (!request.splices.empty()) master_.inode = ++master_.last_inode;
         std::string old_file = std::exchange(master_.file, text);
         master_.log += "FILE " + master_.identity() + "\n";
-        if (dies) {
+        if (now == Fault::dies_before_rename) {
             master_.file = std::move(old_file);
             master_.inode = before;
         }

@@ -153,6 +153,40 @@ TEST(SharedList, TakesLinesThatWereAppendedToAReplacedFile) {
     EXPECT_EQ(*worker.step(), "late");
 }
 
+TEST(SharedList, ALineOfAReplacedFileIsTakenAlsoIfTheSameStandsElsewhere) {
+    MemoryMaster master;
+    master.file = "same\n";
+    Worker worker(master);
+    worker.store.rewriting = std::chrono::hours(1);
+    ASSERT_TRUE(worker.open());
+    EXPECT_EQ(*worker.step(), "same");
+    EXPECT_EQ(*worker.step(), "");
+    ASSERT_TRUE(worker.list.settle());
+    master.old.push_back({"1.20-25", "same\n"});
+    ASSERT_TRUE(worker.list.refresh());
+    ASSERT_TRUE(worker.list.unsettled());
+    master.edit(master.file + "y\n");
+    EXPECT_EQ(*worker.step(), "y");
+    EXPECT_EQ(*worker.step(), "same");
+    EXPECT_EQ(*worker.step(), "");
+}
+
+TEST(SharedList, LinesOfAReplacedFileAreTakenOnceAlsoIfTheirWriterDies) {
+    MemoryMaster master;
+    master.file = tasks(1);
+    Worker worker(master), other(master);
+    ASSERT_TRUE(worker.open());
+    ASSERT_TRUE(other.open());
+    master.old.push_back({"1.20-25", "late\n"});
+    worker.store.fault = MemoryStore::Fault::dies_before_copied;
+    ASSERT_FALSE(worker.list.refresh());
+    master.old.front() = {"1.20-31", "late\nlater\n"};
+    ASSERT_TRUE(other.list.refresh());
+    EXPECT_TRUE(master.old.empty());
+    ASSERT_TRUE(worker.list.refresh());
+    for (const char* const command : {"task0", "late", "later", ""}) EXPECT_EQ(*other.step(), command);
+}
+
 TEST(SharedList, AnEditorsOldCopyUndoesNothingWhileWorkersLive) {
     MemoryMaster master;
     master.file = tasks(4);
@@ -251,7 +285,7 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
         MemoryMaster master;
         master.file = tasks(30);
         std::map<std::string, int> begun, died;
-        int added = 0;
+        int added = 0, late = 0;
         std::string read = master.file;  // by an editor
         std::vector<std::unique_ptr<Worker>> workers;
         const auto join = [&] {
@@ -262,7 +296,8 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
         for (int step = 0; step < 400; ++step) {
             if (workers.size() < 4 && one_in(10)) join();
             Worker& worker = *workers[random() % workers.size()];
-            if (one_in(9)) worker.store.fault = static_cast<MemoryStore::Fault>(1 + random() % 4);
+            if (one_in(9))
+                worker.store.fault = static_cast<MemoryStore::Fault>(1 + random() % MemoryStore::faults);
             if (one_in(20)) read = master.file;
             if (one_in(25)) {
                 const std::string line = "added" + std::to_string(added++) + "\n";
@@ -274,6 +309,10 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
                 ASSERT_TRUE(seen);
                 ASSERT_TRUE(worker.list.refresh());
                 EXPECT_EQ(seen->bytes(), worker.list.list().bytes()) << seed;
+            }
+            if (one_in(40)) {
+                const std::string name = "late" + std::to_string(late++);
+                master.old.push_back({name, name + "\n"});
             }
             const auto command = worker.step();
             if (command && !command->empty()) ++begun[*command];
@@ -303,8 +342,10 @@ TEST(SharedList, RunsEachLineOnceWhateverHappens) {
         }
         for (auto& worker : workers) ASSERT_TRUE(worker->list.refresh());
         for (auto& worker : workers) EXPECT_EQ(worker->list.list().bytes(), last.list.list().bytes()) << seed;
-        for (int at = 0; at < 30; ++at) {
-            const std::string task = "task" + std::to_string(at);
+        std::vector<std::string> all;
+        for (int at = 0; at < 30; ++at) all.push_back("task" + std::to_string(at));
+        for (int at = 0; at < late; ++at) all.push_back("late" + std::to_string(at));
+        for (const std::string& task : all) {
             EXPECT_GE(begun[task], 1) << seed << " " << task << "\n" << master.file << master.log;
             EXPECT_LE(begun[task], 1 + died[task]) << seed << " " << task << "\n" << master.file;
         }
