@@ -114,13 +114,14 @@ Result<int> reset_list(const Options& options) {
 }
 
 Result<int> lock_list(const Options& options) {
-    auto signals = Signals::block();
-    if (!signals) return signals.error();
     auto opened = open_list(options);
     if (!opened) return opened.error();
     if (auto written = opened->list->forget(); !written) return written.error();
     const auto held = opened->store->hold();
     if (!held) return held.error();
+    // Not before: a signal ends who waits for the lock.
+    auto signals = Signals::block();
+    if (!signals) return signals.error();
     say(opened->store->name() + " is locked: edit and save it now, then press Ctrl-C");
     pollfd signal{signals->descriptor(), POLLIN, 0};
     while (!signals->next()) ::poll(&signal, 1, -1);

@@ -35,7 +35,9 @@ po::options_description visible_options() {
         "the machine that has FILE: HOST or USER@HOST, reached by ssh without a password (default: "
         "$MASTER_SERVER; this machine, if neither is given)");
     add("name,n", text("TEXT"),
-        "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses)");
+        "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses; with mpirun and "
+        "--serve, "
+        "always the latter)");
     add("id,i", text("K"), "id of this worker (default: the next free one)");
     add("once", "leave when no line is left that this worker may run (default: wait for more)");
     add("serve", "give the lines to workers over TCP (work_queue_worker), and keep records of the run");
@@ -150,7 +152,8 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
         return usage_error("--force is for --reset and --release");
     if (options.dot && options.mode == Options::Mode::run) options.mode = Options::Mode::check;
     if (options.dot && options.mode != Options::Mode::check) return usage_error("--dot is for --check");
-    options.name = given.count("name") > 0 ? given["name"].as<std::string>() : environment("WORKER_NAME");
+    options.named = given.count("name") > 0;
+    options.name = options.named ? given["name"].as<std::string>() : environment("WORKER_NAME");
     return take_place(given, environment, options);
 }
 
@@ -198,6 +201,8 @@ std::string help() {
            "\nExit codes: 0 all lines ok (--once), 1 some lines failed or can never run, 64\n"
            "wrong options, 65 a list that cannot be used, 69 HOST cannot be reached, 75\n"
            "interrupted: the lines that ran wait again, 77 ssh or the file system refuses.\n"
+           "Lines that are for other workers (#@K) leave a worker's 0 as it is; with mpirun\n"
+           "the ranks are all workers there are, and such lines make it 1.\n"
            "A worker that a line ends by 'exit K' has the exit code K.\n";
     return options::without_trailing_blanks(out.str());
 }

@@ -18,7 +18,8 @@ struct Options {
     Mode mode = Mode::run;
     list_store::ListPlace list;
 
-    std::string name;  // of the worker; empty: a default
+    std::string name;    // of the worker; empty: a default
+    bool named = false;  // by --name, not by the variable
     std::optional<marked_list::WorkerId> id;
     bool once = false;
     bool serve = false;  // for workers over TCP

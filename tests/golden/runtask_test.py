@@ -5,6 +5,7 @@ Times and folders in golden files are replaced by a word. UPDATE=1 rewrites the 
 before a commit."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import pty
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import golden_text
@@ -186,6 +188,15 @@ class Failures(Case):
         out, err = self.run_it("tasks.sh", "--once", "-n", "me", "--timeout", "0.2", code=1)
         self.compare("timeout.txt", out + err)
 
+    def test_a_time_limit_while_the_worker_waits_for_the_lock(self):
+        """Which the line itself holds."""
+        self.write("tasks.sh", "exec 9>>tasks.sh.lock; flock 9; tail -f /dev/null & tail -f /dev/null\n")
+        for jobs in ("1", "2"):
+            _, err = self.run_it("tasks.sh", "--once", "--jobs", jobs, "--timeout", "0.5", "--poll", "0.05", "--lease", "2", code=1)
+            self.assertIn("ran longer than 0.50s", err)
+            self.assertIn("#error124", self.read("tasks.sh"))
+            self.run_it("tasks.sh", "--reset")
+
     def test_a_line_that_kills_the_shell(self):
         self.write("tasks.sh", "export X=1 #!\nkill -9 $$; tail -f /dev/null\necho X is $X\n")
         out, err = self.run_it("tasks.sh", "--once", "-n", "me", code=1)
@@ -279,6 +290,16 @@ class Ends(Case):
             self.assertFalse(line.startswith("#"), line)
             self.assertEqual(os.listdir(self.home / "tasks.sh.runtask/alive"), [])
 
+    def test_nohup(self):
+        worker = self.start("tasks.sh", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        pids = self.told("pipe").split()
+        os.killpg(worker.pid, signal.SIGHUP)
+        os.kill(int(pids[0]), signal.SIGKILL)  # ignored by the line, too
+        with self.ends_of(pids[1:]):
+            worker.send_signal(signal.SIGTERM)
+        _, err = self.finish(worker, 75)
+        self.assertEqual(err.count("interrupted"), 1)
+
     def test_two_workers_with_one_id(self):
         worker = self.start("tasks.sh", "-i", "3")
         self.told("pipe")
@@ -307,6 +328,14 @@ class Ends(Case):
             self.assertEqual(err, "")
         locker.send_signal(signal.SIGINT)
         self.finish(locker, 0)
+
+    def test_who_waits_for_the_lock_can_be_interrupted(self):
+        with open(self.home / "tasks.sh.lock", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            locker = self.start("tasks.sh", "--lock")
+            self.assertIn("lock", locker.stderr.readline())
+            locker.send_signal(signal.SIGINT)
+            self.finish(locker, -signal.SIGINT)
 
     def test_a_line_that_is_appended_is_run(self):
         self.write("tasks.sh", "echo one >pipe\n")
@@ -347,6 +376,28 @@ class Sharing(Case):
         out, _ = self.run_it("tasks.sh", "--once", "--jobs", "4")
         for n in range(20):
             self.assertIn(f"> for i in 1 2 3 4 5; do echo {n}; done\n" + f"{n}\n" * 5 + "(worker 0)<- ", out)
+
+    def test_places_are_filled_at_once(self):
+        """In the time of some lines one after the other, not of polls."""
+        os.mkfifo(self.home / "pipe")
+        self.write("one.sh", "true\n" * 30)
+        self.write("many.sh", "echo $BASHPID >pipe; exec tail -f /dev/null\n" * 30)
+        begun = time.monotonic()
+        self.run_it("one.sh", "--once", "--jobs", "2")
+        one_by_one = time.monotonic() - begun
+        with open(os.open(self.home / "pipe", os.O_RDWR), encoding="utf-8") as pipe:
+            begun = time.monotonic()
+            worker = self.start("many.sh", "--jobs", "30")
+            pids = [pipe.readline() for _ in range(30)]
+            self.assertLess(time.monotonic() - begun, 5 * one_by_one + 1)
+        with self.ends_of(pids):
+            worker.send_signal(signal.SIGTERM)
+        self.finish(worker, 75)
+
+    def test_lines_for_other_workers(self):
+        self.write("tasks.sh", "true\ntrue #@7\ntrue #@9 #@8\n")
+        _, err = self.run_it("tasks.sh", "--once")
+        self.assertEqual(err, "runtask: tasks.sh: 2 lines are for other workers: #@7 #@8 #@9\n")
 
     def test_groups_wait(self):
         self.write("tasks.sh", "echo a >>log #:g\n" + "echo b >>log #+g\n" * 4 + "echo c >>log #:g\necho d >>log #:\n")
