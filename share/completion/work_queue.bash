@@ -79,7 +79,7 @@ _runtask() {
     --name | -n | --id | -i | --jobs | --retries | --timeout | --poll | --lease | --release) COMPREPLY=() ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "-h -i -m -n --check --dot --help --id --jobs --lease --lock --master --name
+            mapfile -t COMPREPLY < <(compgen -W "-h -i -m -n --check --dot --force --help --id --jobs --lease --lock --master --name
                 --once --poll --release --reset --retries --serve --status --timeout --version" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")

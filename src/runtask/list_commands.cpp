@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,6 +59,36 @@ Result<Document> view_list(list_store::ListStore& store) {
     return list;
 }
 
+// Of a worker that has not been lost.
+Result<std::optional<Sign>> sign_of(marked_list::WorkerId worker, list_store::ListStore& store) {
+    const auto signs = store.signs();
+    if (!signs) return signs.error();
+    for (const Sign& sign : *signs)
+        if (sign.worker == worker && lives(sign)) return std::optional(sign);
+    return std::optional<Sign>();
+}
+
+std::string gave(const Sign& sign) {
+    return " gave a sign of life " + format_duration(sign.age) + " ago";
+}
+
+// Whose worker lives would run twice.
+Status refuse_running(const Document& list, std::uint64_t from, list_store::ListStore& store) {
+    for (const std::uint64_t number : list.live_lines()) {
+        const marked_list::MarkedLine& line = list.line(number);
+        if (number < from || line.kind != marked_list::LineKind::running) continue;
+        const marked_list::WorkerId worker = line.tries.back().worker;
+        const auto sign = sign_of(worker, store);
+        if (!sign) return sign.error();
+        if (*sign)
+            return Error{ExitCode::usage, "line " + std::to_string(number) + " of " + store.name() +
+                                              " runs on worker " + std::to_string(worker) + ", which" +
+                                              gave(**sign) +
+                                              ": end it first (Ctrl-C); if it is gone, add --force"};
+    }
+    return success();
+}
+
 void print(const std::string& text) {
     std::fputs(text.c_str(), stdout);
 }
@@ -66,24 +98,30 @@ void print(const std::string& text) {
 Result<int> reset_list(const Options& options) {
     auto opened = open_list(options);
     if (!opened) return opened.error();
-    const std::uint64_t running = marked_list::count(opened->list->list()).running;
-    const Status done = opened->list->replace(
-        [&](const Document& list) { return marked_list::reset(list, options.reset_from); });
+    std::uint64_t running = 0;
+    const Status done = opened->list->replace([&](const Document& list) -> Result<std::string> {
+        running = marked_list::count(list).running;
+        if (auto over = options.force ? success() : refuse_running(list, options.reset_from, *opened->store);
+            !over)
+            return over.error();
+        return marked_list::reset(list, options.reset_from);
+    });
     if (!done) return done.error();
     if (running != 0)
         say(count_of(running, "line") + (running == 1 ? " was" : " were") +
-            " running: if the worker lives, it runs twice; end the workers first");
+            " running: if the worker is not gone, it runs twice");
     return 0;
 }
 
 Result<int> lock_list(const Options& options) {
-    auto signals = Signals::block();
-    if (!signals) return signals.error();
     auto opened = open_list(options);
     if (!opened) return opened.error();
     if (auto written = opened->list->forget(); !written) return written.error();
     const auto held = opened->store->hold();
     if (!held) return held.error();
+    // Not before: a signal ends who waits for the lock.
+    auto signals = Signals::block();
+    if (!signals) return signals.error();
     say(opened->store->name() + " is locked: edit and save it now, then press Ctrl-C");
     pollfd signal{signals->descriptor(), POLLIN, 0};
     while (!signals->next()) ::poll(&signal, 1, -1);
@@ -95,12 +133,11 @@ Result<int> release_worker(const Options& options) {
     auto opened = open_list(options);
     if (!opened) return opened.error();
     const std::string worker = "worker " + std::to_string(options.released);
-    const auto signs = opened->store->signs();
-    if (!signs) return signs.error();
-    for (const Sign& sign : *signs)
-        if (sign.worker == options.released && lives(sign))
-            say(worker + " gave a sign of life " + format_duration(sign.age) +
-                " ago: if it is not gone, its lines run twice");
+    const auto sign = sign_of(options.released, *opened->store);
+    if (!sign) return sign.error();
+    if (*sign && !options.force)
+        return Error{ExitCode::usage, worker + " of " + opened->store->name() + gave(**sign) +
+                                          ": end it first (Ctrl-C); if it is gone, add --force"};
     const auto released = opened->list->change("release", [&](const Document& list) {
         return marked_list::release(list, options.released, opened->list->stamp());
     });

@@ -17,6 +17,7 @@ namespace wq::runtask {
 
 namespace {
 
+using options::between;
 using options::help_width;
 using options::take;
 using options::usage_error;
@@ -34,7 +35,9 @@ po::options_description visible_options() {
         "the machine that has FILE: HOST or USER@HOST, reached by ssh without a password (default: "
         "$MASTER_SERVER; this machine, if neither is given)");
     add("name,n", text("TEXT"),
-        "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses)");
+        "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses; with mpirun and "
+        "--serve, "
+        "always the latter)");
     add("id,i", text("K"), "id of this worker (default: the next free one)");
     add("once", "leave when no line is left that this worker may run (default: wait for more)");
     add("serve", "give the lines to workers over TCP (work_queue_worker), and keep records of the run");
@@ -47,16 +50,13 @@ po::options_description visible_options() {
     add("lock", "keep workers off FILE while you edit it, until Ctrl-C");
     add("reset", text("[K]"), "remove the marks that workers left in FILE, from line K on (default: all)");
     add("release", text("K"), "worker K is gone: the lines that it was running wait again");
+    add("force", "with --reset or --release: also if the worker gave a sign of life just now");
     add("status", "print what is done, running, failed and waiting");
     add("check", "print what would run where, and what can never run");
     add("dot", "with --check: print what waits for what as a graph for Graphviz");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return all;
-}
-
-auto between(std::int64_t low, std::int64_t high) {
-    return [=](const std::string& text) { return parse_count(text, low, high); };
 }
 
 constexpr std::int64_t most_worker = std::int64_t{marked_list::no_worker} - 1;
@@ -147,9 +147,13 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
     options.once = given.count("once") > 0;
     options.serve = given.count("serve") > 0;
     options.dot = given.count("dot") > 0;
+    options.force = given.count("force") > 0;
+    if (options.force && options.mode != Options::Mode::reset && options.mode != Options::Mode::release)
+        return usage_error("--force is for --reset and --release");
     if (options.dot && options.mode == Options::Mode::run) options.mode = Options::Mode::check;
     if (options.dot && options.mode != Options::Mode::check) return usage_error("--dot is for --check");
-    options.name = given.count("name") > 0 ? given["name"].as<std::string>() : environment("WORKER_NAME");
+    options.named = given.count("name") > 0;
+    options.name = options.named ? given["name"].as<std::string>() : environment("WORKER_NAME");
     return take_place(given, environment, options);
 }
 
@@ -167,7 +171,7 @@ Result<Options> parse_options(int argc, const char* const* argv, const Environme
 std::string help() {
     std::ostringstream out;
     out << "Usage: runtask [OPTION]... [USER@HOST:]FILE\n"
-           "       runtask [USER@HOST:]FILE --lock | --reset [K] | --release K\n"
+           "       runtask [USER@HOST:]FILE --lock | --reset [K] | --release K [--force]\n"
            "       runtask [USER@HOST:]FILE --status | --check\n\n"
            "Runs the lines of FILE, a text file with one shell command on each line. Any\n"
            "number of workers, on any machines, share it: each takes the next line, runs it\n"
@@ -197,6 +201,8 @@ std::string help() {
            "\nExit codes: 0 all lines ok (--once), 1 some lines failed or can never run, 64\n"
            "wrong options, 65 a list that cannot be used, 69 HOST cannot be reached, 75\n"
            "interrupted: the lines that ran wait again, 77 ssh or the file system refuses.\n"
+           "Lines that are for other workers (#@K) leave a worker's 0 as it is; with mpirun\n"
+           "the ranks are all workers there are, and such lines make it 1.\n"
            "A worker that a line ends by 'exit K' has the exit code K.\n";
     return options::without_trailing_blanks(out.str());
 }

@@ -18,7 +18,8 @@ struct Options {
     Mode mode = Mode::run;
     list_store::ListPlace list;
 
-    std::string name;  // of the worker; empty: a default
+    std::string name;    // of the worker; empty: a default
+    bool named = false;  // by --name, not by the variable
     std::optional<marked_list::WorkerId> id;
     bool once = false;
     bool serve = false;  // for workers over TCP
@@ -30,6 +31,7 @@ struct Options {
     std::uint64_t reset_from = 0;               // Mode::reset
     bool dot = false;                           // Mode::check: the graph of groups alone
     marked_list::WorkerId released = 0;         // Mode::release
+    bool force = false;                         // Mode::reset, Mode::release: also if workers live
 };
 
 // The value of an environment variable; empty: it is not set.

@@ -46,9 +46,11 @@ Result<std::vector<std::string>> manager_command(const Options& options) {
     const auto refused = [&](const std::string& option) {
         return Error{ExitCode::usage,
                      option + " is for one worker; with " + who +
-                         ", workers get the next ids and run as many lines as they have cores"};
+                         ", workers get the next ids and the names of their machines, and run as many "
+                         "lines as they have cores"};
     };
     if (options.id) return refused("--id");
+    if (options.named) return refused("--name");
     if (options.jobs != 1) return refused("--jobs");
     std::vector<std::string> words{program, "--shared-list", list_store::name_of(options.list)};
     if (options.serve) words.insert(words.end(), {"--listen", "--manager-only"});

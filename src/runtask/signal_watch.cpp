@@ -29,8 +29,8 @@ int milliseconds_until(std::optional<Instant> when) {
 
 }  // namespace
 
-SignalWatch::SignalWatch(std::function<void()> lapsed)
-    : lapsed_(std::move(lapsed)),
+SignalWatch::SignalWatch(Calls calls)
+    : calls_(std::move(calls)),
       signals_(Signals::block().or_throw()),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -48,27 +48,36 @@ bool SignalWatch::stopped_within(Duration time) const {
     return stopped_;
 }
 
-void SignalWatch::set_deadline(std::optional<Instant> deadline) {
+void SignalWatch::set_times(std::optional<Instant> deadline, std::optional<Instant> limit) {
     {
         const std::lock_guard lock(mutex_);
+        if (deadline == deadline_ && limit == limit_) return;
         deadline_ = deadline;
+        limit_ = limit;
     }
     ring(wake_);
 }
 
-std::optional<Instant> SignalWatch::deadline() {
+bool SignalWatch::take_lapsed() {
     const std::lock_guard lock(mutex_);
-    return deadline_;
+    return std::exchange(lapsed_, false);
+}
+
+std::optional<Instant> SignalWatch::next() {
+    const std::lock_guard lock(mutex_);
+    std::optional<Instant> next = deadline_;
+    earliest(next, limit_);
+    return next;
 }
 
 void SignalWatch::watch() {
     while (!over_) {
         std::array<pollfd, 2> ready{pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{wake_.get(), POLLIN, 0}};
-        ::poll(ready.data(), ready.size(), milliseconds_until(deadline()));
+        ::poll(ready.data(), ready.size(), milliseconds_until(next()));
         std::uint64_t rings = 0;
         (void)!::read(wake_.get(), &rings, sizeof rings);
         hear();
-        check_deadline();
+        check_times();
     }
 }
 
@@ -80,14 +89,15 @@ void SignalWatch::hear() {
     }
 }
 
-void SignalWatch::check_deadline() {
-    {
-        const std::lock_guard lock(mutex_);
-        if (!deadline_ || *deadline_ > instant_now()) return;
-        deadline_.reset();
-    }
-    lapsed_now_ = true;
-    lapsed_();
+// Locked, so that who takes the lapse knows that all has been killed.
+void SignalWatch::check_times() {
+    const std::lock_guard lock(mutex_);
+    const Instant now = instant_now();
+    if (limit_ && *limit_ <= now) limit_ = calls_.at_limit(now);
+    if (!deadline_ || *deadline_ > now) return;
+    deadline_.reset();
+    lapsed_ = true;
+    calls_.lapsed();
 }
 
 }  // namespace wq::runtask

@@ -1,5 +1,5 @@
-// Hears signals, and knows when the lease of running lines is over, while the worker waits for a master that
-// does not answer. It has a thread of its own.
+// Hears signals, and knows when the lease or the time limit of running lines is over, while the worker waits
+// for the list's lock, or for a master that does not answer. It has a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,13 @@ namespace wq::runtask {
 
 class SignalWatch {
   public:
-    // `lapsed`: called on that thread at the deadline. Throws Failure. Make it before other threads: they
-    // must not take the signals.
-    explicit SignalWatch(std::function<void()> lapsed);
+    struct Calls {                     // on that thread
+        std::function<void()> lapsed;  // at the deadline
+        // At a time limit; returns the next one.
+        std::function<std::optional<Instant>(Instant now)> at_limit;
+    };
+    // Throws Failure. Make it before other threads: they must not take the signals.
+    explicit SignalWatch(Calls calls);
     ~SignalWatch();
     SignalWatch(const SignalWatch&) = delete;
 
@@ -29,24 +33,26 @@ class SignalWatch {
     bool stopped_within(Duration time) const;
     int descriptor() const { return stop_.get(); }  // readable from then on
 
-    // Beyond it, other workers may take the lines that run.
-    void set_deadline(std::optional<Instant> deadline);
-    bool take_lapsed() { return lapsed_now_.exchange(false); }
+    // `deadline`: beyond it, other workers may take the lines that run. `limit`: of a line's time.
+    void set_times(std::optional<Instant> deadline, std::optional<Instant> limit);
+    // Whether the deadline has passed since the last call.
+    bool take_lapsed();
 
   private:
     void watch();
     void hear();
-    std::optional<Instant> deadline();
-    void check_deadline();
+    std::optional<Instant> next();
+    void check_times();
 
-    std::function<void()> lapsed_;
+    Calls calls_;
     Signals signals_;
     Descriptor stop_, wake_;  // eventfds
     std::atomic<bool> stopped_ = false;
-    std::atomic<bool> lapsed_now_ = false;
     std::atomic<bool> over_ = false;
     std::mutex mutex_;
     std::optional<Instant> deadline_;
+    std::optional<Instant> limit_;
+    bool lapsed_ = false;
     std::thread thread_;
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -55,36 +56,62 @@ bool may_be_of(pid_t pid, const char* variable, const std::string& value) {
     return environment.peek() == std::ifstream::traits_type::eof();
 }
 
-}  // namespace
-
-void ForegroundProcesses::begin(pid_t host, pid_t shell) {
-    host_ = host;
-    shell_ = shell;
-    older_ = roots();
-}
-
-std::vector<pid_t> ForegroundProcesses::roots() const {
-    std::vector<pid_t> found = children_of(host_);
-    std::ranges::copy(children_of(shell_), std::back_inserter(found));
-    std::erase(found, shell_);
-    std::ranges::sort(found);
+std::vector<pid_t> roots(pid_t host, pid_t shell) {
+    std::vector<pid_t> found = children_of(host);
+    std::ranges::copy(children_of(shell), std::back_inserter(found));
+    std::erase(found, shell);
     return found;
 }
 
+bool catches(pid_t pid, int signal) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    const std::string name = "SigCgt:";
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(name))
+            return (std::strtoull(line.c_str() + name.size(), nullptr, 16) >> (signal - 1) & 1) != 0;
+    return false;
+}
+
+// A shell says aloud that a child was killed, except by SIGPIPE.
+int gentle_signal(pid_t pid) {
+    return catches(pid, SIGTERM) ? SIGTERM : SIGPIPE;
+}
+
+}  // namespace
+
+ForegroundProcesses::ForegroundProcesses(pid_t host, pid_t shell)
+    : host_(host), shell_(shell), older_(roots(host, shell)) {
+    std::ranges::sort(older_);
+}
+
+std::vector<pid_t> ForegroundProcesses::younger(std::vector<pid_t> pids) const {
+    std::ranges::sort(pids);
+    std::vector<pid_t> found;
+    std::ranges::set_difference(pids, older_, std::back_inserter(found));
+    return found;
+}
+
+bool ForegroundProcesses::runs() const {
+    return !younger(children_of(shell_)).empty();
+}
+
 void ForegroundProcesses::kill(bool gently) const {
-    std::vector<pid_t> own;
-    std::ranges::set_difference(roots(), older_, std::back_inserter(own));
-    for (const pid_t pid : own) {
+    for (const pid_t pid : younger(roots(host_, shell_))) {
         const std::vector<pid_t> below = process::descendants_of(pid);
-        ::kill(pid, gently ? SIGTERM : SIGKILL);
+        ::kill(pid, gently ? gentle_signal(pid) : SIGKILL);
         for (const pid_t other : below) ::kill(other, SIGKILL);
     }
 }
 
-void kill_background_task(pid_t host, pid_t task, const std::string& key) {
-    process::signal_tree(task, SIGKILL);
-    for (const pid_t pid : children_of(host))
-        if (process::environment_of(pid, task_key_variable) == key) process::signal_tree(pid, SIGKILL);
+bool BackgroundProcesses::runs() const {
+    const std::vector<pid_t> children = children_of(host_);
+    return std::ranges::find(children, task_) != children.end();
+}
+
+void BackgroundProcesses::kill(bool) const {
+    for (const pid_t pid : children_of(host_))
+        if (pid == task_ || process::environment_of(pid, task_key_variable) == key_)
+            process::signal_tree(pid, SIGKILL);
 }
 
 void kill_services(pid_t host, const std::vector<pid_t>& tasks) {

@@ -13,4 +13,7 @@ std::string waiting_text(const marked_list::Waiting& why);
 // Why `--once` leaves lines undone; "": all are ok. `failed`: lines that failed.
 std::string undone_text(const marked_list::Waiting& why, std::uint64_t failed);
 
+// "2 lines are for other workers: #@3 #@9"; "": there are none.
+std::string others_text(const marked_list::Document& list, marked_list::WorkerId worker);
+
 }  // namespace wq::runtask

@@ -20,9 +20,6 @@ namespace wq::runtask {
 namespace {
 
 using marked_list::Choice;
-using marked_list::Document;
-using marked_list::Edit;
-using marked_list::End;
 using marked_list::TryEnd;
 
 constexpr Duration least_pause = std::chrono::seconds(1);
@@ -32,7 +29,7 @@ constexpr int most_idle_moves = 2;
 constexpr Duration signals_together = std::chrono::milliseconds(50);
 constexpr std::array stop_codes{128 + SIGHUP, 128 + SIGINT, 128 + SIGTERM};
 
-// Others may have found this worker lost before it has.
+// As the user went there, by symbolic links perhaps.
 std::string first_directory() {
     const char* const logical = std::getenv("PWD");
     std::error_code problem;
@@ -55,8 +52,9 @@ Worker::Worker(const Options& options)
     : options_(options),
       say_([this](const std::string& line) { terminal_.say(line); }),
       shell_(shell_settings(options, say_)),
-      watch_([this] { shell_.kill_all_soon(); }),
-      member_(std::make_unique<Membership>(joining(options), say_, [this] { set_deadline(); })),
+      watch_(
+          {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); }}),
+      member_(std::make_unique<Membership>(joining(options), say_, [this] { set_times(); })),
       directory_(first_directory()) {}
 
 Result<int> Worker::run() {
@@ -73,27 +71,39 @@ Result<int> Worker::run() {
 
 Status Worker::turn() {
     const Instant now = instant_now();
-    set_deadline();  // what follows may wait for the list's lock
     if (!problem_ || now >= try_at_) serve_and_report(now);
-    set_deadline();
     return take_shell_events();
 }
 
 Status Worker::take_shell_events() {
+    note_lapse();  // a line that has not begun must not begin
     auto events = shell_.take_events(instant_now());
     if (!events) return events.error();
-    if (watch_.take_lapsed()) {
-        say_("gave no sign of life for too long: the lines that run are killed, since others may take them");
-        lapsed_ = true;
-    }
+    note_lapse();
     for (ShellEvent& event : *events) std::visit([&](auto& one) { on(std::move(one)); }, event);
+    busy_ = !events->empty() || lapsed_;
     if (running_.empty()) lapsed_ = false;
-    busy_ = !events->empty();
+    set_times();  // what follows may wait for the list's lock
     return success();
+}
+
+// The watch has killed what ran, but there may be lines that no shell has begun yet.
+void Worker::note_lapse() {
+    if (!watch_.take_lapsed()) return;
+    say_("gave no sign of life for too long: the lines that run are killed, since others may take them");
+    lapsed_ = true;
+    if (shell_.tasks() > 0) shell_.kill_all();
+    if (!after_replay_) return;
+    const auto waited = running_.extract(*std::exchange(after_replay_, std::nullopt));
+    end_line(waited.mapped(), TryEnd::lost, 0);
 }
 
 void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
+        if (member_->list().lock_failed()) {
+            fatal_ = served.error();
+            return;
+        }
         const bool first = !problem_;  // a cut connection: most often the next one holds
         if (first) say_(served.error().message + "; trying again");
         problem_ = served.error();
@@ -116,6 +126,7 @@ Status Worker::serve(Instant now) {
         if (auto fresh = member_->list().refresh(); !fresh) return fresh;
     }
     if (auto kept = member_->keep(now, looks); !kept) return kept;
+    set_times();
     if (auto taken = take_lines(now); !taken) return taken;
     if (!running_.empty() || environment_ || member_->lines().has_ends()) return success();
     if (leaves_)
@@ -162,14 +173,22 @@ Result<bool> Worker::take_line(Instant now) {
         return true;
     }
     if (!may_begin) return false;
-    if (recorded) return take_line(now);  // what has ended may wait again
+    // What has ended may wait again. And the step may have told of an earlier decision, whose answer was
+    // lost.
+    if (recorded || can_choose()) return take_line(now);
     on_nothing_to_take(now);
     return false;
 }
 
 bool Worker::has_room() const {
-    return !move_ && !leaves_ && !environment_ && !after_replay_ && running_.size() < options_.jobs &&
-           shell_.ready();
+    return !move_ && !leaves_ && !lapsed_ && !environment_ && !after_replay_ &&
+           running_.size() < options_.jobs && shell_.ready();
+}
+
+bool Worker::can_choose() {
+    const shared_list::SharedList& shared = member_->list();
+    const marked_list::WorkerId id = member_->id();
+    return marked_list::choose(shared.list(), id, shared.place(id)).has_value();
 }
 
 void Worker::begin(const Choice& choice) {
@@ -236,7 +255,7 @@ void Worker::on(TaskEnded event) {
 }
 
 bool Worker::tries_again(Running& line, const TaskEnded& event) {
-    if (event.exit_code == 0 || line.retries == 0 || leaves_) return false;
+    if (event.exit_code == 0 || line.retries == 0 || leaves_ || lapsed_) return false;
     --line.retries;
     terminal_.line_ended(member_->id(), line.number,
                          "#error" + std::to_string(event.exit_code) + ", tried again");
@@ -265,17 +284,30 @@ void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
 
 void Worker::on_nothing_to_take(Instant now) {
     look_at_ = now + options_.poll;
+    if (member_->list().has_unfinished_line()) earliest(look_at_, member_->list().unsettled());
     const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
-    if (options_.once && running_.empty() && why.may_become_free == 0 && !member_->some_seem_lost()) {
-        const std::string undone = undone_text(why, marked_list::count(member_->list().list()).failed);
-        if (!undone.empty()) say_(member_->name() + ": " + undone);
-        if (undone.empty() && why.running != 0)
-            say_(member_->name() + ": " + count_of(why.running, "line") + " still running on other workers");
-        leaves_ = to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
+    const bool more_may_come =
+        why.may_become_free != 0 || member_->some_seem_lost() || member_->list().has_unfinished_line();
+    if (options_.once && running_.empty() && !more_may_come) {
+        leaves_ = say_what_is_left(why);
     } else if (running_.empty() && terminal_.has_reader()) {
         const std::string text = waiting_text(why);
         if (std::exchange(waits_for_, text) != text) say_(text);
     }
+}
+
+// Returns the exit code.
+int Worker::say_what_is_left(const marked_list::Waiting& why) {
+    const marked_list::Document& list = member_->list().list();
+    const auto say = [&](const std::string& text) { say_(member_->name() + ": " + text); };
+    const std::string undone = undone_text(why, marked_list::count(list).failed);
+    if (!undone.empty())
+        say(undone);
+    else if (why.running != 0)
+        say(count_of(why.running, "line") + " still running on other workers");
+    if (why.running == 0 && why.others != 0) say(others_text(list, member_->id()));
+    // Not these: this worker has done all that it may.
+    return to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
 
 void Worker::plan_move(const LineAnswer& answer) {
@@ -293,7 +325,7 @@ void Worker::move_now(Instant now) {
     Joining joins = joining(options_);
     joins.place = move.place;
     joins.id = move.id;
-    member_ = std::make_unique<Membership>(std::move(joins), say_, [this] { set_deadline(); });
+    member_ = std::make_unique<Membership>(std::move(joins), say_, [this] { set_times(); });
     if (!move.same_list) shell_.forget_lines();
     // Lists that lead to each other, and have no lines to run, are looked at once in a while.
     idle_moves_ = lines_here_ == 0 ? idle_moves_ + 1 : 0;
@@ -304,10 +336,9 @@ void Worker::move_now(Instant now) {
     busy_ = true;
 }
 
-void Worker::set_deadline() {
-    const auto deadline = running_.empty() || !member_->joined() ? std::nullopt : member_->lease().lapses();
-    if (deadline != deadline_) watch_.set_deadline(deadline);
-    deadline_ = deadline;
+void Worker::set_times() {
+    const bool may_lapse = !running_.empty() && !lapsed_ && member_->joined();
+    watch_.set_times(may_lapse ? member_->lease().lapses() : std::nullopt, shell_.next());
 }
 
 std::optional<Instant> Worker::next() const {
@@ -318,7 +349,8 @@ std::optional<Instant> Worker::next() const {
         earliest(next, join_at_.value_or(instant_now()));
     } else {
         earliest(next, member_->next(instant_now()));
-        if (has_room()) earliest(next, look_at_);
+        // Lines in the background begin one after the other; that one has begun is no event.
+        if (has_room()) earliest(next, look_at_.value_or(instant_now()));
     }
     return next;
 }

@@ -49,12 +49,14 @@ class Worker {
     Status join(Instant now);
     Status take_lines(Instant now);
     Result<bool> take_line(Instant now);
-    void set_deadline();
+    void note_lapse();
+    void set_times();
     void wait();
     std::optional<Instant> next() const;
 
     // Of lines.
     bool has_room() const;
+    bool can_choose();
     void begin(const marked_list::Choice& choice);
     void begin_task(TaskKey key);
     void on(EnvironmentLineEnded event);
@@ -64,6 +66,7 @@ class Worker {
     bool is_lost(const TaskEnded& event) const;
     void end_line(const Running& line, marked_list::TryEnd end, int exit_code);
     void on_nothing_to_take(Instant now);
+    int say_what_is_left(const marked_list::Waiting& why);
 
     // Of lists.
     void plan_move(const LineAnswer& answer);
@@ -87,9 +90,8 @@ class Worker {
     std::optional<TaskKey> after_replay_;       // begins when the `#!` line has ended
     bool lapsed_ = false;                       // running_ is being killed
 
-    std::optional<Instant> look_at_;   // nothing to take before, unless a line ends
-    std::string waits_for_;            // as said
-    std::optional<Instant> deadline_;  // as told to watch_
+    std::optional<Instant> look_at_;  // nothing to take before, unless a line ends
+    std::string waits_for_;           // as said
 
     std::optional<shared_list::Jump> move_;  // to another list, or to another id
     std::uint64_t place_ = 0;                // in the list that it joins

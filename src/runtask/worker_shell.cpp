@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/random_bits.h"
+#include "runtask/task_processes.h"
 
 namespace wq::runtask {
 
@@ -24,7 +25,6 @@ constexpr const char* mark_variable = "RUNTASK_SHELL";
 constexpr int killed_exit_code = 128 + SIGKILL;
 constexpr int cannot_start_exit_code = 126;
 constexpr int most_starts = 3;
-constexpr Duration kill_again = std::chrono::milliseconds(200);
 
 Error shell_error(const std::string& what) {
     return {ExitCode::internal, "cannot " + what + ": " + std::generic_category().message(errno)};
@@ -87,17 +87,11 @@ void WorkerShell::add_descriptors(std::vector<pollfd>& to) const {
     if (answer_.valid()) to.push_back({answer_.get(), POLLIN, 0});
 }
 
-std::optional<Instant> WorkerShell::next() const {
-    std::optional<Instant> next;
-    for (const auto& [key, task] : tasks_) earliest(next, task.limit);
-    return next;
-}
-
 Result<std::vector<ShellEvent>> WorkerShell::take_events(Instant now) {
     do {
         read_answers();
         read_ends();
-        on_time(now);
+        limits_.enforce(now);
         if (auto run = run_steps(); !run) return run.error();
     } while (host_.has_end());
     return std::exchange(events_, {});
@@ -160,9 +154,9 @@ Status WorkerShell::run_step() {
 
 Status WorkerShell::begin_task() {
     Task& task = tasks_[current_.key];
-    if (settings_.timeout) task.limit = instant_now() + *settings_.timeout;
     if (state_ == State::task) {
-        if (settings_.timeout) foreground_.begin(host_.pid(), shell_);
+        if (settings_.timeout)
+            limit(current_.key, std::make_unique<ForegroundProcesses>(host_.pid(), shell_));
         return success();
     }
     early_end_.reset();
@@ -238,6 +232,9 @@ void WorkerShell::on_orphan() {
     // Its parent may have reaped it.
     const bool lives = task.pid > 0 && ::kill(task.pid, 0) == 0;
     if (!lives) return end_task(current_.key, cannot_start_exit_code);
+    if (settings_.timeout)
+        limit(current_.key,
+              std::make_unique<BackgroundProcesses>(host_.pid(), task.pid, std::to_string(current_.key)));
     if (::write(task.go.get(), "\n", 1) != 1) ::kill(task.pid, SIGKILL);
 }
 
@@ -321,27 +318,19 @@ void WorkerShell::kill_all_soon() {
 void WorkerShell::end_task(TaskKey key, int exit_code) {
     auto ended = tasks_.extract(key);
     if (ended.empty()) return;
-    Task& task = ended.mapped();
-    if (task.timed_out) kill_task(key, task, false);  // what its shell left
+    const bool timed_out = limits_.end(key);
     events_.emplace_back(std::in_place_type<TaskEnded>,
-                         TaskEnded{key, task.timed_out ? timeout_exit_code : exit_code, task.timed_out,
-                                   std::move(task.output)});
+                         TaskEnded{key, timed_out ? timeout_exit_code : exit_code, timed_out,
+                                   std::move(ended.mapped().output)});
 }
 
-void WorkerShell::on_time(Instant now) {
-    for (auto& [key, task] : tasks_) {
-        if (!task.limit || *task.limit > now) continue;
-        kill_task(key, task, !task.timed_out);
-        task.timed_out = true;
-        task.limit = now + kill_again;
-    }
+void WorkerShell::limit(TaskKey key, std::unique_ptr<LineProcesses> processes) {
+    limits_.begin(key, instant_now() + *settings_.timeout, std::move(processes));
 }
 
-void WorkerShell::kill_task(TaskKey key, const Task& task, bool gently) const {
-    if (!settings_.background)
-        foreground_.kill(gently);
-    else if (task.pid > 0)
-        kill_background_task(host_.pid(), task.pid, std::to_string(key));
+std::optional<Instant> WorkerShell::enforce_limits(Instant now) {
+    limits_.enforce(now);
+    return limits_.next();
 }
 
 }  // namespace wq::runtask

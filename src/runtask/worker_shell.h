@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -25,11 +26,10 @@
 #include "base/time.h"
 #include "process/command_host.h"
 #include "runtask/shell_text.h"
-#include "runtask/task_processes.h"
+#include "runtask/task_key.h"
+#include "runtask/time_limits.h"
 
 namespace wq::runtask {
-
-using TaskKey = std::uint64_t;  // chosen by the caller, another one for each run
 
 inline constexpr int timeout_exit_code = 124;
 
@@ -70,7 +70,9 @@ class WorkerShell {
 
     // To wait: for the descriptors, and until next().
     void add_descriptors(std::vector<pollfd>& to) const;
-    std::optional<Instant> next() const;  // a time limit
+    std::optional<Instant> next() const { return limits_.next(); }
+    // On any thread: kills lines that run for too long. Returns next().
+    std::optional<Instant> enforce_limits(Instant now);
     // What has happened. Errors: the shell cannot be started.
     Result<std::vector<ShellEvent>> take_events(Instant now);
 
@@ -90,8 +92,6 @@ class WorkerShell {
         // In the background:
         pid_t pid = 0;
         Descriptor go_read, go;
-        std::optional<Instant> limit;
-        bool timed_out = false;
         Descriptor output;
     };
 
@@ -111,8 +111,7 @@ class WorkerShell {
     void shell_died(int status);
     void host_gone();
     void end_task(TaskKey key, int exit_code);
-    void on_time(Instant now);
-    void kill_task(TaskKey key, const Task& task, bool gently) const;
+    void limit(TaskKey key, std::unique_ptr<LineProcesses> processes);
     void clear_up_after_shell();
 
     Settings settings_;
@@ -135,8 +134,8 @@ class WorkerShell {
     std::string options_;             // of `set`, for lines
     std::vector<std::string> lines_;  // `#!` lines that were run
     std::map<TaskKey, Task> tasks_;
+    TimeLimits limits_;
     std::atomic<bool> killing_all_ = false;
-    ForegroundProcesses foreground_;
     std::vector<ShellEvent> events_;
 };
 

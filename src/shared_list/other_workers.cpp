@@ -35,7 +35,8 @@ Status OtherWorkers::refuse_taken_id(WorkerId id) {
         if (sign.worker != id || is_over(sign)) continue;
         return Error{ExitCode::usage, "worker " + worker + " of " + store_.name() + " gave a sign of life " +
                                           format_duration(sign.age) +
-                                          " ago: choose another id; if it is gone: --release " + worker};
+                                          " ago: choose another id; if it is gone: --release " + worker +
+                                          " --force"};
     }
     return success();
 }

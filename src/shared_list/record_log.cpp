@@ -37,10 +37,12 @@ Status RecordLog::take_line(std::string_view line) {
     }
     auto record = marked_list::record_of(line);
     if (!record) return success();  // torn, or the log's name
-    if (record->sequence < next_)
+    if (record->sequence < next_) {
+        lock_failed_ = true;
         return Error{ExitCode::bad_input,
                      "two workers changed the list at the same time: its file system does not lock "
                      "(flock); keep the list on a local disk of the master, and let all workers use ssh"};
+    }
     next_ = record->sequence + 1;
     records_.push_back(std::move(*record));
     return success();

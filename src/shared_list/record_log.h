@@ -19,6 +19,8 @@ class RecordLog {
     // More bytes. Error bad_input: two records have one number, so that the lock did not lock.
     Status append(std::string_view bytes);
 
+    // Whether the lock of the list's file system did not lock: append() has found two such records.
+    bool lock_failed() const { return lock_failed_; }
     // Whether the last line lacks its LF: a writer was interrupted; the next one begins with LF.
     bool torn() const { return !partial_.empty(); }
     std::uint64_t next_sequence() const { return next_; }
@@ -56,6 +58,7 @@ class RecordLog {
     std::vector<marked_list::Record> records_;
     std::vector<File> files_;
     std::uint64_t next_ = 1;
+    bool lock_failed_ = false;
 };
 
 }  // namespace wq::shared_list

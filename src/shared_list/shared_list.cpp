@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/random_bits.h"
-#include "marked_list/merge.h"
 #include "shared_list/list_view.h"
 
 namespace wq::shared_list {
@@ -40,8 +39,9 @@ std::uint64_t moved_place(const Document& from, std::uint64_t place, const Docum
 
 }  // namespace
 
-SharedList::SharedList(ListStore& store, std::function<void(const std::string&)> say)
-    : store_(store), say_(std::move(say)), token_(hexadecimal(random_bits())) {}
+SharedList::SharedList(ListStore& store, std::function<void(const std::string&)> say,
+                       std::function<Instant()> clock)
+    : store_(store), say_(std::move(say)), now_(std::move(clock)), token_(hexadecimal(random_bits())) {}
 
 Status SharedList::open() {
     if (auto opened = store_.open(); !opened) return opened;
@@ -60,7 +60,8 @@ Status SharedList::refresh() {
 Status SharedList::read_clock() {
     const auto time = store_.time();
     if (!time) return time.error();
-    clock_ = time->now + std::chrono::duration_cast<std::chrono::microseconds>(time->east_of_utc).count();
+    east_ = std::chrono::duration_cast<std::chrono::microseconds>(time->east_of_utc).count();
+    clock_ = time->now + east_;
     clock_read_ = instant_now();
     return success();
 }
@@ -100,12 +101,18 @@ Status SharedList::look() {
 }
 
 Status SharedList::follow(const Answer& answer) {
-    if (current_ && log_.last_file() == answer.now.file) apply_news();
-    if (current_ && log_.last_file() == answer.now.file) return success();
+    // Others do not know how this one was made.
+    if (has_unfinished_line() && unlogged_ != answer.now.file) current_ = false;
+    if (current_ && is_known(answer.now.file)) apply_news();
+    if (current_ && is_known(answer.now.file)) return success();
     if (!answer.file) return read_file();
     const auto taken = take_answer(answer);
     if (!taken) return taken.error();
     return *taken ? success() : read_file();
+}
+
+bool SharedList::is_known(const std::string& identity) const {
+    return log_.last_file() == identity || (unlogged_ == identity && loose_end_.is_written(identity, now_()));
 }
 
 // Until the file that was read is known to the log, or the log was told of it.
@@ -133,6 +140,7 @@ Status SharedList::take_file(const Answer& answer) {
     auto list = Document::read(*answer.file);
     if (!list) return Error{list.error().code, store_.name() + ": " + list.error().message};
     set_list(std::move(*list));
+    unlogged_.clear();
     applied_ = *log_.records_in(answer.now.file);
     files_seen_ = log_.files();
     apply_news();
@@ -153,20 +161,20 @@ void SharedList::move_places(std::uint64_t lines) {
 
 // A file that no worker wrote. False: others were faster.
 Result<bool> SharedList::adopt(const Answer& answer) {
+    std::optional<Duration> age;
+    if (const auto changed = changed_at(answer.now.file))
+        age = std::chrono::microseconds(clock_ - east_ - *changed) + (instant_now() - clock_read_);
+    loose_end_.read(answer.now.file, *answer.file, age, now_());
+    if (loose_end_.is_written(answer.now.file, now_())) return take_whole_lines(answer);
     std::string appended = appended_to(*answer.file);
-    marked_list::History done;
-    if (appended.empty()) {
-        auto all = history_of(answer);
-        if (!all) return all.error();
-        done = std::move(*all);
-    }
-    auto merged = marked_list::merge(*answer.file, done);
-    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
-    // Perhaps it lacks marks that nobody knows of any more.
-    if (!done.complete && !merged->some_stand) {
-        if (!current_) return unknown_copy();
-        if (const auto again = waiting_again(list_, merged->list); again > 0) return put_aside(answer, again);
-    }
+    auto merged = with_history(answer, *answer.file, appended.empty());
+    if (!merged) return merged.error();
+    const auto again = waiting_again(*merged);
+    if (!again) return again.error();
+    unlogged_.clear();
+    if (*again > 0) return put_aside(answer, *again);
+    const auto unwritten = history(store_, log_, answer, false);  // no editor had them
+    if (!unwritten) return unwritten.error();
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
     Record told = record({});
@@ -177,29 +185,34 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     request.rewrite = true;
     request.splices = list_.splices();
     auto made = make(std::move(request));
-    if (made && *made && merged->made_again > 0)
+    if (made && *made && merged->made_again > unwritten->edits.size())
         say_(store_.name() + " was edited while workers marked it; made again: " +
-             std::to_string(merged->made_again) + " marks that the editor had undone (use --lock to edit)");
+             std::to_string(merged->made_again - unwritten->edits.size()) +
+             " marks that the editor had undone (use --lock to edit)");
     return made;
 }
 
-Error SharedList::unknown_copy() const {
-    return {ExitCode::bad_input, store_.name() +
-                                     " was replaced by an old copy, whose lines may have run since. Workers "
-                                     "that run put the list back: "
-                                     "try again; or end them all, if the copy is right"};
+// How many finished lines would run again by a list that is so old that nobody remembers all its marks.
+Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
+    if (!merged.is_too_old) return std::uint64_t{0};
+    if (current_) apply_news();
+    if (current_) return marked_list::waiting_again(list_, merged.list);
+    return Error{ExitCode::bad_input,
+                 store_.name() +
+                     " was replaced by an old copy, and it is not known which of its lines have run since. "
+                     "Workers that run put the list back: try again; or end them all, if the copy is right"};
 }
 
 // The list becomes again what we know of it.
 Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_again) {
-    Request request;
-    request.put_aside = "edited-" + stamp();
-    for (char& byte : request.put_aside)
+    std::string name = "edited-" + stamp();
+    for (char& byte : name)
         if (byte == ' ' || byte == ':') byte = '-';
+    Request request;
+    request.put_aside = name;
     request.records = line_of(record({}));
     request.rewrite = true;
     request.splices = {{0, answer.file->size(), list_.bytes()}};
-    const std::string name = request.put_aside;
     auto made = make(std::move(request));
     if (made && *made)
         say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
@@ -208,24 +221,51 @@ Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_a
     return made;
 }
 
-// What was appended to the list since we last saw it, the most frequent edit: then other workers need not
-// read the list anew. "": it was edited otherwise.
-std::string SharedList::appended_to(const std::string& file) {
-    if (current_) apply_news();
-    if (!current_ || list_.changed() || !file.ends_with('\n')) return {};
-    const std::string known = list_.bytes();
-    const bool more = file.size() > known.size() && file.starts_with(known);
-    return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
+// The log is not told of a list that is being written: told lists are replaced, and who writes would write on
+// in the old one. So all workers read it anew when it changes.
+Result<bool> SharedList::take_whole_lines(const Answer& answer) {
+    auto merged = with_history(answer, whole_lines(*answer.file), true);
+    if (!merged) return merged.error();
+    const auto again = waiting_again(*merged);
+    if (!again) return again.error();
+    if (*again == 0) set_list(std::move(merged->list));
+    unlogged_ = answer.now.file;
+    applied_ = log_.records().size();
+    files_seen_ = log_.files();
+    return current_ = true;
 }
 
-Result<marked_list::History> SharedList::history_of(const Answer& answer) {
+Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes,
+                                                     bool is_edited) {
     bool others_live = joined_;
-    if (!others_live) {
+    if (!others_live && is_edited) {
         const auto signs = store_.signs();
         if (!signs) return signs.error();
         others_live = std::ranges::any_of(*signs, lives);
     }
-    return history(store_, log_, answer, others_live);
+    const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
+    if (!done) return done.error();
+    auto merged = marked_list::merge(bytes, *done);
+    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
+    return merged;
+}
+
+Error SharedList::is_being_written() const {
+    return {ExitCode::bad_input, store_.name() +
+                                     ": somebody may be writing the last line, which has no line end; "
+                                     "end it with a newline, or try again in some seconds"};
+}
+
+// What was appended to the list since we last saw it, the most frequent edit: then other workers need not
+// read the list anew. "": it was edited otherwise.
+std::string SharedList::appended_to(const std::string& file) {
+    if (current_) apply_news();
+    if (!current_ || has_unfinished_line() || list_.changed() || !file.ends_with('\n')) return {};
+    // Records of lines that this copy lacks changed nothing in it.
+    if (log_.files() == 0 || log_.records_at(log_.files() - 1) != log_.records().size()) return {};
+    const std::string known = list_.bytes();
+    const bool more = file.size() > known.size() && file.starts_with(known);
+    return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
 }
 
 void SharedList::apply_news() {
@@ -257,6 +297,7 @@ std::string SharedList::line_of(const Record& record) const {
 
 // list_ already has the change. False: others were faster; what they did is in refused_.
 Result<bool> SharedList::make(Request request) {
+    const std::string before = known_.file;
     auto answer = exchange(request);
     if (!answer) return answer.error();
     if (!answer->changed) {
@@ -276,13 +317,13 @@ Result<bool> SharedList::make(Request request) {
     }
     applied_ = log_.records().size();
     files_seen_ = log_.files();
-    current_ = true;
+    current_ = request.rewrite || answer->now.file == before;
     return true;
 }
 
 void SharedList::rewrite_if_due(Request& request) {
     const auto due = unsettled();
-    if (!due || *due > instant_now()) return;
+    if (has_unfinished_line() || !due || *due > instant_now()) return;
     request.rewrite = true;
     request.splices = list_.splices();
 }
@@ -368,16 +409,19 @@ Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerI
     return std::get<marked_list::Join>(made->front()).worker;
 }
 
-Status SharedList::replace(const std::function<std::string(const Document&)>& text) {
+Status SharedList::replace(const std::function<Result<std::string>(const Document&)>& text) {
     for (;;) {
         if (auto looked = look(); !looked) return looked;
+        if (has_unfinished_line()) return is_being_written();
+        auto whole = text(list_);
+        if (!whole) return whole.error();
         Record told = record({});
         told.reread = true;
         told.sequence = 1;  // nothing before it counts
         Request request;
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
-        request.splices = {{0, list_.bytes_in_file(), text(list_)}};
+        request.splices = {{0, list_.bytes_in_file(), std::move(*whole)}};
         const auto made = make(std::move(request));
         if (!made) return made.error();
         if (!*made) continue;
@@ -391,6 +435,7 @@ Status SharedList::forget() {
 }
 
 std::optional<Instant> SharedList::unsettled() const {
+    if (has_unfinished_line()) return loose_end_.whole_at();
     if (!current_ || !list_.changed()) return std::nullopt;
     return written_at_ + share_of_rewriting * rewriting_;
 }
@@ -403,12 +448,16 @@ Status SharedList::settle() {
 Status SharedList::write_now(bool empty_log) {
     for (bool written = false;;) {
         if (auto looked = look(); !looked) return looked;
+        if (has_unfinished_line() && empty_log) return is_being_written();
         // A rewriting also makes the log grow, so that nothing that was sent before is made later.
-        const bool writes = list_.changed() || (!pending_.empty() && !written);
-        if (!writes && !empty_log && known_.log_bytes <= long_log) return success();
+        const bool writes = (list_.changed() && !has_unfinished_line()) || (!pending_.empty() && !written);
+        if (!writes && !empty_log && (has_unfinished_line() || known_.log_bytes <= long_log))
+            return success();
         Request request;
-        request.rewrite = true;
-        if (writes)
+        request.rewrite = !has_unfinished_line();
+        if (has_unfinished_line())
+            request.records = line_of(record({}));
+        else if (writes)
             request.splices = list_.splices();
         else
             begin_log(request, empty_log ? 0 : kept_log);

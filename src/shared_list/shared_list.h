@@ -17,6 +17,7 @@
 #include "marked_list/document.h"
 #include "marked_list/edit.h"
 #include "marked_list/merge.h"
+#include "shared_list/loose_end.h"
 #include "shared_list/record_log.h"
 
 namespace wq::shared_list {
@@ -30,13 +31,17 @@ using list_store::Version;
 class SharedList {
   public:
     // `say` gets lines for the user about what was found wrong at the master and mended.
-    SharedList(ListStore& store, std::function<void(const std::string&)> say);
+    // `clock`: tests have their own.
+    SharedList(ListStore& store, std::function<void(const std::string&)> say,
+               std::function<Instant()> clock = instant_now);
 
     // Opens the store and reads the list.
     Status open();
     // Follows what others did since.
     Status refresh();
     const marked_list::Document& list() const { return list_; }
+    // The list's file system does not lock: no later call can succeed.
+    bool lock_failed() const { return log_.lock_failed(); }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
     // again. Returns the edits that were made; none: `decide` wanted none.
@@ -51,10 +56,15 @@ class SharedList {
 
     // While a change may still be made of which no answer came, settle() prevents it.
     //
-    // Puts what `text` returns in the place of the whole list, and forgets what was done to it.
-    Status replace(const std::function<std::string(const marked_list::Document&)>& text);
+    // Puts what `text` returns in the place of the whole list, and forgets what was done to it. An error that
+    // `text` returns is returned.
+    Status replace(const std::function<Result<std::string>(const marked_list::Document&)>& text);
     // Forgets the same: the list as it stands in the file, and as somebody edits it next, is right.
     Status forget();
+
+    // Somebody may be writing the list's last line, which has no LF. It is not in list(), and the list is not
+    // rewritten, until it has one or has not changed for two seconds.
+    bool has_unfinished_line() const { return !unlogged_.empty(); }
 
     // While edits come fast, the file lags behind its log: rewriting it takes at most a twentieth of the
     // time. When to call settle(); nullopt: the file is up to date.
@@ -85,13 +95,16 @@ class SharedList {
     Result<bool> take_answer(const Answer& answer);
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
+    Result<bool> take_whole_lines(const Answer& answer);
+    Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes, bool is_edited);
+    bool is_known(const std::string& identity) const;
+    Error is_being_written() const;
     std::string appended_to(const std::string& file);
     std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
     Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
-    Result<marked_list::History> history_of(const Answer& answer);
+    Result<std::uint64_t> waiting_again(const marked_list::Merged& merged);
     Result<bool> put_aside(const Answer& answer, std::uint64_t waiting_again);
-    Error unknown_copy() const;
     void apply_news();
     void set_list(marked_list::Document list);
     void move_places(std::uint64_t lines);
@@ -106,12 +119,16 @@ class SharedList {
 
     ListStore& store_;
     std::function<void(const std::string&)> say_;
+    std::function<Instant()> now_;
     Version known_;
     RecordLog log_;
     marked_list::Document list_;
     bool current_ = false;        // list_ is a copy of the list, up to applied_
     std::size_t applied_ = 0;     // records of log_ that list_ has
     std::size_t files_seen_ = 0;  // rewritings of log_ that list_ knows of
+    // list_ was made from the whole lines of this list, of which the log was not told; see LooseEnd.
+    std::string unlogged_;
+    LooseEnd loose_end_;
     bool joined_ = false;
     std::map<std::string, std::vector<Pending>> pending_;  // by purpose
     std::vector<OldFile> old_;                             // as of the last answer
@@ -122,6 +139,7 @@ class SharedList {
     std::string token_;
     std::uint64_t tokens_ = 0;
     WallMicros clock_{};  // of the master, local time
+    WallMicros east_{};   // of UTC
     Instant clock_read_{};
 };
 

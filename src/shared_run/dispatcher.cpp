@@ -199,7 +199,7 @@ bool Dispatcher::over() const {
                if (!seat.taker || seat.probe || seat.jump || !seat.running.empty() || seat.taker->has_ends())
                    return false;
                const RunList& list = lists_.at(seat.list);
-               if (list.in_trouble() || list.next_look()) return false;
+               if (list.in_trouble() || list.next_look() || list.shared().has_unfinished_line()) return false;
                return !choose(list.lines(), seat.id, list.shared().place(seat.id)) &&
                       marked_list::why_waiting(list.lines(), seat.id).may_become_free == 0;
            });
@@ -219,7 +219,8 @@ bool Dispatcher::more_seats_are_expected() const {
 bool Dispatcher::something_is_left() const {
     return std::ranges::any_of(lists_, [](const auto& entry) {
         const auto counts = marked_list::count(entry.second.lines());
-        return !entry.second.is_open() || counts.failed + counts.waiting + counts.running != 0;
+        return !entry.second.is_open() || entry.second.shared().has_unfinished_line() ||
+               counts.failed + counts.waiting + counts.running != 0;
     });
 }
 

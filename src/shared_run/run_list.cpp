@@ -31,9 +31,7 @@ Status RunList::open() {
 }
 
 bool RunList::fail(const Error& error) {
-    // All later reading of the log would say the same.
-    const bool conflict = error.message.find("does not lock") != std::string::npos;
-    if (conflict || (!open_ && error.code != ExitCode::unreachable)) return true;
+    if (shared_.lock_failed() || (!open_ && error.code != ExitCode::unreachable)) return true;
     if (!pause_) say_(error.message + "; trying again");
     pause_ = pause_ ? std::clamp(2 * *pause_, second_pause, longest_pause) : Duration{0};
     try_at_ = instant_now() + *pause_;

@@ -10,7 +10,8 @@ namespace wq {
 
 class Signals {
   public:
-    // INT, TERM, HUP, USR1 and USR2, because batch systems send different signals before the end of a job.
+    // INT, TERM, HUP, USR1 and USR2, because batch systems send different signals before the end of a job. If
+    // the program ignores one, it stays ignored (but INT): `nohup` keeps a program alive at logout.
     static Result<Signals> block();
     Signals(Signals&& other) noexcept;
     Signals& operator=(Signals&&) = delete;

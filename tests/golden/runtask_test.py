@@ -5,7 +5,7 @@ Times and folders in golden files are replaced by a word. UPDATE=1 rewrites the 
 before a commit."""
 
 import contextlib
-import difflib
+import fcntl
 import os
 import pathlib
 import pty
@@ -15,7 +15,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+
+import golden_text
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import practical_example  # noqa: E402
@@ -55,7 +58,7 @@ echo blocked by line 4 #:g
 USAGE = [
     "", "a.sh b.sh", "--bogus a.sh", "--jobs 0 a.sh", "--jobs x a.sh", "--id -1 a.sh", "--timeout 0 a.sh", "--lease 1 a.sh",
     "--poll 0 a.sh", "--reset=x a.sh", "--lock --reset a.sh", "--lock --once a.sh", "host:", ":a.sh", "-m -x a.sh",
-    "--dot --status a.sh", "--releas 3 a.sh",
+    "--dot --status a.sh", "--releas 3 a.sh", "--force a.sh", "--status --force a.sh",
 ]
 
 
@@ -113,14 +116,7 @@ class Case(unittest.TestCase):
         return self.finish(self.start(*words), code)
 
     def compare(self, name, text):
-        path = GOLDEN / name
-        text = self.neutral(text)
-        if os.environ.get("UPDATE"):
-            path.write_text(text, encoding="utf-8")
-        known = path.read_text(encoding="utf-8") if path.exists() else ""
-        if text != known:
-            lines = difflib.unified_diff(known.splitlines(), text.splitlines(), str(path), "now", lineterm="")
-            self.fail("\n".join(lines) + "\nwith UPDATE=1 the file is written anew")
+        golden_text.compare(self, GOLDEN / name, self.neutral(text))
 
     def told(self, fifo):
         """What the next line tells by a pipe."""
@@ -192,6 +188,15 @@ class Failures(Case):
         out, err = self.run_it("tasks.sh", "--once", "-n", "me", "--timeout", "0.2", code=1)
         self.compare("timeout.txt", out + err)
 
+    def test_a_time_limit_while_the_worker_waits_for_the_lock(self):
+        """Which the line itself holds."""
+        self.write("tasks.sh", "exec 9>>tasks.sh.lock; flock 9; tail -f /dev/null & tail -f /dev/null\n")
+        for jobs in ("1", "2"):
+            _, err = self.run_it("tasks.sh", "--once", "--jobs", jobs, "--timeout", "0.5", "--poll", "0.05", "--lease", "2", code=1)
+            self.assertIn("ran longer than 0.50s", err)
+            self.assertIn("#error124", self.read("tasks.sh"))
+            self.run_it("tasks.sh", "--reset")
+
     def test_a_line_that_kills_the_shell(self):
         self.write("tasks.sh", "export X=1 #!\nkill -9 $$; tail -f /dev/null\necho X is $X\n")
         out, err = self.run_it("tasks.sh", "--once", "-n", "me", code=1)
@@ -232,7 +237,7 @@ class Ends(Case):
             with self.ends_of(self.told("pipe").split()):
                 worker.kill()
             self.end(worker)
-            self.run_it("tasks.sh", "--reset")
+            self.run_it("tasks.sh", "--reset", "--force")
 
     def test_lines_of_a_killed_worker_run_again(self):
         worker = self.start("tasks.sh", "--lease", "2", "-n", "lost")
@@ -244,7 +249,7 @@ class Ends(Case):
         with self.ends_of(pids):
             other.send_signal(signal.SIGTERM)
         _, err = self.finish(other, 75)
-        self.assertIn("worker 0 gave no sign of life", err)
+        self.assertIn("worker 0 of tasks.sh is lost, without a sign of life", err)
         marks = self.neutral(self.read("tasks.sh")).splitlines()[1]
         self.assertTrue(marks.endswith("# worker 0 # (TIME ... TIME) #lost # worker 1 # (TIME ... TIME) #lost"), marks)
 
@@ -253,9 +258,26 @@ class Ends(Case):
         self.told("pipe")
         worker.kill()
         self.end(worker)
-        _, err = self.run_it("tasks.sh", "--release", "0")
+        _, err = self.run_it("tasks.sh", "--release", "0", code=64)
+        self.assertRegex(err, "^runtask: worker 0 of tasks.sh gave a sign of life .* ago: end it first .*--force\n$")
+        _, err = self.run_it("tasks.sh", "--release", "0", "--force")
         self.assertIn("worker 0: 1 line can run again", err)
         self.assertIn("#lost", self.read("tasks.sh"))
+
+    def test_lines_that_run_are_not_reset(self):
+        self.write("tasks.sh", "echo\n" + self.read("tasks.sh"))
+        worker = self.start("tasks.sh")
+        self.told("pipe")
+        before = self.read("tasks.sh")
+        for words in (["--reset"], ["--reset", "3"]):
+            _, err = self.run_it("tasks.sh", *words, code=64)
+            self.assertRegex(err, "^runtask: line 3 of tasks.sh runs on worker 0, which gave a sign of life .* ago: end it first .*--force\n$")
+        self.assertEqual(self.read("tasks.sh"), before)
+        self.run_it("tasks.sh", "--reset", "4")
+        os.killpg(worker.pid, signal.SIGINT)
+        self.finish(worker, 75)
+        _, err = self.run_it("tasks.sh", "--reset")
+        self.assertEqual(err, "")
 
     def test_interrupts(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -268,11 +290,21 @@ class Ends(Case):
             self.assertFalse(line.startswith("#"), line)
             self.assertEqual(os.listdir(self.home / "tasks.sh.runtask/alive"), [])
 
+    def test_nohup(self):
+        worker = self.start("tasks.sh", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        pids = self.told("pipe").split()
+        os.killpg(worker.pid, signal.SIGHUP)
+        os.kill(int(pids[0]), signal.SIGKILL)  # ignored by the line, too
+        with self.ends_of(pids[1:]):
+            worker.send_signal(signal.SIGTERM)
+        _, err = self.finish(worker, 75)
+        self.assertEqual(err.count("interrupted"), 1)
+
     def test_two_workers_with_one_id(self):
         worker = self.start("tasks.sh", "-i", "3")
         self.told("pipe")
         _, err = self.run_it("tasks.sh", "-i", "3", "--once", code=64)
-        self.assertRegex(err, "worker 3 of tasks.sh gave a sign of life .* ago: choose another --id")
+        self.assertRegex(err, "worker 3 of tasks.sh gave a sign of life .* ago: choose another id")
         os.killpg(worker.pid, signal.SIGINT)
         self.finish(worker, 75)
 
@@ -297,6 +329,14 @@ class Ends(Case):
         locker.send_signal(signal.SIGINT)
         self.finish(locker, 0)
 
+    def test_who_waits_for_the_lock_can_be_interrupted(self):
+        with open(self.home / "tasks.sh.lock", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            locker = self.start("tasks.sh", "--lock")
+            self.assertIn("lock", locker.stderr.readline())
+            locker.send_signal(signal.SIGINT)
+            self.finish(locker, -signal.SIGINT)
+
     def test_a_line_that_is_appended_is_run(self):
         self.write("tasks.sh", "echo one >pipe\n")
         worker = self.start("tasks.sh", "--poll", "0.05")
@@ -309,6 +349,20 @@ class Ends(Case):
 
 
 class Sharing(Case):
+    def test_a_lock_that_does_not_lock_ends_the_worker(self):
+        os.mkfifo(self.home / "pipe")
+        os.mkfifo(self.home / "gate")
+        self.write("tasks.sh", "echo begun >pipe; read x <gate\n")
+        worker = self.start("tasks.sh")
+        self.assertEqual(self.told("pipe"), "begun\n")
+        edits = self.home / "tasks.sh.runtask/edits"
+        records = [line for line in edits.read_text().splitlines() if line[:1].isdigit()]
+        with open(edits, "a", encoding="utf-8") as log:
+            log.write(records[0] + "\n")
+        (self.home / "gate").write_text("\n")
+        _, err = self.finish(worker, 65)
+        self.assertIn("does not lock", err)
+
     def test_each_line_once(self):
         self.write("tasks.sh", "".join(f"echo {n} >>done\n" for n in range(300)))
         workers = [self.start("tasks.sh", "--once", "--jobs", jobs) for jobs in ("1", "1", "3")]
@@ -322,6 +376,28 @@ class Sharing(Case):
         out, _ = self.run_it("tasks.sh", "--once", "--jobs", "4")
         for n in range(20):
             self.assertIn(f"> for i in 1 2 3 4 5; do echo {n}; done\n" + f"{n}\n" * 5 + "(worker 0)<- ", out)
+
+    def test_places_are_filled_at_once(self):
+        """In the time of some lines one after the other, not of polls."""
+        os.mkfifo(self.home / "pipe")
+        self.write("one.sh", "true\n" * 30)
+        self.write("many.sh", "echo $BASHPID >pipe; exec tail -f /dev/null\n" * 30)
+        begun = time.monotonic()
+        self.run_it("one.sh", "--once", "--jobs", "2")
+        one_by_one = time.monotonic() - begun
+        with open(os.open(self.home / "pipe", os.O_RDWR), encoding="utf-8") as pipe:
+            begun = time.monotonic()
+            worker = self.start("many.sh", "--jobs", "30")
+            pids = [pipe.readline() for _ in range(30)]
+            self.assertLess(time.monotonic() - begun, 5 * one_by_one + 1)
+        with self.ends_of(pids):
+            worker.send_signal(signal.SIGTERM)
+        self.finish(worker, 75)
+
+    def test_lines_for_other_workers(self):
+        self.write("tasks.sh", "true\ntrue #@7\ntrue #@9 #@8\n")
+        _, err = self.run_it("tasks.sh", "--once")
+        self.assertEqual(err, "runtask: tasks.sh: 2 lines are for other workers: #@7 #@8 #@9\n")
 
     def test_groups_wait(self):
         self.write("tasks.sh", "echo a >>log #:g\n" + "echo b >>log #+g\n" * 4 + "echo c >>log #:g\necho d >>log #:\n")

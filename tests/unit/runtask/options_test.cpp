@@ -84,6 +84,8 @@ TEST(RuntaskOptions, OtherModes) {
     EXPECT_EQ(parsed({"f", "--status"}).or_throw().mode, Mode::status);
     EXPECT_EQ(parsed({"f", "--check"}).or_throw().mode, Mode::check);
     EXPECT_EQ(parsed({"f", "--release", "3"}).or_throw().released, 3U);
+    EXPECT_TRUE(parsed({"f", "--release", "3", "--force"}).or_throw().force);
+    EXPECT_TRUE(parsed({"f", "--reset", "--force"}).or_throw().force);
     EXPECT_EQ(parsed({"-h"}).or_throw().mode, Mode::help);
     EXPECT_EQ(parsed({"--version"}).or_throw().mode, Mode::version);
 }
@@ -93,6 +95,7 @@ TEST(RuntaskOptions, RefusalsNameTheRemedy) {
     EXPECT_THAT(refusal({"a", "b"}), HasSubstr("give one FILE, not 'a' and 'b'"));
     EXPECT_THAT(refusal({"f", "--lock", "--reset"}), HasSubstr("give --lock or --reset, not both"));
     EXPECT_THAT(refusal({"f", "--lock", "--jobs", "2"}), HasSubstr("--jobs is for running lines"));
+    EXPECT_THAT(refusal({"f", "--lock", "--force"}), HasSubstr("--force is for --reset and --release"));
     EXPECT_THAT(refusal({"f", "--jobs", "0"}), HasSubstr("--jobs"));
     EXPECT_THAT(refusal({"f", "--id", "-1"}), HasSubstr("--id"));
     EXPECT_THAT(refusal({"f", "--id", "4294967295"}), HasSubstr("--id"));

@@ -315,8 +315,10 @@ TEST(SharedList, ALockThatDoesNotLockIsNoticed) {
     const std::string log = master.log;
     ASSERT_TRUE(worker.step());
     master.log += log.substr(log.find('\n', log.find("join") - 30) + 1);
+    EXPECT_FALSE(worker.list.lock_failed());
     const auto looked = worker.list.refresh();
     ASSERT_FALSE(looked);
+    EXPECT_TRUE(worker.list.lock_failed());
     EXPECT_NE(looked.error().message.find("does not lock"), std::string::npos);
 }
 
