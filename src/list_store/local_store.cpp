@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/units.h"
 #include "list_store/file_lock.h"
+#include "list_store/identity.h"
 #include "list_store/local_exchange.h"
 #include "list_store/local_signs.h"
 #include "list_store/local_view.h"
@@ -34,6 +35,11 @@ class HeldHere final : public ListStore::Held {
 
 Error never_opened() {
     return {ExitCode::internal, "a list that was not opened"};
+}
+
+std::string state_of(const std::string& path) {
+    const auto found = stat_of(path);
+    return found ? identity_of(*found) : std::string();
 }
 
 // Opened for both, as root passes access() of a file system that is mounted read-only.
@@ -97,7 +103,7 @@ Result<Answer> LocalStore::read() {
 Result<Answer> LocalStore::exchange(const Request& request) {
     if (!opened_ || !opened_->to_write) return never_opened();
     // Somebody may edit the list for longer than the leases of who waits.
-    auto lock = FileLock::take(opened_->paths.lock, say_, [this] { give_signs(); });
+    auto lock = FileLock::take(opened_->paths.lock, say_, [this] { std::ignore = give_signs(); });
     if (!lock) return lock.error();
     auto exchanged = exchange_locked(opened_->paths, request);
     lock->release();
@@ -107,12 +113,29 @@ Result<Answer> LocalStore::exchange(const Request& request) {
     return std::move(exchanged->answer);
 }
 
-void LocalStore::give_signs() const {
+std::optional<std::string> LocalStore::state() {
+    if (!opened_) return std::nullopt;
+    return state_of(opened_->paths.file) + "; " + state_of(opened_->paths.edits);
+}
+
+Status LocalStore::ask_for_turn(const std::string& name) {
+    if (!opened_ || !opened_->to_write) return never_opened();
+    const auto lock = FileLock::take(opened_->paths.lock, say_, [this] { std::ignore = give_signs(); });
+    return lock ? ask_for_turn_locked(opened_->paths, name) : Status(lock.error());
+}
+
+Status LocalStore::give_signs() {
     const Instant now = instant_now();
-    bool all = true;
     for (const auto& [worker, lease] : given_)
-        all = write_sign(opened_->paths.alive, worker, lease).ok() && all;
-    if (all && signed_at_) signed_at_(now);
+        if (const Status given = write_sign(opened_->paths.alive, worker, lease); !given) return given;
+    signs_given_ = now;
+    if (signed_at_) signed_at_(now);
+    return success();
+}
+
+Status LocalStore::renew_signs() {
+    if (given_.empty() || instant_now() < signs_given_ + between_signs(given_)) return success();
+    return give_signs();
 }
 
 Result<std::string> LocalStore::previous_log() {

@@ -24,6 +24,8 @@ using marked_list::TryEnd;
 
 constexpr Duration least_pause = std::chrono::seconds(1);
 constexpr Duration most_pause = std::chrono::seconds(30);
+constexpr Duration between_peeks = std::chrono::milliseconds(50);  // each takes some 20 us
+constexpr int looks_of_time = 100;  // looks that others' changes cause take at most a hundredth of the time
 constexpr int most_idle_moves = 2;
 // A terminal's key reaches the line and us; the line may be faster.
 constexpr Duration signals_together = std::chrono::milliseconds(50);
@@ -55,7 +57,9 @@ Worker::Worker(const Options& options)
       watch_(
           {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); }}),
       member_(std::make_unique<Membership>(joining(options), say_, [this] { set_times(); })),
-      directory_(first_directory()) {}
+      directory_(first_directory()) {
+    heed_signals();
+}
 
 Result<int> Worker::run() {
     if (auto joined = join(instant_now()); !joined) return joined.error();
@@ -100,6 +104,7 @@ void Worker::note_lapse() {
 
 void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
+        if (served.error().code == ExitCode::interrupted) return;
         if (member_->list().lock_failed()) {
             fatal_ = served.error();
             return;
@@ -122,6 +127,7 @@ Status Worker::serve(Instant now) {
         if (!joined || !member_->joined()) return joined;
     }
     const bool looks = look_at_ && *look_at_ <= now;
+    peek(now);
     if (problem_) {
         if (auto fresh = member_->list().refresh(); !fresh) return fresh;
     }
@@ -162,6 +168,7 @@ Result<bool> Worker::take_line(Instant now) {
     const bool recorded = lines.has_ends();
     const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || recorded);
     if (!may_begin && !recorded) return false;
+    seen_ = member_->state();
     const auto next = lines.step(may_begin);
     if (!next) return next.error();
     look_at_.reset();
@@ -283,8 +290,10 @@ void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
 }
 
 void Worker::on_nothing_to_take(Instant now) {
+    const Instant looked = instant_now();
     look_at_ = now + options_.poll;
     if (member_->list().has_unfinished_line()) earliest(look_at_, member_->list().unsettled());
+    peek_at_ = looked + std::max(between_peeks, looks_of_time * (looked - now));
     const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
     const bool more_may_come =
         why.may_become_free != 0 || member_->some_seem_lost() || member_->list().has_unfinished_line();
@@ -310,6 +319,14 @@ int Worker::say_what_is_left(const marked_list::Waiting& why) {
     return to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
 
+// What others do may let a line begin that waits for theirs.
+void Worker::peek(Instant now) {
+    if (!look_at_ || !peek_at_ || *peek_at_ > now) return;
+    const auto state = member_->state();
+    peek_at_ = state ? std::optional(now + between_peeks) : std::nullopt;
+    if (state != seen_) look_at_ = now;
+}
+
 void Worker::plan_move(const LineAnswer& answer) {
     auto jump =
         shared_list::jump_of({answer.newtask, answer.newid, answer.jumpto}, member_->id(), member_->place());
@@ -326,6 +343,7 @@ void Worker::move_now(Instant now) {
     joins.place = move.place;
     joins.id = move.id;
     member_ = std::make_unique<Membership>(std::move(joins), say_, [this] { set_times(); });
+    heed_signals();
     if (!move.same_list) shell_.forget_lines();
     // Lists that lead to each other, and have no lines to run, are looked at once in a while.
     idle_moves_ = lines_here_ == 0 ? idle_moves_ + 1 : 0;
@@ -351,6 +369,7 @@ std::optional<Instant> Worker::next() const {
         earliest(next, member_->next(instant_now()));
         // Lines in the background begin one after the other; that one has begun is no event.
         if (has_room()) earliest(next, look_at_.value_or(instant_now()));
+        if (has_room() && look_at_ && peek_at_) earliest(next, *peek_at_);
     }
     return next;
 }
@@ -366,6 +385,19 @@ void Worker::wait() {
     ::poll(ready.data(), ready.size(), limit);
 }
 
+// Also while other workers are faster in changing the list, again and again.
+void Worker::heed_signals() {
+    member_->list().between_tries([this](Duration pause) { return between_tries(pause); });
+}
+
+Status Worker::between_tries(Duration pause) {
+    pollfd signal{ends_ ? -1 : watch_.descriptor(), POLLIN, 0};
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(pause).count();
+    if (pause > Duration{0}) ::poll(&signal, 1, static_cast<int>(limit));
+    if (ends_ || !watch_.stopped()) return success();
+    return Error{ExitCode::interrupted, "interrupted"};
+}
+
 int Worker::interrupt() {
     say_(running_.empty() ? "interrupted" : "interrupted: the lines that run are killed, and wait again");
     shell_.kill_all();
@@ -377,6 +409,7 @@ int Worker::interrupt() {
 
 void Worker::record_and_leave() {
     if (!member_->joined()) return;
+    ends_ = true;
     Status recorded = success();
     for (int tries = 0; tries < 3 && member_->lines().has_ends(); ++tries) {
         const auto made = member_->lines().step(false);

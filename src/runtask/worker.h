@@ -67,12 +67,15 @@ class Worker {
     void end_line(const Running& line, marked_list::TryEnd end, int exit_code);
     void on_nothing_to_take(Instant now);
     int say_what_is_left(const marked_list::Waiting& why);
+    void peek(Instant now);
 
     // Of lists.
     void plan_move(const LineAnswer& answer);
     void move_now(Instant now);
 
     // Of the end.
+    void heed_signals();
+    Status between_tries(Duration pause);
     int interrupt();
     void record_and_leave();
 
@@ -90,8 +93,10 @@ class Worker {
     std::optional<TaskKey> after_replay_;       // begins when the `#!` line has ended
     bool lapsed_ = false;                       // running_ is being killed
 
-    std::optional<Instant> look_at_;  // nothing to take before, unless a line ends
-    std::string waits_for_;           // as said
+    std::optional<Instant> look_at_;   // nothing to take before, unless a line ends
+    std::optional<Instant> peek_at_;   // whether the list has changed, so that it is time to look
+    std::optional<std::string> seen_;  // state of the list before the last look
+    std::string waits_for_;            // as said
 
     std::optional<shared_list::Jump> move_;  // to another list, or to another id
     std::uint64_t place_ = 0;                // in the list that it joins
@@ -102,6 +107,7 @@ class Worker {
     std::optional<int> leaves_;     // with this exit code, when no line runs any more
     std::optional<int> exit_code_;  // it has left
     std::optional<Error> fatal_;
+    bool ends_ = false;  // what has ended is being recorded
     bool busy_ = false;  // more to do before it waits
 
     std::optional<Error> problem_;  // why the master cannot be reached
