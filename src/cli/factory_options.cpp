@@ -19,6 +19,7 @@ namespace wq::cli {
 namespace {
 
 namespace po = boost::program_options;
+using options::between;
 using options::help_width;
 using options::take;
 using options::usage_error;
@@ -140,15 +141,14 @@ Status take_settings(const Given& given, FactoryCommand& command) {
         if (!status && !bad) bad = std::move(status);
     };
     constexpr std::int64_t most = 1'000'000;
-    const auto count = [](const std::string& word) { return parse_count(word, 0, most); };
-    const auto cores = [](const std::string& word) { return parse_count(word, 0, most_cores); };
+    const auto count = between(0, most);
+    const auto cores = between(0, most_cores);
     const auto size = [](const std::string& word) { return parse_amount_mb(word); };
     const auto time = [](const std::string& word) { return parse_duration(word); };
     check(take(given, "min-workers", settings.min_workers, count));
     check(take(given, "max-workers", settings.max_workers, count));
     check(take(given, "workers-per-cycle", settings.workers_per_cycle, count));
-    check(take(given, "tasks-per-worker", settings.tasks_per_worker,
-               [](const std::string& word) { return parse_count(word, 1, most); }));
+    check(take(given, "tasks-per-worker", settings.tasks_per_worker, between(1, most)));
     check(take(given, "timeout", settings.timeout, time));
     check(take(given, "factory-timeout", settings.factory_timeout, time));
     check(take(given, "cores", settings.size.cores, cores));

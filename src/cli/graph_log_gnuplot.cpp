@@ -10,6 +10,8 @@
 #include <csignal>
 #include <system_error>
 
+#include "base/write_all.h"
+
 extern char** environ;
 
 namespace wq::cli {
@@ -67,16 +69,6 @@ struct Complaints {
         return first;
     }
 };
-
-int write_all(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno;
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return 0;
-}
 
 int spawn(const std::string& program, int input, int complaints, pid_t& child) {
     posix_spawn_file_actions_t actions;

@@ -24,6 +24,7 @@ namespace po = boost::program_options;
 
 namespace {
 
+using options::between;
 using options::help_width;
 using options::parse_binding;
 using options::parse_threads;
@@ -152,10 +153,6 @@ Result<std::int64_t> megabytes(const std::string& text) {
     return parse_amount_mb(text);
 }
 
-auto counted(std::int64_t low, std::int64_t high) {
-    return [=](const std::string& text) { return parse_count(text, low, high); };
-}
-
 auto fraction(std::int64_t high) {
     return [=](const std::string& text) { return parse_count_with_fraction(text, 0, high); };
 }
@@ -163,7 +160,7 @@ auto fraction(std::int64_t high) {
 Status take_port(const po::variables_map& given, std::optional<std::uint16_t>& port) {
     if (given.count("listen") == 0) return success();
     std::int64_t number = 0;
-    const Status taken = take(given, "listen", number, counted(0, 65535));
+    const Status taken = take(given, "listen", number, between(0, 65535));
     port = static_cast<std::uint16_t>(number);
     return taken;
 }
@@ -251,8 +248,8 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "threads-per-core", threads, parse_threads));
     if (threads > 0) run.threads_per_core = threads;
     check(take(given, "timeout", run.defaults.timeout, duration()));
-    check(take(given, "retries", run.defaults.retries, counted(0, 1'000'000)));
-    check(take(given, "max-losses", run.max_losses, counted(1, 1'000'000)));
+    check(take(given, "retries", run.defaults.retries, between(0, 1'000'000)));
+    check(take(given, "max-losses", run.max_losses, between(1, 1'000'000)));
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
     if (given.count("walltime") != 0) {

@@ -28,8 +28,8 @@ class SshStore final : public ListStore {
     Status open_to_read() override { return open_as(Opening::to_read); }
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
-    Status ask_for_turn(const std::string& name) override;
     Result<std::string> previous_log() override;
+    Status ask_for_turn(const std::string& name) override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status renew_signs() override;
     Status remove_sign(marked_list::WorkerId worker) override;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "base/write_all.h"
 
 namespace wq::logs {
 
@@ -50,15 +51,6 @@ void put_aside(const std::string& path) {
     if (!aside.empty() && ::unlink(path.c_str()) != 0) ::unlink(aside.c_str());
 }
 
-int write_all(int file, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(file, bytes.data(), bytes.size());
-        if (written < 0 && errno != EINTR) return errno;
-        if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return 0;
-}
-
 }  // namespace
 
 int append_summary(const std::string& path, const std::string& line) {
@@ -69,7 +61,7 @@ int append_summary(const std::string& path, const std::string& line) {
     if (!file.valid()) return errno;
     gathered->begun = true;
     const off_t whole_lines = ::lseek(file.get(), 0, SEEK_END);
-    const int error = write_all(file.get(), line);
+    const int error = write_all(file.get(), line) ? 0 : errno;
     // Half a line would also spoil the next one. If truncating fails, too, the reader skips both.
     if (error != 0 && whole_lines >= 0) [[maybe_unused]]
         const int cut = ::ftruncate(file.get(), whole_lines);

@@ -115,7 +115,7 @@ Result<Merged> merge(std::string_view bytes, const History& history) {
     for (std::size_t at = 0; at < history.edits.size(); ++at) {
         if (marks.stands(history.edits[at])) first = at + 1;
     }
-    merged.some_stand = first > 0;
+    merged.is_too_old = !history.complete && first == 0;
     for (std::size_t at = first; at < history.edits.size(); ++at) {
         const Edit& edit = history.edits[at];
         if (const auto* append = std::get_if<Append>(&edit);

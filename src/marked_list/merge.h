@@ -18,7 +18,8 @@ namespace wq::marked_list {
 struct Merged {
     Document list;  // differs from the bytes by the edits made again
     std::uint64_t made_again = 0;
-    bool some_stand = false;  // marks of the history: so the bytes lack none that is older
+    // No mark of the history stands, and there were others before: the bytes may lack marks that are unknown.
+    bool is_too_old = false;
 };
 
 // What workers did to a list.

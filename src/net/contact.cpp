@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/units.h"
+#include "base/write_all.h"
 #include "net/handshake.h"
 #include "net/tls_crypto.h"
 
@@ -166,16 +167,6 @@ class File {
 
 std::string last_error() {
     return std::system_category().message(errno);
-}
-
-bool write_all(int descriptor, const std::string& text) {
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) return false;
-        done += static_cast<std::size_t>(wrote);
-    }
-    return true;
 }
 
 // Reads at most one byte more than `most`.

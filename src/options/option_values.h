@@ -2,15 +2,22 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "base/units.h"
 
 namespace wq::options {
 
 inline Error usage_error(const std::string& what) {
     return {ExitCode::usage, what + "; try --help"};
+}
+
+// Converts a whole number with these bounds.
+inline auto between(std::int64_t low, std::int64_t high) {
+    return [=](const std::string& text) { return parse_count(text, low, high); };
 }
 
 template <class T>

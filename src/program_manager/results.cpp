@@ -181,17 +181,8 @@ void Results::put(std::unique_ptr<TaskData> ended, bool extra) {
 }
 
 void Results::progress(const TaskData& range, const RangeProgress& news) {
-    auto report = std::make_unique<TaskData>();
-    report->kind = TaskKind::range;
-    report->mode = range.mode;
-    report->id = range.id;
-    report->text = range.text;
-    report->tag = range.tag;
-    report->category = range.category;
-    report->priority = range.priority;
-    if (range.specs) report->specs = std::make_unique<TaskSpecs>(*range.specs);
+    auto report = copy_of(range);
     TaskReport& told = report->tell();
-    if (range.report) told = *range.report;
     told.progress = news;
     const bool last = told.progress.complete;
     make_room();

@@ -13,6 +13,8 @@ const TaskReport& report_of(const TaskData& data) {
     return data.report ? *data.report : none;
 }
 
+}  // namespace
+
 std::unique_ptr<TaskData> copy_of(const TaskData& from) {
     auto copy = std::make_unique<TaskData>();
     copy->kind = from.kind;
@@ -27,8 +29,6 @@ std::unique_ptr<TaskData> copy_of(const TaskData& from) {
     if (from.report) copy->report = std::make_unique<TaskReport>(*from.report);
     return copy;
 }
-
-}  // namespace
 
 const char* result_str(TaskResult result) {
     switch (result) {

@@ -99,6 +99,9 @@ struct TaskData {
     }
 };
 
+// Its text, settings and report.
+std::unique_ptr<TaskData> copy_of(const TaskData& from);
+
 // Gives the library access to a Task's data.
 struct TaskAccess {
     static std::unique_ptr<TaskData> take(Task&& task) {

@@ -1,6 +1,4 @@
 // runtask: options.cpp has its options, share/doc/runtask.md its documentation.
-#include <signal.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,18 +8,11 @@
 #include "runtask/options.h"
 #include "runtask/ranks.h"
 #include "runtask/worker.h"
+#include "threads/broken_pipes.h"
 
 namespace {
 
 using wq::runtask::Options;
-
-// Who no longer reads what we print does not end us amid a line.
-void block_broken_pipes() {
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::sigaddset(&signals, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
 
 std::string variable(const char* name) {
     const char* const value = std::getenv(name);
@@ -62,7 +53,8 @@ int fail(const wq::Error& error) {
 
 int main(int argc, char** argv) {
     wq::process::host_commands_if_asked(argc, argv);
-    block_broken_pipes();
+    // If the reader of our output ends, we must not end in the middle of a line.
+    wq::block_broken_pipes();
     const auto options = wq::runtask::parse_options(argc, argv, variable);
     if (!options) return fail(options.error());
     try {

@@ -17,6 +17,7 @@ namespace wq::runtask {
 
 namespace {
 
+using options::between;
 using options::help_width;
 using options::take;
 using options::usage_error;
@@ -56,10 +57,6 @@ po::options_description visible_options() {
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return all;
-}
-
-auto between(std::int64_t low, std::int64_t high) {
-    return [=](const std::string& text) { return parse_count(text, low, high); };
 }
 
 constexpr std::int64_t most_worker = std::int64_t{marked_list::no_worker} - 1;

@@ -92,6 +92,12 @@ Result<Answer> SharedList::exchange(const Request& request) {
     } else if (auto taken = log_.append(answer->log); !taken) {
         return taken.error();
     }
+    if (log_.lacks_record()) {
+        known_ = Version{};
+        Request again;
+        again.send_file = request.send_file;
+        return exchange(again);
+    }
     known_ = answer->now;
     old_ = std::move(answer->old);
     return answer;
@@ -168,7 +174,8 @@ Status SharedList::read_file() {
 // False: others were faster.
 Result<bool> SharedList::take_answer(const Answer& answer) {
     if (!answer.file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
-    if (!log_.records_in(answer.now.file)) return adopt(answer);
+    const auto known = log_.records_in(answer.now.file);
+    if (!known || log_.is_reread_after(*known)) return adopt(answer);
     if (auto taken = take_file(answer); !taken) return taken.error();
     return true;
 }
@@ -180,8 +187,8 @@ Status SharedList::take_file(const Answer& answer) {
     unlogged_.clear();
     applied_ = *log_.records_in(answer.now.file);
     files_seen_ = log_.files();
-    apply_news();
     current_ = true;
+    apply_news();
     return success();
 }
 
@@ -202,24 +209,16 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     if (const auto changed = changed_at(answer.now.file))
         age = std::chrono::microseconds(clock_ - east_ - *changed) + (instant_now() - clock_read_);
     loose_end_.read(answer.now.file, *answer.file, age, now_());
-    const bool loose = loose_end_.is_written(answer.now.file, now_());
-    catch_up();
-    std::string appended = loose ? std::string() : appended_to(*answer.file);
-    marked_list::History done;
-    if (appended.empty()) {
-        auto all = history_of(answer);
-        if (!all) return all.error();
-        done = std::move(*all);
-    }
-    auto merged = marked_list::merge(loose ? whole_lines(*answer.file) : *answer.file, done);
-    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
-    // Perhaps it lacks marks that nobody knows of any more.
-    if (!done.complete && !merged->some_stand) {
-        if (!current_) return unknown_copy();
-        if (const auto again = waiting_again(list_, merged->list); again > 0) return put_aside(answer, again);
-    }
-    if (loose) return take_whole_lines(std::move(merged->list), answer.now.file);
-    const std::size_t unwritten = done.edits.size() - done.written;  // no editor had them
+    if (loose_end_.is_written(answer.now.file, now_())) return take_whole_lines(answer);
+    std::string appended = appended_to(*answer.file);
+    auto merged = with_history(answer, *answer.file, appended.empty());
+    if (!merged) return merged.error();
+    const auto again = waiting_again(*merged);
+    if (!again) return again.error();
+    unlogged_.clear();
+    if (*again > 0) return put_aside(answer, *again);
+    const auto unwritten = history(store_, log_, answer, false);  // no editor had them
+    if (!unwritten) return unwritten.error();
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
     Record told = record({});
@@ -230,46 +229,34 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     request.rewrite = true;
     request.splices = list_.splices();
     auto made = make(std::move(request));
-    if (made && *made && merged->made_again > unwritten)
+    if (made && *made && merged->made_again > unwritten->edits.size())
         say_(store_.name() + " was edited while workers marked it; made again: " +
-             std::to_string(merged->made_again - unwritten) +
+             std::to_string(merged->made_again - unwritten->edits.size()) +
              " marks that the editor had undone (use --lock to edit)");
     return made;
 }
 
-// The log is not told of a list that is being written: told lists are replaced, and who writes would write on
-// in the old one. So all workers read it anew when it changes.
-bool SharedList::take_whole_lines(Document lines, const std::string& identity) {
-    set_list(std::move(lines));
-    unlogged_ = identity;
-    applied_ = log_.records().size();
-    files_seen_ = log_.files();
-    return current_ = true;
-}
-
-Error SharedList::is_being_written() const {
-    return {ExitCode::bad_input, store_.name() +
-                                     ": somebody may be writing the last line, which has no line end; "
-                                     "end it with a newline, or try again in some seconds"};
-}
-
-Error SharedList::unknown_copy() const {
-    return {ExitCode::bad_input, store_.name() +
-                                     " was replaced by an old copy, whose lines may have run since. Workers "
-                                     "that run put the list back: "
-                                     "try again; or end them all, if the copy is right"};
+// How many finished lines would run again by a list that is so old that nobody remembers all its marks.
+Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
+    if (!merged.is_too_old) return std::uint64_t{0};
+    catch_up();
+    if (current_) return marked_list::waiting_again(list_, merged.list);
+    return Error{ExitCode::bad_input,
+                 store_.name() +
+                     " was replaced by an old copy, and it is not known which of its lines have run since. "
+                     "Workers that run put the list back: try again; or end them all, if the copy is right"};
 }
 
 // The list becomes again what we know of it.
 Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_again) {
-    Request request;
-    request.put_aside = "edited-" + stamp();
-    for (char& byte : request.put_aside)
+    std::string name = "edited-" + stamp();
+    for (char& byte : name)
         if (byte == ' ' || byte == ':') byte = '-';
+    Request request;
+    request.put_aside = name;
     request.records = line_of(record({}));
     request.rewrite = true;
     request.splices = {{0, answer.file->size(), list_.bytes()}};
-    const std::string name = request.put_aside;
     auto made = make(std::move(request));
     if (made && *made)
         say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
@@ -285,25 +272,51 @@ void SharedList::catch_up() {
     if (current_) apply_news();
 }
 
+// The log is not told of a list that is being written: told lists are replaced, and who writes would write on
+// in the old one. So all workers read it anew when it changes.
+Result<bool> SharedList::take_whole_lines(const Answer& answer) {
+    auto merged = with_history(answer, whole_lines(*answer.file), true);
+    if (!merged) return merged.error();
+    const auto again = waiting_again(*merged);
+    if (!again) return again.error();
+    if (*again == 0) set_list(std::move(merged->list));
+    unlogged_ = answer.now.file;
+    applied_ = log_.records().size();
+    files_seen_ = log_.files();
+    return current_ = true;
+}
+
+Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes,
+                                                     bool is_edited) {
+    bool others_live = joined_;
+    if (!others_live && is_edited) {
+        const auto signs = store_.signs();
+        if (!signs) return signs.error();
+        others_live = std::ranges::any_of(*signs, lives);
+    }
+    const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
+    if (!done) return done.error();
+    auto merged = marked_list::merge(bytes, *done);
+    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
+    return merged;
+}
+
+Error SharedList::is_being_written() const {
+    return {ExitCode::bad_input, store_.name() +
+                                     ": somebody may be writing the last line, which has no line end; "
+                                     "end it with a newline, or try again in some seconds"};
+}
+
 // What was appended to the list since we last saw it, the most frequent edit: then other workers need not
 // read the list anew. "": it was edited otherwise.
 std::string SharedList::appended_to(const std::string& file) {
+    catch_up();
     if (!current_ || has_unfinished_line() || list_.changed() || !file.ends_with('\n')) return {};
     // Records of lines that this copy lacks changed nothing in it.
     if (log_.files() == 0 || log_.records_at(log_.files() - 1) != log_.records().size()) return {};
     const std::string known = list_.bytes();
     const bool more = file.size() > known.size() && file.starts_with(known);
     return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
-}
-
-Result<marked_list::History> SharedList::history_of(const Answer& answer) {
-    bool others_live = joined_;
-    if (!others_live) {
-        const auto signs = store_.signs();
-        if (!signs) return signs.error();
-        others_live = std::ranges::any_of(*signs, lives);
-    }
-    return history(store_, log_, answer, others_live);
 }
 
 void SharedList::apply_news() {
@@ -318,7 +331,7 @@ void SharedList::apply_news() {
         const Record& next = log_.records()[applied_++];
         if (next.reread) {
             current_ = false;
-            return;
+            break;
         }
         for (const Edit& edit : next.edits) list_.apply(edit);
     }

@@ -1,6 +1,4 @@
 // work_queue_slices: options.cpp has its options, share/doc/slices.md its documentation.
-#include <signal.h>
-
 #include <cstdio>
 #include <exception>
 
@@ -10,6 +8,7 @@
 #include "slices_program/loop.h"
 #include "slices_program/options.h"
 #include "slices_program/plan_text.h"
+#include "threads/broken_pipes.h"
 
 namespace {
 
@@ -23,14 +22,6 @@ bool speaks_for_all() {
 int fail(const std::string& why, int code) {
     if (speaks_for_all()) std::fprintf(stderr, "work_queue_slices: %s\n", why.c_str());
     return code;
-}
-
-// A command that does not read its stdin ends no rank.
-void block_broken_pipes() {
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::sigaddset(&signals, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 int answer(const Options& options) {
@@ -78,7 +69,8 @@ int join(const Options& options) {
 }
 
 int run(const Options& options) {
-    block_broken_pipes();
+    // A command that does not read its stdin must not end a rank.
+    wq::block_broken_pipes();
     if (!options.join.contact.empty()) return join(options);
     try {
         wq::MpiSession mpi;

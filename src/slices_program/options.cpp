@@ -16,6 +16,7 @@ namespace wq::slices_program {
 
 namespace {
 
+using options::between;
 using options::help_width;
 using options::take;
 using options::usage_error;
@@ -96,10 +97,6 @@ Result<std::uint64_t> parse_seed(const std::string& text) {
     if (problem != std::errc() || end != text.data() + text.size())
         return Error{ExitCode::usage, "a number from 0 to 2^64 - 1, not '" + text + "'"};
     return seed;
-}
-
-auto between(std::int64_t low, std::int64_t high) {
-    return [=](const std::string& text) { return parse_count(text, low, high); };
 }
 
 Status take_numbers(const po::variables_map& given, Options& options) {

@@ -1,12 +1,13 @@
 """Batch systems whose commands are replaced by ones that note their words and say what a test lets them say."""
 
-import difflib
 import os
 import pathlib
 import re
 import subprocess
 import tempfile
 import unittest
+
+import golden_text
 
 GOLDEN = pathlib.Path(__file__).parent / "batch"
 
@@ -71,10 +72,7 @@ class FakeBatch(unittest.TestCase):
     def check(self, name, text):
         path = GOLDEN / name
         text = re.sub(r"/worker-\w{6}", "/worker-XXXXXX", text.replace(str(self.here), "HERE"))
-        if os.environ.get("UPDATE"):
-            path.write_text(text)
-        wanted = path.read_text()
-        self.assertEqual(wanted, text, "\n" + "".join(difflib.unified_diff(wanted.splitlines(True), text.splitlines(True), str(path), "now")))
+        golden_text.compare(self, path, text)
 
     def shown(self, system, requests):
         text = ""

@@ -4,7 +4,6 @@
 What differs between machines and runs is replaced by a word: HOST, TIME, SIZE. UPDATE=1 rewrites the files of
 tests/golden/run, for review before a commit."""
 
-import difflib
 import json
 import os
 import pathlib
@@ -14,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import golden_text
 
 GOLDEN = pathlib.Path(__file__).parent / "run"
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -85,13 +86,7 @@ class Golden(unittest.TestCase):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
     def compare(self, name, text):
-        path = GOLDEN / name
-        if os.environ.get("UPDATE"):
-            path.write_text(text, encoding="utf-8")
-        known = path.read_text(encoding="utf-8") if path.exists() else ""
-        if text != known:
-            lines = difflib.unified_diff(known.splitlines(), text.splitlines(), str(path), "now", lineterm="")
-            self.fail("\n".join(lines) + "\nwith UPDATE=1 the file is written anew")
+        golden_text.compare(self, GOLDEN / name, text)
 
     def test_help(self):
         run = self.run_it("--help")

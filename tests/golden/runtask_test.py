@@ -5,7 +5,6 @@ Times and folders in golden files are replaced by a word. UPDATE=1 rewrites the 
 before a commit."""
 
 import contextlib
-import difflib
 import fcntl
 import os
 import pathlib
@@ -18,6 +17,8 @@ import sys
 import tempfile
 import time
 import unittest
+
+import golden_text
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import practical_example  # noqa: E402
@@ -115,14 +116,7 @@ class Case(unittest.TestCase):
         return self.finish(self.start(*words), code)
 
     def compare(self, name, text):
-        path = GOLDEN / name
-        text = self.neutral(text)
-        if os.environ.get("UPDATE"):
-            path.write_text(text, encoding="utf-8")
-        known = path.read_text(encoding="utf-8") if path.exists() else ""
-        if text != known:
-            lines = difflib.unified_diff(known.splitlines(), text.splitlines(), str(path), "now", lineterm="")
-            self.fail("\n".join(lines) + "\nwith UPDATE=1 the file is written anew")
+        golden_text.compare(self, GOLDEN / name, self.neutral(text))
 
     def told(self, fifo):
         """What the next line tells by a pipe."""
@@ -255,7 +249,7 @@ class Ends(Case):
         with self.ends_of(pids):
             other.send_signal(signal.SIGTERM)
         _, err = self.finish(other, 75)
-        self.assertIn("worker 0 gave no sign of life", err)
+        self.assertIn("worker 0 of tasks.sh is lost, without a sign of life", err)
         marks = self.neutral(self.read("tasks.sh")).splitlines()[1]
         self.assertTrue(marks.endswith("# worker 0 # (TIME ... TIME) #lost # worker 1 # (TIME ... TIME) #lost"), marks)
 
@@ -310,7 +304,7 @@ class Ends(Case):
         worker = self.start("tasks.sh", "-i", "3")
         self.told("pipe")
         _, err = self.run_it("tasks.sh", "-i", "3", "--once", code=64)
-        self.assertRegex(err, "worker 3 of tasks.sh gave a sign of life .* ago: choose another --id")
+        self.assertRegex(err, "worker 3 of tasks.sh gave a sign of life .* ago: choose another id")
         os.killpg(worker.pid, signal.SIGINT)
         self.finish(worker, 75)
 

@@ -95,6 +95,7 @@ class MemoryStore : public list_store::ListStore {
         answer.old = master_.old;
         return answer;
     }
+    Result<std::string> previous_log() override { return master_.previous_log; }
     Status ask_for_turn(const std::string& name) override {
         ++turns;
         master_.log += "TURN " + name + "\n";
@@ -104,7 +105,6 @@ class MemoryStore : public list_store::ListStore {
         ++renewals;
         return success();
     }
-    Result<std::string> previous_log() override { return master_.previous_log; }
     Status beat(marked_list::WorkerId worker, Duration lease) override {
         master_.signs[worker] = {worker, Duration{0}, lease};
         return success();

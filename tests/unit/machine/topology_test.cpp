@@ -8,6 +8,7 @@
 #include <set>
 
 #include "machine/divide.h"
+#include "support/folder.h"
 #include "unit/machine/machines.h"
 
 namespace wq::machine {
@@ -143,13 +144,6 @@ TEST(Divide, ACpuQuotaBelowTheCoresIsWarnedAbout) {
 
 class GpuFolder : public testing::Test {
   protected:
-    GpuFolder()
-        : root(std::filesystem::temp_directory_path() /
-               ("wq-gpus-" + std::to_string(getpid()) + "-" +
-                testing::UnitTest::GetInstance()->current_test_info()->name())) {
-        std::filesystem::create_directories(root);
-    }
-    ~GpuFolder() override { std::filesystem::remove_all(root); }
     void file(const std::string& path, const std::string& text = "") const {
         std::filesystem::create_directories((root / path).parent_path());
         std::ofstream(root / path) << text;
@@ -166,7 +160,8 @@ class GpuFolder : public testing::Test {
                           }},
                          decided);
     }
-    std::filesystem::path root;
+    const wq::test::Folder folder;
+    const std::filesystem::path root{folder.path()};
     std::map<std::string, std::string> variables;
     std::vector<std::string> asked;
     std::optional<std::string> answer;
