@@ -39,7 +39,8 @@ class Membership {
     // Does what is due: a sign of life, the release of lines of lost workers, the rewriting of the list.
     // `idle`: others are looked after now.
     Status keep(Instant now, bool idle);
-    Instant next(Instant now) const;  // when something is due
+    Instant next(Instant now) const;                                // when something is due
+    std::optional<std::string> state() { return store_->state(); }  // of the list, see ListStore
     // From then on other workers may take the lines that this one runs. A tenth of the lease is left for
     // clocks that differ. nullopt: never.
     std::optional<Instant> lapses() const;

@@ -417,6 +417,26 @@ class Sharing(Case):
         _, err = self.run_it("tasks.sh", "--once")
         self.assertEqual(err, "runtask: tasks.sh: 2 lines are for other workers: #@7 #@8 #@9\n")
 
+    def test_lines_that_wait_for_others_begin_soon(self):
+        """Long before the next --poll."""
+        for name in ("pipe", "gate1", "gate2", "gate3"):
+            os.mkfifo(self.home / name)
+        self.write("tasks.sh", "echo begun >pipe; read x <gate1 #:g\n" +
+                   "".join(f"echo $WORKERID >>ids; read x <gate{n} #+g\n" for n in (2, 3)))
+        workers = [self.start("tasks.sh", "--once", "--poll", "1h") for _ in range(2)]
+        self.assertEqual(self.told("pipe"), "begun\n")
+        while not (self.home / "tasks.sh.runtask/alive/1").exists():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.fail(f"{workers[1].wait(0.01)}: a worker has ended")
+        (self.home / "gate1").write_text("\n")
+        # Both run at the same time.
+        with open(self.home / "gate2", "w", encoding="utf-8") as two, open(self.home / "gate3", "w", encoding="utf-8") as three:
+            two.write("\n")
+            three.write("\n")
+        for worker in workers:
+            self.finish(worker, 0)
+        self.assertEqual(sorted(self.read("ids").split()), ["0", "1"])
+
     def test_groups_wait(self):
         self.write("tasks.sh", "echo a >>log #:g\n" + "echo b >>log #+g\n" * 4 + "echo c >>log #:g\necho d >>log #:\n")
         workers = [self.start("tasks.sh", "--once", "--jobs", "2", "--poll", "0.05") for _ in range(2)]
