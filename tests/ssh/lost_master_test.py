@@ -3,6 +3,7 @@
 
 import os
 import signal
+import subprocess
 
 import ssh_support as support
 from ssh_support import Case
@@ -137,6 +138,16 @@ class LostMaster(Case):
         worker.send_signal(signal.SIGINT)
         self.assertEqual(worker.wait(10), 75)
         self.wait_until(lambda: not support.tagged(self.mark), "the end of all processes")
+
+    def test_a_lock_that_is_lost_is_told(self):
+        self.write("tasks.sh", "echo\n")
+        lock = self.start(self.remote(), "--lock", env=self.environment)
+        self.said(lock, "is locked")
+        self.cut("down")
+        _, err = lock.communicate(timeout=support.DEADLINE)
+        self.assertEqual(lock.returncode, 69, err)
+        self.assertIn("the lock was lost: do not save", err)
+        self.assertEqual(subprocess.run(["flock", "-w", "30", self.path("tasks.sh.lock"), "true"]).returncode, 0)
 
     def test_an_unknown_master_is_no_lost_one(self):
         self.write("down", "")
