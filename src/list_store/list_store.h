@@ -119,6 +119,10 @@ class ListStore {
     // that fails while it stores the change is `unreachable`, too.
     virtual Result<Answer> exchange(const Request& request) = 0;
 
+    // A text that is another one when the list or its log has changed, if it costs next to nothing; else
+    // nullopt.
+    virtual std::optional<std::string> state() { return std::nullopt; }
+
     // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
     // and again while this store waits for the lock.
     virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;
@@ -136,6 +140,8 @@ class ListStore {
     class Held {
       public:
         virtual ~Held() = default;
+        // Readable once the lock is lost, with the connection; -1: it cannot be lost.
+        virtual int descriptor() const { return -1; }
     };
     virtual Result<std::unique_ptr<Held>> hold() = 0;
 };

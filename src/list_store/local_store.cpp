@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/units.h"
 #include "list_store/file_lock.h"
+#include "list_store/identity.h"
 #include "list_store/local_exchange.h"
 #include "list_store/local_signs.h"
 #include "list_store/local_view.h"
@@ -33,6 +34,11 @@ class HeldHere final : public ListStore::Held {
 
 Error never_opened() {
     return {ExitCode::internal, "a list that was not opened"};
+}
+
+std::string state_of(const std::string& path) {
+    const auto found = stat_of(path);
+    return found ? identity_of(*found) : std::string();
 }
 
 // Opened for both, as root passes access() of a file system that is mounted read-only.
@@ -104,6 +110,11 @@ Result<Answer> LocalStore::exchange(const Request& request) {
     if (exchanged->unsynced)
         if (const Status synced = exchanged->unsynced->sync(); !synced) return synced.error();
     return std::move(exchanged->answer);
+}
+
+std::optional<std::string> LocalStore::state() {
+    if (!opened_) return std::nullopt;
+    return state_of(opened_->paths.file) + "; " + state_of(opened_->paths.edits);
 }
 
 void LocalStore::give_signs() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ class LocalStore final : public ListStore {
     Status open_to_read() override;
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
+    std::optional<std::string> state() override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status remove_sign(marked_list::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;

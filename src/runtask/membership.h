@@ -41,7 +41,8 @@ class Membership {
     // Does what is due: a sign of life, the release of lines of lost workers, the rewriting of the list.
     // `idle`: others are looked after now.
     Status keep(Instant now, bool idle);
-    Instant next(Instant now) const;  // when something is due
+    Instant next(Instant now) const;                                // when something is due
+    std::optional<std::string> state() { return store_->state(); }  // of the list, see ListStore
     // When other workers may take the lines that this one runs.
     const shared_list::Lease& lease() const { return lease_; }
     // Lines of workers that seem to be lost may be free soon.

@@ -24,6 +24,8 @@ using marked_list::TryEnd;
 
 constexpr Duration least_pause = std::chrono::seconds(1);
 constexpr Duration most_pause = std::chrono::seconds(30);
+constexpr Duration between_peeks = std::chrono::milliseconds(50);  // each takes some 20 us
+constexpr int looks_of_time = 100;  // looks that others' changes cause take at most a hundredth of the time
 constexpr int most_idle_moves = 2;
 // A terminal's key reaches the line and us; the line may be faster.
 constexpr Duration signals_together = std::chrono::milliseconds(50);
@@ -122,6 +124,7 @@ Status Worker::serve(Instant now) {
         if (!joined || !member_->joined()) return joined;
     }
     const bool looks = look_at_ && *look_at_ <= now;
+    peek(now);
     if (problem_) {
         if (auto fresh = member_->list().refresh(); !fresh) return fresh;
     }
@@ -162,6 +165,7 @@ Result<bool> Worker::take_line(Instant now) {
     const bool recorded = lines.has_ends();
     const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || recorded);
     if (!may_begin && !recorded) return false;
+    seen_ = member_->state();
     const auto next = lines.step(may_begin);
     if (!next) return next.error();
     look_at_.reset();
@@ -283,8 +287,10 @@ void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
 }
 
 void Worker::on_nothing_to_take(Instant now) {
+    const Instant looked = instant_now();
     look_at_ = now + options_.poll;
     if (member_->list().has_unfinished_line()) earliest(look_at_, member_->list().unsettled());
+    peek_at_ = looked + std::max(between_peeks, looks_of_time * (looked - now));
     const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
     const bool more_may_come =
         why.may_become_free != 0 || member_->some_seem_lost() || member_->list().has_unfinished_line();
@@ -308,6 +314,14 @@ int Worker::say_what_is_left(const marked_list::Waiting& why) {
     if (why.running == 0 && why.others != 0) say(others_text(list, member_->id()));
     // Not these: this worker has done all that it may.
     return to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
+}
+
+// What others do may let a line begin that waits for theirs.
+void Worker::peek(Instant now) {
+    if (!look_at_ || !peek_at_ || *peek_at_ > now) return;
+    const auto state = member_->state();
+    peek_at_ = state ? std::optional(now + between_peeks) : std::nullopt;
+    if (state != seen_) look_at_ = now;
 }
 
 void Worker::plan_move(const LineAnswer& answer) {
@@ -351,6 +365,7 @@ std::optional<Instant> Worker::next() const {
         earliest(next, member_->next(instant_now()));
         // Lines in the background begin one after the other; that one has begun is no event.
         if (has_room()) earliest(next, look_at_.value_or(instant_now()));
+        if (has_room() && look_at_ && peek_at_) earliest(next, *peek_at_);
     }
     return next;
 }

@@ -67,6 +67,7 @@ class Worker {
     void end_line(const Running& line, marked_list::TryEnd end, int exit_code);
     void on_nothing_to_take(Instant now);
     int say_what_is_left(const marked_list::Waiting& why);
+    void peek(Instant now);
 
     // Of lists.
     void plan_move(const LineAnswer& answer);
@@ -90,8 +91,10 @@ class Worker {
     std::optional<TaskKey> after_replay_;       // begins when the `#!` line has ended
     bool lapsed_ = false;                       // running_ is being killed
 
-    std::optional<Instant> look_at_;  // nothing to take before, unless a line ends
-    std::string waits_for_;           // as said
+    std::optional<Instant> look_at_;   // nothing to take before, unless a line ends
+    std::optional<Instant> peek_at_;   // whether the list has changed, so that it is time to look
+    std::optional<std::string> seen_;  // state of the list before the last look
+    std::string waits_for_;            // as said
 
     std::optional<shared_list::Jump> move_;  // to another list, or to another id
     std::uint64_t place_ = 0;                // in the list that it joins

@@ -291,14 +291,9 @@ class Ends(Case):
             self.assertEqual(os.listdir(self.home / "tasks.sh.runtask/alive"), [])
 
     def test_nohup(self):
-        worker = self.start("tasks.sh", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        pids = self.told("pipe").split()
-        os.killpg(worker.pid, signal.SIGHUP)
-        os.kill(int(pids[0]), signal.SIGKILL)  # ignored by the line, too
-        with self.ends_of(pids[1:]):
-            worker.send_signal(signal.SIGTERM)
-        _, err = self.finish(worker, 75)
-        self.assertEqual(err.count("interrupted"), 1)
+        """The signal reaches the worker, and all that it has started."""
+        self.write("tasks.sh", "kill -HUP 0\ntrue\n")
+        self.finish(self.start("tasks.sh", "--once", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)), 0)
 
     def test_two_workers_with_one_id(self):
         worker = self.start("tasks.sh", "-i", "3")
@@ -380,15 +375,15 @@ class Sharing(Case):
     def test_places_are_filled_at_once(self):
         """In the time of some lines one after the other, not of polls."""
         os.mkfifo(self.home / "pipe")
-        self.write("one.sh", "true\n" * 30)
-        self.write("many.sh", "echo $BASHPID >pipe; exec tail -f /dev/null\n" * 30)
+        self.write("one.sh", "true\n" * 60)
+        self.write("many.sh", "echo $BASHPID >pipe; exec tail -f /dev/null\n" * 60)
         begun = time.monotonic()
-        self.run_it("one.sh", "--once", "--jobs", "2")
+        self.run_it("one.sh", "--once")
         one_by_one = time.monotonic() - begun
         with open(os.open(self.home / "pipe", os.O_RDWR), encoding="utf-8") as pipe:
             begun = time.monotonic()
-            worker = self.start("many.sh", "--jobs", "30")
-            pids = [pipe.readline() for _ in range(30)]
+            worker = self.start("many.sh", "--jobs", "60")
+            pids = [pipe.readline() for _ in range(60)]
             self.assertLess(time.monotonic() - begun, 5 * one_by_one + 1)
         with self.ends_of(pids):
             worker.send_signal(signal.SIGTERM)
@@ -398,6 +393,26 @@ class Sharing(Case):
         self.write("tasks.sh", "true\ntrue #@7\ntrue #@9 #@8\n")
         _, err = self.run_it("tasks.sh", "--once")
         self.assertEqual(err, "runtask: tasks.sh: 2 lines are for other workers: #@7 #@8 #@9\n")
+
+    def test_lines_that_wait_for_others_begin_soon(self):
+        """Long before the next --poll."""
+        for name in ("pipe", "gate1", "gate2", "gate3"):
+            os.mkfifo(self.home / name)
+        self.write("tasks.sh", "echo begun >pipe; read x <gate1 #:g\n" +
+                   "".join(f"echo $WORKERID >>ids; read x <gate{n} #+g\n" for n in (2, 3)))
+        workers = [self.start("tasks.sh", "--once", "--poll", "1h") for _ in range(2)]
+        self.assertEqual(self.told("pipe"), "begun\n")
+        while not (self.home / "tasks.sh.runtask/alive/1").exists():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.fail(f"{workers[1].wait(0.01)}: a worker has ended")
+        (self.home / "gate1").write_text("\n")
+        # Both run at the same time.
+        with open(self.home / "gate2", "w", encoding="utf-8") as two, open(self.home / "gate3", "w", encoding="utf-8") as three:
+            two.write("\n")
+            three.write("\n")
+        for worker in workers:
+            self.finish(worker, 0)
+        self.assertEqual(sorted(self.read("ids").split()), ["0", "1"])
 
     def test_groups_wait(self):
         self.write("tasks.sh", "echo a >>log #:g\n" + "echo b >>log #+g\n" * 4 + "echo c >>log #:g\necho d >>log #:\n")
