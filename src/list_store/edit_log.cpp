@@ -37,6 +37,13 @@ bool ends_amid_line(int file, std::uint64_t bytes) {
     return bytes > 0 && read_range(file, bytes - 1, bytes, last) && last != "\n";
 }
 
+// The log before it is kept where the file system has links.
+bool replace_log(const std::string& aside, const Paths& paths) {
+    ::unlink(paths.previous_edits.c_str());
+    [[maybe_unused]] const int kept = ::link(paths.edits.c_str(), paths.previous_edits.c_str());
+    return ::rename(aside.c_str(), paths.edits.c_str()) == 0;
+}
+
 // So that helpers, whose shells read a byte at a time, get what follows by another way. Without it they are
 // slow.
 void note_much_ahead(const std::string& log, const std::string& name, std::uint64_t end) {
@@ -81,7 +88,7 @@ Result<EditLog> EditLog::begin(const Paths& paths, std::string_view records) {
     std::string text(first_word);
     text.append(name).append("\n").append(records);
     if (!file.valid() || !write_all(file.get(), text) || ::fsync(file.get()) != 0 ||
-        ::rename(aside.c_str(), paths.edits.c_str()) != 0) {
+        !replace_log(aside, paths)) {
         const int code = errno;
         ::unlink(aside.c_str());
         return problem("write", aside, code);

@@ -117,7 +117,8 @@ std::string exchange_request(const Request& request, SendFile file, const std::s
         std::to_string(request.known.log_bytes) + " " + identity_word(request.known.file) + " " + new_log +
         " " + std::to_string(lines) + " " + std::to_string(records.size()) + " " +
         (request.rewrite ? std::to_string(plan.size()) : "-") + " " +
-        std::to_string(request.rewrite ? bytes_after(request) : 0) + " " + (request.new_log ? "1" : "0");
+        std::to_string(request.rewrite ? bytes_after(request) : 0) + " " + (request.new_log ? "1 " : "0 ") +
+        (request.put_aside.empty() ? "-" : request.put_aside);
     for (const std::string& name : request.copied_old) text += " " + name;
     return text + "\n" + records + plan;
 }
@@ -140,6 +141,13 @@ std::optional<AnswerHead> answer_head(std::string_view text) {
                                   [](const AnswerHead::Grown& one) { return one.to > one.from; });
     if (!words.ok() || !grew) return std::nullopt;
     return head;
+}
+
+std::optional<std::uint64_t> bytes_announced(std::string_view text) {
+    Words words(text);
+    words.expect("ok");
+    const auto bytes = words.number<std::uint64_t>();
+    return words.ok() ? std::optional(bytes) : std::nullopt;
 }
 
 std::optional<std::vector<Sign>> signs_of(std::string_view text) {

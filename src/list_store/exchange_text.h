@@ -13,7 +13,7 @@ namespace wq::list_store {
 
 enum class SendFile : std::uint8_t { no, yes, if_other };
 
-// `new_log`: the name of a log that is begun. `new_bytes`: of the list after the splices.
+// `new_log`: the name of a log that is begun.
 std::string exchange_request(const Request& request, SendFile file, const std::string& new_log);
 
 // An answer's first line; the bytes follow in this order.
@@ -36,6 +36,8 @@ std::optional<AnswerHead> answer_head(std::string_view words);
 // "INODE_SIZE_MTIME" as it travels, and back.
 std::string identity_from_word(std::string word);
 
+// Of an answer that has nothing but bytes after it.
+std::optional<std::uint64_t> bytes_announced(std::string_view words);
 std::optional<std::vector<Sign>> signs_of(std::string_view words);
 std::optional<MasterTime> time_of(std::string_view words);
 

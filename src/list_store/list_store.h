@@ -4,6 +4,7 @@
 // Beside the list FILE are:
 //   FILE.lock           flock(2) of it is held for each exchange; the same as DistributedTaskQueue's
 //   FILE.runtask/edits  the log: what workers did to the list since it was last rewritten, and before
+//   FILE.runtask/edits.1   the log before that one
 //   FILE.runtask/alive/K   one for each worker that lives, touched by it
 //   FILE.runtask/old/N.SIZE   earlier files of the list (links), and how many bytes of them are in the list
 // If the name of the list is a symbolic link, FILE is what it leads to: all names of a list share one lock.
@@ -53,7 +54,10 @@ struct Request {
     std::vector<marked_list::Splice> splices;  // of the list as it stands
     bool rewrite = false;                      // by the splices; without any, only its FILE line is written
     bool new_log = false;                      // begin a new log, which has `records` only
-    std::vector<std::string> copied_old;       // OldFile::name: now wholly in the list
+    // With `rewrite`: the list as it stands is kept beside it, as FILE.put_aside; letters and digits, '.',
+    // '-'.
+    std::string put_aside;
+    std::vector<std::string> copied_old;  // OldFile::name: now wholly in the list
     bool empty() const { return records.empty() && !rewrite && !new_log && copied_old.empty(); }
 };
 
@@ -122,6 +126,9 @@ class ListStore {
     // A text that is another one when the list or its log has changed, if it costs next to nothing; else
     // nullopt.
     virtual std::optional<std::string> state() { return std::nullopt; }
+
+    // The whole log before the present one; "": there is none. Nobody need hold the lock.
+    virtual Result<std::string> previous_log() = 0;
 
     // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
     // and again while this store waits for the lock.

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "list_store/identity.h"
@@ -87,6 +89,14 @@ Status enter_synced(const Paths& paths, const Request& request, const std::strin
     return entered ? log.sync() : entered;
 }
 
+Status put_aside(const Paths& paths, const std::string& name) {
+    if (name.empty()) return success();
+    const std::string copy = paths.file + "." + name;
+    std::error_code error;
+    std::filesystem::copy_file(paths.file, copy, std::filesystem::copy_options::overwrite_existing, error);
+    return error ? Status(problem("write", copy, error.value())) : success();
+}
+
 // The identity of the new list, as it was written: what is appended from then on is seen. nullopt: somebody
 // edited the list just now; nothing was done.
 Result<std::optional<std::string>> rewrite(const Paths& paths, const Request& request, OldFiles& old,
@@ -97,6 +107,10 @@ Result<std::optional<std::string>> rewrite(const Paths& paths, const Request& re
     if (!now || identity_of(*now) != request.known.file) {
         fresh->drop();
         return std::optional<std::string>();
+    }
+    if (const Status kept = put_aside(paths, request.put_aside); !kept) {
+        fresh->drop();
+        return kept.error();
     }
     const bool has_other_names = now->st_nlink > 1 + old.links_of_list();
     const bool renamed = fresh->has_all_attributes() && !has_other_names;

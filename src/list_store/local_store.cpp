@@ -19,6 +19,7 @@
 #include "list_store/local_view.h"
 #include "list_store/paths.h"
 #include "list_store/problem.h"
+#include "list_store/whole_io.h"
 
 namespace wq::list_store {
 
@@ -123,6 +124,19 @@ void LocalStore::give_signs() const {
     for (const auto& [worker, lease] : given_)
         all = write_sign(opened_->paths.alive, worker, lease).ok() && all;
     if (all && signed_at_) signed_at_(now);
+}
+
+Result<std::string> LocalStore::previous_log() {
+    if (!opened_) return never_opened();
+    const std::string& path = opened_->paths.previous_edits;
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid() && errno == ENOENT) return std::string();
+    struct stat found {};
+    std::string bytes;
+    if (!file.valid() || ::fstat(file.get(), &found) != 0 ||
+        !read_range(file.get(), 0, static_cast<std::uint64_t>(found.st_size), bytes))
+        return problem("read", path);
+    return bytes;
 }
 
 Status LocalStore::beat(marked_list::WorkerId worker, Duration lease) {

@@ -25,6 +25,7 @@ class LocalStore final : public ListStore {
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
     std::optional<std::string> state() override;
+    Result<std::string> previous_log() override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status remove_sign(marked_list::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;

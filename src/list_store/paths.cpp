@@ -71,6 +71,7 @@ Result<Paths> paths_of(const std::string& name) {
     paths.lock = paths.file + ".lock";
     paths.folder = paths.file + ".runtask";
     paths.edits = paths.folder + "/edits";
+    paths.previous_edits = paths.edits + ".1";
     paths.alive = paths.folder + "/alive";
     paths.old = paths.folder + "/old";
     paths.fresh = paths.folder + "/new";

@@ -13,6 +13,7 @@ struct Paths {
     std::string lock;
     std::string folder;  // FILE.runtask
     std::string edits;
+    std::string previous_edits;
     std::string alive;
     std::string old;
     std::string fresh;     // the next list, while it is written

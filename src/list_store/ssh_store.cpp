@@ -189,6 +189,13 @@ Status SshStore::receive_old(const AnswerHead& head, Answer& answer) {
     return success();
 }
 
+Result<std::string> SshStore::previous_log() {
+    auto words = ask("previous\n");
+    if (!words) return words.error();
+    const auto bytes = bytes_announced(*words);
+    return bytes ? helper_->bytes(*bytes) : broken();
+}
+
 Status SshStore::beat(marked_list::WorkerId worker, Duration lease) {
     auto words = ask(beat_request(worker, lease));
     given_[worker] = lease;

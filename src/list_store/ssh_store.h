@@ -28,6 +28,7 @@ class SshStore final : public ListStore {
     Status open_to_read() override { return open_as(Opening::to_read); }
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
+    Result<std::string> previous_log() override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status remove_sign(marked_list::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;

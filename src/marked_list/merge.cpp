@@ -1,6 +1,7 @@
 #include "marked_list/merge.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <variant>
@@ -68,6 +69,21 @@ class Marks {
     std::string lines_ = "\n";  // without marks
 };
 
+struct Counts {
+    std::int64_t open = 0;  // or running
+    std::int64_t done = 0;
+};
+
+void count(const Document& list, std::map<std::string_view, Counts>& commands, std::int64_t by) {
+    for (std::uint64_t number = 1; number <= list.lines(); ++number) {
+        const MarkedLine& line = list.line(number);
+        if (line.kind == LineKind::done)
+            commands[line.command].done += by;
+        else if (line.kind == LineKind::open || line.kind == LineKind::running)
+            commands[line.command].open += by;
+    }
+}
+
 // Lines that came from an old file are in no list before a worker has written it.
 bool may_stand(const History& history, std::size_t at) {
     return at < history.written || std::get<Append>(history.edits[at]).from.empty();
@@ -79,15 +95,27 @@ bool stands(const Document& list, const Edit& edit) {
     return Marks(list).stands(edit);
 }
 
+std::uint64_t waiting_again(const Document& before, const Document& after) {
+    std::map<std::string_view, Counts> commands;
+    count(before, commands, 1);
+    count(after, commands, -1);
+    std::uint64_t waiting = 0;
+    for (const auto& [command, fewer] : commands)
+        waiting += static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::min(fewer.done, -fewer.open)));
+    return waiting;
+}
+
 Result<Merged> merge(std::string_view bytes, const History& history) {
     auto list = Document::read(bytes);
     if (!list) return list.error();
-    Merged merged{std::move(*list), 0};
+    Merged merged;
+    merged.list = std::move(*list);
     const Marks marks(merged.list);
     std::size_t first = 0;  // that does not stand
     for (std::size_t at = 0; at < history.edits.size(); ++at) {
         if (marks.stands(history.edits[at])) first = at + 1;
     }
+    merged.is_too_old = !history.complete && first == 0;
     for (std::size_t at = first; at < history.edits.size(); ++at) {
         const Edit& edit = history.edits[at];
         if (const auto* append = std::get_if<Append>(&edit);

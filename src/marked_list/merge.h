@@ -18,6 +18,8 @@ namespace wq::marked_list {
 struct Merged {
     Document list;  // differs from the bytes by the edits made again
     std::uint64_t made_again = 0;
+    // No mark of the history stands, and there were others before: the bytes may lack marks that are unknown.
+    bool is_too_old = false;
 };
 
 // What workers did to a list.
@@ -25,10 +27,14 @@ struct History {
     std::vector<Edit> edits;  // in the order in which they were made
     // The first so many are in a file that a worker wrote. Nobody can have read a list with the others.
     std::size_t written = 0;
+    bool complete = true;  // nothing was forgotten before the first
 };
 
 // Error: as of Document::read.
 Result<Merged> merge(std::string_view bytes, const History& history);
+
+// How many lines that `before` has as done wait in `after`, as far as it has no more lines than before.
+std::uint64_t waiting_again(const Document& before, const Document& after);
 
 // Whether the mark of a Take or an End stands in the list.
 bool stands(const Document& list, const Edit& edit);

@@ -27,9 +27,26 @@ Result<Lines> list_of(list_store::ListStore& store, const RecordLog& log, const 
     }
     const auto signs = store.signs();
     if (!signs) return signs.error();
-    auto merged = marked_list::merge(*answer.file, history(log, answer, std::ranges::any_of(*signs, lives)));
+    const auto done = history(store, log, answer, std::ranges::any_of(*signs, lives));
+    if (!done) return done.error();
+    auto merged = marked_list::merge(*answer.file, *done);
     if (!merged) return merged.error();
     return std::move(merged->list);
+}
+
+// What the log before has of the records before `first`. A list has all of it when the next log begins.
+History left_behind(const std::string& bytes, std::uint64_t first) {
+    History history;
+    history.complete = false;
+    RecordLog log;
+    if (!log.begin(bytes) || log.next_sequence() < first) return history;  // another one came between
+    for (const marked_list::Record& record : log.records()) {
+        if (record.sequence >= first) break;
+        std::ranges::copy(record.edits, std::back_inserter(history.edits));
+    }
+    history.written = history.edits.size();
+    history.complete = !log.is_cut();
+    return history;
 }
 
 }  // namespace
@@ -38,8 +55,14 @@ bool lives(const list_store::Sign& sign) {
     return sign.lease == Duration{0} || sign.age < sign.lease;
 }
 
-History history(const RecordLog& log, const Answer& answer, bool workers_live) {
+Result<History> history(list_store::ListStore& store, const RecordLog& log, const Answer& answer,
+                        bool workers_live) {
     History history;
+    if (workers_live && log.is_cut()) {
+        auto before = store.previous_log();
+        if (!before) return before.error();
+        history = left_behind(*before, log.records().front().sequence);
+    }
     const std::size_t written = log.written(answer.left_aside);
     for (std::size_t at = workers_live ? 0 : written; at < log.records().size(); ++at) {
         std::ranges::copy(log.records()[at].edits, std::back_inserter(history.edits));

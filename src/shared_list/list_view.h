@@ -17,7 +17,8 @@ Result<marked_list::Document> view(list_store::ListStore& store);
 
 // What workers did that a file may lack which no worker wrote: all that the log has if an editor may have
 // read the list before that, because workers live; else only what was never written to the list.
-marked_list::History history(const RecordLog& log, const list_store::Answer& answer, bool workers_live);
+Result<marked_list::History> history(list_store::ListStore& store, const RecordLog& log,
+                                     const list_store::Answer& answer, bool workers_live);
 // What was appended to old files, less what the log has already: its writer died before the store knew it.
 std::vector<marked_list::Edit> appends(const RecordLog& log, const std::vector<list_store::OldFile>& old);
 bool lives(const list_store::Sign& sign);

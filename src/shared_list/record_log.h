@@ -26,6 +26,8 @@ class RecordLog {
     std::uint64_t next_sequence() const { return next_; }
 
     const std::vector<marked_list::Record>& records() const { return records_; }
+    // Whether records before the first were left behind in the log before this one.
+    bool is_cut() const { return !records_.empty() && records_.front().sequence > 1; }
     // How many of the records the file with this identity has; the last rewriting counts. nullopt: no worker
     // wrote it.
     std::optional<std::size_t> records_in(std::string_view identity) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <ranges>
 #include <utility>
 
 #include "base/random_bits.h"
@@ -16,9 +17,9 @@ using marked_list::Edit;
 using marked_list::Record;
 using marked_list::WorkerId;
 
-constexpr int share_of_rewriting = 20;        // of the time: a twentieth
-constexpr std::uint64_t long_log = 4u << 20;  // bytes; then a new one is begun
-constexpr std::size_t kept_records = 2000;    // of the old one: what was undone by an editor is made again
+constexpr int share_of_rewriting = 20;                      // of the time: a twentieth
+constexpr std::uint64_t long_log = 4u << 20;                // bytes; then a new one is begun
+constexpr std::uint64_t kept_log = long_log / 16;           // of the old one, which stays beside it
 constexpr Duration clock_lifetime = std::chrono::hours(1);  // summer time may begin
 
 std::string hexadecimal(std::uint64_t value) {
@@ -166,11 +167,14 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     loose_end_.read(answer.now.file, *answer.file, age, now_());
     if (loose_end_.is_written(answer.now.file, now_())) return take_whole_lines(answer);
     std::string appended = appended_to(*answer.file);
-    auto merged =
-        appended.empty() ? with_history(answer, *answer.file) : marked_list::merge(*answer.file, {});
-    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
+    auto merged = with_history(answer, *answer.file, appended.empty());
+    if (!merged) return merged.error();
+    const auto again = waiting_again(*merged);
+    if (!again) return again.error();
     unlogged_.clear();
-    const std::size_t unwritten = history(log_, answer, false).edits.size();  // no editor had them
+    if (*again > 0) return put_aside(answer, *again);
+    const auto unwritten = history(store_, log_, answer, false);  // no editor had them
+    if (!unwritten) return unwritten.error();
     set_list(std::move(merged->list));
     current_ = false;  // until the log is told
     Record told = record({});
@@ -181,29 +185,69 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     request.rewrite = true;
     request.splices = list_.splices();
     auto made = make(std::move(request));
-    if (made && *made && merged->made_again > unwritten)
+    if (made && *made && merged->made_again > unwritten->edits.size())
         say_(store_.name() + " was edited while workers marked it; made again: " +
-             std::to_string(merged->made_again - unwritten) +
+             std::to_string(merged->made_again - unwritten->edits.size()) +
              " marks that the editor had undone (use --lock to edit)");
+    return made;
+}
+
+// How many finished lines would run again by a list that is so old that nobody remembers all its marks.
+Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
+    if (!merged.is_too_old) return std::uint64_t{0};
+    if (current_) apply_news();
+    if (current_) return marked_list::waiting_again(list_, merged.list);
+    return Error{ExitCode::bad_input,
+                 store_.name() +
+                     " was replaced by an old copy, and it is not known which of its lines have run since. "
+                     "Workers that run put the list back: try again; or end them all, if the copy is right"};
+}
+
+// The list becomes again what we know of it.
+Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_again) {
+    std::string name = "edited-" + stamp();
+    for (char& byte : name)
+        if (byte == ' ' || byte == ':') byte = '-';
+    Request request;
+    request.put_aside = name;
+    request.records = line_of(record({}));
+    request.rewrite = true;
+    request.splices = {{0, answer.file->size(), list_.bytes()}};
+    auto made = make(std::move(request));
+    if (made && *made)
+        say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
+             " finished lines would run again: the list was put back, and the copy is " + store_.name() +
+             "." + name + " (use --lock to edit, or end all workers first)");
     return made;
 }
 
 // The log is not told of a list that is being written: told lists are replaced, and who writes would write on
 // in the old one. So all workers read it anew when it changes.
 Result<bool> SharedList::take_whole_lines(const Answer& answer) {
-    auto merged = with_history(answer, whole_lines(*answer.file));
-    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
-    set_list(std::move(merged->list));
+    auto merged = with_history(answer, whole_lines(*answer.file), true);
+    if (!merged) return merged.error();
+    const auto again = waiting_again(*merged);
+    if (!again) return again.error();
+    if (*again == 0) set_list(std::move(merged->list));
     unlogged_ = answer.now.file;
     applied_ = log_.records().size();
     files_seen_ = log_.files();
     return current_ = true;
 }
 
-Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes) {
-    const auto others_live = workers_live();
-    if (!others_live) return others_live.error();
-    return marked_list::merge(bytes, history(log_, answer, *others_live));
+Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes,
+                                                     bool is_edited) {
+    bool others_live = joined_;
+    if (!others_live && is_edited) {
+        const auto signs = store_.signs();
+        if (!signs) return signs.error();
+        others_live = std::ranges::any_of(*signs, lives);
+    }
+    const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
+    if (!done) return done.error();
+    auto merged = marked_list::merge(bytes, *done);
+    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
+    return merged;
 }
 
 Error SharedList::is_being_written() const {
@@ -222,13 +266,6 @@ std::string SharedList::appended_to(const std::string& file) {
     const std::string known = list_.bytes();
     const bool more = file.size() > known.size() && file.starts_with(known);
     return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
-}
-
-Result<bool> SharedList::workers_live() {
-    if (joined_) return true;
-    const auto signs = store_.signs();
-    if (!signs) return signs.error();
-    return std::ranges::any_of(*signs, lives);
 }
 
 void SharedList::apply_news() {
@@ -380,6 +417,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
         if (!whole) return whole.error();
         Record told = record({});
         told.reread = true;
+        told.sequence = 1;  // nothing before it counts
         Request request;
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
@@ -422,7 +460,7 @@ Status SharedList::write_now(bool empty_log) {
         else if (writes)
             request.splices = list_.splices();
         else
-            begin_log(request, empty_log ? 0 : kept_records);
+            begin_log(request, empty_log ? 0 : kept_log);
         const auto made = make(std::move(request));
         if (!made) return made.error();
         if (!*made) continue;
@@ -434,11 +472,19 @@ Status SharedList::write_now(bool empty_log) {
     }
 }
 
-void SharedList::begin_log(Request& request, std::size_t most_records) const {
+// With the last records of the old one, so that workers that follow seldom need to read the list anew.
+void SharedList::begin_log(Request& request, std::uint64_t most_bytes) const {
     request.new_log = true;
-    const std::size_t keep = std::min(most_records, log_.records().size());
-    for (std::size_t at = log_.records().size() - keep; at < log_.records().size(); ++at)
-        request.records += marked_list::to_line(log_.records()[at]) + "\n";
+    if (most_bytes == 0) return;
+    std::vector<std::string> kept;  // the last one always: by its number one sees that others were before it
+    std::uint64_t bytes = 0;
+    for (const Record& record : std::ranges::reverse_view(log_.records())) {
+        std::string line = marked_list::to_line(record) + "\n";
+        bytes += line.size();
+        if (!kept.empty() && bytes > most_bytes) break;
+        kept.push_back(std::move(line));
+    }
+    for (const std::string& line : std::ranges::reverse_view(kept)) request.records += line;
 }
 
 }  // namespace wq::shared_list

@@ -96,14 +96,15 @@ class SharedList {
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
     Result<bool> take_whole_lines(const Answer& answer);
-    Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes);
+    Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes, bool is_edited);
     bool is_known(const std::string& identity) const;
     Error is_being_written() const;
     std::string appended_to(const std::string& file);
     std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
     Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
-    Result<bool> workers_live();
+    Result<std::uint64_t> waiting_again(const marked_list::Merged& merged);
+    Result<bool> put_aside(const Answer& answer, std::uint64_t waiting_again);
     void apply_news();
     void set_list(marked_list::Document list);
     void move_places(std::uint64_t lines);
@@ -113,7 +114,7 @@ class SharedList {
     Result<bool> make(Request request);
     bool was_made(const Pending& sent) const;
     Status write_now(bool empty_log);
-    void begin_log(Request& request, std::size_t most_records) const;
+    void begin_log(Request& request, std::uint64_t most_bytes) const;
     Status read_clock();
 
     ListStore& store_;

@@ -131,7 +131,7 @@ void check_edits(std::string_view bytes, Numbers numbers) {
     const Document as_new = Document::read(fresh).value();
     for (std::uint64_t number = 1; number <= as_new.lines(); ++number)
         require(as_new.line(number).kind != LineKind::running, "a reset list has nothing that runs");
-    require(merge(bytes, {history, 0}).ok(), "a list that was read can be merged");
+    require(merge(bytes, {history, 0, true}).ok(), "a list that was read can be merged");
     for (const Edit& edit : history) {
         const Record record{7, "token", {edit}, false};
         require(record_of(to_line(record)) == record, "a record comes back the same");

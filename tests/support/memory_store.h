@@ -18,7 +18,8 @@ struct MemoryMaster {
     std::uint64_t inode = 1;
     std::uint64_t last_inode = 1;
     std::string log_name;
-    std::string log;
+    std::string log, previous_log;
+    std::map<std::string, std::string> aside;  // lists that were put there
     std::map<marked_list::WorkerId, list_store::Sign> signs;
     std::vector<list_store::OldFile> old;
     std::uint64_t logs = 0;
@@ -92,6 +93,7 @@ class MemoryStore : public list_store::ListStore {
         answer.old = master_.old;
         return answer;
     }
+    Result<std::string> previous_log() override { return master_.previous_log; }
     Status beat(marked_list::WorkerId worker, Duration lease) override {
         master_.signs[worker] = {worker, Duration{0}, lease};
         return success();
@@ -112,6 +114,7 @@ class MemoryStore : public list_store::ListStore {
     list_store::Version version() const { return {master_.log_name, master_.log.size(), master_.identity()}; }
     static Error cut() { return {ExitCode::unreachable, "list: the connection was lost"}; }
     void new_log() {
+        master_.previous_log = master_.log;
         master_.log_name = "log" + std::to_string(++master_.logs);
         master_.log = "LOG " + master_.log_name + "\n";
     }
@@ -122,6 +125,7 @@ class MemoryStore : public list_store::ListStore {
         for (const auto& name : request.copied_old)
             std::erase_if(master_.old, [&](const list_store::OldFile& old) { return old.name == name; });
         if (!request.rewrite) return true;
+        if (!request.put_aside.empty()) master_.aside[request.put_aside] = master_.file;
         const std::uint64_t before = master_.inode;
         const std::string text = spliced(master_.file, request.splices);
         if (!request.splices.empty()) master_.inode = ++master_.last_inode;

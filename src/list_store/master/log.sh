@@ -6,12 +6,15 @@ new_log() {
     [ -d "$data/old" ] || mkdir -p "$data/old" "$data/alive"
     {
         { printf 'LOG %s\n' "$new_name" && records && printf '%s' "$1"; } >"$data/edits.new" &&
-            to_disk "$data/edits.new" && mv -f "$data/edits.new" "$data/edits"
+            to_disk "$data/edits.new" && keep_previous && mv -f "$data/edits.new" "$data/edits"
     } || fail write "$(probe)" || return
     folder_to_disk "$data"
     log=$new_name
     log_bytes=$((5 + ${#log} + record_bytes + ${#1}))
 }
+
+# Where the file system has links.
+keep_previous() { ln -f "$data/edits" "$data/edits.1" 2>/dev/null || rm -f "$data/edits.1"; }
 
 records() {
     if [ "$record_lines" -gt 0 ]; then

@@ -38,7 +38,7 @@ receive() {
 }
 
 # send_file wants_change LOG LOG_BYTES FILE_ID new_name record_lines record_bytes plan_bytes new_bytes wants_new_log
-# COPIED_OLD...
+# put_aside COPIED_OLD...
 exchange() {
     receive
     why=
@@ -106,6 +106,19 @@ send_list() {
     say "$1_$3_$4.${6#*.} ${8:+$8_${10}_${11}.${13#*.}}"
 }
 
+# The log before this one.
+previous() {
+    file=0
+    if [ -f "$data/edits.1" ] && command exec 7<"$data/edits.1"; then
+        # shellcheck disable=SC2046  # words
+        set -- $(words "$data/edits.1")
+        file=${3:-0}
+    fi
+    say ok "$file"
+    [ "$file" = 0 ] || padded_bytes 0 "$file" <&7
+    exec 7<&-
+}
+
 beat() {
     [ -d "$data/alive" ] || mkdir -p "$data/alive"
     if give_sign "$1" "$2"; then say ok; else say bad write "$(probe)"; fi
@@ -156,11 +169,12 @@ serve() {
             send_file=$1 wants_change=$2 known_log=$3 known_bytes=$4 known_id=$5 new_name=$6 record_lines=$7
             record_bytes=$8 plan_bytes=$9
             shift 9
-            new_bytes=$1 wants_new_log=$2
-            shift 2
+            new_bytes=$1 wants_new_log=$2 put_aside=$3
+            shift 3
             copied=$*
             exchange ;;
         view) answer_view ;;
+        previous) previous ;;
         beat) beat "$1" "$2" ;;
         unsign) if rm -f "$data/alive/$1"; then say ok; else say bad write; fi ;;
         signs) signs ;;

@@ -62,6 +62,8 @@ write_new() {
 rewrite() {
     write_new || return
     [ "$changed" = 1 ] || return 0
+    [ "$put_aside" = - ] || cp -p "$list" "$list.$put_aside" 2>/dev/null ||
+        { rm -f "$new" && fail write "$(probe)"; } || return
     if [ "$links" -gt 1 ] || [ "$(attributes "$new")" != "$(attributes "$list")" ]; then
         log_line && { to_disk "$data/edits" || fail sync; } && overwrite
         return

@@ -222,6 +222,33 @@ TEST_P(Rewrite, ANewLogGoesWithIt) {
     EXPECT_TRUE(ask(*store, append(answer.now, "second\n")).changed);
 }
 
+TEST_P(Rewrite, ALogIsKeptUntilTheNextButOneBegins) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    EXPECT_EQ(*store->previous_log(), "");
+    for (const std::string before : {"", "first\n"}) {
+        Request request = append(version(*store), before);
+        ASSERT_TRUE(before.empty() || ask(*store, request).changed);
+        const std::string log = read_file(list() + ".runtask/edits");
+        request = rewriting(version(*store), {});
+        request.records = "kept\n";
+        request.new_log = true;
+        ASSERT_TRUE(ask(*store, request).changed);
+        EXPECT_EQ(*store->previous_log(), log);
+    }
+    EXPECT_TRUE(ask(*store, append(version(*store), "more\n")).changed);
+}
+
+TEST_P(Rewrite, PutsAListAside) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    Request request = rewriting(version(*store), {{0, 2, "b\n"}});
+    request.put_aside = "edited-01-02-03-04-05";
+    ASSERT_TRUE(ask(*store, request).changed);
+    EXPECT_EQ(read_file(list()), "b\n");
+    EXPECT_EQ(read_file(list() + ".edited-01-02-03-04-05"), "a\n");
+}
+
 WQ_WAYS_OF_UTILITIES(Rewrite);
 
 }  // namespace

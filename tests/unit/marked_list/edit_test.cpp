@@ -53,7 +53,7 @@ TEST(Merge, MakesAgainWhatAnEditorUndid) {
             list.apply(history.back());
         }
         if (!read.empty() && !read.ends_with('\n')) read += '\n';
-        const Merged merged = merge(read + "echo new\n", {history, history.size()}).value();
+        const Merged merged = merge(read + "echo new\n", {history, history.size(), true}).value();
         for (std::uint64_t at = 1; at <= list.lines(); ++at) {
             if (list.line(at).tries.empty()) continue;
             bool stands = false;
@@ -67,11 +67,11 @@ TEST(Merge, MakesAgainWhatAnEditorUndid) {
 
 TEST(Merge, AppendsAgainUnlessAllLinesStandTogether) {
     const std::vector<Edit> history{Append{"# more\n\nmake\nfoo\n"}};
-    EXPECT_EQ(merge("make\n\nbar\n", {history, history.size()}).value().list.bytes(),
+    EXPECT_EQ(merge("make\n\nbar\n", {history, history.size(), true}).value().list.bytes(),
               "make\n\nbar\n# more\n\nmake\nfoo\n");
     const std::string there =
         "bar\n# more\n\n#make # worker 0 # (01-01 00:00:01 ... 01-01 00:00:02) #ok\nfoo\n";
-    EXPECT_EQ(merge(there, {history, history.size()}).value().list.bytes(), there);
+    EXPECT_EQ(merge(there, {history, history.size(), true}).value().list.bytes(), there);
 }
 
 TEST(Merge, LeavesWhatWasRemovedOnPurpose) {
@@ -82,11 +82,11 @@ TEST(Merge, LeavesWhatWasRemovedOnPurpose) {
     for (const Edit& edit : history) list.apply(edit);
     // "echo a" shall run again.
     const std::string edited = "echo a\n" + list.line(2).text + "\n";
-    const Merged merged = merge(edited, {history, history.size()}).value();
+    const Merged merged = merge(edited, {history, history.size(), true}).value();
     EXPECT_EQ(merged.made_again, 0U);
     EXPECT_EQ(merged.list.bytes(), edited);
     // Nothing stands: all was undone.
-    EXPECT_EQ(merge("echo a\necho b\n", {history, history.size()}).value().list.bytes(), list.bytes());
+    EXPECT_EQ(merge("echo a\necho b\n", {history, history.size(), true}).value().list.bytes(), list.bytes());
 }
 
 }  // namespace

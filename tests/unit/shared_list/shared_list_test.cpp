@@ -22,7 +22,8 @@ using wq::testing::MemoryStore;
 // One worker, as the program is: joins, takes, ends.
 class Worker {
   public:
-    explicit Worker(MemoryMaster& master) : store(master), list(store, [](const std::string&) {}) {}
+    explicit Worker(MemoryMaster& master)
+        : store(master), list(store, [this](const std::string& line) { said += line; }) {}
 
     Status open() {
         if (auto opened = list.open(); !opened) return opened;
@@ -77,6 +78,7 @@ class Worker {
     SharedList list;
     WorkerId id = 0;
     std::optional<Take> running;
+    std::string said;
 };
 
 // Times are masked.
@@ -200,6 +202,61 @@ TEST(SharedList, AnEditorsOldCopyUndoesNothingWhileWorkersLive) {
     EXPECT_EQ(worker.list.list().line(2).kind, LineKind::done);
     EXPECT_EQ(worker.list.list().line(3).kind, LineKind::done);
     EXPECT_NE(master.file.find("\nadded\n"), std::string::npos);
+}
+
+// Tasks so long that logs are soon renewed.
+std::string long_tasks(int count) {
+    std::string text;
+    for (int at = 0; at < count; ++at)
+        text += "task" + std::to_string(at) + " " + std::string(100'000, 'x') + "\n";
+    return text;
+}
+
+// Runs lines until so many logs have begun; the file as it was before.
+std::string run_until(Worker& worker, MemoryMaster& master, std::uint64_t logs) {
+    EXPECT_TRUE(worker.open());
+    const std::string before = master.file;
+    while (master.logs < logs) {
+        const auto command = worker.step();
+        EXPECT_TRUE(command && !command->empty());
+        EXPECT_TRUE(worker.list.settle());
+    }
+    return before;
+}
+
+TEST(SharedList, AnEditorsCopyMayBeAsOldAsTheLogBefore) {
+    MemoryMaster master;
+    master.file = long_tasks(60);
+    Worker worker(master);
+    const std::string old = run_until(worker, master, 2);
+    const std::string next = worker.running->searched;
+    master.edit(old + "added\n");
+    ASSERT_TRUE(worker.list.refresh());
+    EXPECT_EQ(master.aside.size(), 0U);
+    for (std::uint64_t at = 2; worker.list.list().line(at).command != next; ++at)
+        EXPECT_EQ(worker.list.list().line(at).kind, LineKind::done) << at;
+    EXPECT_NE(master.file.find("\nadded\n"), std::string::npos);
+}
+
+TEST(SharedList, AnEditorsCopyThatIsOlderThanAllThatIsKnownIsPutAside) {
+    MemoryMaster master;
+    master.file = long_tasks(80);
+    Worker worker(master);
+    const std::string old = run_until(worker, master, 4);
+    const std::string known = master.file;
+    master.edit(old + "added\n");
+    Worker other(master);
+    const Status opened = other.list.open();
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message.find("old copy"), std::string::npos) << opened.error().message;
+    ASSERT_TRUE(worker.list.refresh());
+    EXPECT_EQ(master.file, known);
+    ASSERT_EQ(master.aside.size(), 1U);
+    EXPECT_EQ(master.aside.begin()->second, old + "added\n");
+    EXPECT_NE(worker.said.find("the copy is list." + master.aside.begin()->first), std::string::npos)
+        << worker.said;
+    ASSERT_TRUE(other.open());
+    EXPECT_EQ(other.list.list().line(2).kind, LineKind::done);
 }
 
 TEST(SharedList, AListThatWasResetWhileNobodyLivesStaysReset) {
