@@ -16,7 +16,8 @@
 // The log is text, a line a record: `LOG NAME` first (a log that begins anew has another name), then lines
 // that the workers write (marked_list/edit.h), and `FILE IDENTITY`, which the store writes when it has
 // rewritten the list: the file with this identity has all records above. A crash between that line and the
-// rename leaves a file with an earlier identity, whose missing records stand below its own line.
+// rename leaves a file with an earlier identity, whose missing records stand below its own line. A line
+// `TURN NAME` asks others to let a worker go first (shared_list/turns.h).
 //
 // An identity is "INODE SIZE MTIME" with nanoseconds: another one means that somebody else edited the list.
 #pragma once
@@ -123,6 +124,9 @@ class ListStore {
     // that fails while it stores the change is `unreachable`, too.
     virtual Result<Answer> exchange(const Request& request) = 0;
 
+    // Appends the line `TURN NAME` to the log, whatever others have done to it.
+    virtual Status ask_for_turn(const std::string& name) = 0;
+
     // A text that is another one when the list or its log has changed, if it costs next to nothing; else
     // nullopt.
     virtual std::optional<std::string> state() { return std::nullopt; }
@@ -131,14 +135,15 @@ class ListStore {
     virtual Result<std::string> previous_log() = 0;
 
     // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
-    // and again while this store waits for the lock.
+    // and again while this store waits for the lock, and by renew_signs().
     virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;
     virtual Status remove_sign(marked_list::WorkerId worker) = 0;
+    // Writes signs that are due again; costs nothing if none is.
+    virtual Status renew_signs() = 0;
     // A master whose `stat` is neither GNU's nor BusyBox's has none: nobody is known to be lost.
     virtual Result<std::vector<Sign>> signs() = 0;
 
-    // `given`: called when signs were written while the store waits for the lock; they are not older than
-    // this.
+    // `given`: called when signs were written again; they are not older than this.
     virtual void on_signs(std::function<void(Instant)> given) { (void)given; }
 
     virtual Result<MasterTime> time() = 0;

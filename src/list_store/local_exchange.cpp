@@ -160,6 +160,11 @@ bool log_has_file(const std::string& log, const std::string& identity) {
     return log.starts_with(line) || log.find("\n" + line) != std::string::npos;
 }
 
+Status ask_for_turn_locked(const Paths& paths, const std::string& name) {
+    auto seen = look(paths);
+    return seen ? seen->log.append("TURN " + name + "\n") : Status(seen.error());
+}
+
 Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
     auto seen = look(paths);
     if (!seen) return seen.error();

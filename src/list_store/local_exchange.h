@@ -18,6 +18,9 @@ struct Exchanged {
 
 Result<Exchanged> exchange_locked(const Paths& paths, const Request& request);
 
+// See ListStore::ask_for_turn().
+Status ask_for_turn_locked(const Paths& paths, const std::string& name);
+
 // Whether a list of this identity need not be sent, see Request::follows_log.
 bool log_has_file(const std::string& log, const std::string& identity);
 

@@ -22,6 +22,7 @@ namespace wq::list_store {
 namespace {
 
 constexpr std::size_t text_bytes = 20;
+constexpr std::chrono::seconds most_between_signs{10};
 constexpr std::int64_t most_seconds = 100LL * 366 * 24 * 3600;
 
 std::string sign_path(const std::string& folder, marked_list::WorkerId worker) {
@@ -99,6 +100,15 @@ Result<std::vector<Sign>> read_signs(const std::string& folder, bool may_write) 
     if (error && (may_write || error != std::errc::no_such_file_or_directory))
         return problem("read", folder, error.value());
     return signs;
+}
+
+std::chrono::seconds between_signs(const std::map<marked_list::WorkerId, Duration>& leases) {
+    std::chrono::seconds between = most_between_signs;
+    for (const auto& [worker, lease] : leases) {
+        const auto part = std::chrono::floor<std::chrono::seconds>(lease / 4);
+        if (lease != Duration{0}) between = std::min(between, std::max(part, std::chrono::seconds(1)));
+    }
+    return between;
 }
 
 }  // namespace wq::list_store

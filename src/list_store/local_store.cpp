@@ -103,7 +103,7 @@ Result<Answer> LocalStore::read() {
 Result<Answer> LocalStore::exchange(const Request& request) {
     if (!opened_ || !opened_->to_write) return never_opened();
     // Somebody may edit the list for longer than the leases of who waits.
-    auto lock = FileLock::take(opened_->paths.lock, say_, [this] { give_signs(); });
+    auto lock = FileLock::take(opened_->paths.lock, say_, [this] { std::ignore = give_signs(); });
     if (!lock) return lock.error();
     auto exchanged = exchange_locked(opened_->paths, request);
     lock->release();
@@ -118,12 +118,24 @@ std::optional<std::string> LocalStore::state() {
     return state_of(opened_->paths.file) + "; " + state_of(opened_->paths.edits);
 }
 
-void LocalStore::give_signs() const {
+Status LocalStore::ask_for_turn(const std::string& name) {
+    if (!opened_ || !opened_->to_write) return never_opened();
+    const auto lock = FileLock::take(opened_->paths.lock, say_, [this] { std::ignore = give_signs(); });
+    return lock ? ask_for_turn_locked(opened_->paths, name) : Status(lock.error());
+}
+
+Status LocalStore::give_signs() {
     const Instant now = instant_now();
-    bool all = true;
     for (const auto& [worker, lease] : given_)
-        all = write_sign(opened_->paths.alive, worker, lease).ok() && all;
-    if (all && signed_at_) signed_at_(now);
+        if (const Status given = write_sign(opened_->paths.alive, worker, lease); !given) return given;
+    signs_given_ = now;
+    if (signed_at_) signed_at_(now);
+    return success();
+}
+
+Status LocalStore::renew_signs() {
+    if (given_.empty() || instant_now() < signs_given_ + between_signs(given_)) return success();
+    return give_signs();
 }
 
 Result<std::string> LocalStore::previous_log() {

@@ -24,9 +24,11 @@ class LocalStore final : public ListStore {
     Status open_to_read() override;
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
+    Status ask_for_turn(const std::string& name) override;
     std::optional<std::string> state() override;
     Result<std::string> previous_log() override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
+    Status renew_signs() override;
     Status remove_sign(marked_list::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;
     void on_signs(std::function<void(Instant)> given) override { signed_at_ = std::move(given); }
@@ -35,13 +37,14 @@ class LocalStore final : public ListStore {
 
   private:
     struct Opened;
-    void give_signs() const;
+    Status give_signs();
 
     std::string name_;
     std::function<void(const std::string&)> say_;
     std::unique_ptr<Opened> opened_;                   // null: open() did not succeed
     std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
     std::function<void(Instant)> signed_at_;
+    Instant signs_given_{};  // all of them
 };
 
 }  // namespace wq::list_store

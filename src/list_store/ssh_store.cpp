@@ -31,8 +31,6 @@ class HeldThere final : public ListStore::Held {
 // Ends the identity of a list that somebody edited while it was sent.
 constexpr std::string_view torn = " torn";
 
-constexpr std::int64_t most_between_signs = 10;
-
 std::string lease_word(Duration lease) {
     std::string text = text_of_lease(lease);
     text.resize(text.find(' '));
@@ -45,14 +43,9 @@ std::string beat_request(marked_list::WorkerId worker, Duration lease) {
 
 // See Meanwhile.
 std::string signs_while_waiting(const std::map<marked_list::WorkerId, Duration>& given) {
-    std::int64_t between = most_between_signs;
     std::string signs;
-    for (const auto& [worker, lease] : given) {
-        const auto part = std::chrono::floor<std::chrono::seconds>(lease / 4).count();
-        if (lease != Duration{0}) between = std::min(between, std::max<std::int64_t>(part, 1));
-        signs += " " + std::to_string(worker) + "=" + lease_word(lease);
-    }
-    return std::to_string(between) + signs;
+    for (const auto& [worker, lease] : given) signs += " " + std::to_string(worker) + "=" + lease_word(lease);
+    return std::to_string(between_signs(given).count()) + signs;
 }
 
 bool is_torn(const Answer& answer) {
@@ -199,6 +192,21 @@ Result<std::string> SshStore::previous_log() {
 Status SshStore::beat(marked_list::WorkerId worker, Duration lease) {
     auto words = ask(beat_request(worker, lease));
     given_[worker] = lease;
+    return words ? success() : Status(words.error());
+}
+
+Status SshStore::renew_signs() {
+    const Instant now = instant_now();
+    if (given_.empty() || now < signs_given_ + between_signs(given_)) return success();
+    for (const auto& [worker, lease] : given_)
+        if (auto words = ask(beat_request(worker, lease)); !words) return words.error();
+    signs_given_ = now;
+    if (waiting_.signed_at) waiting_.signed_at(now);
+    return success();
+}
+
+Status SshStore::ask_for_turn(const std::string& name) {
+    auto words = ask("turn " + name + "\n");
     return words ? success() : Status(words.error());
 }
 

@@ -29,7 +29,9 @@ class SshStore final : public ListStore {
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
     Result<std::string> previous_log() override;
+    Status ask_for_turn(const std::string& name) override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
+    Status renew_signs() override;
     Status remove_sign(marked_list::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;
     void on_signs(std::function<void(Instant)> given) override { waiting_.signed_at = std::move(given); }
@@ -49,6 +51,7 @@ class SshStore final : public ListStore {
     Say say_;
     std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
     Meanwhile waiting_;                                // of given_
+    Instant signs_given_{};                            // all of them
     Opening opening_ = Opening::to_write;
     std::unique_ptr<RemoteHelper> helper_;  // null: not connected
     bool log_is_torn_ = false;              // what was seen last of the log has no line end

@@ -57,7 +57,9 @@ Worker::Worker(const Options& options)
       watch_(
           {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); }}),
       member_(std::make_unique<Membership>(joining(options), say_, [this] { set_times(); })),
-      directory_(first_directory()) {}
+      directory_(first_directory()) {
+    heed_signals();
+}
 
 Result<int> Worker::run() {
     if (auto joined = join(instant_now()); !joined) return joined.error();
@@ -102,6 +104,7 @@ void Worker::note_lapse() {
 
 void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
+        if (served.error().code == ExitCode::interrupted) return;
         if (member_->list().lock_failed()) {
             fatal_ = served.error();
             return;
@@ -340,6 +343,7 @@ void Worker::move_now(Instant now) {
     joins.place = move.place;
     joins.id = move.id;
     member_ = std::make_unique<Membership>(std::move(joins), say_, [this] { set_times(); });
+    heed_signals();
     if (!move.same_list) shell_.forget_lines();
     // Lists that lead to each other, and have no lines to run, are looked at once in a while.
     idle_moves_ = lines_here_ == 0 ? idle_moves_ + 1 : 0;
@@ -381,6 +385,19 @@ void Worker::wait() {
     ::poll(ready.data(), ready.size(), limit);
 }
 
+// Also while other workers are faster in changing the list, again and again.
+void Worker::heed_signals() {
+    member_->list().between_tries([this](Duration pause) { return between_tries(pause); });
+}
+
+Status Worker::between_tries(Duration pause) {
+    pollfd signal{ends_ ? -1 : watch_.descriptor(), POLLIN, 0};
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(pause).count();
+    if (pause > Duration{0}) ::poll(&signal, 1, static_cast<int>(limit));
+    if (ends_ || !watch_.stopped()) return success();
+    return Error{ExitCode::interrupted, "interrupted"};
+}
+
 int Worker::interrupt() {
     say_(running_.empty() ? "interrupted" : "interrupted: the lines that run are killed, and wait again");
     shell_.kill_all();
@@ -392,6 +409,7 @@ int Worker::interrupt() {
 
 void Worker::record_and_leave() {
     if (!member_->joined()) return;
+    ends_ = true;
     Status recorded = success();
     for (int tries = 0; tries < 3 && member_->lines().has_ends(); ++tries) {
         const auto made = member_->lines().step(false);

@@ -74,6 +74,8 @@ class Worker {
     void move_now(Instant now);
 
     // Of the end.
+    void heed_signals();
+    Status between_tries(Duration pause);
     int interrupt();
     void record_and_leave();
 
@@ -105,6 +107,7 @@ class Worker {
     std::optional<int> leaves_;     // with this exit code, when no line runs any more
     std::optional<int> exit_code_;  // it has left
     std::optional<Error> fatal_;
+    bool ends_ = false;  // what has ended is being recorded
     bool busy_ = false;  // more to do before it waits
 
     std::optional<Error> problem_;  // why the master cannot be reached

@@ -8,6 +8,7 @@ namespace wq::shared_list {
 namespace {
 
 constexpr std::string_view file_word = "FILE ";
+constexpr std::string_view turn_word = "TURN ";
 
 }  // namespace
 
@@ -35,6 +36,10 @@ Status RecordLog::take_line(std::string_view line) {
         files_.push_back({std::string(line.substr(file_word.size())), records_.size()});
         return success();
     }
+    if (line.starts_with(turn_word)) {
+        turns_.asked(line.substr(turn_word.size()));
+        return success();
+    }
     auto record = marked_list::record_of(line);
     if (!record) return success();  // torn, or the log's name
     if (record->sequence < next_) {
@@ -44,6 +49,7 @@ Status RecordLog::take_line(std::string_view line) {
                      "(flock); keep the list on a local disk of the master, and let all workers use ssh"};
     }
     next_ = record->sequence + 1;
+    turns_.made(record->token);
     records_.push_back(std::move(*record));
     return success();
 }

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "marked_list/edit.h"
+#include "shared_list/turns.h"
 
 namespace wq::shared_list {
 
@@ -46,6 +47,7 @@ class RecordLog {
     bool has(std::string_view token) const;
     // How many bytes of `text`, which was appended to an old file, the log has. `name`: see Append::from.
     std::size_t appended(std::string_view name, std::string_view text) const;
+    const Turns& turns() const { return turns_; }
 
   private:
     struct File {
@@ -57,6 +59,7 @@ class RecordLog {
     std::string partial_;
     std::vector<marked_list::Record> records_;
     std::vector<File> files_;
+    Turns turns_;
     std::uint64_t next_ = 1;
     bool lock_failed_ = false;
 };

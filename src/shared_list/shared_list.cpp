@@ -1,5 +1,7 @@
 #include "shared_list/shared_list.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <ctime>
 #include <ranges>
@@ -20,6 +22,7 @@ using marked_list::WorkerId;
 constexpr int share_of_rewriting = 20;                      // of the time: a twentieth
 constexpr std::uint64_t long_log = 4u << 20;                // bytes; then a new one is begun
 constexpr std::uint64_t kept_log = long_log / 16;           // of the old one, which stays beside it
+constexpr std::chrono::milliseconds between_looks(10);      // while others have their turn
 constexpr Duration clock_lifetime = std::chrono::hours(1);  // summer time may begin
 
 std::string hexadecimal(std::uint64_t value) {
@@ -111,13 +114,48 @@ Status SharedList::follow(const Answer& answer) {
     return *taken ? success() : read_file();
 }
 
+// Others were faster: what they did is in refused_.
+Status SharedList::try_again(Tries& tries) {
+    if (auto news = follow(std::exchange(refused_, {})); !news) return news;
+    return before_next_try(tries);
+}
+
+Status SharedList::before_next_try(Tries& tries) {
+    if (between_tries_)
+        if (auto may = between_tries_(Duration{0}); !may) return may;
+    if (auto given = store_.renew_signs(); !given) return given;
+    if (!tries.refused(now_())) return success();
+    if (tries.are_vain())
+        return Error{ExitCode::unreachable, store_.name() + " is changed by others all the time"};
+    return store_.ask_for_turn(token_);
+}
+
+// Waits while it is the turn of others. At first it looks: that was perhaps long ago.
+Status SharedList::await_turn() {
+    for (Duration pause{0}; const std::size_t others = log_.turns().before(token_); pause = between_looks) {
+        if (turn_ != log_.turns().first()) {
+            turn_ = log_.turns().first();
+            turn_seen_ = now_();
+        }
+        if (now_() >= turn_seen_ + others * longest_turn) break;
+        if (between_tries_) {
+            if (auto may = between_tries_(pause); !may) return may;
+        } else {
+            ::poll(nullptr, 0, pause == Duration{0} ? 0 : static_cast<int>(between_looks.count()));
+        }
+        if (auto given = store_.renew_signs(); !given) return given;
+        if (auto looked = look(); !looked) return looked;
+    }
+    return success();
+}
+
 bool SharedList::is_known(const std::string& identity) const {
     return log_.last_file() == identity || (unlogged_ == identity && loose_end_.is_written(identity, now_()));
 }
 
 // Until the file that was read is known to the log, or the log was told of it.
 Status SharedList::read_file() {
-    for (;;) {
+    for (Tries tries(now_());;) {
         Request request;
         request.send_file = true;
         const auto answer = exchange(request);
@@ -125,6 +163,7 @@ Status SharedList::read_file() {
         const auto taken = take_answer(*answer);
         if (!taken) return taken.error();
         if (*taken) return success();
+        if (auto may = before_next_try(tries); !may) return may;
     }
 }
 
@@ -347,11 +386,13 @@ std::optional<std::vector<Edit>> SharedList::take_pending(const std::string& pur
 }
 
 Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const Decide& decide) {
+    Tries tries(now_());
     for (bool looked_now = false;;) {
         if (!current_ || (!looked_now && pending_.contains(purpose))) {
             if (auto looked = look(); !looked) return looked.error();
             looked_now = true;
         }
+        if (auto may = await_turn(); !may) return may.error();
         if (auto made = take_pending(purpose)) return *made;
         if (auto copied = copy_old_files(); !copied) return copied.error();
         std::vector<Edit> edits = decide(list_);
@@ -359,7 +400,7 @@ Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const D
         const auto made = edits.empty() ? Result<bool>(false) : tell(purpose, edits, {});
         if (!made) return made.error();
         if (*made) return edits;
-        const Status news = edits.empty() ? look() : follow(std::exchange(refused_, {}));
+        const Status news = edits.empty() ? look() : try_again(tries);
         if (!news) return news.error();
         looked_now = true;
     }
@@ -387,6 +428,7 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
 }
 
 Status SharedList::copy_old_files() {
+    Tries tries(now_());
     while (!old_.empty()) {
         std::vector<Edit> edits = appends(log_, old_);
         Request request;
@@ -394,7 +436,8 @@ Status SharedList::copy_old_files() {
         const auto made = tell("old files", std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
-        if (auto news = follow(std::exchange(refused_, {})); !news) return news;
+        if (auto news = try_again(tries); !news) return news;
+        if (auto may = await_turn(); !may) return may;
     }
     return success();
 }
@@ -410,8 +453,9 @@ Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerI
 }
 
 Status SharedList::replace(const std::function<Result<std::string>(const Document&)>& text) {
-    for (;;) {
-        if (auto looked = look(); !looked) return looked;
+    if (auto looked = look(); !looked) return looked;
+    for (Tries tries(now_());;) {
+        if (auto may = await_turn(); !may) return may;
         if (has_unfinished_line()) return is_being_written();
         auto whole = text(list_);
         if (!whole) return whole.error();
@@ -424,10 +468,11 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
         request.splices = {{0, list_.bytes_in_file(), std::move(*whole)}};
         const auto made = make(std::move(request));
         if (!made) return made.error();
-        if (!*made) continue;
-        current_ = false;
-        return look();
+        if (*made) break;
+        if (auto news = try_again(tries); !news) return news;
     }
+    current_ = false;
+    return look();
 }
 
 Status SharedList::forget() {
@@ -446,8 +491,11 @@ Status SharedList::settle() {
 
 // A new log begins when the list has all of the old one: a crash between the two loses nothing.
 Status SharedList::write_now(bool empty_log) {
+    if (auto looked = look(); !looked) return looked;
+    Tries tries(now_());
     for (bool written = false;;) {
-        if (auto looked = look(); !looked) return looked;
+        if (auto looked = current_ ? success() : look(); !looked) return looked;
+        if (auto may = await_turn(); !may) return may;
         if (has_unfinished_line() && empty_log) return is_being_written();
         // A rewriting also makes the log grow, so that nothing that was sent before is made later.
         const bool writes = (list_.changed() && !has_unfinished_line()) || (!pending_.empty() && !written);
@@ -463,7 +511,10 @@ Status SharedList::write_now(bool empty_log) {
             begin_log(request, empty_log ? 0 : kept_log);
         const auto made = make(std::move(request));
         if (!made) return made.error();
-        if (!*made) continue;
+        if (!*made) {
+            if (auto news = try_again(tries); !news) return news;
+            continue;
+        }
         if (!writes) return success();
         written = true;
         std::erase_if(pending_, [&](const auto& entry) {

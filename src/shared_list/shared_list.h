@@ -19,6 +19,7 @@
 #include "marked_list/merge.h"
 #include "shared_list/loose_end.h"
 #include "shared_list/record_log.h"
+#include "shared_list/turns.h"
 
 namespace wq::shared_list {
 
@@ -50,6 +51,11 @@ class SharedList {
     // purpose finds out; if so, it returns the edits that were made then, and asks nothing.
     using Decide = std::function<std::vector<marked_list::Edit>(const marked_list::Document&)>;
     Result<std::vector<marked_list::Edit>> change(const std::string& purpose, const Decide& decide);
+
+    // Called when others were faster, before each next try, and now and then while a change waits for the
+    // turns of others: it waits for at most `pause`. An error ends what is under way, and nothing was
+    // changed.
+    void between_tries(std::function<Status(Duration pause)> call) { between_tries_ = std::move(call); }
 
     // Joins as `wanted`, or as the next worker; returns the id.
     Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
@@ -90,6 +96,9 @@ class SharedList {
     };
     Result<Answer> exchange(const Request& request);
     Status look();
+    Status await_turn();
+    Status try_again(Tries& tries);
+    Status before_next_try(Tries& tries);
     Status follow(const Answer& answer);
     Status read_file();
     Result<bool> take_answer(const Answer& answer);
@@ -120,6 +129,9 @@ class SharedList {
     ListStore& store_;
     std::function<void(const std::string&)> say_;
     std::function<Instant()> now_;
+    std::function<Status(Duration)> between_tries_;
+    std::optional<std::uint64_t> turn_;  // Turns::first() as it was first waited for,
+    Instant turn_seen_{};                // and when
     Version known_;
     RecordLog log_;
     marked_list::Document list_;

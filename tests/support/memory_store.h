@@ -58,6 +58,8 @@ class MemoryStore : public list_store::ListStore {
     Duration rewriting{0};     // how long one takes
     std::uint64_t files_sent = 0;
     std::uint64_t conflicts = 0;
+    std::uint64_t turns = 0;
+    std::uint64_t renewals = 0;
 
     std::string name() const override { return "list"; }
     Status open() override {
@@ -94,6 +96,15 @@ class MemoryStore : public list_store::ListStore {
         return answer;
     }
     Result<std::string> previous_log() override { return master_.previous_log; }
+    Status ask_for_turn(const std::string& name) override {
+        ++turns;
+        master_.log += "TURN " + name + "\n";
+        return success();
+    }
+    Status renew_signs() override {
+        ++renewals;
+        return success();
+    }
     Status beat(marked_list::WorkerId worker, Duration lease) override {
         master_.signs[worker] = {worker, Duration{0}, lease};
         return success();

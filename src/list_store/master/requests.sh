@@ -153,6 +153,14 @@ signs() {
     say ok "$text"
 }
 
+# turn NAME: a line of the log that nobody can miss who wants to change something
+turn() {
+    why=
+    lock && look && { printf '\nTURN %s\n' "$1" >>"$data/edits" || fail write "$(probe)"; }
+    unlock
+    if [ "$why" ]; then say bad "$why"; else say ok; fi
+}
+
 hold() {
     why=
     if lock; then say held; else say bad "$why"; fi
@@ -179,6 +187,7 @@ serve() {
         unsign) if rm -f "$data/alive/$1"; then say ok; else say bad write; fi ;;
         signs) signs ;;
         time) say ok "$(date '+%s %z')" ;;
+        turn) turn "$1" ;;
         hold) hold ;;
         *) say bad request ;;
         esac
