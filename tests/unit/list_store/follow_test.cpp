@@ -194,6 +194,26 @@ TEST(LocalRewriting, WhatIsAppendedMeanwhileIsNoPartOfTheNewList) {
     appends.join();
 }
 
+TEST(Locks, AFlockThatFailsAtOnceWithATimeLimitWaitsWithoutOne) {
+    const Programs programs;
+    for (const std::string& name : utilities())
+        if (name != "flock") programs.link_all({name});
+    write_program(programs.path() + "/flock",
+                  "#!/bin/sh\n[ \"$1\" != -w ] || exit 1\nexec " + where_is("flock") + " \"$@\"\n");
+    const test::Folder folder;
+    Heard heard;
+    SshStore store("master", folder / "list", heard.say(), fake_ssh("sh", programs.path()));
+    LocalStore other(folder / "list", {});
+    ASSERT_TRUE(store.open().ok());
+    ASSERT_TRUE(other.open().ok());
+    auto held = other.hold();
+    ASSERT_TRUE(held.ok());
+    std::thread waits([&] { EXPECT_TRUE(store.exchange({}).ok()); });
+    heard.wait_for(1);
+    held->reset();
+    waits.join();
+}
+
 TEST(Locks, ThatDoNotWorkAreSaid) {
     const Programs programs;
     for (const std::string& name : utilities())
