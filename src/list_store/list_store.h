@@ -124,15 +124,15 @@ class ListStore {
     // that fails while it stores the change is `unreachable`, too.
     virtual Result<Answer> exchange(const Request& request) = 0;
 
+    // The whole log before the present one; "": there is none. Nobody need hold the lock.
+    virtual Result<std::string> previous_log() = 0;
+
     // Appends the line `TURN NAME` to the log, whatever others have done to it.
     virtual Status ask_for_turn(const std::string& name) = 0;
 
     // A text that is another one when the list or its log has changed, if it costs next to nothing; else
     // nullopt.
     virtual std::optional<std::string> state() { return std::nullopt; }
-
-    // The whole log before the present one; "": there is none. Nobody need hold the lock.
-    virtual Result<std::string> previous_log() = 0;
 
     // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
     // and again while this store waits for the lock, and by renew_signs().

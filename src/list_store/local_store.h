@@ -24,9 +24,9 @@ class LocalStore final : public ListStore {
     Status open_to_read() override;
     Result<Answer> read() override;
     Result<Answer> exchange(const Request& request) override;
+    Result<std::string> previous_log() override;
     Status ask_for_turn(const std::string& name) override;
     std::optional<std::string> state() override;
-    Result<std::string> previous_log() override;
     Status beat(marked_list::WorkerId worker, Duration lease) override;
     Status renew_signs() override;
     Status remove_sign(marked_list::WorkerId worker) override;

@@ -137,15 +137,20 @@ bool Document::end_at(std::uint64_t number, const End& edit) {
     return true;
 }
 
-void Document::make(const End& edit) {
+// Its tags may have been edited; but a worker may run two lines that differ in nothing else.
+std::uint64_t Document::running_line(const End& edit) const {
+    const std::uint64_t whole = nearest(edit.number, [&](const MarkedLine& line) {
+        return runs_as(line, edit.worker, edit.begun) && line.command == edit.command;
+    });
+    if (whole != 0) return whole;
     const std::string_view searched = searched_text(edit.command);
-    const auto same = [&](const MarkedLine& line) { return searched_text(line.text) == searched; };
-    if (end_at(nearest(edit.number,
-                       [&](const MarkedLine& line) {
-                           return runs_as(line, edit.worker, edit.begun) && same(line);
-                       }),
-               edit))
-        return;
+    return nearest(edit.number, [&](const MarkedLine& line) {
+        return runs_as(line, edit.worker, edit.begun) && searched_text(line.text) == searched;
+    });
+}
+
+void Document::make(const End& edit) {
+    if (end_at(running_line(edit), edit)) return;
     // The worker was thought lost, and then it told its end after all.
     const std::uint64_t given_up = nearest(edit.number, [&](const MarkedLine& line) {
         return line.command == edit.command && was_lost(line, edit.worker, edit.begun);

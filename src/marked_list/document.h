@@ -79,6 +79,7 @@ class Document {
     void make(const Take& edit);
     void make(const End& edit);
     void make(const Append& edit);
+    std::uint64_t running_line(const End& edit) const;
     bool end_at(std::uint64_t number, const End& edit);
     void replace(std::uint64_t number, const std::string& text);
     void append_line(std::string_view text);

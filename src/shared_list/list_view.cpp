@@ -13,14 +13,15 @@ using marked_list::Edit;
 using marked_list::History;
 using Lines = marked_list::Document;
 
-// After `known` of the log's records. A list that was read anew since is another file, so there is no more.
+// After `known` of the log's records.
 void apply_records(const RecordLog& log, std::size_t known, Lines& list) {
-    for (std::size_t at = known; at < log.records().size() && !log.records()[at].reread; ++at)
+    for (std::size_t at = known; at < log.records().size(); ++at)
         for (const Edit& edit : log.records()[at].edits) list.apply(edit);
 }
 
 Result<Lines> list_of(list_store::ListStore& store, const RecordLog& log, const Answer& answer) {
-    if (const auto known = log.records_in(answer.now.file)) {
+    const auto known = log.records_in(answer.now.file);
+    if (known && !log.is_reread_after(*known)) {
         auto list = Lines::read(*answer.file);
         if (list) apply_records(log, *known, *list);
         return list;

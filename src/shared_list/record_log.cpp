@@ -14,7 +14,9 @@ constexpr std::string_view turn_word = "TURN ";
 
 Status RecordLog::begin(std::string_view bytes) {
     *this = RecordLog();
-    return append(bytes);
+    const Status taken = append(bytes);
+    lacks_record_ = false;  // all who read the whole log lack the same
+    return taken;
 }
 
 Status RecordLog::append(std::string_view bytes) {
@@ -48,6 +50,7 @@ Status RecordLog::take_line(std::string_view line) {
                      "two workers changed the list at the same time: its file system does not lock "
                      "(flock); keep the list on a local disk of the master, and let all workers use ssh"};
     }
+    if (record->sequence > next_ && !records_.empty()) lacks_record_ = true;
     next_ = record->sequence + 1;
     turns_.made(record->token);
     records_.push_back(std::move(*record));
@@ -59,6 +62,11 @@ std::optional<std::size_t> RecordLog::records_in(std::string_view identity) cons
         if (file.identity == identity) return file.records;
     }
     return std::nullopt;
+}
+
+bool RecordLog::is_reread_after(std::size_t known) const {
+    return std::any_of(records_.begin() + static_cast<std::ptrdiff_t>(known), records_.end(),
+                       [](const marked_list::Record& record) { return record.reread; });
 }
 
 std::size_t RecordLog::written(std::string_view left_aside) const {

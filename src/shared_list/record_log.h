@@ -24,6 +24,8 @@ class RecordLog {
     bool lock_failed() const { return lock_failed_; }
     // Whether the last line lacks its LF: a writer was interrupted; the next one begins with LF.
     bool torn() const { return !partial_.empty(); }
+    // A record was not read, for example from a file server that did not show it: begin() again.
+    bool lacks_record() const { return lacks_record_; }
     std::uint64_t next_sequence() const { return next_; }
 
     const std::vector<marked_list::Record>& records() const { return records_; }
@@ -32,6 +34,8 @@ class RecordLog {
     // How many of the records the file with this identity has; the last rewriting counts. nullopt: no worker
     // wrote it.
     std::optional<std::size_t> records_in(std::string_view identity) const;
+    // Whether the list was edited by others after so many records: they belong to another one.
+    bool is_reread_after(std::size_t known) const;
     // How many of the records are in the list as it was last rewritten. `left_aside`: this one was not put in
     // place.
     std::size_t written(std::string_view left_aside) const;
@@ -61,6 +65,7 @@ class RecordLog {
     std::vector<File> files_;
     Turns turns_;
     std::uint64_t next_ = 1;
+    bool lacks_record_ = false;
     bool lock_failed_ = false;
 };
 

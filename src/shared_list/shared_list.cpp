@@ -92,6 +92,12 @@ Result<Answer> SharedList::exchange(const Request& request) {
     } else if (auto taken = log_.append(answer->log); !taken) {
         return taken.error();
     }
+    if (log_.lacks_record()) {
+        known_ = Version{};
+        Request again;
+        again.send_file = request.send_file;
+        return exchange(again);
+    }
     known_ = answer->now;
     old_ = std::move(answer->old);
     return answer;
@@ -170,7 +176,8 @@ Status SharedList::read_file() {
 // False: others were faster.
 Result<bool> SharedList::take_answer(const Answer& answer) {
     if (!answer.file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
-    if (!log_.records_in(answer.now.file)) return adopt(answer);
+    const auto known = log_.records_in(answer.now.file);
+    if (!known || log_.is_reread_after(*known)) return adopt(answer);
     if (auto taken = take_file(answer); !taken) return taken.error();
     return true;
 }
@@ -182,8 +189,8 @@ Status SharedList::take_file(const Answer& answer) {
     unlogged_.clear();
     applied_ = *log_.records_in(answer.now.file);
     files_seen_ = log_.files();
-    apply_news();
     current_ = true;
+    apply_news();
     return success();
 }
 
@@ -319,7 +326,7 @@ void SharedList::apply_news() {
         const Record& next = log_.records()[applied_++];
         if (next.reread) {
             current_ = false;
-            return;
+            break;
         }
         for (const Edit& edit : next.edits) list_.apply(edit);
     }

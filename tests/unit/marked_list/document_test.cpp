@@ -93,6 +93,15 @@ TEST_F(Ends, FindALineWhoseTagsWereEdited) {
               "echo a\n#echo b #@3 # worker 0 # (07-28 15:52:29 ... 07-28 15:52:33) #ok\n");
 }
 
+TEST(Document, AnEndMarksItsLineAmongThoseThatDifferInTags) {
+    Document list = read(
+        "# new\n#sh t.sh #:a # worker 0 # (07-28 15:52:29 ...\n#sh t.sh #:b # worker 0 # (07-28 15:52:29 "
+        "...\n");
+    list.apply(End{2, 0, "07-28 15:52:29", "07-28 15:52:33", TryEnd::ok, 0, "sh t.sh #:b"});
+    EXPECT_EQ(list.line(2).kind, LineKind::running);
+    EXPECT_EQ(list.line(3).kind, LineKind::done);
+}
+
 TEST_F(Ends, MarkALineWhoseMarkAnEditorUndid) {
     EXPECT_EQ(after("echo a\necho b #:g\n"),
               "echo a\n#echo b #:g # worker 0 # (07-28 15:52:29 ... 07-28 15:52:33) #ok\n");

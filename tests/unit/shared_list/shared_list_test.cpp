@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <regex>
+#include <tuple>
 
 #include "marked_list/choice.h"
 #include "shared_list/list_view.h"
@@ -320,6 +321,53 @@ TEST(SharedList, ALockThatDoesNotLockIsNoticed) {
     ASSERT_FALSE(looked);
     EXPECT_TRUE(worker.list.lock_failed());
     EXPECT_NE(looked.error().message.find("does not lock"), std::string::npos);
+}
+
+TEST(SharedList, IsReadAnewIfARecordWasNotRead) {
+    MemoryMaster master;
+    master.file = tasks(3);
+    Worker worker(master), other(master);
+    ASSERT_TRUE(worker.open());
+    ASSERT_TRUE(other.open());
+    ASSERT_TRUE(worker.step());
+    const std::size_t begin = master.log.size();
+    ASSERT_TRUE(worker.step());
+    master.log[begin + 10] ^= 1;
+    ASSERT_TRUE(worker.step());
+    ASSERT_TRUE(other.list.refresh());
+    EXPECT_EQ(other.list.list().bytes(), master.file);
+}
+
+TEST(SharedList, PlacesFollowAlsoIfTheListIsReadAnew) {
+    MemoryMaster master;
+    master.file = tasks(3);
+    Worker worker(master), other(master);
+    ASSERT_TRUE(worker.list.open());
+    worker.list.move_to(2);
+    ASSERT_TRUE(other.open());
+    master.edit("new\n" + master.file);
+    ASSERT_TRUE(other.list.refresh());
+    ASSERT_TRUE(worker.list.refresh());
+    EXPECT_EQ(worker.list.list().line(worker.list.place()).command, "task1");
+}
+
+TEST(SharedList, AnEarlierFileThatComesBackIsAnEditedList) {
+    MemoryMaster master;
+    master.file = tasks(3);
+    Worker worker(master), other(master);
+    ASSERT_TRUE(worker.open());
+    ASSERT_TRUE(other.open());
+    ASSERT_EQ(*worker.step(), "task0");
+    const auto before = std::pair(master.file, master.inode);
+    master.edit("new\n" + master.file);
+    ASSERT_EQ(*worker.step(), "new");
+    ASSERT_EQ(*worker.step(), "task1");
+    std::tie(master.file, master.inode) = before;
+    ASSERT_EQ(*worker.step(), "task2");
+    ASSERT_TRUE(other.list.refresh());
+    EXPECT_EQ(worker.list.list().bytes(), master.file);
+    EXPECT_EQ(other.list.list().bytes(), master.file);
+    EXPECT_EQ(worker.list.list().line(2).kind, LineKind::done) << master.file;
 }
 
 TEST(SharedList, IsReset) {
