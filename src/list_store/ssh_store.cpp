@@ -22,6 +22,7 @@ class HeldThere final : public ListStore::Held {
   public:
     explicit HeldThere(std::unique_ptr<RemoteHelper> helper) : helper_(std::move(helper)) {}
     ~HeldThere() override { helper_->end(release_patience); }
+    int descriptor() const override { return helper_->descriptor(); }
 
   private:
     std::unique_ptr<RemoteHelper> helper_;
