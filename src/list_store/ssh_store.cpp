@@ -15,7 +15,7 @@ namespace wq::list_store {
 namespace {
 
 constexpr int most_fetches = 5;
-constexpr int most_looks = 20;  // as in local_view.cpp
+constexpr int most_views = 20;  // as many as local_view.cpp
 constexpr std::chrono::seconds release_patience{5};
 
 class HeldThere final : public ListStore::Held {
@@ -118,7 +118,7 @@ Result<Answer> SshStore::read() {
         if (!answer) return answer;
         const bool has_log = answer->now.log != "-";
         const bool is_that_log = !has_log || answer->log.starts_with("LOG " + answer->now.log + "\n");
-        if ((!is_torn(*answer) && is_that_log) || looks == most_looks) return answer;
+        if ((!is_torn(*answer) && is_that_log) || looks == most_views) return answer;
     }
 }
 
