@@ -305,6 +305,8 @@ void WorkerShell::host_gone() {
 }
 
 void WorkerShell::kill_all() {
+    read_answers();
+    read_ends();
     killing_all_ = true;
     host_.end_command();
     host_gone();

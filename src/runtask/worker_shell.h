@@ -76,7 +76,8 @@ class WorkerShell {
     // What has happened. Errors: the shell cannot be started.
     Result<std::vector<ShellEvent>> take_events(Instant now);
 
-    // Kills all lines that run, and what they left behind. Their ends are events, with exit code 137.
+    // Kills all lines that run, and what they left behind. Their ends are events, with exit code 137. (Those
+    // that had ended before, unnoticed so far, keep theirs.)
     void kill_all();
     // On any thread: the same, soon.
     void kill_all_soon();
