@@ -152,6 +152,8 @@ class ListStore {
     class Held {
       public:
         virtual ~Held() = default;
+        // Readable once the lock is lost, with the connection; -1: it cannot be lost.
+        virtual int descriptor() const { return -1; }
     };
     virtual Result<std::unique_ptr<Held>> hold() = 0;
 };

@@ -47,6 +47,8 @@ class RemoteHelper {
     Result<std::string> line();
 
     bool is_usable() const { return process_ != std::nullopt; }
+    // Between answers, it is readable once the connection is lost; -1: it was lost before.
+    int descriptor() const { return process_ ? process_->out() : -1; }
     // Waits until the helper has ended, and what it held is free.
     void end(Duration limit);
 

@@ -15,13 +15,14 @@ namespace wq::list_store {
 namespace {
 
 constexpr int most_fetches = 5;
-constexpr int most_looks = 20;  // as in local_view.cpp
+constexpr int most_views = 20;  // as many as local_view.cpp
 constexpr std::chrono::seconds release_patience{5};
 
 class HeldThere final : public ListStore::Held {
   public:
     explicit HeldThere(std::unique_ptr<RemoteHelper> helper) : helper_(std::move(helper)) {}
     ~HeldThere() override { helper_->end(release_patience); }
+    int descriptor() const override { return helper_->descriptor(); }
 
   private:
     std::unique_ptr<RemoteHelper> helper_;
@@ -110,7 +111,7 @@ Result<Answer> SshStore::read() {
         if (!answer) return answer;
         const bool has_log = answer->now.log != "-";
         const bool is_that_log = !has_log || answer->log.starts_with("LOG " + answer->now.log + "\n");
-        if ((!is_torn(*answer) && is_that_log) || looks == most_looks) return answer;
+        if ((!is_torn(*answer) && is_that_log) || looks == most_views) return answer;
     }
 }
 

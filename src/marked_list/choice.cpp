@@ -57,13 +57,6 @@ bool allows(const MarkedLine& line, WorkerId worker) {
     return line.workers.empty() || std::ranges::find(line.workers, worker) != line.workers.end();
 }
 
-// A try that was lost is none: nobody knows how it would have ended.
-bool has_tried(const MarkedLine& line, WorkerId worker) {
-    return std::ranges::any_of(line.tries, [&](const Try& attempt) {
-        return attempt.worker == worker && attempt.end != TryEnd::lost;
-    });
-}
-
 // A bare `#:` is done when nothing above it waits or runs.
 bool is_passed(const MarkedLine& line, const Blockers& above) {
     std::string group;
@@ -81,6 +74,12 @@ TryEnd end_of(const MarkedLine& line, std::span<const End> ends) {
 }
 
 }  // namespace
+
+bool has_tried(const MarkedLine& line, WorkerId worker) {
+    return std::ranges::any_of(line.tries, [&](const Try& attempt) {
+        return attempt.worker == worker && attempt.end != TryEnd::lost;
+    });
+}
 
 std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_t last,
                              std::span<const End> ends) {

@@ -37,6 +37,10 @@ std::optional<Choice> choose(const Document& list, WorkerId worker, std::uint64_
 std::uint64_t replayed_before(const Document& list, WorkerId worker, std::uint64_t number,
                               std::uint64_t last);
 
+// Whether a worker's try of the line has ended. One that was lost is none: nobody knows how it would have
+// ended.
+bool has_tried(const MarkedLine& line, WorkerId worker);
+
 // Why choose() found nothing, for one that waits or leaves.
 struct Waiting {
     std::uint64_t running = 0;  // lines that run

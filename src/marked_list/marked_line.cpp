@@ -1,6 +1,7 @@
 #include "marked_list/marked_line.h"
 
 #include <algorithm>
+#include <map>
 
 #include "marked_list/text.h"
 #include "marked_list/trail.h"
@@ -10,16 +11,25 @@ namespace wq::marked_list {
 
 namespace {
 
-void add_group(std::vector<taskfile::GroupMembership>& groups, std::string_view name, bool sequential) {
-    const auto same = std::ranges::find(groups, name, &taskfile::GroupMembership::name);
-    if (same == groups.end())
-        groups.push_back({std::string(name), sequential});
-    else
-        same->sequential |= sequential;  // waits for everything that parallel waits for
-}
+// The groups of a line; a list that somebody generated may have a hundred thousand on one.
+class Groups {
+  public:
+    explicit Groups(std::vector<taskfile::GroupMembership>& groups) : groups_(groups) {}
+    void add(std::string_view name, bool sequential) {
+        const auto [known, is_new] = at_.try_emplace(name, groups_.size());
+        if (is_new)
+            groups_.push_back({std::string(name), sequential});
+        else
+            groups_[known->second].sequential |= sequential;  // waits for everything that parallel waits for
+    }
+
+  private:
+    std::vector<taskfile::GroupMembership>& groups_;
+    std::map<std::string_view, std::size_t> at_;
+};
 
 // `tag` stands between two `#`.
-void read_tag(std::string_view tag, MarkedLine& line) {
+void read_tag(std::string_view tag, MarkedLine& line, Groups& groups) {
     if (tag.empty()) return;
     std::string_view value = trim_right(tag.substr(1));
     switch (tag.front()) {
@@ -32,10 +42,10 @@ void read_tag(std::string_view tag, MarkedLine& line) {
             break;
         }
         case ':':
-            add_group(line.groups, value, true);
+            groups.add(value, true);
             break;
         case '+':
-            if (!value.empty()) add_group(line.groups, value, false);
+            if (!value.empty()) groups.add(value, false);
             break;
         default:
             break;
@@ -47,9 +57,10 @@ void read_tags(MarkedLine& line) {
     const std::size_t comment = taskfile::scan_shell(line.command).remark;
     if (comment == std::string_view::npos) return;
     std::string_view rest = std::string_view(line.command).substr(comment);
+    Groups groups(line.groups);
     while (!rest.empty()) {
         const std::size_t next = std::min(rest.find('#', 1), rest.size());
-        read_tag(rest.substr(1, next - 1), line);
+        read_tag(rest.substr(1, next - 1), line, groups);
         rest.remove_prefix(next);
     }
 }

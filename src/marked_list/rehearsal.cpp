@@ -1,10 +1,12 @@
 #include "marked_list/rehearsal.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "marked_list/choice.h"
+#include "marked_list/ready_lines.h"
 #include "marked_list/text.h"
 #include "taskfile/shell_scan.h"
 
@@ -46,9 +48,8 @@ std::optional<std::string> next_list(const std::string& command) {
 
 class Rehearser {
   public:
-    Rehearser(const Document& list, WorkerId workers) : list_(list), workers_(workers) {
-        for (WorkerId id = 0; id < workers; ++id) places_.push_back(Place{});
-    }
+    Rehearser(const Document& list, WorkerId workers)
+        : list_(with_ended(list)), ready_(list_), workers_(workers), places_(workers) {}
 
     Rehearsal run() {
         for (std::uint64_t step = 1; take_turns(step); ++step) end_all();
@@ -62,6 +63,18 @@ class Rehearser {
         bool left = false;
     };
 
+    // Lines that run succeed, too.
+    static Document with_ended(Document list) {
+        const std::set<std::uint64_t> live = list.live_lines();
+        for (const std::uint64_t number : live) {
+            const MarkedLine& line = list.line(number);
+            if (line.kind != LineKind::running) continue;
+            const Try& last = line.tries.back();
+            list.apply(End{number, last.worker, last.begun, stamp, TryEnd::ok, 0, line.command});
+        }
+        return list;
+    }
+
     bool take_turns(std::uint64_t step) {
         const std::size_t before = result_.runs.size();
         for (WorkerId id = 0; id < workers_; ++id) take_turn(step, id);
@@ -72,7 +85,7 @@ class Rehearser {
     void take_turn(std::uint64_t step, WorkerId id) {
         Place& place = places_[id];
         while (!place.left) {
-            const auto choice = choose(list_, id, place.last);
+            const auto choice = ready_.choose(id, place.last);
             if (!choice) return;
             place.last = choice->number;
             if (choice->replay != 0) result_.runs.push_back({step, id, choice->replay, true});
@@ -80,6 +93,7 @@ class Rehearser {
             const MarkedLine& line = list_.line(choice->number);
             if (!choice->environment) {
                 running_.push_back(Take{choice->number, id, stamp, std::string(searched_text(line.text))});
+                ready_.begin(choice->number);
                 list_.apply(running_.back());
                 return;
             }
@@ -91,13 +105,16 @@ class Rehearser {
     }
 
     void end_all() {
-        for (const Take& take : running_)
+        for (const Take& take : running_) {
             list_.apply(End{take.number, take.worker, take.stamp, stamp, TryEnd::ok, 0,
                             list_.line(take.number).command});
+            ready_.end(take.number);
+        }
         running_.clear();
     }
 
     void find_never() {
+        blocked_ = blocked_lines(list_);
         for (const std::uint64_t number : list_.live_lines()) {
             const MarkedLine& line = list_.line(number);
             if (line.kind == LineKind::open) result_.never.push_back({number, why(number, line)});
@@ -118,9 +135,8 @@ class Rehearser {
             if (may && leaves.number < number && all_left(line))
                 return "the workers that could run it leave at line " + std::to_string(leaves.number);
         }
-        const Waiting waiting = why_waiting(list_, 0);
-        if (waiting.first_blocked != 0)
-            return "it waits for lines that never end, first line " + std::to_string(waiting.blocked_by);
+        if (const auto block = blocked_.find(number); block != blocked_.end())
+            return "it waits for lines that never end, first line " + std::to_string(block->second.by);
         return "it failed on all workers; more workers, or --reset, let it run again";
     }
 
@@ -134,8 +150,10 @@ class Rehearser {
     }
 
     Document list_;
+    ReadyLines ready_;
     WorkerId workers_;
     std::vector<Place> places_;
+    std::map<std::uint64_t, Block> blocked_;
     std::vector<Take> running_;
     Rehearsal result_;
 };

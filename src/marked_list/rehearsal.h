@@ -1,4 +1,5 @@
 // `runtask --check`: what would run where and in which order, if every task took the same time and succeeded.
+// Lines that run already have succeeded before the first step.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -123,9 +124,16 @@ Result<int> lock_list(const Options& options) {
     auto signals = Signals::block();
     if (!signals) return signals.error();
     say(opened->store->name() + " is locked: edit and save it now, then press Ctrl-C");
-    pollfd signal{signals->descriptor(), POLLIN, 0};
-    while (!signals->next()) ::poll(&signal, 1, -1);
-    say(opened->store->name() + " is unlocked");
+    const std::string name = opened->store->name();
+    std::array<pollfd, 2> news{pollfd{signals->descriptor(), POLLIN, 0},
+                               pollfd{(*held)->descriptor(), POLLIN, 0}};
+    while (!signals->next()) {
+        ::poll(news.data(), news.size(), -1);
+        if (news[1].revents != 0)
+            return Error{ExitCode::unreachable, "the lock was lost: do not save " + name +
+                                                    "; lock it again, and edit it as it is then"};
+    }
+    say(name + " is unlocked");
     return 0;
 }
 

@@ -264,6 +264,17 @@ class Ends(Case):
         self.assertIn("worker 0: 1 line can run again", err)
         self.assertIn("#lost", self.read("tasks.sh"))
 
+    def test_a_worker_kills_a_line_that_was_released(self):
+        worker = self.start("tasks.sh", "--lease", "2")
+        with self.ends_of(self.told("pipe").split()):
+            self.run_it("tasks.sh", "--release", "0", "--force")
+        self.assertRegex(self.told("pipe"), r"^\d+ ")
+        os.killpg(worker.pid, signal.SIGINT)
+        _, err = self.finish(worker, 75)
+        self.assertIn("line 2 is killed here, since another worker may run it now\n", err)
+        line = self.neutral(self.read("tasks.sh")).splitlines()[1]
+        self.assertRegex(line, r"# worker 0 # \(TIME ... TIME\) #lost # worker 0 # \(TIME ... TIME\) #lost$")
+
     def test_lines_that_run_are_not_reset(self):
         self.write("tasks.sh", "echo\n" + self.read("tasks.sh"))
         worker = self.start("tasks.sh")
@@ -291,14 +302,9 @@ class Ends(Case):
             self.assertEqual(os.listdir(self.home / "tasks.sh.runtask/alive"), [])
 
     def test_nohup(self):
-        worker = self.start("tasks.sh", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        pids = self.told("pipe").split()
-        os.killpg(worker.pid, signal.SIGHUP)
-        os.kill(int(pids[0]), signal.SIGKILL)  # ignored by the line, too
-        with self.ends_of(pids[1:]):
-            worker.send_signal(signal.SIGTERM)
-        _, err = self.finish(worker, 75)
-        self.assertEqual(err.count("interrupted"), 1)
+        """The signal reaches the worker, and all that it has started."""
+        self.write("tasks.sh", "kill -HUP 0\ntrue\n")
+        self.finish(self.start("tasks.sh", "--once", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)), 0)
 
     def test_two_workers_with_one_id(self):
         worker = self.start("tasks.sh", "-i", "3")
@@ -380,15 +386,15 @@ class Sharing(Case):
     def test_places_are_filled_at_once(self):
         """In the time of some lines one after the other, not of polls."""
         os.mkfifo(self.home / "pipe")
-        self.write("one.sh", "true\n" * 30)
-        self.write("many.sh", "echo $BASHPID >pipe; exec tail -f /dev/null\n" * 30)
+        self.write("one.sh", "true\n" * 60)
+        self.write("many.sh", "echo $BASHPID >pipe; exec tail -f /dev/null\n" * 60)
         begun = time.monotonic()
-        self.run_it("one.sh", "--once", "--jobs", "2")
+        self.run_it("one.sh", "--once")
         one_by_one = time.monotonic() - begun
         with open(os.open(self.home / "pipe", os.O_RDWR), encoding="utf-8") as pipe:
             begun = time.monotonic()
-            worker = self.start("many.sh", "--jobs", "30")
-            pids = [pipe.readline() for _ in range(30)]
+            worker = self.start("many.sh", "--jobs", "60")
+            pids = [pipe.readline() for _ in range(60)]
             self.assertLess(time.monotonic() - begun, 5 * one_by_one + 1)
         with self.ends_of(pids):
             worker.send_signal(signal.SIGTERM)

@@ -143,7 +143,7 @@ TEST_P(Killed, AListWithOtherNamesIsCompletedByTheNext) {
     }
 }
 
-WQ_EVERY_WAY(Killed);
+WQ_SOME_WAYS(Killed);
 
 }  // namespace
 }  // namespace wq::list_store

@@ -144,7 +144,7 @@ TEST_P(Life, ALockFileThatIsReplacedWhileSomebodyWaitsForItIsLockedAnew) {
 TEST_P(Life, ManyAppendAtOnceAndEachRecordIsThereOnce) {
     opened(list());
     constexpr int workers = 4;
-    constexpr int records = 15;
+    constexpr int records = is_long ? 15 : 5;
     std::vector<std::unique_ptr<ListStore>> stores;
     for (int i = 0; i < workers; ++i)
         stores.push_back(opened(i % 2 == 0 || GetParam() == Way::bare ? GetParam() : Way::local, list()));

@@ -138,7 +138,7 @@ TEST_P(Opening, AFullDiskChangesNothing) {
     }));
 }
 
-WQ_EVERY_WAY(Opening);
+WQ_WAYS_OF_UTILITIES(Opening);
 
 }  // namespace
 }  // namespace wq::list_store

@@ -78,13 +78,13 @@ TEST_P(Rewrite, KeepsEveryByte) {
 TEST_P(Rewrite, LargeListsAndLongLines) {
     std::string text;
     std::mt19937 random(7);
-    while (text.size() < 5'000'000)
+    while (text.size() < (is_long ? 5'000'000U : 500'000U))
         text += std::string(random() % 100, static_cast<char>('a' + random() % 26)) + "\n";
-    text += std::string(1'000'000, 'q') + "\n";
+    text += std::string(is_long ? 1'000'000 : 100'000, 'q') + "\n";
     std::vector<Splice> splices;
     for (std::uint64_t at = 0; at + 2000 < text.size(); at += 1000 + random() % 1000)
         splices.push_back({at, random() % 200, std::string(random() % 200, 's') + "\n"});
-    splices.push_back({text.size() - 1, 1, std::string(1'000'000, 'e')});
+    splices.push_back({text.size() - 1, 1, std::string(is_long ? 1'000'000 : 100'000, 'e')});
     EXPECT_TRUE(rewritten(text, splices) == spliced(text, splices));
 }
 
@@ -249,7 +249,7 @@ TEST_P(Rewrite, PutsAListAside) {
     EXPECT_EQ(read_file(list() + ".edited-01-02-03-04-05"), "a\n");
 }
 
-WQ_EVERY_WAY(Rewrite);
+WQ_WAYS_OF_UTILITIES(Rewrite);
 
 }  // namespace
 }  // namespace wq::list_store

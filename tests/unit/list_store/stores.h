@@ -217,9 +217,21 @@ class EveryWay : public testing::TestWithParam<Way> {
     Masters masters_;
 };
 
-#define WQ_EVERY_WAY(suite)                                                                             \
-    INSTANTIATE_TEST_SUITE_P(Ways, suite,                                                               \
-                             testing::Values(Way::local, Way::ssh, Way::busybox, Way::bash, Way::bare), \
+#define WQ_WAYS(suite, ...)                                             \
+    INSTANTIATE_TEST_SUITE_P(Ways, suite, testing::Values(__VA_ARGS__), \
                              [](const auto& test) { return name_of(test.param); })
+#define WQ_EVERY_WAY(suite) WQ_WAYS(suite, Way::local, Way::ssh, Way::busybox, Way::bash, Way::bare)
+// A connection by sshd costs half a second of processor, so that only what differs most is tried by all ways.
+#ifdef WQ_LONG
+inline constexpr bool is_long = true;
+#define WQ_WAYS_OF_SHELLS(suite) WQ_EVERY_WAY(suite)
+#define WQ_WAYS_OF_UTILITIES(suite) WQ_EVERY_WAY(suite)
+#define WQ_SOME_WAYS(suite) WQ_EVERY_WAY(suite)
+#else
+inline constexpr bool is_long = false;
+#define WQ_WAYS_OF_SHELLS(suite) WQ_WAYS(suite, Way::local, Way::busybox, Way::bash, Way::bare)
+#define WQ_WAYS_OF_UTILITIES(suite) WQ_WAYS(suite, Way::local, Way::busybox, Way::bare)
+#define WQ_SOME_WAYS(suite) WQ_WAYS(suite, Way::local, Way::busybox)
+#endif
 
 }  // namespace wq::list_store

@@ -111,4 +111,15 @@ TEST(MarkedLine, RunMarksAreTold) {
     EXPECT_FALSE(is_run_mark("# workers are cheap"));
 }
 
+// In a second, where a search in all tags for each tag would take minutes.
+TEST(MarkedLine, MayHaveManyTags) {
+    constexpr std::size_t tags = 600'000;
+    std::string text = "true";
+    for (std::size_t at = 0; at < tags; ++at) text += " #+" + std::to_string(at);
+    const MarkedLine line = parse_line(text + " #:0");
+    ASSERT_EQ(line.groups.size(), tags);
+    EXPECT_TRUE(line.groups.front().sequential);
+    EXPECT_EQ(line.groups.back().name, std::to_string(tags - 1));
+}
+
 }  // namespace

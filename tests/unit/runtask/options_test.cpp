@@ -67,6 +67,8 @@ TEST(RuntaskOptions, VariablesStandForWhatIsNotGiven) {
     EXPECT_EQ(parsed({}, variables).or_throw().name, "w");
     EXPECT_EQ(parsed({"f", "-n", "n"}, variables).or_throw().list, (ListPlace{"", "f"}));
     EXPECT_EQ(parsed({"f", "-n", "n"}, variables).or_throw().name, "n");
+    EXPECT_TRUE(parsed({"f", "-n", "n"}, variables).or_throw().named);
+    EXPECT_FALSE(parsed({}, variables).or_throw().named);
 }
 
 TEST(RuntaskOptions, ResetTakesALineOrNone) {

@@ -31,6 +31,16 @@ TEST(RuntaskRanks, RefuseWhatIsForOneWorker) {
     EXPECT_EQ(with_id.error().code, wq::ExitCode::usage);
     EXPECT_NE(with_id.error().message.find("--id is for one worker"), std::string::npos);
     EXPECT_FALSE(manager_command(options_of({"tasks.sh", "--serve", "--jobs", "3"})));
+    const auto with_name = manager_command(options_of({"tasks.sh", "--serve", "--name", "me"}));
+    ASSERT_FALSE(with_name);
+    EXPECT_NE(with_name.error().message.find("--name is for one worker"), std::string::npos);
+}
+
+TEST(RuntaskRanks, IgnoreTheVariableForOneWorker) {
+    const char* const words[] = {"runtask", "tasks.sh", "--serve"};
+    const auto options = parse_options(
+        3, words, [](const char* name) { return std::string(name) == "WORKER_NAME" ? "me" : ""; });
+    EXPECT_TRUE(manager_command(options.value()));
 }
 
 }  // namespace

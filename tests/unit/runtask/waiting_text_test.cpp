@@ -24,5 +24,18 @@ TEST(WaitingText, SaysWhatIsLeftUndone) {
               "1 line failed, 1 line cannot run: line 2 waits for line 1");
 }
 
+std::string others(const std::string& list) {
+    return others_text(marked_list::Document::read(list).or_throw(), 1);
+}
+
+TEST(WaitingText, NamesWhoMayRunWhatIsLeft) {
+    EXPECT_EQ(others("a #@1\nb\n#c #@9 # worker 9 # (07-28 15:52:29 ...\n"), "");
+    EXPECT_EQ(others("a #@9\n"), "1 line is for other workers: #@9");
+    EXPECT_EQ(others("a #@9\nb #@7#@9\nc #@1#@9\n"), "2 lines are for other workers: #@7 #@9");
+    EXPECT_EQ(others("a #@2#@3#@4#@5#@6#@7#@8#@9#@10\n"),
+              "1 line is for other workers: #@2 #@3 #@4 #@5 #@6 #@7 #@8 #@9 ...");
+    EXPECT_EQ(others("a #@\n"), "1 line is for other workers: #@ (no number)");
+}
+
 }  // namespace
 }  // namespace wq::runtask

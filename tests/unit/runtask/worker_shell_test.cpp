@@ -61,6 +61,21 @@ class Shells : public ::testing::TestWithParam<const char*> {
             if (!shell().ready()) ::poll(ready.data(), ready.size(), 1000);
         }
     }
+    void see_what_happens() {
+        for (ShellEvent& event : shell().take_events(instant_now()).or_throw())
+            events_.push_back(std::move(event));
+    }
+    // False: something has happened before.
+    bool wait_for_news() {
+        if (!events_.empty()) return false;
+        std::vector<pollfd> ready;
+        shell().add_descriptors(ready);
+        return ::poll(ready.data(), ready.size(), 60'000) > 0;
+    }
+    void restart() {
+        shell_.reset();
+        events_.clear();
+    }
     LineAnswer environment(const std::string& line) {
         shell().begin_environment(line);
         return std::get<EnvironmentLineEnded>(next_event()).answer;
@@ -201,6 +216,43 @@ TEST_P(Shells, ATimeLimitKillsTheLineWithAllItsProcesses) {
     EXPECT_EQ(task("true"), 0);
 }
 
+// While the worker waits for the list, another thread enforces limits.
+TEST_P(Shells, ATimeLimitIsEnforcedWithoutTheWorker) {
+    for (const bool background : {false, true}) {
+        settings.background = background;
+        settings.timeout = std::chrono::hours(1);
+        const std::string pid = folder / (background ? "two" : "one");
+        restart();
+        shell().begin_task(++key_, "sh -c 'echo $$ >" + pid + "; exec tail -f /dev/null'; true");
+        while (test::read_file(pid).find('\n') == std::string::npos) see_what_happens();
+        const Instant late = instant_now() + std::chrono::hours(2);
+        EXPECT_LT(shell().enforce_limits(late), late + std::chrono::seconds(1));
+        const Instant limit = instant_now() + patience;
+        const pid_t killed = std::stoi(test::read_file(pid));
+        while (process_lives(killed)) ASSERT_LT(instant_now(), limit);
+        EXPECT_TRUE(std::get<TaskEnded>(next_event()).timed_out);
+        EXPECT_EQ(shell().next(), std::nullopt);
+    }
+}
+
+TEST_P(Shells, ALineThatEndedUnnoticedHasKeptItsTimeLimit) {
+    for (const bool background : {false, true}) {
+        settings.background = background;
+        settings.timeout = std::chrono::hours(1);
+        restart();
+        shell().begin_task(++key_, "exit 3");
+        if (background) wait_until_ready();
+        see_what_happens();
+        const Instant late = instant_now() + std::chrono::hours(2);
+        if (wait_for_news()) {
+            EXPECT_EQ(shell().enforce_limits(late), std::nullopt);
+        }
+        const TaskEnded end = std::get<TaskEnded>(next_event());
+        EXPECT_EQ(end.exit_code, 3);
+        EXPECT_FALSE(end.timed_out);
+    }
+}
+
 TEST_P(Shells, SeveralLinesAtOnce) {
     settings.background = true;
     environment("x=1; cd " + folder.path());
@@ -245,6 +297,18 @@ TEST_P(Shells, AllIsKilledAtOnce) {
     EXPECT_EQ(std::get<TaskEnded>(next_event()).exit_code, 137);
     EXPECT_FALSE(process_lives(pid_in("pid")));
     EXPECT_EQ(output("echo $x"), "4\n");
+}
+
+TEST_P(Shells, ALineThatEndedUnnoticedIsNotKilled) {
+    for (const bool soon : {false, true}) {
+        restart();
+        shell().begin_task(++key_, "exit 3");
+        see_what_happens();
+        if (!wait_for_news()) continue;  // it was fast
+        if (soon) shell().kill_all_soon();
+        shell().kill_all();
+        EXPECT_EQ(std::get<TaskEnded>(next_event()).exit_code, 3);
+    }
 }
 
 TEST_P(Shells, AHostThatATaskKills) {
