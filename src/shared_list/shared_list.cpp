@@ -110,7 +110,9 @@ Status SharedList::look() {
 }
 
 Status SharedList::follow(const Answer& answer) {
-    if (is_known(answer.now.file)) catch_up();
+    // Others do not know how this one was made.
+    if (has_unfinished_line() && unlogged_ != answer.now.file) current_ = false;
+    if (current_ && is_known(answer.now.file)) apply_news();
     if (current_ && is_known(answer.now.file)) return success();
     if (!answer.file) return read_file();
     const auto taken = take_answer(answer);
@@ -296,7 +298,8 @@ Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::
     }
     const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
     if (!done) return done.error();
-    auto merged = marked_list::merge(bytes, *done);
+    if (current_) apply_news();
+    auto merged = marked_list::merge(bytes, *done, current_ ? &list_ : nullptr);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     return merged;
 }
@@ -361,7 +364,6 @@ Result<bool> SharedList::make(Request request) {
         return taken.error();
     }
     if (request.rewrite) {
-        unlogged_.clear();
         log_.rewritten(answer->now.file);
         list_.written();
         written_at_ = instant_now();

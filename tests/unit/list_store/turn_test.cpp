@@ -47,7 +47,7 @@ TEST_P(Turn, SignsAreRenewedIfTheyAreDue) {
     EXPECT_EQ(told, 1) << "it was written just now";
 }
 
-WQ_WAYS_OF_UTILITIES(Turn);
+WQ_EVERY_WAY(Turn);
 
 }  // namespace
 }  // namespace wq::list_store
