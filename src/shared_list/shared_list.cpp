@@ -241,7 +241,6 @@ Result<bool> SharedList::adopt(const Answer& answer) {
 // How many finished lines would run again by a list that is so old that nobody remembers all its marks.
 Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
     if (!merged.is_too_old) return std::uint64_t{0};
-    if (current_) apply_news();
     if (current_) return marked_list::waiting_again(list_, merged.list);
     return Error{ExitCode::bad_input,
                  store_.name() +
@@ -291,7 +290,8 @@ Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::
     }
     const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
     if (!done) return done.error();
-    auto merged = marked_list::merge(bytes, *done);
+    if (current_) apply_news();
+    auto merged = marked_list::merge(bytes, *done, current_ ? &list_ : nullptr);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     return merged;
 }
