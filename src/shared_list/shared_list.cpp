@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/random_bits.h"
+#include "base/units.h"
 #include "shared_list/list_view.h"
 
 namespace wq::shared_list {
@@ -233,8 +234,8 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     auto made = make(std::move(request));
     if (made && *made && merged->made_again > unwritten->edits.size())
         say_(store_.name() + " was edited while workers marked it; made again: " +
-             std::to_string(merged->made_again - unwritten->edits.size()) +
-             " marks that the editor had undone (use --lock to edit)");
+             count_of(merged->made_again - unwritten->edits.size(), "mark") +
+             " that the editor had undone (use --lock to edit)");
     return made;
 }
 
@@ -294,7 +295,7 @@ Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::
     if (!others_live && is_edited) {
         const auto signs = store_.signs();
         if (!signs) return signs.error();
-        others_live = std::ranges::any_of(*signs, lives);
+        others_live = std::ranges::any_of(*signs, &list_store::Sign::lives);
     }
     const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
     if (!done) return done.error();
@@ -458,8 +459,14 @@ Status SharedList::copy_old_files() {
 }
 
 Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerId> wanted) {
+    // A list that was reset while workers wait knows nothing of their ids.
+    const auto signs = store_.signs();
+    if (!signs) return signs.error();
+    WorkerId least = 0;
+    for (const list_store::Sign& sign : *signs)
+        if (sign.lives()) least = std::max(least, sign.worker + 1);
     const auto made = change("join of " + name, [&](const Document& list) {
-        const auto next = static_cast<WorkerId>(list.last_worker() + 1);
+        const WorkerId next = std::max(least, static_cast<WorkerId>(list.last_worker() + 1));
         return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, stamp()}};
     });
     if (!made) return made.error();
