@@ -71,6 +71,8 @@ constexpr std::array helper_words{
                "nothing was changed: install another awk there (mawk, gawk, BusyBox)", ExitCode::bad_input},
     HelperWord{"sync", "cannot store FILE.runtask on the disk", "check the master's disk",
                ExitCode::unreachable},
+    HelperWord{"look", "cannot see how FILE is", "check `stat` at the master, or what killed it",
+               ExitCode::unreachable},
     HelperWord{"unfinished", "cannot complete FILE",
                "all of it is in FILE.runtask/in_place: make room on that disk", ExitCode::unreachable},
 };

@@ -241,6 +241,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
 // How many finished lines would run again by a list that is so old that nobody remembers all its marks.
 Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
     if (!merged.is_too_old) return std::uint64_t{0};
+    catch_up();
     if (current_) return marked_list::waiting_again(list_, merged.list);
     return Error{ExitCode::bad_input,
                  store_.name() +
@@ -264,6 +265,13 @@ Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_a
              " finished lines would run again: the list was put back, and the copy is " + store_.name() +
              "." + name + " (use --lock to edit, or end all workers first)");
     return made;
+}
+
+// As far as that can be done without the file.
+void SharedList::catch_up() {
+    // Others do not know how this list was made.
+    if (has_unfinished_line() && files_seen_ < log_.files()) current_ = false;
+    if (current_) apply_news();
 }
 
 // The log is not told of a list that is being written: told lists are replaced, and who writes would write on
@@ -305,7 +313,7 @@ Error SharedList::is_being_written() const {
 // What was appended to the list since we last saw it, the most frequent edit: then other workers need not
 // read the list anew. "": it was edited otherwise.
 std::string SharedList::appended_to(const std::string& file) {
-    if (current_) apply_news();
+    catch_up();
     if (!current_ || has_unfinished_line() || list_.changed() || !file.ends_with('\n')) return {};
     // Records of lines that this copy lacks changed nothing in it.
     if (log_.files() == 0 || log_.records_at(log_.files() - 1) != log_.records().size()) return {};

@@ -104,6 +104,7 @@ class SharedList {
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
     Result<bool> take_whole_lines(const Answer& answer);
+    void catch_up();
     Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes, bool is_edited);
     bool is_known(const std::string& identity) const;
     Error is_being_written() const;

@@ -87,12 +87,10 @@ answer() {
         file=${id#*_}
         file=${file%%_*}
     fi
-    say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$old_count" "$grown"
+    look_for_begun
+    say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$old_count" "$told"
     send_log
-    for name in $grown; do
-        old=${name#*.}
-        padded_bytes "${old%-*}" "$((${name#*-} - ${old%-*}))" <"$data/old/${name%-*}"
-    done
+    send_old
     [ "$file" = - ] || send_list
 }
 
