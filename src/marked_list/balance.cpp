@@ -14,7 +14,7 @@ std::string key_of(WorkerId worker, const std::string& begun, std::string_view c
     return std::to_string(worker) + "\t" + begun + "\t" + std::string(searched_text(command));
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
+std::vector<std::string_view> split_lines(std::string_view text) {
     std::vector<std::string_view> lines;
     while (!text.empty()) {
         lines.push_back(text.substr(0, text.find('\n')));
@@ -56,12 +56,13 @@ bool Balance::knows(const Take& edit) const {
 }
 
 void Balance::expect(const Append& edit) {
-    for (const std::string_view line : lines_of(edit.text)) ++more_[what_runs(parse_line(line))].unfinished;
+    for (const std::string_view line : split_lines(edit.text))
+        ++more_[what_runs(parse_line(line))].unfinished;
 }
 
 std::string Balance::missing(const Append& edit) {
     std::string lines;
-    for (const std::string_view line : lines_of(edit.text)) {
+    for (const std::string_view line : split_lines(edit.text)) {
         More& more = more_[what_runs(parse_line(line))];
         const bool is_gone = more.unfinished + more.finished < 0;
         if (more.unfinished >= 0 && !(is_old_copy_ && is_gone)) continue;

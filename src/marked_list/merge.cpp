@@ -77,7 +77,7 @@ struct Counts {
     std::int64_t done = 0;
 };
 
-void count(const Document& list, std::map<std::string_view, Counts>& commands, std::int64_t by) {
+void add_counts(const Document& list, std::map<std::string_view, Counts>& commands, std::int64_t by) {
     for (std::uint64_t number = 1; number <= list.lines(); ++number) {
         const MarkedLine& line = list.line(number);
         if (line.kind == LineKind::done)
@@ -158,8 +158,8 @@ bool stands(const Document& list, const Edit& edit) {
 
 std::uint64_t waiting_again(const Document& before, const Document& after) {
     std::map<std::string_view, Counts> commands;
-    count(before, commands, 1);
-    count(after, commands, -1);
+    add_counts(before, commands, 1);
+    add_counts(after, commands, -1);
     std::uint64_t waiting = 0;
     for (const auto& [command, fewer] : commands)
         waiting += static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::min(fewer.done, -fewer.open)));
