@@ -3,12 +3,11 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <ctime>
 #include <ranges>
 #include <utility>
 
-#include "base/random_bits.h"
 #include "base/units.h"
+#include "list_store/random_word.h"
 #include "shared_list/list_view.h"
 
 namespace wq::shared_list {
@@ -20,63 +19,28 @@ using marked_list::Edit;
 using marked_list::Record;
 using marked_list::WorkerId;
 
-constexpr int share_of_rewriting = 20;                      // of the time: a twentieth
-constexpr std::uint64_t long_log = 4u << 20;                // bytes; then a new one is begun
-constexpr std::uint64_t kept_log = long_log / 16;           // of the old one, which stays beside it
-constexpr std::chrono::milliseconds between_looks(10);      // while others have their turn
-constexpr Duration clock_lifetime = std::chrono::hours(1);  // summer time may begin
-
-std::string hexadecimal(std::uint64_t value) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (int shift = 60; shift >= 0; shift -= 4) text += digits[(value >> shift) & 0xF];
-    return text;
-}
-
-std::uint64_t moved_place(const Document& from, std::uint64_t place, const Document& to) {
-    if (place == 0 || place > from.lines()) return 0;
-    const std::string_view searched = marked_list::searched_text(from.line(place).text);
-    return to.nearest(place, [&](const marked_list::MarkedLine& line) {
-        return marked_list::searched_text(line.text) == searched;
-    });
-}
+constexpr int share_of_rewriting = 20;                  // of the time: a twentieth
+constexpr std::uint64_t long_log = 4u << 20;            // bytes; then a new one is begun
+constexpr std::uint64_t kept_log = long_log / 16;       // of the old one, which stays beside it
+constexpr std::chrono::milliseconds between_looks(10);  // while others have their turn
 
 }  // namespace
 
 SharedList::SharedList(ListStore& store, std::function<void(const std::string&)> say,
                        std::function<Instant()> clock)
-    : store_(store), say_(std::move(say)), now_(std::move(clock)), token_(hexadecimal(random_bits())) {}
+    : store_(store), say_(std::move(say)), now_(std::move(clock)), token_(list_store::random_word()) {}
 
 Status SharedList::open() {
     if (auto opened = store_.open(); !opened) return opened;
-    if (auto read = read_clock(); !read) return read;
+    if (auto read = clock_.read(store_); !read) return read;
     return refresh();
 }
 
 Status SharedList::refresh() {
-    if (instant_now() - clock_read_ > clock_lifetime) {
-        if (auto read = read_clock(); !read) return read;
-    }
+    if (clock_.is_old())
+        if (auto read = clock_.read(store_); !read) return read;
     if (auto looked = look(); !looked) return looked;
     return copy_old_files();
-}
-
-Status SharedList::read_clock() {
-    const auto time = store_.time();
-    if (!time) return time.error();
-    east_ = std::chrono::duration_cast<std::chrono::microseconds>(time->east_of_utc).count();
-    clock_ = time->now + east_;
-    clock_read_ = instant_now();
-    return success();
-}
-
-std::string SharedList::stamp() const {
-    const auto since = std::chrono::duration_cast<std::chrono::microseconds>(instant_now() - clock_read_);
-    const std::time_t seconds = (clock_ + since.count()) / micros_per_second;
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    char text[32];
-    return {text, std::strftime(text, sizeof text, "%m-%d %H:%M:%S", &parts)};
 }
 
 // Sends what is known along, and takes what is new of the log.
@@ -87,8 +51,7 @@ Result<Answer> SharedList::exchange(const Request& request) {
     auto answer = store_.exchange(sent);
     if (!answer) return answer.error();
     if (answer->whole_log) {
-        current_ = false;
-        applied_ = files_seen_ = 0;
+        copy_.log_began();
         if (auto begun = log_.begin(answer->log); !begun) return begun.error();
     } else if (auto taken = log_.append(answer->log); !taken) {
         return taken.error();
@@ -112,9 +75,9 @@ Status SharedList::look() {
 
 Status SharedList::follow(const Answer& answer) {
     // Others do not know how this one was made.
-    if (has_unfinished_line() && unlogged_ != answer.now.file) current_ = false;
-    if (current_ && is_known(answer.now.file)) apply_news();
-    if (current_ && is_known(answer.now.file)) return success();
+    if (has_unfinished_line() && unlogged_ != answer.now.file) copy_.lose();
+    if (copy_.is_current() && is_known(answer.now.file)) copy_.apply_news(log_);
+    if (copy_.is_current() && is_known(answer.now.file)) return success();
     if (!answer.file) return read_file();
     const auto taken = take_answer(answer);
     if (!taken) return taken.error();
@@ -186,31 +149,18 @@ Result<bool> SharedList::take_answer(const Answer& answer) {
 Status SharedList::take_file(const Answer& answer) {
     auto list = Document::read(*answer.file);
     if (!list) return Error{list.error().code, store_.name() + ": " + list.error().message};
-    set_list(std::move(*list));
+    copy_.set(std::move(*list));
     unlogged_.clear();
-    applied_ = *log_.records_in(answer.now.file);
-    files_seen_ = log_.files();
-    current_ = true;
-    apply_news();
+    copy_.is_up_to(*log_.records_in(answer.now.file), log_);
+    copy_.apply_news(log_);
     return success();
-}
-
-// Places follow their lines.
-void SharedList::set_list(Document list) {
-    for (auto& [worker, place] : places_) place = moved_place(list_, place, list);
-    list_ = std::move(list);
-}
-
-// Lines were put in front.
-void SharedList::move_places(std::uint64_t lines) {
-    for (auto& [worker, place] : places_) place += place != 0 ? lines : 0;
 }
 
 // A file that no worker wrote. False: others were faster.
 Result<bool> SharedList::adopt(const Answer& answer) {
     std::optional<Duration> age;
     if (const auto changed = changed_at(answer.now.file))
-        age = std::chrono::microseconds(clock_ - east_ - *changed) + (instant_now() - clock_read_);
+        age = std::chrono::microseconds(clock_.now() - *changed);
     loose_end_.read(answer.now.file, *answer.file, age, now_());
     if (loose_end_.is_written(answer.now.file, now_())) return take_whole_lines(answer);
     std::string appended = appended_to(*answer.file);
@@ -222,15 +172,15 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     if (*again > 0) return put_aside(answer, *again);
     const auto unwritten = history(store_, log_, answer, false);  // no editor had them
     if (!unwritten) return unwritten.error();
-    set_list(std::move(merged->list));
-    current_ = false;  // until the log is told
+    copy_.set(std::move(merged->list));
+    copy_.lose();  // until the log is told
     Record told = record({});
     told.reread = appended.empty();
     if (!appended.empty()) told.edits.push_back(marked_list::Append{std::move(appended)});
     Request request;
     request.records = line_of(told);
     request.rewrite = true;
-    request.splices = list_.splices();
+    request.splices = copy_.list().splices();
     auto made = make(std::move(request));
     if (made && *made && merged->made_again > unwritten->edits.size())
         say_(store_.name() + " was edited while workers marked it; made again: " +
@@ -243,7 +193,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
 Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
     if (!merged.is_too_old) return std::uint64_t{0};
     catch_up();
-    if (current_) return marked_list::waiting_again(list_, merged.list);
+    if (copy_.is_current()) return marked_list::waiting_again(copy_.list(), merged.list);
     return Error{ExitCode::bad_input,
                  store_.name() +
                      " was replaced by an old copy, and it is not known which of its lines have run since. "
@@ -252,14 +202,14 @@ Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merge
 
 // The list becomes again what we know of it.
 Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_again) {
-    std::string name = "edited-" + stamp();
+    std::string name = "edited-" + clock_.stamp();
     for (char& byte : name)
         if (byte == ' ' || byte == ':') byte = '-';
     Request request;
     request.put_aside = name;
     request.records = line_of(record({}));
     request.rewrite = true;
-    request.splices = {{0, answer.file->size(), list_.bytes()}};
+    request.splices = {{0, answer.file->size(), copy_.list().bytes()}};
     auto made = make(std::move(request));
     if (made && *made)
         say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
@@ -271,8 +221,8 @@ Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_a
 // As far as that can be done without the file.
 void SharedList::catch_up() {
     // Others do not know how this list was made.
-    if (has_unfinished_line() && files_seen_ < log_.files()) current_ = false;
-    if (current_) apply_news();
+    if (has_unfinished_line() && copy_.lacks_rewriting(log_)) copy_.lose();
+    if (copy_.is_current()) copy_.apply_news(log_);
 }
 
 // The log is not told of a list that is being written: told lists are replaced, and who writes would write on
@@ -282,11 +232,10 @@ Result<bool> SharedList::take_whole_lines(const Answer& answer) {
     if (!merged) return merged.error();
     const auto again = waiting_again(*merged);
     if (!again) return again.error();
-    if (*again == 0) set_list(std::move(merged->list));
+    if (*again == 0) copy_.set(std::move(merged->list));
     unlogged_ = answer.now.file;
-    applied_ = log_.records().size();
-    files_seen_ = log_.files();
-    return current_ = true;
+    copy_.is_up_to(log_.records().size(), log_);
+    return true;
 }
 
 Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes,
@@ -299,8 +248,8 @@ Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::
     }
     const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
     if (!done) return done.error();
-    if (current_) apply_news();
-    auto merged = marked_list::merge(bytes, *done, current_ ? &list_ : nullptr);
+    if (copy_.is_current()) copy_.apply_news(log_);
+    auto merged = marked_list::merge(bytes, *done, copy_.is_current() ? &copy_.list() : nullptr);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     return merged;
 }
@@ -315,31 +264,13 @@ Error SharedList::is_being_written() const {
 // read the list anew. "": it was edited otherwise.
 std::string SharedList::appended_to(const std::string& file) {
     catch_up();
-    if (!current_ || has_unfinished_line() || list_.changed() || !file.ends_with('\n')) return {};
+    if (!copy_.is_current() || has_unfinished_line() || copy_.list().changed() || !file.ends_with('\n'))
+        return {};
     // Records of lines that this copy lacks changed nothing in it.
     if (log_.files() == 0 || log_.records_at(log_.files() - 1) != log_.records().size()) return {};
-    const std::string known = list_.bytes();
+    const std::string known = copy_.list().bytes();
     const bool more = file.size() > known.size() && file.starts_with(known);
     return more && (known.empty() || known.ends_with('\n')) ? file.substr(known.size()) : std::string();
-}
-
-void SharedList::apply_news() {
-    const std::uint64_t inserted = list_.lines_inserted_in_front();
-    for (;;) {
-        while (files_seen_ < log_.files() && log_.records_at(files_seen_) <= applied_) {
-            ++files_seen_;
-            list_.written();
-            written_at_ = instant_now();
-        }
-        if (applied_ == log_.records().size()) break;
-        const Record& next = log_.records()[applied_++];
-        if (next.reread) {
-            current_ = false;
-            break;
-        }
-        for (const Edit& edit : next.edits) list_.apply(edit);
-    }
-    move_places(list_.lines_inserted_in_front() - inserted);
 }
 
 Record SharedList::record(std::vector<Edit> edits) {
@@ -350,7 +281,7 @@ std::string SharedList::line_of(const Record& record) const {
     return (log_.torn() ? "\n" : "") + marked_list::to_line(record) + "\n";
 }
 
-// list_ already has the change. False: others were faster; what they did is in refused_.
+// copy_.list() already has the change. False: others were faster; what they did is in refused_.
 Result<bool> SharedList::make(Request request) {
     const std::string before = known_.file;
     auto answer = exchange(request);
@@ -366,13 +297,11 @@ Result<bool> SharedList::make(Request request) {
     }
     if (request.rewrite) {
         log_.rewritten(answer->now.file);
-        list_.written();
-        written_at_ = instant_now();
+        copy_.written();
         rewriting_ = answer->rewriting;
     }
-    applied_ = log_.records().size();
-    files_seen_ = log_.files();
-    current_ = request.rewrite || answer->now.file == before;
+    copy_.is_up_to(log_.records().size(), log_);
+    if (!request.rewrite && answer->now.file != before) copy_.lose();
     return true;
 }
 
@@ -380,13 +309,14 @@ void SharedList::rewrite_if_due(Request& request) {
     const auto due = unsettled();
     if (has_unfinished_line() || !due || *due > instant_now()) return;
     request.rewrite = true;
-    request.splices = list_.splices();
+    request.splices = copy_.list().splices();
 }
 
 bool SharedList::was_made(const Pending& sent) const {
     if (log_.has(sent.token)) return true;
     // Somebody has begun a new log.
-    return sent.log != known_.log && !sent.edits.empty() && marked_list::stands(list_, sent.edits.back());
+    return sent.log != known_.log && !sent.edits.empty() &&
+           marked_list::stands(copy_.list(), sent.edits.back());
 }
 
 // The change that was sent for this purpose and made, though no answer came. It may also be made later, by a
@@ -404,14 +334,14 @@ std::optional<std::vector<Edit>> SharedList::take_pending(const std::string& pur
 Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const Decide& decide) {
     Tries tries(now_());
     for (bool looked_now = false;;) {
-        if (!current_ || (!looked_now && pending_.contains(purpose))) {
+        if (!copy_.is_current() || (!looked_now && pending_.contains(purpose))) {
             if (auto looked = look(); !looked) return looked.error();
             looked_now = true;
         }
         if (auto may = await_turn(); !may) return may.error();
         if (auto made = take_pending(purpose)) return *made;
         if (auto copied = copy_old_files(); !copied) return copied.error();
-        std::vector<Edit> edits = decide(list_);
+        std::vector<Edit> edits = decide(copy_.list());
         if (edits.empty() && looked_now) return edits;
         const auto made = edits.empty() ? Result<bool>(false) : tell(purpose, edits, {});
         if (!made) return made.error();
@@ -426,18 +356,18 @@ Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const D
 Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edits, Request request) {
     Record told = record(std::move(edits));
     request.records = line_of(told);
-    const std::uint64_t inserted = list_.lines_inserted_in_front();
-    list_.begin_change();
-    for (const Edit& edit : told.edits) list_.apply(edit);
+    const std::uint64_t inserted = copy_.list().lines_inserted_in_front();
+    copy_.list().begin_change();
+    for (const Edit& edit : told.edits) copy_.list().apply(edit);
     rewrite_if_due(request);
     const auto made = make(std::move(request));
     if (made && *made) {
         pending_.erase(purpose);  // the log has grown: what was sent before is refused from now on
-        list_.keep_change();
-        move_places(list_.lines_inserted_in_front() - inserted);
+        copy_.list().keep_change();
+        copy_.move_places(inserted);
         return true;
     }
-    list_.undo_change();
+    copy_.list().undo_change();
     if (!made && made.error().code == ExitCode::unreachable)
         pending_[purpose].push_back({std::move(told.token), known_.log, std::move(told.edits)});
     return made;
@@ -467,7 +397,7 @@ Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerI
         if (sign.lives()) least = std::max(least, sign.worker + 1);
     const auto made = change("join of " + name, [&](const Document& list) {
         const WorkerId next = std::max(least, static_cast<WorkerId>(list.last_worker() + 1));
-        return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, stamp()}};
+        return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, clock_.stamp()}};
     });
     if (!made) return made.error();
     joined_ = true;
@@ -479,7 +409,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
     for (Tries tries(now_());;) {
         if (auto may = await_turn(); !may) return may;
         if (has_unfinished_line()) return is_being_written();
-        auto whole = text(list_);
+        auto whole = text(copy_.list());
         if (!whole) return whole.error();
         Record told = record({});
         told.reread = true;
@@ -487,13 +417,13 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
         Request request;
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
-        request.splices = {{0, list_.bytes_in_file(), std::move(*whole)}};
+        request.splices = {{0, copy_.list().bytes_in_file(), std::move(*whole)}};
         const auto made = make(std::move(request));
         if (!made) return made.error();
         if (*made) break;
         if (auto news = try_again(tries); !news) return news;
     }
-    current_ = false;
+    copy_.lose();
     return look();
 }
 
@@ -503,8 +433,8 @@ Status SharedList::forget() {
 
 std::optional<Instant> SharedList::unsettled() const {
     if (has_unfinished_line()) return loose_end_.whole_at();
-    if (!current_ || !list_.changed()) return std::nullopt;
-    return written_at_ + share_of_rewriting * rewriting_;
+    if (!copy_.is_current() || !copy_.list().changed()) return std::nullopt;
+    return copy_.written_at() + share_of_rewriting * rewriting_;
 }
 
 Status SharedList::settle() {
@@ -516,11 +446,12 @@ Status SharedList::write_now(bool empty_log) {
     if (auto looked = look(); !looked) return looked;
     Tries tries(now_());
     for (bool written = false;;) {
-        if (auto looked = current_ ? success() : look(); !looked) return looked;
+        if (auto looked = copy_.is_current() ? success() : look(); !looked) return looked;
         if (auto may = await_turn(); !may) return may;
         if (has_unfinished_line() && empty_log) return is_being_written();
         // A rewriting also makes the log grow, so that nothing that was sent before is made later.
-        const bool writes = (list_.changed() && !has_unfinished_line()) || (!pending_.empty() && !written);
+        const bool writes =
+            (copy_.list().changed() && !has_unfinished_line()) || (!pending_.empty() && !written);
         if (!writes && !empty_log && (has_unfinished_line() || known_.log_bytes <= long_log))
             return success();
         Request request;
@@ -528,7 +459,7 @@ Status SharedList::write_now(bool empty_log) {
         if (has_unfinished_line())
             request.records = line_of(record({}));
         else if (writes)
-            request.splices = list_.splices();
+            request.splices = copy_.list().splices();
         else
             begin_log(request, empty_log ? 0 : kept_log);
         const auto made = make(std::move(request));

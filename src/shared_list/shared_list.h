@@ -17,7 +17,9 @@
 #include "marked_list/document.h"
 #include "marked_list/edit.h"
 #include "marked_list/merge.h"
+#include "shared_list/list_copy.h"
 #include "shared_list/loose_end.h"
+#include "shared_list/master_clock.h"
 #include "shared_list/record_log.h"
 #include "shared_list/turns.h"
 
@@ -40,7 +42,7 @@ class SharedList {
     Status open();
     // Follows what others did since.
     Status refresh();
-    const marked_list::Document& list() const { return list_; }
+    const marked_list::Document& list() const { return copy_.list(); }
     // The list's file system does not lock: no later call can succeed.
     bool lock_failed() const { return log_.lock_failed(); }
 
@@ -78,14 +80,11 @@ class SharedList {
 
     // The line that a worker ran last. The number follows when lines are put in front, or the list is edited
     // by others. 0: none, or it is gone.
-    void move_to(std::uint64_t number, marked_list::WorkerId worker = 0) { places_[worker] = number; }
-    std::uint64_t place(marked_list::WorkerId worker = 0) const {
-        const auto place = places_.find(worker);
-        return place == places_.end() ? 0 : place->second;
-    }
+    void move_to(std::uint64_t number, marked_list::WorkerId worker = 0) { copy_.move_to(number, worker); }
+    std::uint64_t place(marked_list::WorkerId worker = 0) const { return copy_.place(worker); }
 
     // "MM-DD HH:MM:SS" of the master's clock.
-    std::string stamp() const;
+    std::string stamp() const { return clock_.stamp(); }
 
   private:
     struct Pending {  // a change of which no answer came
@@ -114,9 +113,6 @@ class SharedList {
     Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
     Result<std::uint64_t> waiting_again(const marked_list::Merged& merged);
     Result<bool> put_aside(const Answer& answer, std::uint64_t waiting_again);
-    void apply_news();
-    void set_list(marked_list::Document list);
-    void move_places(std::uint64_t lines);
     marked_list::Record record(std::vector<marked_list::Edit> edits);
     std::string line_of(const marked_list::Record& record) const;
     void rewrite_if_due(Request& request);
@@ -124,7 +120,6 @@ class SharedList {
     bool was_made(const Pending& sent) const;
     Status write_now(bool empty_log);
     void begin_log(Request& request, std::uint64_t most_bytes) const;
-    Status read_clock();
 
     ListStore& store_;
     std::function<void(const std::string&)> say_;
@@ -134,25 +129,18 @@ class SharedList {
     Instant turn_seen_{};                // and when
     Version known_;
     RecordLog log_;
-    marked_list::Document list_;
-    bool current_ = false;        // list_ is a copy of the list, up to applied_
-    std::size_t applied_ = 0;     // records of log_ that list_ has
-    std::size_t files_seen_ = 0;  // rewritings of log_ that list_ knows of
-    // list_ was made from the whole lines of this list, of which the log was not told; see LooseEnd.
+    ListCopy copy_;
+    // The copy was made from the whole lines of this list, of which the log was not told; see LooseEnd.
     std::string unlogged_;
     LooseEnd loose_end_;
     bool joined_ = false;
     std::map<std::string, std::vector<Pending>> pending_;  // by purpose
     std::vector<OldFile> old_;                             // as of the last answer
     Answer refused_;                                       // of a change that others were faster than
-    std::map<marked_list::WorkerId, std::uint64_t> places_;
-    Instant written_at_{};
     Duration rewriting_{0};
     std::string token_;
     std::uint64_t tokens_ = 0;
-    WallMicros clock_{};  // of the master, local time
-    WallMicros east_{};   // of UTC
-    Instant clock_read_{};
+    MasterClock clock_;
 };
 
 }  // namespace wq::shared_list
