@@ -447,13 +447,22 @@ TEST_F(Dispatching, ListsThatLeadToEachOtherAreLookedAtOnceInAWhile) {
     EXPECT_FALSE(last_.over);
 }
 
+// Its id stands nowhere in a list that was reset while it waits.
+TEST_F(Dispatching, NoSeatHasTheIdOfALivingWorker) {
+    lists["tasks.sh"].file = "a\n";
+    lists["tasks.sh"].signs[4] = {4, Duration{0}, std::chrono::minutes(10)};
+    lists["tasks.sh"].signs[9] = {9, std::chrono::hours(1), std::chrono::minutes(10)};
+    make();
+    EXPECT_EQ(turn({joined(0)}).front(), "0! export WORKERID=5 TASKFILE=tasks.sh");
+}
+
 TEST_F(Dispatching, AnIdMustBeANumberThatIsFree) {
     lists["tasks.sh"].file = "newid=x #!\nnewid=5 #!\na #@5\nnewid=7 #!\n";
     lists["tasks.sh"].signs[7] = {7, Duration{0}, std::chrono::minutes(10)};
     make();
     turn({joined(0)});
     EXPECT_EQ(turn({probed(0, "", "12x")}).back(), "0: probe");
-    EXPECT_NE(said_.find("worker 0 stays in tasks.sh: newid: "), std::string::npos) << said_;
+    EXPECT_NE(said_.find("worker 8 stays in tasks.sh: newid: "), std::string::npos) << said_;
     EXPECT_EQ(turn({probed(0, "", "5")}), (Texts{"0! export WORKERID=5 TASKFILE=tasks.sh", "0: a #@5"}));
     EXPECT_EQ(turn({ended(0)}).back(), "0: probe");
     EXPECT_EQ(turn({probed(0, "", "7")}), Texts{});
