@@ -71,6 +71,9 @@ constexpr std::array helper_words{
                "nothing was changed: install another awk there (mawk, gawk, BusyBox)", ExitCode::bad_input},
     HelperWord{"sync", "cannot store FILE.runtask on the disk", "check the master's disk",
                ExitCode::unreachable},
+    HelperWord{"halfway", "cannot complete a change of FILE",
+               "its records are stored: make room on that disk, or get write permission",
+               ExitCode::unreachable},
     HelperWord{"unfinished", "cannot complete FILE",
                "all of it is in FILE.runtask/in_place: make room on that disk", ExitCode::unreachable},
 };
