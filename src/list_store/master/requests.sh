@@ -93,12 +93,19 @@ answer() {
     fi
     say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$old_count" "$grown"
     send_log
-    for name in $grown; do
-        old=${name#*.}
-        padded_bytes "${old%-*}" "$((${name#*-} - ${old%-*}))" <"$data/old/${name%-*}"
-    done
+    send_grown
     [ "$file" = - ] || send_list
 }
+
+# As many bytes as the answer's words say, also if somebody has renamed a file since: no line has a NUL, so the worker
+# takes it for one without a whole line.
+send_grown() {
+    for name in $grown; do
+        old=${name#*.}
+        part=$((${name#*-} - ${old%-*}))
+        padded_bytes "${old%-*}" "$part" <"$data/old/${name%-*}" || head -c "$part" /dev/zero
+    done
+} 2>/dev/null
 
 # With its identity afterwards, as somebody may have edited it meanwhile, and that of a next list that a crash left aside.
 send_list() {

@@ -67,10 +67,7 @@ answer_view() {
     say ok 0 "$log" "$log_bytes" "$id" 1 "$((log_bytes + ${#file_line}))" "$file" "$old_count" "$grown"
     padded_bytes 0 "$log_bytes" <&8
     printf '%s' "$file_line"
-    for name in $grown; do
-        old=${name#*.}
-        padded_bytes "${old%-*}" "$((${name#*-} - ${old%-*}))" <"$data/old/${name%-*}"
-    done
+    send_grown
     send_list
     exec 7<&- 8<&-
 }

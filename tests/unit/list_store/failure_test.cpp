@@ -89,6 +89,24 @@ TEST_P(Failure, OfTheLogAfterTheListLeavesTheChangeUnknown) {
     EXPECT_NE(log().find("\nrecord\nFILE "), std::string::npos) << log();
 }
 
+// A link that leads nowhere has a size but cannot be opened, as a file that somebody renamed just now.
+TEST_P(Failure, OfAnOldFileThatIsGoneKeepsNobodyWaiting) {
+    write_file(list(), "a\n");
+    auto store = opened(list());
+    write_file(list() + ".runtask/old/1.2", "a\nb\n");
+    std::filesystem::create_symlink("nowhere", list() + ".runtask/old/2.2");
+    const Answer answer = ask(*store, Request{});
+    EXPECT_EQ(answer.file, "a\n");
+    ASSERT_EQ(answer.old.size(), 1U);
+    EXPECT_EQ(answer.old[0].appended, "b\n");
+    auto viewer = masters_.store(GetParam(), list(), {});
+    ASSERT_TRUE(viewer->open_to_read().ok());
+    const auto seen = viewer->read();
+    ASSERT_TRUE(seen.ok()) << seen.error().message;
+    EXPECT_EQ(seen->file, "a\n");
+    EXPECT_EQ(seen->old.size(), 1U);
+}
+
 WQ_SOME_WAYS(Failure);
 
 }  // namespace
