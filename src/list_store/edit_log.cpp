@@ -114,14 +114,14 @@ Status EditLog::append(std::string_view records) {
     }
     const int code = put < 0 ? errno : ENOSPC;
     if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0)
-        return Error{ExitCode::unreachable,
-                     problem("write", path_, code).message + "; half a record may stand at its end"};
+        return unfinished(
+            {{}, problem("write", path_, code).message + "; half a record may stand at its end"});
     return problem("write", path_, code);
 }
 
 Status EditLog::sync() const {
     if (::fdatasync(file_.get()) == 0) return success();
-    return Error{ExitCode::unreachable, problem("store on the disk", path_).message};
+    return unfinished(problem("store on the disk", path_));
 }
 
 }  // namespace wq::list_store

@@ -20,7 +20,7 @@ namespace wq::list_store {
 
 namespace {
 
-constexpr std::chrono::milliseconds between_signs{500};  // a quarter of the shortest lease
+constexpr std::chrono::milliseconds sign_period{500};  // a quarter of the shortest lease
 constexpr std::chrono::seconds patience{2};              // workers hold the lock for milliseconds
 
 Descriptor open_lock(const std::string& path) {
@@ -51,7 +51,7 @@ int wait_for_lock(int file, const std::string& path, const Say& say, const std::
         std::unique_lock guard(mutex);
         const Instant begun = instant_now();
         bool said = false;
-        while (!ended.wait_for(guard, between_signs, [&] { return error >= 0; })) {
+        while (!ended.wait_for(guard, sign_period, [&] { return error >= 0; })) {
             guard.unlock();
             if (meanwhile) meanwhile();
             if (!said && say && instant_now() - begun >= patience) {

@@ -149,8 +149,25 @@ Result<std::optional<Made>> make_change(const Paths& paths, const Request& reque
         made.unsynced = !now && !request.new_log;
     }
     for (const std::string& name : request.copied_old)
-        if (const Status noted = old.copied(name); !noted) return noted.error();
+        if (const Status noted = old.copied(name); !noted) return unfinished(noted.error());
     return std::optional(std::move(made));
+}
+
+// How things are after the change, or without it.
+Status describe(const Paths& paths, const Request& request, Seen& seen, const std::optional<Made>& made,
+                Duration took, Answer& answer) {
+    const auto list = stat_of(paths.file);
+    if (!list) return problem("read", paths.file);
+    seen.list = *list;
+    answer.now = seen.version();
+    if (made) answer.now.file = made->file;
+    const OldFiles old(paths, seen.list);
+    answer.old = old.appended();
+    if (request.rewrite && answer.changed) answer.rewriting = rewriting_time(took, old.count());
+    if (!answer.changed) {
+        if (const Status logged = answer_with_log(request, seen.log, answer); !logged) return logged;
+    }
+    return !answer.changed || request.send_file ? answer_with_file(paths, request, answer) : success();
 }
 
 }  // namespace
@@ -180,20 +197,8 @@ Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
         answer.changed = made.has_value();
         took = instant_now() - begun;
     }
-    const auto list = stat_of(paths.file);
-    if (!list) return problem("read", paths.file);
-    seen->list = *list;
-    answer.now = seen->version();
-    if (made) answer.now.file = made->file;
-    const OldFiles old(paths, seen->list);
-    answer.old = old.appended();
-    if (request.rewrite && answer.changed) answer.rewriting = rewriting_time(took, old.count());
-    if (!answer.changed) {
-        if (const Status logged = answer_with_log(request, seen->log, answer); !logged) return logged.error();
-    }
-    if (!answer.changed || request.send_file) {
-        if (const Status sent = answer_with_file(paths, request, answer); !sent) return sent.error();
-    }
+    if (const Status described = describe(paths, request, *seen, made, took, answer); !described)
+        return made ? unfinished(described.error()) : described.error();
     if (made && made->unsynced) result.unsynced = std::move(seen->log);
     return result;
 }

@@ -89,13 +89,14 @@ std::string in_place_file(const Paths& paths, const EditLog& log) {
 
 Result<std::string> overwrite(const Paths& paths, EditLog& log) {
     if (::rename(paths.fresh.c_str(), in_place_file(paths, log).c_str()) != 0)
-        return problem("rename", paths.fresh);
+        return unfinished(problem("rename", paths.fresh));
     sync_folder(paths.folder);
     return finish_overwriting(paths, log);
 }
 
 bool is_half_written(const Paths& paths, const EditLog& log) {
-    return ::access(in_place_file(paths, log).c_str(), F_OK) == 0;
+    const auto found = stat_of(in_place_file(paths, log));
+    return found && S_ISREG(found->st_mode);
 }
 
 Result<std::string> finish_overwriting(const Paths& paths, EditLog& log) {
@@ -104,16 +105,16 @@ Result<std::string> finish_overwriting(const Paths& paths, EditLog& log) {
     const Descriptor list(::open(paths.file.c_str(), O_WRONLY | O_CLOEXEC));
     struct stat whole {};
     struct stat made {};
-    if (!source.valid() || ::fstat(source.get(), &whole) != 0) return problem("read", in_place);
+    if (!source.valid() || ::fstat(source.get(), &whole) != 0) return unfinished(problem("read", in_place));
     if (!list.valid() || !copy_over(source.get(), static_cast<std::uint64_t>(whole.st_size), list.get()) ||
         ::fstat(list.get(), &made) != 0)
         // What it says may be made already, since the next exchange goes on with it.
-        return Error{ExitCode::unreachable,
-                     problem("complete", paths.file).message + "; all of it is in " + in_place};
+        return unfinished({{}, problem("complete", paths.file).message + "; all of it is in " + in_place});
     // What was appended just now is no part of this list, so that it is seen.
     made.st_size = whole.st_size;
     std::string identity = identity_of(made);
-    if (const Status logged = log.append("FILE " + identity + "\n"); !logged) return logged.error();
+    if (const Status logged = log.append("FILE " + identity + "\n"); !logged)
+        return unfinished(logged.error());
     if (const Status synced = log.sync(); !synced) return synced.error();
     ::unlink(in_place.c_str());  // if it stays, nobody takes it: the log has grown
     return identity;

@@ -1,17 +1,24 @@
 #include "list_store/problem.h"
 
 #include <cstring>
+#include <string_view>
 
 #include "base/units.h"
 
 namespace wq::list_store {
+
+namespace {
+
+constexpr std::string_view nothing_changed = "nothing was changed: ";
+
+}  // namespace
 
 std::string remedy(int code) {
     switch (code) {
         case ENOSPC:
         case EDQUOT:
         case EFBIG:
-            return "nothing was changed: make room on that disk";
+            return std::string(nothing_changed) + "make room on that disk";
         case EACCES:
         case EPERM:
             return "get write permission for it and its folder, or use a copy of the list";
@@ -36,6 +43,13 @@ Error problem(const std::string& what, const std::string& path, int code) {
     return {denied ? ExitCode::not_allowed : ExitCode::bad_input,
             "cannot " + what + " " + line_for_message(path, 400) + ": " + std::strerror(code) +
                 (help.empty() ? "" : "; " + help)};
+}
+
+Error unfinished(Error error) {
+    error.code = ExitCode::unreachable;
+    if (const std::size_t at = error.message.find(nothing_changed); at != std::string::npos)
+        error.message.erase(at, nothing_changed.size());
+    return error;
 }
 
 }  // namespace wq::list_store

@@ -64,7 +64,7 @@ ready_log() {
     fi
     seen_log=
     ahead=
-    command exec 8<"$data/edits" || fail readonly
+    command exec 8<"$data/edits"
 }
 
 # After the lock.

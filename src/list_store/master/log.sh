@@ -36,7 +36,7 @@ log_line() {
         log_bytes=$((log_bytes + record_bytes + ${#1}))
         return
     fi
-    cut "$data/edits" "$log_bytes"
+    cut "$data/edits" "$log_bytes" || fail halfway "$(probe)" || return
     fail write "$(probe)"
 }
 

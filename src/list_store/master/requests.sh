@@ -69,7 +69,11 @@ exchange_locked() {
             from=0
         fi
         # They are opened while they are these files.
-        [ "$why" ] || { ready_log && command exec 7<"$list"; } || fail readonly
+        if [ "$why" ] || { ready_log && command exec 7<"$list"; }; then :; elif [ "$changed" = 1 ]; then
+            fail halfway
+        else
+            fail readonly
+        fi
     fi
     unlock
     [ -z "$unsynced" ] || [ "$why" ] || to_disk "$data/edits" || fail sync

@@ -119,7 +119,7 @@ remove_old() {
 # at which moment of the log: it grows once that is done, so that a file that comes back after a power failure is not
 # copied over later lists.
 overwrite() {
-    mv -f "$data/new" "$data/in_place.$log.$log_bytes" || fail write "$(probe)" || return
+    mv -f "$data/new" "$data/in_place.$log.$log_bytes" || fail halfway "$(probe)" || return
     folder_to_disk "$data"
     finish_overwriting
 }
@@ -130,7 +130,7 @@ finish_overwriting() {
     # shellcheck disable=SC2046
     set -- $(words "$in_place")
     text=$({ cat "$in_place" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
-    cut "$list" "$3"
+    cut "$list" "$3" || fail unfinished || return
     to_disk "$list" || fail unfinished || return
     # shellcheck disable=SC2046
     set -- $(words "$list")
@@ -143,6 +143,8 @@ finish_overwriting() {
     rm -f "$in_place"
 }
 
+# Once the log has the records, the worker must not take the change for one that was not made: what fails then is
+# "halfway", "unfinished" or "sync", and not "write".
 change() {
     changed=1
     unsynced=
@@ -156,7 +158,7 @@ change() {
     # A copied part may be forgotten only when the log has it for good.
     [ -z "$copied" ] || to_disk "$data/edits" || fail sync || return
     for name in $copied; do
-        mv "$data/old/${name%-*}" "$data/old/${name%%.*}.${name#*-}" || fail write || return
+        mv "$data/old/${name%-*}" "$data/old/${name%%.*}.${name#*-}" || fail halfway || return
         grown=
     done
 }

@@ -1,7 +1,5 @@
 // The lock, signs of life and the clock, by each way to a list.
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,7 +12,6 @@
 #include <string>
 #include <thread>
 
-#include "base/descriptor.h"
 #include "list_store/identity.h"
 #include "stores.h"
 
@@ -26,10 +23,6 @@ using test::read_file;
 
 class Life : public EveryWay {
   protected:
-    static bool is_locked(const std::string& path) {
-        const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-        return flock(file.get(), LOCK_EX | LOCK_NB) != 0;
-    }
     // Until a process waits for the lock on this file, or `over`.
     static void wait_for_waiter(const std::string& path, const std::atomic<bool>& over) {
         const std::string inode = ":" + std::to_string(stat_of(path).value().st_ino) + " ";
@@ -39,11 +32,6 @@ class Life : public EveryWay {
                 waits =
                     waits || (line.find("->") != std::string::npos && line.find(inode) != std::string::npos);
         }
-    }
-    static bool comes_in_time(const std::function<bool()>& thing) {
-        const Instant end = instant_now() + 20s;
-        while (!thing() && instant_now() < end) poll(nullptr, 0, 5);
-        return thing();
     }
     static Duration youngest(ListStore& store, marked_list::WorkerId worker) {
         const auto signs = store.signs();

@@ -1,19 +1,26 @@
 // The ways to reach a list, for tests that hold for all of them.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
+#include "base/time.h"
 #include "list_store/local_store.h"
 #include "list_store/ssh_store.h"
 #include "support/folder.h"
@@ -109,10 +116,12 @@ class Masters {
     std::unique_ptr<ListStore> store(Way way, const std::string& file,
                                      std::function<void(const std::string&)> say) {
         if (way == Way::local) return std::make_unique<LocalStore>(file, std::move(say));
-        if (way == Way::ssh)
-            return std::make_unique<SshStore>(test::SshServer::host(), file, std::move(say),
-                                              server().words());
-        return std::make_unique<SshStore>("master", file, std::move(say), fake_ssh("sh", programs(way)));
+        return std::make_unique<SshStore>(test::SshServer::host(), file, std::move(say), ssh(way));
+    }
+
+    // The value of RUNTASK_SSH.
+    std::vector<std::string> ssh(Way way) {
+        return way == Way::ssh ? server().words() : fake_ssh("sh", programs(way));
     }
 
     test::SshServer& server() {
@@ -196,6 +205,15 @@ class EveryWay : public testing::TestWithParam<Way> {
         auto answer = store.exchange(request);
         EXPECT_TRUE(answer.ok()) << answer.error().message;
         return answer.ok() ? std::move(*answer) : Answer{};
+    }
+    static bool is_locked(const std::string& path) {
+        const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+        return flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+    }
+    static bool comes_in_time(const std::function<bool()>& thing) {
+        const Instant end = instant_now() + std::chrono::seconds(20);
+        while (!thing() && instant_now() < end) poll(nullptr, 0, 5);
+        return thing();
     }
     static Version version(ListStore& store) { return ask(store, Request{}).now; }
     static Request append(const Version& known, const std::string& records) {
