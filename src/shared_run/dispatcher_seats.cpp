@@ -38,7 +38,7 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
     for (auto& [number, seat] : seats_) {
         if (seat.probe == event.ticket) {
             seat.probe.reset();
-            take_probe(seat, event.output);
+            take_probe(seat, event);
             return;
         }
         const auto line = seat.running.find(event.ticket);
@@ -50,8 +50,11 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
     }
 }
 
-void Dispatcher::take_probe(Seat& seat, const std::string& output) {
-    const auto set = answer_of(output);
+void Dispatcher::take_probe(Seat& seat, const LineEnded& event) {
+    const auto set =
+        event.end == marked_list::TryEnd::ok
+            ? answer_of(event.output)
+            : Error{ExitCode::bad_input, "its shell does not tell what its last `#!` line has set"};
     auto jump = set ? jump_of(*set, seat.id, lists_.at(seat.list).place()) : set.error();
     if (!jump)
         return options_.say("worker " + std::to_string(seat.id) + " stays in " + seat.list + ": " +

@@ -11,7 +11,7 @@ namespace wq::shared_run {
 // Its command. The line follows as a comment, for the records.
 std::string probe_of(const std::string& line);
 
-// `output`: of the command. Error: it is none of an answer.
+// `output`: of the command, which succeeded. Error: a value makes no sense.
 Result<shared_list::JumpVariables> answer_of(const std::string& output);
 
 }  // namespace wq::shared_run

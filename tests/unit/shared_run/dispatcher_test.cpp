@@ -66,7 +66,7 @@ class Dispatching : public ::testing::Test {
             if (const auto* environment = std::get_if<RunEnvironment>(&order)) {
                 texts.push_back(std::to_string(environment->seat.value()) + "! " + environment->text);
             } else if (const auto* line = std::get_if<RunLine>(&order)) {
-                const bool probe = line->command.starts_with("command printf '%s\\0'");
+                const bool probe = line->command.starts_with("command test -z ");
                 texts.push_back(std::to_string(line->seat.value()) + ": " +
                                 (probe ? "probe" : line->command));
                 tickets_[line->seat.value()] = line->ticket;
@@ -85,8 +85,8 @@ class Dispatching : public ::testing::Test {
     }
     Event probed(std::uint32_t seat, const std::string& newtask = {}, const std::string& newid = {},
                  const std::string& jumpto = {}) {
-        const std::string nul(1, '\0');
-        return ended(seat, TryEnd::ok, newtask + nul + newid + nul + jumpto + nul);
+        const bool stays = newtask.empty() && newid.empty() && jumpto.empty();
+        return ended(seat, TryEnd::ok, stays ? "" : newtask + "\n" + newid + "\n" + jumpto + "\n");
     }
     std::string text(const std::string& list = "tasks.sh") {
         const std::regex time("\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d");
@@ -356,7 +356,7 @@ TEST_F(Dispatching, AListThatFailsConcernsItsOwnSeatsOnly) {
     faults["dead.sh"].open = Error{ExitCode::unreachable, "dead.sh: no route"};
     make();
     turn({joined(0), joined(1)});
-    EXPECT_EQ(turn({LineEnded{1, TryEnd::ok, 0, std::string("dead.sh\0\0\0", 10)}}), Texts{});
+    EXPECT_EQ(turn({LineEnded{1, TryEnd::ok, 0, "dead.sh\n\n\n"}}), Texts{});
     EXPECT_NE(said_.find("dead.sh: no route; trying again\n"), std::string::npos) << said_;
     EXPECT_EQ(turn({ended(1)}), Texts{"1: b #@1"});
     EXPECT_EQ(turn({ended(1)}), Texts{});
@@ -369,7 +369,7 @@ TEST_F(Dispatching, ASeatLeavesThatGoesWhereNoListIs) {
     faults["folder"].open = Error{ExitCode::usage, "folder: a directory"};
     make();
     turn({joined(0), joined(1)});
-    EXPECT_EQ(turn({LineEnded{1, TryEnd::ok, 0, std::string("folder\0\0\0", 9)}}), Texts{});
+    EXPECT_EQ(turn({LineEnded{1, TryEnd::ok, 0, "folder\n\n\n"}}), Texts{});
     EXPECT_EQ(said_, "a worker (host 0) leaves: folder: a directory\n");
     EXPECT_FALSE(last_.problem);
     EXPECT_EQ(turn({ended(1)}), Texts{});
