@@ -5,6 +5,7 @@
 
 #include "marked_list/status_table.h"
 #include "shared_run/probe.h"
+#include "taskfile/tags.h"
 
 namespace wq::shared_run {
 
@@ -62,7 +63,9 @@ void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice&
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
         turn.orders.emplace_back(RunEnvironment{number, forget_variables});
-        turn.orders.emplace_back(RunEnvironment{number, line.command});
+        const auto tagged = taskfile::split_tags(line.command);  // what is said of it has the tag
+        turn.orders.emplace_back(
+            RunEnvironment{number, tagged ? std::string(tagged->command) : line.command});
         turn.orders.emplace_back(RunLine{number, ticket, probe_of(line.command), choice.number, true});
         seat.probe = ticket;
         return;
