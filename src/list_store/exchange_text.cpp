@@ -95,7 +95,9 @@ AnswerHead::Grown grown_of(Words& words) {
     grown.number = words.number_in<std::uint64_t>(word.substr(0, point));
     if (line <= point || line == word.size()) return grown;
     grown.from = words.number_in<std::uint64_t>(word.substr(point + 1, line - point - 1));
-    grown.to = words.number_in<std::uint64_t>(word.substr(line + 1));
+    const std::size_t plus = std::min(word.find('+', line), word.size() - 1);
+    grown.to = words.number_in<std::uint64_t>(word.substr(line + 1, plus - line - 1));
+    grown.begun = words.number_in<std::uint64_t>(word.substr(plus + 1));
     return grown;
 }
 

@@ -26,6 +26,7 @@ struct AnswerHead {
         std::uint64_t number = 0;
         std::uint64_t from = 0;
         std::uint64_t to = 0;
+        std::uint64_t begun = 0;  // bytes before `from`, see whole_lines()
     };
     std::size_t old_files = 0;
     std::vector<Grown> old;

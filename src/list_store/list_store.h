@@ -88,6 +88,8 @@ struct Sign {
     marked_list::WorkerId worker = 0;
     Duration age{0};    // since the last touch, by the clock of the list's file system
     Duration lease{0};  // the worker is lost at this age; 0: never
+
+    bool lives() const { return lease == Duration{0} || age < lease; }
 };
 
 // The master's clock.

@@ -42,6 +42,18 @@ std::optional<std::uint64_t> take_number(std::string_view& text, char after) {
     return value;
 }
 
+// The bytes of a file before `end` that are behind its last line end there.
+bool read_begun_line(int file, std::uint64_t end, std::string& begun) {
+    for (std::uint64_t most = 1;; most = std::max<std::uint64_t>(64 << 10, 2 * most)) {
+        const std::uint64_t from = end - std::min(end, most);
+        begun.clear();
+        if (!read_range(file, from, end, begun)) return false;
+        const std::size_t line_end = begun.rfind('\n');
+        if (line_end != std::string::npos) begun.erase(0, line_end + 1);
+        if (line_end != std::string::npos || from == 0) return true;
+    }
+}
+
 std::uint64_t bytes_of(const struct stat& file) {
     return static_cast<std::uint64_t>(file.st_size);
 }
@@ -77,10 +89,12 @@ std::vector<OldFile> OldFiles::appended() const {
         if (!kept.has_more()) continue;
         const std::string where = path(kept.number, kept.copied);
         const Descriptor file(::open(where.c_str(), O_RDONLY | O_CLOEXEC));
-        std::string bytes;
+        std::string begun, bytes;
         const std::uint64_t end = std::min(kept.bytes, kept.copied + most_at_once);
-        if (!file.valid() || !read_range(file.get(), kept.copied, end, bytes)) continue;
-        if (auto old = whole_lines(kept.number, kept.copied, std::move(bytes)))
+        if (!file.valid() || !read_range(file.get(), kept.copied, end, bytes) ||
+            !read_begun_line(file.get(), kept.copied, begun))
+            continue;
+        if (auto old = whole_lines(kept.number, kept.copied, std::move(begun), std::move(bytes)))
             result.push_back(std::move(*old));
     }
     return result;
@@ -133,13 +147,15 @@ Duration rewriting_time(Duration took, std::size_t old_files) {
     return std::max<Duration>(took, (old_files - few_files) * std::chrono::milliseconds(10));
 }
 
-std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string bytes) {
+std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string begun,
+                                   std::string bytes) {
     const std::size_t end = bytes.rfind('\n');
     if (end == std::string::npos || bytes.find('\0') != std::string::npos) return std::nullopt;
+    if (begun.find('\0') != std::string::npos) return std::nullopt;
     bytes.resize(end + 1);
     return OldFile{
         std::to_string(number) + "." + std::to_string(copied) + "-" + std::to_string(copied + bytes.size()),
-        std::move(bytes)};
+        std::move(begun) + bytes};
 }
 
 }  // namespace wq::list_store

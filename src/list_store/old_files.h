@@ -17,7 +17,9 @@
 namespace wq::list_store {
 
 // Bytes of an old file after the first `copied`, up to its last whole line; nullopt: there is none yet.
-std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string bytes);
+// `begun`: bytes before these, of the line that they continue. What was taken for a line was a part of one.
+std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, std::string begun,
+                                   std::string bytes);
 
 // How long a rewriting counts: the time that it `took`, or more if there are many old files. The longer this
 // is, the less often workers rewrite the list; so it has no more old files than can be kept for 10 minutes.

@@ -74,6 +74,8 @@ constexpr std::array helper_words{
     HelperWord{"halfway", "cannot complete a change of FILE",
                "its records are stored: make room on that disk, or get write permission",
                ExitCode::unreachable},
+    HelperWord{"look", "cannot see how FILE is", "check `stat` at the master, or what killed it",
+               ExitCode::unreachable},
     HelperWord{"unfinished", "cannot complete FILE",
                "all of it is in FILE.runtask/in_place: make room on that disk", ExitCode::unreachable},
 };

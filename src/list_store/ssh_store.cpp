@@ -174,9 +174,11 @@ Result<Answer> SshStore::received(const AnswerHead& head) {
 
 Status SshStore::receive_old(const AnswerHead& head, Answer& answer) {
     for (const AnswerHead::Grown& grown : head.old) {
+        auto begun = helper_->bytes(grown.begun);
+        if (!begun) return begun.error();
         auto bytes = helper_->bytes(grown.to - grown.from);
         if (!bytes) return bytes.error();
-        if (auto old = whole_lines(grown.number, grown.from, std::move(*bytes)))
+        if (auto old = whole_lines(grown.number, grown.from, std::move(*begun), std::move(*bytes)))
             answer.old.push_back(std::move(*old));
     }
     return success();

@@ -123,10 +123,14 @@ void Document::make(const Join& edit) {
     append_line(worker_line(edit.worker, edit.name, edit.stamp));
 }
 
-void Document::make(const Take& edit) {
-    const std::uint64_t at = nearest(edit.number, [&](const MarkedLine& line) {
+std::uint64_t Document::open_line(const Take& edit) const {
+    return nearest(edit.number, [&](const MarkedLine& line) {
         return line.kind == LineKind::open && searched_text(line.text) == edit.searched;
     });
+}
+
+void Document::make(const Take& edit) {
+    const std::uint64_t at = open_line(edit);
     if (at != 0) replace(at, begun(line(at), edit.worker, edit.stamp));
 }
 
@@ -149,17 +153,33 @@ std::uint64_t Document::running_line(const End& edit) const {
     });
 }
 
-void Document::make(const End& edit) {
-    if (end_at(running_line(edit), edit)) return;
-    // The worker was thought lost, and then it told its end after all.
-    const std::uint64_t given_up = nearest(edit.number, [&](const MarkedLine& line) {
+// The worker was thought lost, and then it told its end after all.
+std::uint64_t Document::given_up_line(const End& edit) const {
+    return nearest(edit.number, [&](const MarkedLine& line) {
         return line.command == edit.command && was_lost(line, edit.worker, edit.begun);
     });
-    if (given_up != 0 && line(given_up).kind != LineKind::open) return;  // others run it, or have run it
-    // Somebody's editor has written the list as it was before the line was begun.
-    const std::uint64_t open = given_up != 0 ? given_up : nearest(edit.number, [&](const MarkedLine& line) {
+}
+
+// Somebody's editor has written the list as it was before the line was begun.
+std::uint64_t Document::open_line(const End& edit) const {
+    return nearest(edit.number, [&](const MarkedLine& line) {
         return line.kind == LineKind::open && line.command == edit.command;
     });
+}
+
+bool Document::runs_another(const End& edit) const {
+    return edit.number >= 1 && edit.number <= lines() && runs_as(line(edit.number), edit.worker, edit.begun);
+}
+
+bool Document::finds_line(const End& edit) const {
+    return running_line(edit) != 0 || given_up_line(edit) != 0 || open_line(edit) != 0;
+}
+
+void Document::make(const End& edit) {
+    if (end_at(running_line(edit), edit)) return;
+    const std::uint64_t given_up = given_up_line(edit);
+    if (given_up != 0 && line(given_up).kind != LineKind::open) return;  // others run it, or have run it
+    const std::uint64_t open = given_up != 0 ? given_up : open_line(edit);
     if (open != 0) {
         replace(open, begun(line(open), edit.worker, edit.begun));
         end_at(open, edit);
@@ -167,10 +187,8 @@ void Document::make(const End& edit) {
     }
     append_line(orphaned(edit.number, edit.command, edit.worker, edit.begun,
                          {edit.stamp, edit.end, edit.exit_code, 0}));
-    // Its command was edited while it ran: the new one waits.
-    const bool edited =
-        edit.number >= 1 && edit.number <= lines() && runs_as(line(edit.number), edit.worker, edit.begun);
-    if (edited) replace(edit.number, ended(line(edit.number), {edit.stamp, TryEnd::lost, 0, 0}));
+    // The new command waits.
+    if (runs_another(edit)) replace(edit.number, ended(line(edit.number), {edit.stamp, TryEnd::lost, 0, 0}));
 }
 
 void Document::make(const Append& edit) {

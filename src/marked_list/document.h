@@ -36,6 +36,12 @@ class Document {
     // An edit whose line is gone is made as far as it can be; see edit.h.
     void apply(const Edit& edit);
 
+    // Whether the edit has a line to mark.
+    bool finds_line(const Take& edit) const { return open_line(edit) != 0; }
+    bool finds_line(const End& edit) const;
+    // The command of the line was edited while the worker ran it.
+    bool runs_another(const End& edit) const;
+
     // The line nearest to `number` for which `fits` is true; 0: none.
     template <class Fits>
     std::uint64_t nearest(std::uint64_t number, Fits fits) const {
@@ -79,7 +85,10 @@ class Document {
     void make(const Take& edit);
     void make(const End& edit);
     void make(const Append& edit);
+    std::uint64_t open_line(const Take& edit) const;
     std::uint64_t running_line(const End& edit) const;
+    std::uint64_t given_up_line(const End& edit) const;
+    std::uint64_t open_line(const End& edit) const;
     bool end_at(std::uint64_t number, const End& edit);
     void replace(std::uint64_t number, const std::string& text);
     void append_line(std::string_view text);

@@ -94,6 +94,10 @@ void read_command(std::string_view text, MarkedLine& line) {
     read_tags(line);
 }
 
+bool is_orphan(std::string_view text) {
+    return take_text(text, "#?line:") && take_number<std::uint64_t>(text) && text.starts_with('#');
+}
+
 std::string end_of(const EndMark& mark) {
     std::string text = " ";
     if (mark.moved != 0)
@@ -152,7 +156,7 @@ std::string unmarked(const MarkedLine& line) {
 }
 
 bool is_run_mark(std::string_view text) {
-    return last_worker(text) || worker_of(text) || text.starts_with("#?line:");
+    return last_worker(text) || worker_of(text) || is_orphan(text);
 }
 
 std::optional<std::int64_t> last_worker(std::string_view text) {

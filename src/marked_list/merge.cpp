@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
+
+#include "marked_list/balance.h"
 
 namespace wq::marked_list {
 
@@ -74,7 +77,7 @@ struct Counts {
     std::int64_t done = 0;
 };
 
-void count(const Document& list, std::map<std::string_view, Counts>& commands, std::int64_t by) {
+void add_counts(const Document& list, std::map<std::string_view, Counts>& commands, std::int64_t by) {
     for (std::uint64_t number = 1; number <= list.lines(); ++number) {
         const MarkedLine& line = list.line(number);
         if (line.kind == LineKind::done)
@@ -89,6 +92,64 @@ bool may_stand(const History& history, std::size_t at) {
     return at < history.written || std::get<Append>(history.edits[at]).from.empty();
 }
 
+// Makes edits again as far as the list needs them.
+class Remaking {
+  public:
+    Remaking(Document& list, const Marks& marks, const History& history, std::size_t first,
+             const Document* known)
+        : list_(list), marks_(marks), history_(history) {
+        if (known == nullptr || first == history.edits.size()) return;
+        balance_.emplace(*known, list);
+        if (!is_whole()) balance_.reset();
+        if (!balance_) return;
+        for (std::size_t at = first; at < history.edits.size(); ++at) {
+            const auto* const append = std::get_if<Append>(&history.edits[at]);
+            if (append != nullptr && !may_stand(history, at)) balance_->expect(*append);
+        }
+    }
+
+    // False: the list has it, or has no line for it.
+    bool make(std::size_t at) {
+        Edit edit = history_.edits[at];
+        if (auto* const append = std::get_if<Append>(&edit)) {
+            if (may_stand(history_, at)) append->text = missing(*append);
+            if (append->text.empty()) return false;
+        }
+        if (const auto* const take = std::get_if<Take>(&edit); take != nullptr && !needs(*take)) return false;
+        if (const auto* const end = std::get_if<End>(&edit); end != nullptr && !needs(*end)) return false;
+        list_.apply(edit);
+        return true;
+    }
+
+  private:
+    // A list whose end was just written by others may be known in part.
+    bool is_whole() const {
+        return std::all_of(history_.edits.begin() + static_cast<std::ptrdiff_t>(history_.written),
+                           history_.edits.end(), [&](const Edit& edit) {
+                               const auto* const take = std::get_if<Take>(&edit);
+                               return take == nullptr || balance_->knows(*take);
+                           });
+    }
+    std::string missing(const Append& edit) {
+        if (balance_) return balance_->missing(edit);
+        return marks_.stands_already(edit) ? std::string() : edit.text;
+    }
+    bool needs(const Take& edit) {
+        return list_.finds_line(edit) &&
+               (!balance_ || balance_->admits(edit.worker, edit.stamp, edit.searched));
+    }
+    // A finished line that somebody removed does not come back as `#?line:`.
+    bool needs(const End& edit) {
+        if (!list_.finds_line(edit)) return list_.runs_another(edit);
+        return !balance_ || balance_->admits(edit.worker, edit.begun, edit.command);
+    }
+
+    Document& list_;
+    const Marks& marks_;
+    const History& history_;
+    std::optional<Balance> balance_;
+};
+
 }  // namespace
 
 bool stands(const Document& list, const Edit& edit) {
@@ -97,15 +158,15 @@ bool stands(const Document& list, const Edit& edit) {
 
 std::uint64_t waiting_again(const Document& before, const Document& after) {
     std::map<std::string_view, Counts> commands;
-    count(before, commands, 1);
-    count(after, commands, -1);
+    add_counts(before, commands, 1);
+    add_counts(after, commands, -1);
     std::uint64_t waiting = 0;
     for (const auto& [command, fewer] : commands)
         waiting += static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::min(fewer.done, -fewer.open)));
     return waiting;
 }
 
-Result<Merged> merge(std::string_view bytes, const History& history) {
+Result<Merged> merge(std::string_view bytes, const History& history, const Document* known) {
     auto list = Document::read(bytes);
     if (!list) return list.error();
     Merged merged;
@@ -116,14 +177,9 @@ Result<Merged> merge(std::string_view bytes, const History& history) {
         if (marks.stands(history.edits[at])) first = at + 1;
     }
     merged.is_too_old = !history.complete && first == 0;
-    for (std::size_t at = first; at < history.edits.size(); ++at) {
-        const Edit& edit = history.edits[at];
-        if (const auto* append = std::get_if<Append>(&edit);
-            append != nullptr && may_stand(history, at) && marks.stands_already(*append))
-            continue;
-        merged.list.apply(edit);
-        ++merged.made_again;
-    }
+    Remaking remaking(merged.list, marks, history, first, known);
+    for (std::size_t at = first; at < history.edits.size(); ++at)
+        if (remaking.make(at)) ++merged.made_again;
     return merged;
 }
 

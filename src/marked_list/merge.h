@@ -2,7 +2,8 @@
 //
 // An editor that read the list at some time, and wrote it later, has undone the marks made between: these are
 // made again. The last mark that stands in the list shows the time at which it was read. A mark that is
-// older and does not stand there was removed on purpose: its line waits again.
+// older and does not stand there was removed on purpose: its line waits again. So was a finished line that is
+// gone.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,9 @@ struct History {
     bool complete = true;  // nothing was forgotten before the first
 };
 
+// `known`: the list after all of the history; null: not known, then lines of one command are not told apart.
 // Error: as of Document::read.
-Result<Merged> merge(std::string_view bytes, const History& history);
+Result<Merged> merge(std::string_view bytes, const History& history, const Document* known = nullptr);
 
 // How many lines that `before` has as done wait in `after`, as far as it has no more lines than before.
 std::uint64_t waiting_again(const Document& before, const Document& after);

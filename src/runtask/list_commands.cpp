@@ -28,7 +28,6 @@ namespace {
 
 using list_store::Sign;
 using marked_list::Document;
-using shared_list::lives;
 
 constexpr std::uint64_t most_waiting_lines = 20;
 
@@ -65,7 +64,7 @@ Result<std::optional<Sign>> sign_of(marked_list::WorkerId worker, list_store::Li
     const auto signs = store.signs();
     if (!signs) return signs.error();
     for (const Sign& sign : *signs)
-        if (sign.worker == worker && lives(sign)) return std::optional(sign);
+        if (sign.worker == worker && sign.lives()) return std::optional(sign);
     return std::optional<Sign>();
 }
 
@@ -165,7 +164,7 @@ Result<int> print_status(const Options& options) {
     if (!signs) return signs.error();
     std::vector<marked_list::WorkerSign> told;
     for (const Sign& sign : *signs)
-        told.push_back({sign.worker, lives(sign) ? format_duration(sign.age) + " ago"
+        told.push_back({sign.worker, sign.lives() ? format_duration(sign.age) + " ago"
                                                  : "lost since " + format_duration(sign.age - sign.lease)});
     print(marked_list::status_table(*list, store->name(), told, most_waiting_lines));
     return 0;

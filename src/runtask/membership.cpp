@@ -45,6 +45,8 @@ Status Membership::join() {
 Status Membership::keep(Instant now, bool idle) {
     if (now >= lease_.next()) {
         if (auto beaten = beat(now); !beaten) return beaten;
+        // Others may have released a line that runs.
+        if (auto fresh = list_.refresh(); !fresh) return fresh;
     }
     if (idle || now >= next_look()) {
         if (auto looked = others_.look({*id_}); !looked) return looked;

@@ -10,9 +10,17 @@ constexpr Duration between_kills = std::chrono::milliseconds(200);
 
 }  // namespace
 
-void TimeLimits::begin(TaskKey key, Instant limit, std::unique_ptr<LineProcesses> processes) {
+void TimeLimits::begin(TaskKey key, std::optional<Instant> limit, std::unique_ptr<LineProcesses> processes) {
     const std::lock_guard lock(mutex_);
     lines_[key] = {limit, std::move(processes), false};
+}
+
+bool TimeLimits::end_now(TaskKey key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = lines_.find(key);
+    if (found == lines_.end()) return false;
+    found->second.limit = instant_now();
+    return true;
 }
 
 bool TimeLimits::end(TaskKey key) {

@@ -15,7 +15,10 @@ namespace wq::runtask {
 
 class TimeLimits {
   public:
-    void begin(TaskKey key, Instant limit, std::unique_ptr<LineProcesses> processes);
+    // `limit`: nullopt: none.
+    void begin(TaskKey key, std::optional<Instant> limit, std::unique_ptr<LineProcesses> processes);
+    // Its limit is now. False: it has not begun.
+    bool end_now(TaskKey key);
     // The line has ended; what is left of one that ran for too long is killed. Returns whether it did.
     bool end(TaskKey key);
 

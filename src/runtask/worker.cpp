@@ -93,7 +93,10 @@ Status Worker::take_shell_events() {
 
 // The watch has killed what ran, but there may be lines that no shell has begun yet.
 void Worker::note_lapse() {
-    if (!watch_.take_lapsed()) return;
+    if (watch_.take_lapsed()) lapse();
+}
+
+void Worker::lapse() {
     say_("gave no sign of life for too long: the lines that run are killed, since others may take them");
     lapsed_ = true;
     if (shell_.tasks() > 0) shell_.kill_all();
@@ -131,7 +134,10 @@ Status Worker::serve(Instant now) {
     if (problem_) {
         if (auto fresh = member_->list().refresh(); !fresh) return fresh;
     }
+    // The machine slept: the watch counts waking time.
+    if (!running_.empty() && !lapsed_ && member_->lease().has_lapsed()) lapse();
     if (auto kept = member_->keep(now, looks); !kept) return kept;
+    give_up_lines();
     set_times();
     if (auto taken = take_lines(now); !taken) return taken;
     if (!running_.empty() || environment_ || member_->lines().has_ends()) return success();
@@ -140,6 +146,17 @@ Status Worker::serve(Instant now) {
     else if (move_)
         move_now(now);
     return success();
+}
+
+// Somebody has released them, as it may happen to a worker that was cut off or stopped.
+void Worker::give_up_lines() {
+    for (auto& [key, line] : running_) {
+        if (line.given_up || !member_->lines().is_taken_away(line.number, line.begun, line.line)) continue;
+        line.given_up = shell_.end_now(key);
+        if (line.given_up)
+            say_("line " + std::to_string(line.number) +
+                 " is killed here, since another worker may run it now");
+    }
 }
 
 Status Worker::join(Instant now) {
@@ -253,7 +270,7 @@ void Worker::on(TaskEnded event) {
         terminal_.output(event.output.get());
     }
     running_.erase(found);
-    if (is_lost(event)) return end_line(line, TryEnd::lost, 0);
+    if (line.given_up || is_lost(event)) return end_line(line, TryEnd::lost, 0);
     if (event.timed_out)
         say_("line " + std::to_string(line.number) + " ran longer than " +
              format_duration(*options_.timeout));

@@ -39,6 +39,7 @@ class Worker {
         std::string begun;         // stamp
         std::string line;
         std::uint64_t retries = 0;  // left
+        bool given_up = false;      // being killed, since others may run it
     };
 
     // What is done in a turn.
@@ -50,6 +51,8 @@ class Worker {
     Status take_lines(Instant now);
     Result<bool> take_line(Instant now);
     void note_lapse();
+    void lapse();
+    void give_up_lines();
     void set_times();
     void wait();
     std::optional<Instant> next() const;

@@ -155,8 +155,7 @@ Status WorkerShell::run_step() {
 Status WorkerShell::begin_task() {
     Task& task = tasks_[current_.key];
     if (state_ == State::task) {
-        if (settings_.timeout)
-            limit(current_.key, std::make_unique<ForegroundProcesses>(host_.pid(), shell_));
+        limit(current_.key, std::make_unique<ForegroundProcesses>(host_.pid(), shell_));
         return success();
     }
     early_end_.reset();
@@ -232,9 +231,8 @@ void WorkerShell::on_orphan() {
     // Its parent may have reaped it.
     const bool lives = task.pid > 0 && ::kill(task.pid, 0) == 0;
     if (!lives) return end_task(current_.key, cannot_start_exit_code);
-    if (settings_.timeout)
-        limit(current_.key,
-              std::make_unique<BackgroundProcesses>(host_.pid(), task.pid, std::to_string(current_.key)));
+    limit(current_.key,
+          std::make_unique<BackgroundProcesses>(host_.pid(), task.pid, std::to_string(current_.key)));
     if (::write(task.go.get(), "\n", 1) != 1) ::kill(task.pid, SIGKILL);
 }
 
@@ -305,6 +303,8 @@ void WorkerShell::host_gone() {
 }
 
 void WorkerShell::kill_all() {
+    read_answers();
+    read_ends();
     killing_all_ = true;
     host_.end_command();
     host_gone();
@@ -325,7 +325,8 @@ void WorkerShell::end_task(TaskKey key, int exit_code) {
 }
 
 void WorkerShell::limit(TaskKey key, std::unique_ptr<LineProcesses> processes) {
-    limits_.begin(key, instant_now() + *settings_.timeout, std::move(processes));
+    const auto limit = settings_.timeout ? std::optional(instant_now() + *settings_.timeout) : std::nullopt;
+    limits_.begin(key, limit, std::move(processes));
 }
 
 std::optional<Instant> WorkerShell::enforce_limits(Instant now) {

@@ -73,10 +73,13 @@ class WorkerShell {
     std::optional<Instant> next() const { return limits_.next(); }
     // On any thread: kills lines that run for too long. Returns next().
     std::optional<Instant> enforce_limits(Instant now);
+    // Ends a line as if its time were over. False: it has not begun.
+    bool end_now(TaskKey key) { return limits_.end_now(key); }
     // What has happened. Errors: the shell cannot be started.
     Result<std::vector<ShellEvent>> take_events(Instant now);
 
-    // Kills all lines that run, and what they left behind. Their ends are events, with exit code 137.
+    // Kills all lines that run, and what they left behind. Their ends are events, with exit code 137. (Those
+    // that had ended before, unnoticed so far, keep theirs.)
     void kill_all();
     // On any thread: the same, soon.
     void kill_all_soon();

@@ -28,7 +28,7 @@ Result<Lines> list_of(list_store::ListStore& store, const RecordLog& log, const 
     }
     const auto signs = store.signs();
     if (!signs) return signs.error();
-    const auto done = history(store, log, answer, std::ranges::any_of(*signs, lives));
+    const auto done = history(store, log, answer, std::ranges::any_of(*signs, &list_store::Sign::lives));
     if (!done) return done.error();
     auto merged = marked_list::merge(*answer.file, *done);
     if (!merged) return merged.error();
@@ -51,10 +51,6 @@ History left_behind(const std::string& bytes, std::uint64_t first) {
 }
 
 }  // namespace
-
-bool lives(const list_store::Sign& sign) {
-    return sign.lease == Duration{0} || sign.age < sign.lease;
-}
 
 Result<History> history(list_store::ListStore& store, const RecordLog& log, const Answer& answer,
                         bool workers_live) {

@@ -21,6 +21,5 @@ Result<marked_list::History> history(list_store::ListStore& store, const RecordL
                                      const list_store::Answer& answer, bool workers_live);
 // What was appended to old files, less what the log has already: its writer died before the store knew it.
 std::vector<marked_list::Edit> appends(const RecordLog& log, const std::vector<list_store::OldFile>& old);
-bool lives(const list_store::Sign& sign);
 
 }  // namespace wq::shared_list

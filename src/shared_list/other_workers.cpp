@@ -13,10 +13,6 @@ using list_store::Sign;
 using marked_list::Document;
 using marked_list::WorkerId;
 
-bool is_over(const Sign& sign) {
-    return sign.lease != Duration{0} && sign.age >= sign.lease;
-}
-
 // Half more than a worker may let pass between two signs.
 Duration until_sure(Duration lease) {
     return between_beats(lease) + between_beats(lease) / 2;
@@ -32,7 +28,7 @@ Status OtherWorkers::refuse_taken_id(WorkerId id) {
     if (!signs) return signs.error();
     const std::string worker = std::to_string(id);
     for (const Sign& sign : *signs) {
-        if (sign.worker != id || is_over(sign)) continue;
+        if (sign.worker != id || !sign.lives()) continue;
         return Error{ExitCode::usage, "worker " + worker + " of " + store_.name() + " gave a sign of life " +
                                           format_duration(sign.age) +
                                           " ago: choose another id; if it is gone: --release " + worker +
@@ -47,7 +43,7 @@ Status OtherWorkers::look(const std::set<WorkerId>& ours) {
     if (!signs) return signs.error();
     std::map<WorkerId, Instant> seeming;
     for (const Sign& sign : *signs) {
-        if (!is_over(sign) || ours.contains(sign.worker)) continue;
+        if (sign.lives() || ours.contains(sign.worker)) continue;
         const auto before = seeming_.find(sign.worker);
         const Instant sure = before == seeming_.end() ? now + until_sure(sign.lease) : before->second;
         if (now < sure)

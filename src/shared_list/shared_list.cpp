@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/random_bits.h"
+#include "base/units.h"
 #include "shared_list/list_view.h"
 
 namespace wq::shared_list {
@@ -233,15 +234,15 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     auto made = make(std::move(request));
     if (made && *made && merged->made_again > unwritten->edits.size())
         say_(store_.name() + " was edited while workers marked it; made again: " +
-             std::to_string(merged->made_again - unwritten->edits.size()) +
-             " marks that the editor had undone (use --lock to edit)");
+             count_of(merged->made_again - unwritten->edits.size(), "mark") +
+             " that the editor had undone (use --lock to edit)");
     return made;
 }
 
 // How many finished lines would run again by a list that is so old that nobody remembers all its marks.
 Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
     if (!merged.is_too_old) return std::uint64_t{0};
-    if (current_) apply_news();
+    catch_up();
     if (current_) return marked_list::waiting_again(list_, merged.list);
     return Error{ExitCode::bad_input,
                  store_.name() +
@@ -267,6 +268,13 @@ Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_a
     return made;
 }
 
+// As far as that can be done without the file.
+void SharedList::catch_up() {
+    // Others do not know how this list was made.
+    if (has_unfinished_line() && files_seen_ < log_.files()) current_ = false;
+    if (current_) apply_news();
+}
+
 // The log is not told of a list that is being written: told lists are replaced, and who writes would write on
 // in the old one. So all workers read it anew when it changes.
 Result<bool> SharedList::take_whole_lines(const Answer& answer) {
@@ -287,11 +295,12 @@ Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::
     if (!others_live && is_edited) {
         const auto signs = store_.signs();
         if (!signs) return signs.error();
-        others_live = std::ranges::any_of(*signs, lives);
+        others_live = std::ranges::any_of(*signs, &list_store::Sign::lives);
     }
     const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
     if (!done) return done.error();
-    auto merged = marked_list::merge(bytes, *done);
+    if (current_) apply_news();
+    auto merged = marked_list::merge(bytes, *done, current_ ? &list_ : nullptr);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     return merged;
 }
@@ -305,7 +314,7 @@ Error SharedList::is_being_written() const {
 // What was appended to the list since we last saw it, the most frequent edit: then other workers need not
 // read the list anew. "": it was edited otherwise.
 std::string SharedList::appended_to(const std::string& file) {
-    if (current_) apply_news();
+    catch_up();
     if (!current_ || has_unfinished_line() || list_.changed() || !file.ends_with('\n')) return {};
     // Records of lines that this copy lacks changed nothing in it.
     if (log_.files() == 0 || log_.records_at(log_.files() - 1) != log_.records().size()) return {};
@@ -450,8 +459,14 @@ Status SharedList::copy_old_files() {
 }
 
 Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerId> wanted) {
+    // A list that was reset while workers wait knows nothing of their ids.
+    const auto signs = store_.signs();
+    if (!signs) return signs.error();
+    WorkerId least = 0;
+    for (const list_store::Sign& sign : *signs)
+        if (sign.lives()) least = std::max(least, sign.worker + 1);
     const auto made = change("join of " + name, [&](const Document& list) {
-        const auto next = static_cast<WorkerId>(list.last_worker() + 1);
+        const WorkerId next = std::max(least, static_cast<WorkerId>(list.last_worker() + 1));
         return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, stamp()}};
     });
     if (!made) return made.error();

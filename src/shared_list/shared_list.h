@@ -60,8 +60,6 @@ class SharedList {
     // Joins as `wanted`, or as the next worker; returns the id.
     Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
 
-    // While a change may still be made of which no answer came, settle() prevents it.
-    //
     // Puts what `text` returns in the place of the whole list, and forgets what was done to it. An error that
     // `text` returns is returned.
     Status replace(const std::function<Result<std::string>(const marked_list::Document&)>& text);
@@ -75,6 +73,7 @@ class SharedList {
     // While edits come fast, the file lags behind its log: rewriting it takes at most a twentieth of the
     // time. When to call settle(); nullopt: the file is up to date.
     std::optional<Instant> unsettled() const;
+    // Also prevents that a change of which no answer came is still made.
     Status settle();
 
     // The line that a worker ran last. The number follows when lines are put in front, or the list is edited
@@ -105,6 +104,7 @@ class SharedList {
     Status take_file(const Answer& answer);
     Result<bool> adopt(const Answer& answer);
     Result<bool> take_whole_lines(const Answer& answer);
+    void catch_up();
     Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes, bool is_edited);
     bool is_known(const std::string& identity) const;
     Error is_being_written() const;

@@ -14,7 +14,7 @@ using marked_list::Choice;
 using marked_list::MarkedLine;
 using marked_list::TryEnd;
 
-constexpr const char* forget_variables = "unset newtask newid jumpto\n";
+constexpr const char* forget_variables = "unset newtask newid jumpto";
 
 }  // namespace
 
@@ -61,7 +61,8 @@ void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice&
     const MarkedLine& line = list.lines().line(choice.number);
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
-        turn.orders.emplace_back(RunEnvironment{number, forget_variables + line.command});
+        turn.orders.emplace_back(RunEnvironment{number, forget_variables});
+        turn.orders.emplace_back(RunEnvironment{number, line.command});
         turn.orders.emplace_back(RunLine{number, ticket, probe_of(line.command), choice.number, true});
         seat.probe = ticket;
         return;

@@ -61,7 +61,8 @@ process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::strin
         order.argv = taskfile::split_words(order.text);
     if (!order.argv.empty() && is_exported_function(order.argv.front())) order.argv.clear();
     order.output_limit = output_limit_;
-    if (worker_) order.variables.emplace_back("WORKERID", std::to_string(worker_->value()));
+    if (worker_ && (!first_environment_ || lease.environment_position < *first_environment_))
+        order.variables.emplace_back("WORKERID", std::to_string(worker_->value()));
     order.variables.insert(order.variables.end(), lease.variables.begin(), lease.variables.end());
     if (!index_variable_.empty())
         for (const auto& [name, value] : lease.variables)
@@ -70,6 +71,12 @@ process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::strin
     order.directory = sandbox;
     order.variables.emplace_back("WORK_QUEUE_SANDBOX", sandbox);
     return order;
+}
+
+std::string OrderBuilder::of_environment(const wire::EnvironmentLine& line) {
+    if (!worker_ || first_environment_) return line.text;
+    first_environment_ = line.position;
+    return "export WORKERID=" + std::to_string(worker_->value()) + "\n" + line.text;
 }
 
 process::Order OrderBuilder::of_input(WorkerFiles::Make input) const {

@@ -19,10 +19,13 @@ class OrderBuilder {
 
     void limit_output(std::uint64_t bytes);  // as set by the manager
     void welcome(const wire::Welcome& message);
+    void forget_manager() { first_environment_.reset(); }
 
     // `sandbox`: where it runs; empty: where the launcher runs tasks.
     process::Order of_lease(const wire::Lease& lease, const std::string& sandbox) const;
     process::Order of_input(WorkerFiles::Make input) const;
+    // The text of a `#!` line. The first one sets WORKERID, so that later ones may change it.
+    std::string of_environment(const wire::EnvironmentLine& line);
 
   private:
     std::string index_variable_;
@@ -30,6 +33,7 @@ class OrderBuilder {
     std::chrono::seconds fetch_timeout_;
     std::optional<std::uint64_t> output_limit_;
     std::optional<WorkerId> worker_;  // over TCP
+    std::optional<std::uint64_t> first_environment_;
 };
 
 }  // namespace wq::worker

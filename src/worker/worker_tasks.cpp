@@ -37,6 +37,7 @@ Status WorkerTasks::forget_manager() {
     const bool had_work = held_.size() > 0 || last_environment_ > 0;
     held_.clear();
     last_environment_ = 0;
+    orders_.forget_manager();
     if (!had_work) return success();
     staged_.forget();
     signalled_ends_ = {};
@@ -83,7 +84,7 @@ bool WorkerTasks::claim(Instant now) {
 void WorkerTasks::on(const wire::EnvironmentLine& message) {
     if (message.position <= last_environment_) return;
     last_environment_ = message.position;
-    launcher_.environment({message.position, message.text});
+    launcher_.environment({message.position, orders_.of_environment(message)});
 }
 
 // ---- tasks that must not run ----

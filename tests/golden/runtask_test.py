@@ -264,6 +264,17 @@ class Ends(Case):
         self.assertIn("worker 0: 1 line can run again", err)
         self.assertIn("#lost", self.read("tasks.sh"))
 
+    def test_a_worker_kills_a_line_that_was_released(self):
+        worker = self.start("tasks.sh", "--lease", "2")
+        with self.ends_of(self.told("pipe").split()):
+            self.run_it("tasks.sh", "--release", "0", "--force")
+        self.assertRegex(self.told("pipe"), r"^\d+ ")
+        os.killpg(worker.pid, signal.SIGINT)
+        _, err = self.finish(worker, 75)
+        self.assertIn("line 2 is killed here, since another worker may run it now\n", err)
+        line = self.neutral(self.read("tasks.sh")).splitlines()[1]
+        self.assertRegex(line, r"# worker 0 # \(TIME ... TIME\) #lost # worker 0 # \(TIME ... TIME\) #lost$")
+
     def test_lines_that_run_are_not_reset(self):
         self.write("tasks.sh", "echo\n" + self.read("tasks.sh"))
         worker = self.start("tasks.sh")

@@ -144,7 +144,8 @@ class SharedList(support.Case):
         self.assertEqual(run.wait(), 75)
 
     def test_tcp_workers_take_lines(self):
-        self.list("cd / #!\n" + "".join(f"pwd >> {self.folder}/out\n" for n in range(20)))
+        self.list("cd / #!\n" + "".join(f"pwd >> {self.folder}/out\n" for n in range(19)) +
+                  f'test "$WORKERID" = 0 && pwd >> {self.folder}/out\n')
         run = self.start("--shared-list", "--once", "tasks.sh", "--listen", "--manager-only", "--run-dir", "r")
         worker = self.tcp_worker(run, 2)
         self.assertEqual(run.wait(), 0, str(run))

@@ -44,3 +44,30 @@ $(ls -lnd "$1")
 END
     printf '%s\n' "$mode $owner $group"
 }
+
+# $told: each of $grown, and "+" how many bytes before what it has more belong to the line that this continues: the list
+# was replaced amid that line. (To a shell, a line end is nothing.)
+look_for_begun() {
+    told=
+    for name in $grown; do
+        old=${name#*.}
+        old=${old%-*}
+        begun=0
+        [ "$old" = 0 ] || [ -z "$(bytes "$((old - 1))" 1 <"$data/old/${name%-*}")" ] ||
+            begun=$(bytes 0 "$old" <"$data/old/${name%-*}" | tail -n 1 | awk '{ n = length($0) } END { print n + 0 }')
+        told="$told $name+$begun"
+    done
+} 2>/dev/null
+
+# As many bytes as the answer's words say, also if somebody has renamed a file since: no line has a NUL, so the worker
+# takes it for one without a whole line.
+send_old() {
+    for name in $told; do
+        old=${name#*.}
+        begun=${name#*+}
+        name=${name%+*}
+        old=$((${old%-*} - begun))
+        part=$((${name#*-} - old))
+        padded_bytes "$old" "$part" <"$data/old/${name%-*}" || head -c "$part" /dev/zero
+    done
+} 2>/dev/null

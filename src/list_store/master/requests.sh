@@ -91,21 +91,12 @@ answer() {
         file=${id#*_}
         file=${file%%_*}
     fi
-    say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$old_count" "$grown"
+    look_for_begun
+    say ok "$changed" "$log" "$log_bytes" "$id" "$whole" "$((sent - from))" "$file" "$old_count" "$told"
     send_log
-    send_grown
+    send_old
     [ "$file" = - ] || send_list
 }
-
-# As many bytes as the answer's words say, also if somebody has renamed a file since: no line has a NUL, so the worker
-# takes it for one without a whole line.
-send_grown() {
-    for name in $grown; do
-        old=${name#*.}
-        part=$((${name#*-} - ${old%-*}))
-        padded_bytes "${old%-*}" "$part" <"$data/old/${name%-*}" || head -c "$part" /dev/zero
-    done
-} 2>/dev/null
 
 # With its identity afterwards, as somebody may have edited it meanwhile, and that of a next list that a crash left aside.
 send_list() {

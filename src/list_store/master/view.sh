@@ -64,10 +64,11 @@ answer_view() {
         say bad "$why"
         return
     fi
-    say ok 0 "$log" "$log_bytes" "$id" 1 "$((log_bytes + ${#file_line}))" "$file" "$old_count" "$grown"
+    look_for_begun
+    say ok 0 "$log" "$log_bytes" "$id" 1 "$((log_bytes + ${#file_line}))" "$file" "$old_count" "$told"
     padded_bytes 0 "$log_bytes" <&8
     printf '%s' "$file_line"
-    send_grown
+    send_old
     send_list
     exec 7<&- 8<&-
 }

@@ -58,6 +58,34 @@ TEST_P(OldLists, WhatIsAppendedToOneIsAnsweredUntilItIsCopied) {
     EXPECT_EQ(answer.old[0].appended, "cc\n");
 }
 
+// The list was replaced amid a line: its end alone is no command.
+TEST_P(OldLists, ALineThatWasBegunBeforeIsAnsweredWhole) {
+    for (const std::string& begun : {std::string("echo tw"), std::string(100'000, 'x')}) {
+        write_file(list(), "a\n" + begun);
+        auto store = opened(list());
+        const Descriptor late = opened_for_appending(list());
+        Answer answer = ask(*store, rewriting(version(*store), {{0, 0, "#"}}));
+        ASSERT_TRUE(answer.changed);
+        write_to(late, "o-end");
+        EXPECT_TRUE(ask(*store, append(answer.now, "")).old.empty());
+        write_to(late, "\necho three\n");
+        answer = ask(*store, append(answer.now, ""));
+        ASSERT_EQ(answer.old.size(), 1U);
+        EXPECT_EQ(answer.old[0].appended, begun + "o-end\necho three\n");
+        Request request = append(answer.now, "copied\n");
+        request.copied_old = {answer.old[0].name};
+        answer = ask(*store, request);
+        ASSERT_TRUE(answer.changed);
+        write_to(late, "more\n");
+        answer = ask(*store, append(answer.now, ""));
+        ASSERT_EQ(answer.old.size(), 1U);
+        EXPECT_EQ(answer.old[0].appended, "more\n");
+        request = append(answer.now, "copied\n");
+        request.copied_old = {answer.old[0].name};
+        ASSERT_TRUE(ask(*store, request).changed);
+    }
+}
+
 TEST_P(OldLists, OneThatIsCopiedByAnotherIsNotCopiedTwice) {
     write_file(list(), "a\n");
     auto store = opened(list());

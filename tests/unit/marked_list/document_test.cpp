@@ -144,6 +144,12 @@ TEST(Document, ANameWithALineEndIsNoTask) {
     EXPECT_EQ(list.bytes(), "#LASTWORKER 0\n# worker 0: x?rm -rf / (07-28 15:52:28)\n");
 }
 
+TEST(Document, ACommandThatLooksLikeARecordedEndIsNotLost) {
+    Document list = read("?line:a\n");
+    list.apply(Take{1, 0, "07-28 15:52:29", "?line:a"});
+    EXPECT_EQ(list.line(1).kind, LineKind::running);
+}
+
 TEST(Document, RefusesNul) {
     const auto list = Document::read(std::string_view("a\nb\0c\n", 6));
     ASSERT_FALSE(list);

@@ -299,6 +299,18 @@ TEST_P(Shells, AllIsKilledAtOnce) {
     EXPECT_EQ(output("echo $x"), "4\n");
 }
 
+TEST_P(Shells, ALineThatEndedUnnoticedIsNotKilled) {
+    for (const bool soon : {false, true}) {
+        restart();
+        shell().begin_task(++key_, "exit 3");
+        see_what_happens();
+        if (!wait_for_news()) continue;  // it was fast
+        if (soon) shell().kill_all_soon();
+        shell().kill_all();
+        EXPECT_EQ(std::get<TaskEnded>(next_event()).exit_code, 3);
+    }
+}
+
 TEST_P(Shells, AHostThatATaskKills) {
     environment("x=3");
     EXPECT_EQ(task("sh -c 'echo $PPID' >" + folder / "pid; kill -9 $PPID; exec tail -f /dev/null"), 137);

@@ -126,9 +126,9 @@ TEST_F(Dispatching, RunsEnvironmentLinesWithAProbeBeforeAnythingElse) {
     lists["tasks.sh"].file = "cd x #!\na\ncd y #!\n";
     make();
     EXPECT_EQ(turn({joined(0, 4)}), (Texts{"0! export WORKERID=0 TASKFILE=tasks.sh",
-                                           "0! unset newtask newid jumpto\ncd x #!", "0: probe"}));
+                                           "0! unset newtask newid jumpto", "0! cd x #!", "0: probe"}));
     EXPECT_EQ(turn(), Texts{});
-    EXPECT_EQ(turn({probed(0)}), (Texts{"0: a", "0! unset newtask newid jumpto\ncd y #!", "0: probe"}));
+    EXPECT_EQ(turn({probed(0)}), (Texts{"0: a", "0! unset newtask newid jumpto", "0! cd y #!", "0: probe"}));
     EXPECT_FALSE(last_.over);
 }
 

@@ -1,0 +1,51 @@
+// What an edited list still needs of what workers did to it, judged by the list that they know.
+//
+// Marks alone do not tell an old copy from a list without its finished lines. But an old copy has more lines
+// of a command to run than the known list, and some that are finished there; who tidies leaves as many as
+// there are.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "marked_list/document.h"
+#include "marked_list/edit.h"
+
+namespace wq::marked_list {
+
+class Balance {
+  public:
+    Balance(const Document& known, const Document& edited);
+
+    // Whether the known list has the mark of this try.
+    bool knows(const Take& edit) const;
+    // Lines that are no part of the edited list for certain, and will be appended to it.
+    void expect(const Append& edit);
+    // Those of its lines that the edited list lacks.
+    std::string missing(const Append& edit);
+    // Whether the mark of this try is to be made again.
+    bool admits(WorkerId worker, const std::string& begun, std::string_view command);
+
+  private:
+    // Of the edited list beyond the known one.
+    struct More {
+        std::int64_t unfinished = 0;
+        std::int64_t finished = 0;
+        bool is_old() const { return unfinished > 0 && finished < 0; }
+    };
+    struct KnownLine {
+        std::string command;
+        enum class Need : std::uint8_t { unknown, yes, no } need = Need::unknown;
+    };
+    void count(const Document& list, std::int64_t by);
+    void remember_tries(const Document& known);
+
+    std::map<std::string, More> more_;  // by command, or the whole text
+    bool is_old_copy_ = false;
+    std::vector<KnownLine> lines_;              // with tries
+    std::map<std::string, std::size_t> tries_;  // to lines_
+};
+
+}  // namespace wq::marked_list
