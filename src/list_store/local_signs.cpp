@@ -35,6 +35,8 @@ Duration mtime_of(const struct stat& file) {
 
 // The clock that touches get is that of the file system, perhaps another machine's.
 Result<Duration> touch_now(const std::string& folder) {
+    std::error_code ignored;
+    std::filesystem::create_directories(folder, ignored);
     const std::string path = folder + "/.now." + std::to_string(random_bits());
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     struct stat made {};

@@ -59,8 +59,8 @@ look_for_begun() {
     done
 } 2>/dev/null
 
-# As many bytes as the answer's words say, also if somebody has renamed a file since: no line has a NUL, so the worker takes
-# it for one without a whole line.
+# As many bytes as the answer's words say, also if somebody has renamed a file since: no line has a NUL, so the worker
+# takes it for one without a whole line.
 send_old() {
     for name in $told; do
         old=${name#*.}

@@ -131,16 +131,28 @@ give_sign() { printf '%-20s\n' "$2" 1<>"$data/alive/$1"; }
 
 # The ages are by the clock that touches the files: that of the master, or of its file server.
 # Who only looks has but the master's.
-signs() {
+find_signs() {
     found=
     if [ "$mode" = read ]; then
-        [ -z "$has_stat" ] || ! cd "$data/alive" 2>/dev/null ||
-            found="- $(date +%s) - -.0 - $(stat -c '%n %Y %y' [0-9]* 2>/dev/null)"
-    else
-        if cd "$data/alive" && printf '\n' >".now.$$" && [ "$has_stat" ]; then
-            found=$(stat -c '%n %Y %y' ".now.$$" [0-9]* 2>/dev/null)
-        fi
-        rm -f "$data/alive/.now.$$"
+        [ -e "$data/alive" ] || return 0
+        cd "$data/alive" || fail unreadable || return
+        [ -z "$has_stat" ] || found="- $(date +%s) - -.0 - $(stat -c '%n %Y %y' [0-9]* 2>/dev/null)"
+        return
+    fi
+    [ -d "$data/alive" ] || mkdir -p "$data/alive"
+    { cd "$data/alive" && printf '\n' >".now.$$"; } || fail write "$(probe)" || return
+    [ -z "$has_stat" ] || found=$(stat -c '%n %Y %y' ".now.$$" [0-9]* 2>/dev/null)
+    rm -f ".now.$$"
+}
+
+# A folder that cannot be read must not look as if nobody lived.
+signs() {
+    why=
+    if ! find_signs; then
+        rm -f "$data/alive/.now.$$" 2>/dev/null
+        cd / || :
+        say bad "$why"
+        return
     fi
     # shellcheck disable=SC2086
     set -- $found

@@ -107,6 +107,23 @@ TEST_P(Failure, OfAnOldFileThatIsGoneKeepsNobodyWaiting) {
     EXPECT_EQ(seen->old.size(), 1U);
 }
 
+TEST_P(Failure, OfReadingSignsIsNotNobody) {
+    auto store = opened(list());
+    ASSERT_TRUE(store->beat(3, std::chrono::seconds(90)).ok());
+    std::filesystem::rename(list() + ".runtask/alive", list() + ".runtask/away");
+    EXPECT_TRUE(store->signs().ok());  // the folder is made anew
+    std::filesystem::remove_all(list() + ".runtask/alive");
+    write_file(list() + ".runtask/alive", "");
+    EXPECT_FALSE(store->signs().ok());
+    auto viewer = masters_.store(GetParam(), list(), {});
+    ASSERT_TRUE(viewer->open_to_read().ok());
+    if (GetParam() != Way::bare) {
+        EXPECT_FALSE(viewer->signs().ok());
+    }
+    std::filesystem::remove(list() + ".runtask/alive");
+    EXPECT_TRUE(viewer->signs().ok());
+}
+
 WQ_SOME_WAYS(Failure);
 
 }  // namespace
