@@ -64,13 +64,17 @@ Worker::Worker(const Options& options)
 Result<int> Worker::run() {
     if (auto joined = join(instant_now()); !joined) return joined.error();
     while (!exit_code_ && !fatal_) {
-        if (watch_.stopped()) return interrupt();
+        if (must_stop()) return interrupt();
         if (auto done = turn(); !done) fatal_ = done.error();
         if (!exit_code_ && !fatal_ && !busy_) wait();
     }
     record_and_leave();
     if (fatal_) return *fatal_;
     return *exit_code_;
+}
+
+bool Worker::must_stop() const {
+    return watch_.stopped() || terminal_.is_broken();
 }
 
 Status Worker::turn() {
@@ -205,7 +209,7 @@ Result<bool> Worker::take_line(Instant now) {
 }
 
 bool Worker::has_room() const {
-    return !move_ && !leaves_ && !lapsed_ && !environment_ && !after_replay_ &&
+    return !terminal_.is_broken() && !move_ && !leaves_ && !lapsed_ && !environment_ && !after_replay_ &&
            running_.size() < options_.jobs && shell_.ready();
 }
 
@@ -253,7 +257,7 @@ void Worker::on(EnvironmentLineEnded event) {
 void Worker::on(ShellLeft event) {
     const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
     leaves_ = event.exit_code;
-    if (watch_.stopped()) return;
+    if (must_stop()) return;
     say_("line " + std::to_string(number) + " has ended this worker with exit code " +
          std::to_string(event.exit_code));
     if (!after_replay_) return;
@@ -291,6 +295,8 @@ bool Worker::tries_again(Running& line, const TaskEnded& event) {
 // Whether we have killed it, or whoever stops us.
 bool Worker::is_lost(const TaskEnded& event) const {
     if (lapsed_) return event.exit_code == 128 + SIGKILL;
+    // It may have failed for that reason, by SIGPIPE or with an exit code of its own.
+    if (event.exit_code != 0 && terminal_.is_broken()) return true;
     if (event.exit_code <= 128) return false;
     if (watch_.stopped()) return true;
     return std::ranges::find(stop_codes, event.exit_code) != stop_codes.end() &&
@@ -392,7 +398,7 @@ std::optional<Instant> Worker::next() const {
 }
 
 void Worker::wait() {
-    std::vector<pollfd> ready{{watch_.descriptor(), POLLIN, 0}};
+    std::vector<pollfd> ready{{watch_.descriptor(), POLLIN, 0}, {terminal_.descriptor(), 0, 0}};
     shell_.add_descriptors(ready);
     int limit = -1;
     if (const auto until = next()) {
@@ -411,12 +417,13 @@ Status Worker::between_tries(Duration pause) {
     pollfd signal{ends_ ? -1 : watch_.descriptor(), POLLIN, 0};
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(pause).count();
     if (pause > Duration{0}) ::poll(&signal, 1, static_cast<int>(limit));
-    if (ends_ || !watch_.stopped()) return success();
+    if (ends_ || !must_stop()) return success();
     return Error{ExitCode::interrupted, "interrupted"};
 }
 
 int Worker::interrupt() {
-    say_(running_.empty() ? "interrupted" : "interrupted: the lines that run are killed, and wait again");
+    const std::string why = watch_.stopped() ? "interrupted" : "nobody reads the output any more";
+    say_(why + (running_.empty() ? "" : ": the lines that run are killed, and wait again"));
     shell_.kill_all();
     for (const auto& [key, line] : running_) end_line(line, TryEnd::lost, 0);
     running_.clear();

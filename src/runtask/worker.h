@@ -77,6 +77,7 @@ class Worker {
     void move_now(Instant now);
 
     // Of the end.
+    bool must_stop() const;
     void heed_signals();
     Status between_tries(Duration pause);
     int interrupt();

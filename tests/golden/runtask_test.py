@@ -12,6 +12,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -300,6 +301,38 @@ class Ends(Case):
             self.assertTrue(line.endswith("(TIME ... TIME) #lost"), line)
             self.assertFalse(line.startswith("#"), line)
             self.assertEqual(os.listdir(self.home / "tasks.sh.runtask/alive"), [])
+
+    def test_a_worker_whose_output_nobody_reads_ends(self):
+        """Though the line that runs prints nothing; as after Ctrl-C in `ssh HOST runtask FILE`."""
+        for jobs in ("1", "2"):
+            for is_socket in (False, True):
+                with self.subTest(jobs=jobs, is_socket=is_socket):
+                    ours, theirs = (end.detach() for end in socket.socketpair()) if is_socket else os.pipe()
+                    worker = subprocess.Popen([PROGRAM, "tasks.sh", "--jobs", jobs], cwd=self.home, env=self.environment,
+                                              stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, text=True)
+                    self.addCleanup(self.end, worker)
+                    os.close(theirs)
+                    with self.ends_of(self.told("pipe").split()):
+                        os.close(ours)
+                    _, err = self.finish(worker, 75)
+                    self.assertEqual(err, "runtask: nobody reads the output any more: the lines that run are killed, and wait again\n")
+                    self.assertRegex(self.neutral(self.read("tasks.sh")).splitlines()[1], r"^tail.*#lost$")
+                    self.run_it("tasks.sh", "--reset")
+
+    def test_lines_that_print_do_not_fail_because_nobody_reads(self):
+        for text in ("echo a\n", "seq 100000\n", "echo a || exit 3\n", "echo a #!\necho b\n"):
+            for jobs in ("1", "3"):
+                with self.subTest(text=text, jobs=jobs):
+                    self.write("tasks.sh", text * 50)
+                    worker = self.start("tasks.sh", "--jobs", jobs)
+                    worker.stdout.readline()
+                    worker.stdout.close()
+                    worker.stdout = None
+                    _, err = self.finish(worker, 75)
+                    self.assertIn("nobody reads the output any more", err)
+                    self.assertEqual(err.count("\n"), 1, err)
+                    self.assertNotIn("#error", self.read("tasks.sh"))
+                    self.run_it("tasks.sh", "--reset")
 
     def test_nohup(self):
         """The signal reaches the worker, and all that it has started."""
