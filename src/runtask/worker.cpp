@@ -55,7 +55,12 @@ Worker::Worker(const Options& options)
       say_([this](const std::string& line) { terminal_.say(line); }),
       shell_(shell_settings(options, say_)),
       watch_(
-          {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); }}),
+          {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); },
+           [this] {
+               say_(
+                   "interrupted: waits for the lock (or the host) of the list; press Ctrl-C again to leave "
+                   "at once");
+           }}),
       member_(std::make_unique<Membership>(joining(options), say_, [this] { set_times(); })),
       directory_(first_directory()) {
     heed_signals();
@@ -323,7 +328,7 @@ void Worker::on_nothing_to_take(Instant now) {
     if (options_.once && running_.empty() && !more_may_come) {
         leaves_ = say_what_is_left(why);
     } else if (running_.empty() && terminal_.has_reader()) {
-        const std::string text = waiting_text(why);
+        const std::string text = waiting_text(why, member_->list().list(), member_->id());
         if (std::exchange(waits_for_, text) != text) say_(text);
     }
 }
@@ -332,12 +337,14 @@ void Worker::on_nothing_to_take(Instant now) {
 int Worker::say_what_is_left(const marked_list::Waiting& why) {
     const marked_list::Document& list = member_->list().list();
     const auto say = [&](const std::string& text) { say_(member_->name() + ": " + text); };
-    const std::string undone = undone_text(why, marked_list::count(list).failed);
+    const marked_list::Waiting for_good = blocked_for_good(why, list, member_->id());
+    const std::string undone = undone_text(for_good, marked_list::count(list).failed);
     if (!undone.empty())
         say(undone);
     else if (why.running != 0)
         say(count_of(why.running, "line") + " still running on other workers");
-    if (why.running == 0 && why.others != 0) say(others_text(list, member_->id()));
+    if (why.running == 0 && why.others != 0)
+        say(others_text(list, member_->id(), why.blocked - for_good.blocked));
     // Not these: this worker has done all that it may.
     return to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
