@@ -289,7 +289,21 @@ class Ends(Case):
         os.killpg(worker.pid, signal.SIGINT)
         self.finish(worker, 75)
         _, err = self.run_it("tasks.sh", "--reset")
-        self.assertEqual(err, "")
+        self.assertEqual(err, "runtask: 2 lines wait again\n")
+
+    def test_resets_and_releases_that_do_nothing_are_refused(self):
+        self.write("tasks.sh", "true\ntrue\nfalse\n")
+        _, err = self.run_it("tasks.sh", "--reset", "99", code=65)
+        self.assertEqual(err, "runtask: tasks.sh has 3 lines: --reset 99 is beyond its end\n")
+        _, err = self.run_it("tasks.sh", "--release", "77", code=65)
+        self.assertIn("tasks.sh has no worker 77", err)
+        self.run_it("tasks.sh", "--once", code=1)
+        _, err = self.run_it("tasks.sh", "--release", "0")
+        self.assertEqual(err, "runtask: worker 0: 0 lines can run again\n")
+        _, err = self.run_it("tasks.sh", "--reset", "3")
+        self.assertEqual(err, "runtask: 2 lines wait again\n")
+        _, err = self.run_it("tasks.sh", "--reset", "abc", code=64)
+        self.assertIn("--reset takes the number of a line", err)
 
     def test_interrupts(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -376,6 +390,17 @@ class Ends(Case):
             locker.send_signal(signal.SIGINT)
             self.finish(locker, -signal.SIGINT)
 
+    def test_a_worker_that_waits_for_the_lock_says_how_to_end_it(self):
+        self.write("tasks.sh", "true\n")
+        with open(self.home / "tasks.sh.lock", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            worker = self.start("tasks.sh")
+            self.assertIn("waiting for the lock", worker.stderr.readline())
+            worker.send_signal(signal.SIGINT)
+            self.assertIn("press Ctrl-C again to leave at once", worker.stderr.readline())
+            worker.send_signal(signal.SIGINT)
+            self.finish(worker, 75)
+
     def test_a_line_that_is_appended_is_run(self):
         self.write("tasks.sh", "echo one >pipe\n")
         worker = self.start("tasks.sh", "--poll", "0.05")
@@ -437,6 +462,11 @@ class Sharing(Case):
         self.write("tasks.sh", "true\ntrue #@7\ntrue #@9 #@8\n")
         _, err = self.run_it("tasks.sh", "--once")
         self.assertEqual(err, "runtask: tasks.sh: 2 lines are for other workers: #@7 #@8 #@9\n")
+
+    def test_lines_that_wait_for_those_of_other_workers(self):
+        self.write("tasks.sh", "true #@5 #:g\ntrue #+g\n")
+        _, err = self.run_it("tasks.sh", "--once")
+        self.assertEqual(err, "runtask: tasks.sh: 1 line is for other workers: #@5; 1 line waits for them\n")
 
     def test_lines_that_wait_for_others_begin_soon(self):
         """Long before the next --poll."""
