@@ -18,6 +18,7 @@
 #include "marked_list/rehearsal.h"
 #include "marked_list/reset.h"
 #include "marked_list/status_table.h"
+#include "marked_list/typos.h"
 #include "runtask/terminal.h"
 #include "shared_list/list_view.h"
 #include "shared_list/shared_list.h"
@@ -32,6 +33,7 @@ using marked_list::Document;
 using shared_list::lives;
 
 constexpr std::uint64_t most_waiting_lines = 20;
+constexpr std::size_t most_typos = 20;
 
 // A list that is looked at or changed once.
 struct OpenedList {
@@ -107,6 +109,14 @@ Status refuse_unknown(marked_list::WorkerId worker, const Document& list, list_s
     }
     return Error{ExitCode::bad_input, store.name() + " has no worker " + std::to_string(worker) +
                                           "; --status and the marks in the list name its workers"};
+}
+
+void warn_of_typos(const Document& list) {
+    const auto typos = marked_list::likely_typos(list);
+    for (std::size_t at = 0; at < std::min(typos.size(), most_typos); ++at)
+        say(line_for_message(typos[at], 400));
+    if (typos.size() > most_typos)
+        say("... and " + std::to_string(typos.size() - most_typos) + " more lines with likely typos");
 }
 
 void print(const std::string& text) {
@@ -212,6 +222,7 @@ Result<int> check_list(const Options& options) {
     const auto rehearsal = marked_list::rehearse(list, marked_list::workers_named(list));
     print(marked_list::rehearsal_text(list, rehearsal));
     if (!graph.empty()) print("\n" + marked_list::graph_text(graph));
+    warn_of_typos(list);
     return to_int(rehearsal.never.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
 
