@@ -237,14 +237,15 @@ void Worker::begin(const Choice& choice) {
     const marked_list::MarkedLine& line = shared.list().line(choice.number);
     ++lines_here_;
     const TaskKey key = ++keys_;
-    running_[key] = {choice.number, line.tries.back().begun, line.command, options_.retries};
+    running_[key] = {choice.number, line.tries.back().begun, line.command, {}, options_.retries};
     if (choice.replay == 0) return begin_task(key);
     after_replay_ = key;
     run_environment(choice.replay);
 }
 
 void Worker::begin_task(TaskKey key) {
-    const Running& line = running_.at(key);
+    Running& line = running_.at(key);
+    line.directory = directory_;
     // Lines that run side by side are shown when they have ended, with their output.
     if (options_.jobs == 1) terminal_.line_begins(member_->id(), directory_, line.line);
     shell_.begin_task(key, line.line);
@@ -253,8 +254,12 @@ void Worker::begin_task(TaskKey key) {
 void Worker::on(EnvironmentLineEnded event) {
     const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
     directory_ = event.answer.directory;
-    if (event.answer.exit_code != 0)
-        terminal_.line_ended(member_->id(), number, "#error" + std::to_string(event.answer.exit_code));
+    if (const int code = event.answer.exit_code; code != 0) {
+        terminal_.line_ended(member_->id(), number, "#error" + std::to_string(code));
+        if (!std::exchange(said_failing_, true) && !terminal_.is_broken())
+            say_("line " + std::to_string(number) + " (#!) failed with " + std::to_string(code) +
+                 "; lines below it run all the same");
+    }
     if (after_replay_) return begin_task(*std::exchange(after_replay_, std::nullopt));
     plan_move(event.answer);
 }
@@ -275,7 +280,7 @@ void Worker::on(TaskEnded event) {
     if (found == running_.end()) return;
     Running line = found->second;
     if (event.output.valid()) {
-        terminal_.line_begins(member_->id(), directory_, line.line);
+        terminal_.line_begins(member_->id(), line.directory, line.line);
         terminal_.output(event.output.get());
     }
     running_.erase(found);
