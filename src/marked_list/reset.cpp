@@ -1,5 +1,7 @@
 #include "marked_list/reset.h"
 
+#include <algorithm>
+
 namespace wq::marked_list {
 
 std::string reset(const Document& list, std::uint64_t from) {
@@ -13,6 +15,15 @@ std::string reset(const Document& list, std::uint64_t from) {
         text += '\n';
     }
     return text;
+}
+
+std::uint64_t lines_reset(const Document& list, std::uint64_t from) {
+    std::uint64_t lines = 0;
+    for (std::uint64_t number = std::max<std::uint64_t>(from, 1); number <= list.lines(); ++number) {
+        const MarkedLine& line = list.line(number);
+        if (line.kind != LineKind::text && !line.tries.empty()) ++lines;
+    }
+    return lines;
 }
 
 }  // namespace wq::marked_list

@@ -11,4 +11,7 @@ namespace wq::marked_list {
 // The list without marks from line `from` on; lines above stay as they are. 0: all.
 std::string reset(const Document& list, std::uint64_t from);
 
+// How many lines it makes wait again.
+std::uint64_t lines_reset(const Document& list, std::uint64_t from);
+
 }  // namespace wq::marked_list

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "marked_list/rehearsal.h"
 #include "marked_list/reset.h"
 #include "marked_list/status_table.h"
+#include "marked_list/typos.h"
 #include "runtask/terminal.h"
 #include "shared_list/list_view.h"
 #include "shared_list/shared_list.h"
@@ -30,6 +32,7 @@ using list_store::Sign;
 using marked_list::Document;
 
 constexpr std::uint64_t most_waiting_lines = 20;
+constexpr std::size_t most_typos = 20;
 
 // A list that is looked at or changed once.
 struct OpenedList {
@@ -89,6 +92,32 @@ Status refuse_running(const Document& list, std::uint64_t from, list_store::List
     return success();
 }
 
+// A mistyped id would release nothing, without a word.
+Status refuse_unknown(marked_list::WorkerId worker, const Document& list, list_store::ListStore& store) {
+    const auto signs = store.signs();
+    if (!signs) return signs.error();
+    if (std::ranges::any_of(*signs, [&](const Sign& sign) { return sign.worker == worker; }))
+        return success();
+    for (std::uint64_t number = 1; number <= list.lines(); ++number) {
+        const marked_list::MarkedLine& line = list.line(number);
+        const auto joined =
+            line.kind == marked_list::LineKind::text ? marked_list::worker_of(line.text) : std::nullopt;
+        if (joined && joined->worker == worker) return success();
+        if (std::ranges::any_of(line.tries, [&](const auto& one) { return one.worker == worker; }))
+            return success();
+    }
+    return Error{ExitCode::bad_input, store.name() + " has no worker " + std::to_string(worker) +
+                                          "; --status and the marks in the list name its workers"};
+}
+
+void warn_of_typos(const Document& list) {
+    const auto typos = marked_list::likely_typos(list);
+    for (std::size_t at = 0; at < std::min(typos.size(), most_typos); ++at)
+        say(line_for_message(typos[at], 400));
+    if (typos.size() > most_typos)
+        say("... and " + std::to_string(typos.size() - most_typos) + " more lines with likely typos");
+}
+
 void print(const std::string& text) {
     std::fputs(text.c_str(), stdout);
 }
@@ -99,14 +128,21 @@ Result<int> reset_list(const Options& options) {
     auto opened = open_list(options);
     if (!opened) return opened.error();
     std::uint64_t running = 0;
+    std::uint64_t again = 0;
     const Status done = opened->list->replace([&](const Document& list) -> Result<std::string> {
+        if (options.reset_from > list.lines())
+            return Error{ExitCode::bad_input, opened->store->name() + " has " +
+                                                  count_of(list.lines(), "line") + ": --reset " +
+                                                  std::to_string(options.reset_from) + " is beyond its end"};
         running = marked_list::count(list).running;
+        again = marked_list::lines_reset(list, options.reset_from);
         if (auto over = options.force ? success() : refuse_running(list, options.reset_from, *opened->store);
             !over)
             return over.error();
         return marked_list::reset(list, options.reset_from);
     });
     if (!done) return done.error();
+    say(count_of(again, "line") + (again == 1 ? " waits again" : " wait again"));
     if (running != 0)
         say(count_of(running, "line") + (running == 1 ? " was" : " were") +
             " running: if the worker is not gone, it runs twice");
@@ -139,6 +175,8 @@ Result<int> lock_list(const Options& options) {
 Result<int> release_worker(const Options& options) {
     auto opened = open_list(options);
     if (!opened) return opened.error();
+    if (auto known = refuse_unknown(options.released, opened->list->list(), *opened->store); !known)
+        return known.error();
     const std::string worker = "worker " + std::to_string(options.released);
     const auto sign = sign_of(options.released, *opened->store);
     if (!sign) return sign.error();
@@ -183,6 +221,7 @@ Result<int> check_list(const Options& options) {
     const auto rehearsal = marked_list::rehearse(list, marked_list::workers_named(list));
     print(marked_list::rehearsal_text(list, rehearsal));
     if (!graph.empty()) print("\n" + marked_list::graph_text(graph));
+    warn_of_typos(list);
     return to_int(rehearsal.never.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
 

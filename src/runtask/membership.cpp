@@ -28,8 +28,15 @@ Membership::Membership(Joining joining, std::function<void(const std::string&)> 
 
 Status Membership::join() {
     if (!open_) {
+        // On a master that look would cost another login.
+        const bool here = joining_.place.host.empty();
+        const Status found = here ? store_->open_to_read() : success();
         if (auto opened = list_.open(); !opened) return opened;
         open_ = true;
+        if (!found && list_.list().lines() == 0)
+            say_("made an empty list: " + store_->name());
+        else if (!here && list_.list().lines() == 0)
+            say_(store_->name() + " is empty, or was made just now: is this its name?");
     }
     if (!id_) {
         if (joining_.id)

@@ -126,7 +126,10 @@ Status take_place(const po::variables_map& given, const Environment& environment
     if (given.count("file") > 0) {
         const auto& files = given["file"].as<std::vector<std::string>>();
         if (files.size() > 1)
-            return usage_error("give one FILE, not '" + files[0] + "' and '" + files[1] + "'");
+            return usage_error(std::string(options.mode == Options::Mode::reset
+                                               ? "--reset takes the number of a line; "
+                                               : "") +
+                               "give one FILE, not '" + files[0] + "' and '" + files[1] + "'");
         file = files.front();
     }
     if (file.empty()) return usage_error("give a task list: FILE, or HOST:FILE (or set TASK_FILE)");

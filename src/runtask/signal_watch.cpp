@@ -16,6 +16,8 @@ namespace wq::runtask {
 
 namespace {
 
+constexpr std::chrono::milliseconds soon{700};
+
 void ring(const Descriptor& bell) {
     const std::uint64_t one = 1;
     (void)!::write(bell.get(), &one, sizeof one);
@@ -67,6 +69,7 @@ std::optional<Instant> SignalWatch::next() {
     const std::lock_guard lock(mutex_);
     std::optional<Instant> next = deadline_;
     earliest(next, limit_);
+    if (lingers_) earliest(next, *lingers_);
     return next;
 }
 
@@ -85,6 +88,7 @@ void SignalWatch::watch() {
 void SignalWatch::hear() {
     while (signals_.next()) {
         if (stopped_.exchange(true)) ::_exit(to_int(ExitCode::interrupted));
+        lingers_ = instant_now() + soon;
         ring(stop_);
     }
 }
@@ -93,6 +97,10 @@ void SignalWatch::hear() {
 void SignalWatch::check_times() {
     const std::lock_guard lock(mutex_);
     const Instant now = instant_now();
+    if (lingers_ && *lingers_ <= now && !over_) {
+        lingers_.reset();
+        calls_.lingers();
+    }
     if (limit_ && *limit_ <= now) limit_ = calls_.at_limit(now);
     if (!deadline_ || *deadline_ > now) return;
     deadline_.reset();

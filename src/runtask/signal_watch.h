@@ -21,6 +21,7 @@ class SignalWatch {
         std::function<void()> lapsed;  // at the deadline
         // At a time limit; returns the next one.
         std::function<std::optional<Instant>(Instant now)> at_limit;
+        std::function<void()> lingers;  // the worker has not ended soon after the first signal
     };
     // Throws Failure. Make it before other threads: they must not take the signals.
     explicit SignalWatch(Calls calls);
@@ -53,6 +54,7 @@ class SignalWatch {
     std::optional<Instant> deadline_;
     std::optional<Instant> limit_;
     bool lapsed_ = false;
+    std::optional<Instant> lingers_;  // from then on; the thread's own
     std::thread thread_;
 };
 

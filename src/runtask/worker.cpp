@@ -55,7 +55,12 @@ Worker::Worker(const Options& options)
       say_([this](const std::string& line) { terminal_.say(line); }),
       shell_(shell_settings(options, say_)),
       watch_(
-          {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); }}),
+          {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); },
+           [this] {
+               say_(
+                   "interrupted: waits for the lock (or the host) of the list; press Ctrl-C again to leave "
+                   "at once");
+           }}),
       member_(std::make_unique<Membership>(joining(options), say_, [this] { set_times(); })),
       directory_(first_directory()) {
     heed_signals();
@@ -64,13 +69,17 @@ Worker::Worker(const Options& options)
 Result<int> Worker::run() {
     if (auto joined = join(instant_now()); !joined) return joined.error();
     while (!exit_code_ && !fatal_) {
-        if (watch_.stopped()) return interrupt();
+        if (must_stop()) return interrupt();
         if (auto done = turn(); !done) fatal_ = done.error();
         if (!exit_code_ && !fatal_ && !busy_) wait();
     }
     record_and_leave();
     if (fatal_) return *fatal_;
     return *exit_code_;
+}
+
+bool Worker::must_stop() const {
+    return watch_.stopped() || terminal_.is_broken();
 }
 
 Status Worker::turn() {
@@ -205,7 +214,7 @@ Result<bool> Worker::take_line(Instant now) {
 }
 
 bool Worker::has_room() const {
-    return !move_ && !leaves_ && !lapsed_ && !environment_ && !after_replay_ &&
+    return !terminal_.is_broken() && !move_ && !leaves_ && !lapsed_ && !environment_ && !after_replay_ &&
            running_.size() < options_.jobs && shell_.ready();
 }
 
@@ -228,14 +237,15 @@ void Worker::begin(const Choice& choice) {
     const marked_list::MarkedLine& line = shared.list().line(choice.number);
     ++lines_here_;
     const TaskKey key = ++keys_;
-    running_[key] = {choice.number, line.tries.back().begun, line.command, options_.retries};
+    running_[key] = {choice.number, line.tries.back().begun, line.command, {}, options_.retries};
     if (choice.replay == 0) return begin_task(key);
     after_replay_ = key;
     run_environment(choice.replay);
 }
 
 void Worker::begin_task(TaskKey key) {
-    const Running& line = running_.at(key);
+    Running& line = running_.at(key);
+    line.directory = directory_;
     // Lines that run side by side are shown when they have ended, with their output.
     if (options_.jobs == 1) terminal_.line_begins(member_->id(), directory_, line.line);
     shell_.begin_task(key, line.line);
@@ -244,8 +254,12 @@ void Worker::begin_task(TaskKey key) {
 void Worker::on(EnvironmentLineEnded event) {
     const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
     directory_ = event.answer.directory;
-    if (event.answer.exit_code != 0)
-        terminal_.line_ended(member_->id(), number, "#error" + std::to_string(event.answer.exit_code));
+    if (const int code = event.answer.exit_code; code != 0) {
+        terminal_.line_ended(member_->id(), number, "#error" + std::to_string(code));
+        if (!std::exchange(said_failing_, true) && !terminal_.is_broken())
+            say_("line " + std::to_string(number) + " (#!) failed with " + std::to_string(code) +
+                 "; lines below it run all the same");
+    }
     if (after_replay_) return begin_task(*std::exchange(after_replay_, std::nullopt));
     plan_move(event.answer);
 }
@@ -253,7 +267,7 @@ void Worker::on(EnvironmentLineEnded event) {
 void Worker::on(ShellLeft event) {
     const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
     leaves_ = event.exit_code;
-    if (watch_.stopped()) return;
+    if (must_stop()) return;
     say_("line " + std::to_string(number) + " has ended this worker with exit code " +
          std::to_string(event.exit_code));
     if (!after_replay_) return;
@@ -266,7 +280,7 @@ void Worker::on(TaskEnded event) {
     if (found == running_.end()) return;
     Running line = found->second;
     if (event.output.valid()) {
-        terminal_.line_begins(member_->id(), directory_, line.line);
+        terminal_.line_begins(member_->id(), line.directory, line.line);
         terminal_.output(event.output.get());
     }
     running_.erase(found);
@@ -291,6 +305,8 @@ bool Worker::tries_again(Running& line, const TaskEnded& event) {
 // Whether we have killed it, or whoever stops us.
 bool Worker::is_lost(const TaskEnded& event) const {
     if (lapsed_) return event.exit_code == 128 + SIGKILL;
+    // It may have failed for that reason, by SIGPIPE or with an exit code of its own.
+    if (event.exit_code != 0 && terminal_.is_broken()) return true;
     if (event.exit_code <= 128) return false;
     if (watch_.stopped()) return true;
     return std::ranges::find(stop_codes, event.exit_code) != stop_codes.end() &&
@@ -317,7 +333,7 @@ void Worker::on_nothing_to_take(Instant now) {
     if (options_.once && running_.empty() && !more_may_come) {
         leaves_ = say_what_is_left(why);
     } else if (running_.empty() && terminal_.has_reader()) {
-        const std::string text = waiting_text(why);
+        const std::string text = waiting_text(why, member_->list().list(), member_->id());
         if (std::exchange(waits_for_, text) != text) say_(text);
     }
 }
@@ -326,12 +342,14 @@ void Worker::on_nothing_to_take(Instant now) {
 int Worker::say_what_is_left(const marked_list::Waiting& why) {
     const marked_list::Document& list = member_->list().list();
     const auto say = [&](const std::string& text) { say_(member_->name() + ": " + text); };
-    const std::string undone = undone_text(why, marked_list::count(list).failed);
+    const marked_list::Waiting for_good = blocked_for_good(why, list, member_->id());
+    const std::string undone = undone_text(for_good, marked_list::count(list).failed);
     if (!undone.empty())
         say(undone);
     else if (why.running != 0)
         say(count_of(why.running, "line") + " still running on other workers");
-    if (why.running == 0 && why.others != 0) say(others_text(list, member_->id()));
+    if (why.running == 0 && why.others != 0)
+        say(others_text(list, member_->id(), why.blocked - for_good.blocked));
     // Not these: this worker has done all that it may.
     return to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
@@ -392,7 +410,7 @@ std::optional<Instant> Worker::next() const {
 }
 
 void Worker::wait() {
-    std::vector<pollfd> ready{{watch_.descriptor(), POLLIN, 0}};
+    std::vector<pollfd> ready{{watch_.descriptor(), POLLIN, 0}, {terminal_.descriptor(), 0, 0}};
     shell_.add_descriptors(ready);
     int limit = -1;
     if (const auto until = next()) {
@@ -411,12 +429,13 @@ Status Worker::between_tries(Duration pause) {
     pollfd signal{ends_ ? -1 : watch_.descriptor(), POLLIN, 0};
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(pause).count();
     if (pause > Duration{0}) ::poll(&signal, 1, static_cast<int>(limit));
-    if (ends_ || !watch_.stopped()) return success();
+    if (ends_ || !must_stop()) return success();
     return Error{ExitCode::interrupted, "interrupted"};
 }
 
 int Worker::interrupt() {
-    say_(running_.empty() ? "interrupted" : "interrupted: the lines that run are killed, and wait again");
+    const std::string why = watch_.stopped() ? "interrupted" : "nobody reads the output any more";
+    say_(why + (running_.empty() ? "" : ": the lines that run are killed, and wait again"));
     shell_.kill_all();
     for (const auto& [key, line] : running_) end_line(line, TryEnd::lost, 0);
     running_.clear();

@@ -38,6 +38,7 @@ class Worker {
         std::uint64_t number = 0;  // in the list, when it was begun
         std::string begun;         // stamp
         std::string line;
+        std::string directory;      // where it began
         std::uint64_t retries = 0;  // left
         bool given_up = false;      // being killed, since others may run it
     };
@@ -77,6 +78,7 @@ class Worker {
     void move_now(Instant now);
 
     // Of the end.
+    bool must_stop() const;
     void heed_signals();
     Status between_tries(Duration pause);
     int interrupt();
@@ -94,6 +96,7 @@ class Worker {
     TaskKey keys_ = 0;
     std::optional<std::uint64_t> environment_;  // number of the `#!` line that runs
     std::optional<TaskKey> after_replay_;       // begins when the `#!` line has ended
+    bool said_failing_ = false;                 // of a `#!` line
     bool lapsed_ = false;                       // running_ is being killed
 
     std::optional<Instant> look_at_;   // nothing to take before, unless a line ends

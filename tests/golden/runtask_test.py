@@ -12,6 +12,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -288,7 +289,21 @@ class Ends(Case):
         os.killpg(worker.pid, signal.SIGINT)
         self.finish(worker, 75)
         _, err = self.run_it("tasks.sh", "--reset")
-        self.assertEqual(err, "")
+        self.assertEqual(err, "runtask: 2 lines wait again\n")
+
+    def test_resets_and_releases_that_do_nothing_are_refused(self):
+        self.write("tasks.sh", "true\ntrue\nfalse\n")
+        _, err = self.run_it("tasks.sh", "--reset", "99", code=65)
+        self.assertEqual(err, "runtask: tasks.sh has 3 lines: --reset 99 is beyond its end\n")
+        _, err = self.run_it("tasks.sh", "--release", "77", code=65)
+        self.assertIn("tasks.sh has no worker 77", err)
+        self.run_it("tasks.sh", "--once", code=1)
+        _, err = self.run_it("tasks.sh", "--release", "0")
+        self.assertEqual(err, "runtask: worker 0: 0 lines can run again\n")
+        _, err = self.run_it("tasks.sh", "--reset", "3")
+        self.assertEqual(err, "runtask: 2 lines wait again\n")
+        _, err = self.run_it("tasks.sh", "--reset", "abc", code=64)
+        self.assertIn("--reset takes the number of a line", err)
 
     def test_interrupts(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -300,6 +315,38 @@ class Ends(Case):
             self.assertTrue(line.endswith("(TIME ... TIME) #lost"), line)
             self.assertFalse(line.startswith("#"), line)
             self.assertEqual(os.listdir(self.home / "tasks.sh.runtask/alive"), [])
+
+    def test_a_worker_whose_output_nobody_reads_ends(self):
+        """Though the line that runs prints nothing; as after Ctrl-C in `ssh HOST runtask FILE`."""
+        for jobs in ("1", "2"):
+            for is_socket in (False, True):
+                with self.subTest(jobs=jobs, is_socket=is_socket):
+                    ours, theirs = (end.detach() for end in socket.socketpair()) if is_socket else os.pipe()
+                    worker = subprocess.Popen([PROGRAM, "tasks.sh", "--jobs", jobs], cwd=self.home, env=self.environment,
+                                              stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, text=True)
+                    self.addCleanup(self.end, worker)
+                    os.close(theirs)
+                    with self.ends_of(self.told("pipe").split()):
+                        os.close(ours)
+                    _, err = self.finish(worker, 75)
+                    self.assertEqual(err, "runtask: nobody reads the output any more: the lines that run are killed, and wait again\n")
+                    self.assertRegex(self.neutral(self.read("tasks.sh")).splitlines()[1], r"^tail.*#lost$")
+                    self.run_it("tasks.sh", "--reset")
+
+    def test_lines_that_print_do_not_fail_because_nobody_reads(self):
+        for text in ("echo a\n", "seq 100000\n", "echo a || exit 3\n", "echo a #!\necho b\n"):
+            for jobs in ("1", "3"):
+                with self.subTest(text=text, jobs=jobs):
+                    self.write("tasks.sh", text * 50)
+                    worker = self.start("tasks.sh", "--jobs", jobs)
+                    worker.stdout.readline()
+                    worker.stdout.close()
+                    worker.stdout = None
+                    _, err = self.finish(worker, 75)
+                    self.assertIn("nobody reads the output any more", err)
+                    self.assertEqual(err.count("\n"), 1, err)
+                    self.assertNotIn("#error", self.read("tasks.sh"))
+                    self.run_it("tasks.sh", "--reset")
 
     def test_nohup(self):
         """The signal reaches the worker, and all that it has started."""
@@ -342,6 +389,17 @@ class Ends(Case):
             self.assertIn("lock", locker.stderr.readline())
             locker.send_signal(signal.SIGINT)
             self.finish(locker, -signal.SIGINT)
+
+    def test_a_worker_that_waits_for_the_lock_says_how_to_end_it(self):
+        self.write("tasks.sh", "true\n")
+        with open(self.home / "tasks.sh.lock", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            worker = self.start("tasks.sh")
+            self.assertIn("waiting for the lock", worker.stderr.readline())
+            worker.send_signal(signal.SIGINT)
+            self.assertIn("press Ctrl-C again to leave at once", worker.stderr.readline())
+            worker.send_signal(signal.SIGINT)
+            self.finish(worker, 75)
 
     def test_a_line_that_is_appended_is_run(self):
         self.write("tasks.sh", "echo one >pipe\n")
@@ -404,6 +462,11 @@ class Sharing(Case):
         self.write("tasks.sh", "true\ntrue #@7\ntrue #@9 #@8\n")
         _, err = self.run_it("tasks.sh", "--once")
         self.assertEqual(err, "runtask: tasks.sh: 2 lines are for other workers: #@7 #@8 #@9\n")
+
+    def test_lines_that_wait_for_those_of_other_workers(self):
+        self.write("tasks.sh", "true #@5 #:g\ntrue #+g\n")
+        _, err = self.run_it("tasks.sh", "--once")
+        self.assertEqual(err, "runtask: tasks.sh: 1 line is for other workers: #@5; 1 line waits for them\n")
 
     def test_lines_that_wait_for_others_begin_soon(self):
         """Long before the next --poll."""
