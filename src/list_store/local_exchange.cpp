@@ -102,12 +102,13 @@ Status put_aside(const Paths& paths, const std::string& name) {
 Result<std::optional<std::string>> rewrite(const Paths& paths, const Request& request, OldFiles& old,
                                            EditLog& log, const struct stat& list) {
     const auto fresh = NewList::write(paths, list, request.splices);
-    if (!fresh) return fresh.error();
+    // Before what failed is told: an editor that cut the list off meanwhile is no problem.
     const auto now = stat_of(paths.file);
     if (!now || identity_of(*now) != request.known.file) {
-        fresh->drop();
+        if (fresh) fresh->drop();
         return std::optional<std::string>();
     }
+    if (!fresh) return fresh.error();
     if (const Status kept = put_aside(paths, request.put_aside); !kept) {
         fresh->drop();
         return kept.error();
