@@ -30,8 +30,9 @@ struct Seen {
 Result<Seen> look(const Paths& paths) {
     auto log = EditLog::open(paths);
     if (!log) return log.error();
-    if (is_half_written(paths, *log))
-        if (const auto finished = finish_overwriting(paths, *log); !finished) return finished.error();
+    if (const auto in_place = in_place_file(paths, *log))
+        if (const auto finished = finish_overwriting(paths, *in_place, *log); !finished)
+            return finished.error();
     const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
     struct stat found {};
     if (!list.valid() || ::fstat(list.get(), &found) != 0) return problem("open", paths.file);
@@ -122,7 +123,7 @@ Result<std::optional<std::string>> rewrite(const Paths& paths, const Request& re
     }
     if (renamed) old.keep_list();
     if (renamed && fresh->put_in_place()) return std::optional(fresh->identity());
-    auto overwritten = overwrite(paths, log);
+    auto overwritten = overwrite(paths, static_cast<std::uint64_t>(list.st_size), log);
     if (!overwritten) return overwritten.error();
     return std::optional(std::move(*overwritten));
 }

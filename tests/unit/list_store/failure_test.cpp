@@ -69,7 +69,7 @@ TEST_P(Failure, OfTheNextListsRenamingLeavesTheChangeUnknown) {
     request.records = "record\n";
     const std::string in_place = list() + ".runtask/in_place." + request.known.log + "." +
                                  std::to_string(request.known.log_bytes + request.records.size());
-    std::filesystem::create_directories(in_place + "/full");
+    std::filesystem::create_directories(in_place + ".2/full");
     expect_unknown(store->exchange(request));
     EXPECT_TRUE(log().ends_with("\nrecord\n"));
     EXPECT_TRUE(ask(*store, append(version(*store), "more\n")).changed);
