@@ -30,8 +30,9 @@ struct Seen {
 Result<Seen> look(const Paths& paths) {
     auto log = EditLog::open(paths);
     if (!log) return log.error();
-    if (is_half_written(paths, *log))
-        if (const auto finished = finish_overwriting(paths, *log); !finished) return finished.error();
+    if (const auto in_place = in_place_file(paths, *log))
+        if (const auto finished = finish_overwriting(paths, *in_place, *log); !finished)
+            return finished.error();
     const Descriptor list(::open(paths.file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
     struct stat found {};
     if (!list.valid() || ::fstat(list.get(), &found) != 0) return problem("open", paths.file);
@@ -102,12 +103,13 @@ Status put_aside(const Paths& paths, const std::string& name) {
 Result<std::optional<std::string>> rewrite(const Paths& paths, const Request& request, OldFiles& old,
                                            EditLog& log, const struct stat& list) {
     const auto fresh = NewList::write(paths, list, request.splices);
-    if (!fresh) return fresh.error();
+    // Before what failed is told: an editor that cut the list off meanwhile is no problem.
     const auto now = stat_of(paths.file);
     if (!now || identity_of(*now) != request.known.file) {
-        fresh->drop();
+        if (fresh) fresh->drop();
         return std::optional<std::string>();
     }
+    if (!fresh) return fresh.error();
     if (const Status kept = put_aside(paths, request.put_aside); !kept) {
         fresh->drop();
         return kept.error();
@@ -121,7 +123,7 @@ Result<std::optional<std::string>> rewrite(const Paths& paths, const Request& re
     }
     if (renamed) old.keep_list();
     if (renamed && fresh->put_in_place()) return std::optional(fresh->identity());
-    auto overwritten = overwrite(paths, log);
+    auto overwritten = overwrite(paths, static_cast<std::uint64_t>(list.st_size), log);
     if (!overwritten) return overwritten.error();
     return std::optional(std::move(*overwritten));
 }

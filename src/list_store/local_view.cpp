@@ -38,8 +38,9 @@ Result<ListFile> read_file(const std::string& path) {
 
 // A list that is being written over is completed from this file.
 bool take_in_place(const Paths& paths, const EditLog& log, Answer& answer) {
-    if (!is_half_written(paths, log)) return false;
-    auto whole = read_file(in_place_file(paths, log));
+    const auto in_place = in_place_file(paths, log);
+    if (!in_place) return false;
+    auto whole = read_file(*in_place);
     if (!whole) return false;
     answer.file = std::move(whole->bytes);
     answer.log += (answer.log.ends_with('\n') ? "FILE " : "\nFILE ") + answer.now.file + "\n";

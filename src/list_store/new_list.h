@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,16 +42,15 @@ class NewList {
 // Identity of one that was not put in place; "": there is none.
 std::string left_aside(const Paths& paths);
 
-// A complete list that is still to be copied over the present one. Its name says at which moment of the log:
-// the log grows once it is copied, so that one that comes back after a power failure is not copied over later
-// lists.
-std::string in_place_file(const Paths& paths, const EditLog& log);
+// A complete list that is still to be copied over the present one; nullopt: there is none. Its name says at
+// which moment of the log: the log grows once it is copied, so that one that comes back after a power failure
+// is not copied over later lists. And how long the present list is: what is beyond was appended since.
+std::optional<std::string> in_place_file(const Paths& paths, const EditLog& log);
 
 // For a list that other names lead to (hard links), or whose owner we cannot keep: its file stays, and is
 // written over. After a crash amid it, finish_overwriting() does that from the complete file aside.
 // Both return the list's identity.
-Result<std::string> overwrite(const Paths& paths, EditLog& log);
-bool is_half_written(const Paths& paths, const EditLog& log);
-Result<std::string> finish_overwriting(const Paths& paths, EditLog& log);
+Result<std::string> overwrite(const Paths& paths, std::uint64_t list_bytes, EditLog& log);
+Result<std::string> finish_overwriting(const Paths& paths, const std::string& in_place, EditLog& log);
 
 }  // namespace wq::list_store

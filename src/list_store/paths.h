@@ -17,7 +17,7 @@ struct Paths {
     std::string alive;
     std::string old;
     std::string fresh;     // the next list, while it is written
-    std::string in_place;  // with the log's name and size: see in_place_file() in new_list.h
+    std::string in_place;  // and more: see in_place_file() in new_list.h
 };
 
 // `~` and `~user` at the beginning are homes. If the name is a symbolic link, everything lies beside the file

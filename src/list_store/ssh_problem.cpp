@@ -77,7 +77,7 @@ constexpr std::array helper_words{
     HelperWord{"look", "cannot see how FILE is", "check `stat` at the master, or what killed it",
                ExitCode::unreachable},
     HelperWord{"unfinished", "cannot complete FILE",
-               "all of it is in FILE.runtask/in_place: make room on that disk", ExitCode::unreachable},
+               "all of it is in FILE.runtask/in_place.*: make room on that disk", ExitCode::unreachable},
 };
 
 std::string with(std::string_view text, std::string_view word, const std::string& value) {

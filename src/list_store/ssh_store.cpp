@@ -234,11 +234,12 @@ Result<MasterTime> SshStore::time() {
     return *time;
 }
 
-// By a helper of its own, which keeps the lock until its input ends.
+// By a helper of its own, which keeps the lock until its input ends or the connection is dead: it writes to
+// it every 15 s.
 Result<std::unique_ptr<ListStore::Held>> SshStore::hold() {
     auto helper = RemoteHelper::start(master_, say_);
     if (!helper) return helper.error();
-    auto words = (*helper)->ask("hold\n");
+    auto words = (*helper)->ask("hold 15\n");
     if (!words) return words.error();
     return std::unique_ptr<Held>(std::make_unique<HeldThere>(std::move(*helper)));
 }

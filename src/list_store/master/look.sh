@@ -24,7 +24,7 @@ look() {
     links=$2
     list_bytes=$3
     log_bytes=${10}
-    if [ -f "$data/in_place.$log.$log_bytes" ]; then
+    if is_half_written "$log" "$log_bytes"; then
         finish_overwriting && look
         return
     fi
@@ -33,6 +33,12 @@ look() {
     looks=$most_quick_looks
     shift 21
     look_at_old "$@"
+}
+
+# is_half_written LOG BYTES: then $in_place is the complete list; see overwrite()
+is_half_written() {
+    for in_place in "$data/in_place.$1.$2".*; do [ ! -f "$in_place" ] || return 0; done
+    return 1
 }
 
 look_at_old() {

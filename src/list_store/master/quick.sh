@@ -30,7 +30,7 @@ renew_twin() {
 quick_look() {
     [ "$twin_id" = "$known_id" ] && [ "$((looks -= 1))" -gt 0 ] && [ -z "$grown" ] &&
         [ "$wants_change$wants_new_log$plan_bytes$copied" = 10- ] && [ "$send_file" != 1 ] &&
-        [ "$seen_log $seen_bytes $ahead" = "$known_log $known_bytes " ] && [ ! -f "$data/in_place.$seen_log.$seen_bytes" ] &&
+        [ "$seen_log $seen_bytes $ahead" = "$known_log $known_bytes " ] && ! is_half_written "$seen_log" "$seen_bytes" &&
         IFS= read -r log <"$data/edits" && [ "$log" = "LOG $seen_log" ] &&
         [ "$list" -ef /dev/fd/6 ] && ! [ "$list" -nt "$twin" ] && ! [ "$list" -ot "$twin" ] || return
     log=$seen_log

@@ -175,11 +175,33 @@ turn() {
     if [ "$why" ]; then say bad "$why"; else say ok; fi
 }
 
+# hold SECONDS: until standard input ends, or nobody is there to hear it
 hold() {
     why=
+    # Before the lock is taken, as what runs beside must not keep it.
+    [ -z "$has_wait" ] || tell_now_and_then "$1"
     if lock; then say held; else say bad "$why"; fi
     read -r text
     exit 0
+}
+
+# The input of a dead connection may never end; only who writes to it learns that it is dead. These words go where
+# nobody expects an answer. The pause between them ends with the process that holds the file.
+tell_now_and_then() {
+    aside=$data/received.$$.$mark
+    command exec 8>"$aside" 7>"$aside" && flock 8 || return
+    rm -f "$aside"
+    {
+        exec 8>&-  # a shell keeps a copy of what it closes for a command only
+        trap '' PIPE
+        while :; do
+            flock -w "$1" 7
+            [ $? = 1 ] || exit
+            echo >&2 || break
+        done
+        kill $$
+    } </dev/null >/dev/null &
+    exec 7>&-
 }
 
 serve() {
@@ -202,7 +224,7 @@ serve() {
         signs) signs ;;
         time) say ok "$(date '+%s %z')" ;;
         turn) turn "$1" ;;
-        hold) hold ;;
+        hold) hold "$1" ;;
         *) say bad request ;;
         esac
     done

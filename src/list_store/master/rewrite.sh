@@ -117,25 +117,52 @@ remove_old() {
 
 # The list's file has to stay: it has other names, or an owner that we cannot give to another file. The file's name says
 # at which moment of the log: it grows once that is done, so that a file that comes back after a power failure is not
-# copied over later lists.
+# copied over later lists. And how long the list is: what is beyond was appended since.
 overwrite() {
-    mv -f "$data/new" "$data/in_place.$log.$log_bytes" || fail halfway "$(probe)" || return
+    in_place=$data/in_place.$log.$log_bytes.$list_bytes
+    mv -f "$data/new" "$in_place" || fail halfway "$(probe)" || return
     folder_to_disk "$data"
     finish_overwriting
 }
 
+# find_appended BYTES NEW_BYTES, of the list and the complete one: $from is where begins what somebody appended.
+find_appended() {
+    from=${in_place##*.}
+    [ "$1" -gt "$from" ] && [ "$2" -gt "$from" ] || return 0
+    end=$(($1 < $2 ? $1 : $2))
+    text=$(bytes "$from" "$((end - from))" <"$list" && echo .)
+    [ "$text" != "$(bytes "$from" "$((end - from))" <"$in_place" && echo .)" ] || from=$end
+}
+
 # Over the old bytes, and only then cut: a full disk or a crash leaves as much as possible.
 finish_overwriting() {
-    in_place=$data/in_place.$log.$log_bytes
     # shellcheck disable=SC2046
-    set -- $(words "$in_place")
-    text=$({ cat "$in_place" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
-    cut "$list" "$3" || fail unfinished || return
+    set -- $(words "$in_place" "$list")
+    [ $# -ge 14 ] || fail unfinished || return
+    new_size=$3
+    more=0
+    find_appended "${10}" "$3"
+    set -- "$in_place" "${10}"
+    if [ "$2" -gt "$from" ]; then
+        more=$(($2 - from))
+        aside=$data/received.$$.$mark
+        bytes "$from" "$more" <"$list" >"$aside" || fail unfinished "$(probe)" || return
+        set -- "$in_place" "$aside"
+    else
+        set -- "$in_place"
+    fi
+    text=$({ cat "$@" >&3; } 2>&1 3<>"$list") || fail unfinished "$text" || return
+    cut "$list" "$((new_size + more))" || fail unfinished || return
     to_disk "$list" || fail unfinished || return
+    [ "$more" = 0 ] || rm -f "$aside"
+    # From now on, what is beyond the new list was appended.
+    [ "${in_place##*.}" = "$new_size" ] || mv -f "$in_place" "${in_place%.*}.$new_size" || fail unfinished || return
+    in_place=${in_place%.*}.$new_size
     # shellcheck disable=SC2046
     set -- $(words "$list")
-    id=$1_$3_$4.${6#*.}
-    file_line="FILE $1 $3 $4.${6#*.}$newline"
+    # What was appended just now is no part of this list, so that it is seen.
+    id=$1_${new_size}_$4.${6#*.}
+    file_line="FILE $1 $new_size $4.${6#*.}$newline"
     # shellcheck disable=SC2046
     set -- $(words "$data/edits")
     { printf '%s' "$file_line" >>"$data/edits" && to_disk "$data/edits"; } || fail unfinished "$(probe)" || return

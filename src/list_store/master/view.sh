@@ -49,10 +49,10 @@ view() {
 # A list that is being written over is completed from this file.
 look_in_place() {
     file_line=
-    [ -f "$data/in_place.$log.$log_bytes" ] || return 0
+    is_half_written "$log" "$log_bytes" || return 0
     # shellcheck disable=SC2046
-    set -- $(words "$data/in_place.$log.$log_bytes")
-    { [ $# -ge 7 ] && command exec 7<"$data/in_place.$log.$log_bytes"; } || return 0
+    set -- $(words "$in_place")
+    { [ $# -ge 7 ] && command exec 7<"$in_place"; } || return 0
     file=$3
     file_line=${id#*_}
     file_line="${newline}FILE ${id%%_*} ${file_line%%_*} ${id##*_}$newline"

@@ -2,9 +2,14 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "list_store/identity.h"
 #include "stores.h"
 
 namespace wq::list_store {
@@ -64,7 +69,7 @@ TEST_P(Failure, OfTheNextListsRenamingLeavesTheChangeUnknown) {
     request.records = "record\n";
     const std::string in_place = list() + ".runtask/in_place." + request.known.log + "." +
                                  std::to_string(request.known.log_bytes + request.records.size());
-    std::filesystem::create_directories(in_place + "/full");
+    std::filesystem::create_directories(in_place + ".2/full");
     expect_unknown(store->exchange(request));
     EXPECT_TRUE(log().ends_with("\nrecord\n"));
     EXPECT_TRUE(ask(*store, append(version(*store), "more\n")).changed);
@@ -122,6 +127,34 @@ TEST_P(Failure, OfReadingSignsIsNotNobody) {
     }
     std::filesystem::remove(list() + ".runtask/alive");
     EXPECT_TRUE(viewer->signs().ok());
+}
+
+TEST_P(Failure, OfAChangeBesideAnEditIsTheEdit) {
+    std::string text;
+    std::vector<marked_list::Splice> splices;
+    for (int i = 0; i < 50'000; ++i) {
+        splices.push_back({text.size(), 0, "#"});
+        text += "line " + std::to_string(i) + "\n";
+    }
+    auto store = opened(list());
+    bool refused = false;
+    for (int i = 0; i < 20 && !refused; ++i) {
+        write_file(list(), text);
+        const Version known = version(*store);
+        std::atomic<bool> over = false;
+        std::thread editor([&] {
+            const std::string next = list() + ".runtask/new";
+            for (std::optional<struct stat> found; !over && !(found && found->st_size > 0);)
+                found = stat_of(next);
+            std::filesystem::resize_file(list(), 0);
+        });
+        const auto answer = store->exchange(rewriting(known, splices));
+        over = true;
+        editor.join();
+        ASSERT_TRUE(answer.ok()) << answer.error().message;
+        refused = !answer->changed;
+    }
+    EXPECT_TRUE(refused);
 }
 
 WQ_SOME_WAYS(Failure);

@@ -37,10 +37,6 @@ class Rewrite : public EveryWay {
         EXPECT_EQ(files_in_place(), 0);
         return read_file(list());
     }
-    // What is to be copied over the list, if that is interrupted when the log is as in `now`.
-    std::string in_place(const Version& now) const {
-        return list() + ".runtask/in_place." + now.log + "." + std::to_string(now.log_bytes);
-    }
     std::ptrdiff_t files_in_place() const {
         return std::ranges::count_if(
             std::filesystem::directory_iterator(list() + ".runtask"),
@@ -155,55 +151,6 @@ TEST_P(Rewrite, KeepsAnAccessControlList) {
     ASSERT_TRUE(ask(*store, rewriting(version(*store), {{0, 0, "#"}})).changed);
     EXPECT_EQ(rights(), before);
     EXPECT_EQ(read_file(list()), "#a\n");
-}
-
-TEST_P(Rewrite, AllHardLinksStayOneFile) {
-    write_file(list(), "a long line\nb\n");
-    std::filesystem::create_hard_link(list(), folder_ / "other");
-    auto store = opened(list());
-    const Version known = version(*store);
-    Request request = rewriting(known, {{0, 12, "#"}});
-    request.records = "record\n";
-    Answer answer = ask(*store, request);
-    EXPECT_TRUE(answer.changed);
-    EXPECT_EQ(read_file(folder_ / "other"), "#b\n");
-    EXPECT_EQ(std::filesystem::hard_link_count(list()), 2U);
-    EXPECT_EQ(read_file(list() + ".runtask/edits"),
-              "LOG " + known.log + "\nrecord\nFILE " + answer.now.file + "\n");
-    answer = ask(*store, rewriting(answer.now, {{0, 0, "longer\n"}}));
-    EXPECT_TRUE(answer.changed);
-    EXPECT_EQ(read_file(folder_ / "other"), "longer\n#b\n");
-    EXPECT_FALSE(ask(*store, append(answer.now, "")).file.has_value());
-}
-
-TEST_P(Rewrite, AnInterruptedOverwritingIsFinished) {
-    write_file(list(), "a\nb\n");
-    write_file(in_place(version(*opened(list()))), "#a\nb\nc\n");
-    write_file(list(), "#a\nx");
-    auto store = opened(list());
-    const Answer answer = ask(*store, Request{});
-    EXPECT_EQ(answer.file, "#a\nb\nc\n");
-    EXPECT_TRUE(answer.log.ends_with("FILE " + answer.now.file + "\n"));
-    EXPECT_EQ(files_in_place(), 0);
-    EXPECT_EQ(answer.now.log_bytes, answer.log.size());
-}
-
-TEST_P(Rewrite, AnOverwritingThatWasDoneIsNotDoneAgain) {
-    write_file(list(), "a\n");
-    std::filesystem::create_hard_link(list(), folder_ / "other");
-    auto store = opened(list());
-    const Version known = version(*store);
-    Answer answer = ask(*store, rewriting(known, {{0, 0, "#"}}));
-    ASSERT_TRUE(answer.changed);
-    EXPECT_EQ(files_in_place(), 0);
-    // It comes back, as its removal was not on the disk when the power failed.
-    write_file(in_place(known), "older\n");
-    answer = ask(*store, append(answer.now, "record\n"));
-    EXPECT_TRUE(answer.changed);
-    EXPECT_EQ(ask(*opened(list()), Request{}).file, "#a\n");
-    EXPECT_EQ(read_file(folder_ / "other"), "#a\n");
-    EXPECT_TRUE(ask(*store, rewriting(answer.now, {{0, 0, "#"}})).changed);
-    EXPECT_EQ(read_file(folder_ / "other"), "##a\n");
 }
 
 TEST_P(Rewrite, ANewLogGoesWithIt) {

@@ -139,7 +139,7 @@ TEST_P(Viewing, AListThatIsHalfWrittenOverIsSeenWhole) {
     write_file(list(), "a\nb\n");
     const Version known = version(*opened(list()));
     const std::string aside =
-        list() + ".runtask/in_place." + known.log + "." + std::to_string(known.log_bytes);
+        list() + ".runtask/in_place." + known.log + "." + std::to_string(known.log_bytes) + ".4";
     write_file(aside, "#a\nb\nc\n");
     write_file(list(), "#a\nx");
     auto store = opened_to_read();
