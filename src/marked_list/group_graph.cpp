@@ -161,7 +161,9 @@ std::string graph_text(const std::vector<GroupNode>& graph) {
     std::string text;
     for (const GroupNode& node : graph) {
         text += "line " + lines_of(node) + "  " + (node.tags.empty() ? "-" : joined(node.tags)) + "  " +
-                shortened(node.label) + (node.done ? "  (done)" : "") + "\n";
+                shortened(node.label) +
+                (node.tasks > 1 ? " (and " + std::to_string(node.tasks - 1) + " more)" : "") +
+                (node.done ? "  (done)" : "") + "\n";
         std::vector<std::string> after;
         for (const std::size_t other : node.after) after.push_back(lines_of(graph[other]));
         if (!after.empty()) text += "    after " + joined(after) + "\n";

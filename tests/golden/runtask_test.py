@@ -221,9 +221,21 @@ class Failures(Case):
                     self.assertEqual(err.count("\n"), 1)
         self.assertEqual(os.listdir(self.home), ["bin"])
 
+    def test_check_tells_of_likely_typos(self):
+        self.write("tasks.sh", "echo a #+nog\necho d # :grp\n")
+        _, err = self.run_it("tasks.sh", "--check")
+        self.assertEqual(err, "runtask: line 1: #+nog waits for nothing, since no line has #:nog\n"
+                         "runtask: line 2: '# :grp' is a comment; the tag is '#:grp', without a blank\n")
+
     def test_a_missing_list_is_made(self):
-        self.run_it("new.sh", "--once")
+        _, err = self.run_it("new.sh", "--once")
+        self.assertEqual(err, "runtask: made an empty list: new.sh\n")
         self.assertIn("#LASTWORKER 0", self.read("new.sh"))
+        _, err = self.run_it("new.sh", "--once")
+        self.assertEqual(err, "")
+        self.write("jumps.sh", "newtask=other.sh #!\n")
+        _, err = self.run_it("jumps.sh", "--once")
+        self.assertEqual(err, "runtask: made an empty list: other.sh\n")
 
 
 class Ends(Case):
@@ -440,6 +452,15 @@ class Sharing(Case):
         out, _ = self.run_it("tasks.sh", "--once", "--jobs", "4")
         for n in range(20):
             self.assertIn(f"> for i in 1 2 3 4 5; do echo {n}; done\n" + f"{n}\n" * 5 + "(worker 0)<- ", out)
+
+    def test_lines_of_jobs_are_shown_where_they_began(self):
+        """Though the worker went elsewhere before they ended, and a `#!` line failed."""
+        os.mkfifo(self.home / "gate")
+        self.write("tasks.sh", "mkdir sub #!\nread x <gate\ncd sub #!\nfalse #!\necho x >../gate\n")
+        out, err = self.run_it("tasks.sh", "--once", "--jobs", "2")
+        self.assertIn("(worker 0)-> HOME> read x <gate\n", self.neutral(out))
+        self.assertIn("(worker 0)-> HOME/sub> echo x >../gate\n", self.neutral(out))
+        self.assertEqual(err, "runtask: line 4 (#!) failed with 1; lines below it run all the same\n")
 
     def test_places_are_filled_at_once(self):
         """In the time of some lines one after the other, not of polls."""

@@ -3,6 +3,7 @@
 #include "marked_list/group_graph.h"
 #include "marked_list/rehearsal.h"
 #include "marked_list/status_table.h"
+#include "marked_list/typos.h"
 
 namespace {
 
@@ -33,7 +34,7 @@ TEST(GroupGraph, IsThatOfThePracticalExample) {
               "line 2  #:mygroup1  cd resnet34; train_model #:mygroup1\n"
               "line 10  #:mygroup1  cd resnet34; deploy_model #:mygroup1\n"
               "    after 2\n"
-              "line 11-12  #+mygroup1  cd resnet34; test_model_on dataset1 #+my...\n"
+              "line 11-12  #+mygroup1  cd resnet34; test_model_on dataset1 #+my... (and 1 more)\n"
               "    after 10\n"
               "line 13  #:mygroup1  cd resnet34; report_test_result #:mygrou...\n"
               "    after 10 11-12\n");
@@ -47,7 +48,8 @@ TEST(GroupGraph, IsWrittenAsDot) {
 
 TEST(GroupGraph, ShowsBarriers) {
     EXPECT_EQ(graph_text(group_graph(list_of("a\nb\n#:\nc #+g\nd\n"))),
-              "line 1-2  -  a\nline 3  #:  #:\n    after 1-2\nline 4  #+g  c #+g\n    after 3\nline 5  -  "
+              "line 1-2  -  a (and 1 more)\nline 3  #:  #:\n    after 1-2\nline 4  #+g  c #+g\n    after "
+              "3\nline 5  -  "
               "d\n    after 3\n");
     EXPECT_EQ(graph_text(group_graph(list_of("a\nb\nc\n"))), "");
 }
@@ -111,6 +113,17 @@ LINE  STATE    WHERE OR WHY                      COMMAND
 WORKER  NAME                    RUNNING  LAST SIGN
 0       myspace 100.122.27.103  1        12 s ago
 )");
+}
+
+TEST(Typos, AreTagsThatDoNothing) {
+    EXPECT_EQ(likely_typos(list_of("echo a #+nog\necho b #+nog\necho c #:g\necho d # :grp\necho e # @1\n"
+                                   "cd x # !\n#echo f #+g # worker 0 # (07-28 15:52:29 ...\n")),
+              (std::vector<std::string>{"line 1: #+nog waits for nothing, since no line has #:nog",
+                                        "line 4: '# :grp' is a comment; the tag is '#:grp', without a blank",
+                                        "line 5: '# @1' is a comment; the tag is '#@1', without a blank",
+                                        "line 6: '# !' is a comment; the tag is '#!', without a blank"}));
+    EXPECT_TRUE(
+        likely_typos(list_of("a # :-) a smile\nb # one !\nc '# :g'\n# !\nd #+g\ne #:g\nf #:\n")).empty());
 }
 
 }  // namespace
