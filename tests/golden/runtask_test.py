@@ -460,7 +460,7 @@ class Sharing(Case):
         out, err = self.run_it("tasks.sh", "--once", "--jobs", "2")
         self.assertIn("(worker 0)-> HOME> read x <gate\n", self.neutral(out))
         self.assertIn("(worker 0)-> HOME/sub> echo x >../gate\n", self.neutral(out))
-        self.assertEqual(err, "runtask: line 4 (#!) failed with 1; lines below it run all the same\n")
+        self.assertEqual(err, "runtask: line 5 (#!) failed with 1; lines below it run all the same\n")
 
     def test_places_are_filled_at_once(self):
         """In the time of some lines one after the other, not of polls."""
