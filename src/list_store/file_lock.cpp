@@ -21,7 +21,7 @@ namespace wq::list_store {
 namespace {
 
 constexpr std::chrono::milliseconds sign_period{500};  // a quarter of the shortest lease
-constexpr std::chrono::seconds patience{2};              // workers hold the lock for milliseconds
+constexpr std::chrono::seconds patience{2};            // workers hold the lock for milliseconds
 
 Descriptor open_lock(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));

@@ -1,12 +1,9 @@
 // The place of a shared list, which users write as "tasks.sh" or "user@host:tasks.sh".
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 
 #include "base/result.h"
-#include "list_store/list_store.h"
 
 namespace wq::list_store {
 
@@ -21,8 +18,5 @@ struct ListPlace {
 Result<ListPlace> list_place(const std::string& word, const std::string& host);
 
 std::string name_of(const ListPlace& place);
-
-// The store there; it is not opened yet. `say`: see SharedList.
-std::unique_ptr<ListStore> store_at(const ListPlace& place, std::function<void(const std::string&)> say);
 
 }  // namespace wq::list_store

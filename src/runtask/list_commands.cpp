@@ -22,6 +22,7 @@
 #include "runtask/terminal.h"
 #include "shared_list/list_view.h"
 #include "shared_list/shared_list.h"
+#include "ssh_store/store_at.h"
 #include "threads/signals.h"
 
 namespace wq::runtask {
@@ -203,7 +204,7 @@ Result<int> print_status(const Options& options) {
     std::vector<marked_list::WorkerSign> told;
     for (const Sign& sign : *signs)
         told.push_back({sign.worker, sign.lives() ? format_duration(sign.age) + " ago"
-                                                 : "lost since " + format_duration(sign.age - sign.lease)});
+                                                  : "lost since " + format_duration(sign.age - sign.lease)});
     print(marked_list::status_table(*list, store->name(), told, most_waiting_lines));
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "runtask/membership.h"
+#include "ssh_store/store_at.h"
 
 #include <algorithm>
 #include <utility>

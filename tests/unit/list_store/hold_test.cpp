@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include "list_store/master_helper.h"
 #include "list_store/random_word.h"
-#include "list_store/remote_helper.h"
-#include "list_store/ssh_process.h"
+#include "ssh_store/master_helper.h"
+#include "ssh_store/remote_helper.h"
+#include "ssh_store/ssh_process.h"
 #include "stores.h"
 
 namespace wq::list_store {

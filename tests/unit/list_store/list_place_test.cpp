@@ -1,4 +1,5 @@
 #include "list_store/list_place.h"
+#include "ssh_store/store_at.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "list_store/master_helper.h"
-#include "list_store/remote_helper.h"
+#include "ssh_store/master_helper.h"
+#include "ssh_store/remote_helper.h"
 #include "stores.h"
 
 namespace wq::list_store {

@@ -22,7 +22,7 @@
 #include "base/descriptor.h"
 #include "base/time.h"
 #include "list_store/local_store.h"
-#include "list_store/ssh_store.h"
+#include "ssh_store/ssh_store.h"
 #include "support/folder.h"
 #include "support/ssh_server.h"
 

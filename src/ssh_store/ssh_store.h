@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "list_store/exchange_text.h"
 #include "list_store/list_store.h"
-#include "list_store/remote_helper.h"
+#include "ssh_store/exchange_text.h"
+#include "ssh_store/remote_helper.h"
 
 namespace wq::list_store {
 

@@ -1,4 +1,4 @@
-#include "list_store/exchange_text.h"
+#include "ssh_store/exchange_text.h"
 
 #include <algorithm>
 #include <charconv>

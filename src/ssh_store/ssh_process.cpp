@@ -1,4 +1,4 @@
-#include "list_store/ssh_process.h"
+#include "ssh_store/ssh_process.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "list_store/ssh_store.h"
+#include "ssh_store/ssh_store.h"
 
 #include <algorithm>
 #include <chrono>

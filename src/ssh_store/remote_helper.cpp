@@ -1,4 +1,4 @@
-#include "list_store/remote_helper.h"
+#include "ssh_store/remote_helper.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/units.h"
-#include "list_store/master_helper.h"
 #include "list_store/random_word.h"
-#include "list_store/ssh_problem.h"
+#include "ssh_store/master_helper.h"
+#include "ssh_store/ssh_problem.h"
 
 namespace wq::list_store {
 

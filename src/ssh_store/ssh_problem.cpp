@@ -1,4 +1,4 @@
-#include "list_store/ssh_problem.h"
+#include "ssh_store/ssh_problem.h"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "list_store/file_lock.h"
-#include "list_store/ssh_process.h"
+#include "ssh_store/ssh_process.h"
 
 namespace wq::list_store {
 
