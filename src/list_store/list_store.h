@@ -110,7 +110,7 @@ class ListStore {
     virtual Status open() = 0;
 
     // Instead of open(), for who only looks: makes nothing, and needs no permission to write. Then only
-    // read(), signs() and time() may be called. Error bad_input: there is no list.
+    // read(), previous_log(), signs() and time() may be called. Error bad_input: there is no list.
     virtual Status open_to_read() { return open(); }
     // The list, its whole log and what was appended to old files, without the lock: nothing is waited for.
     // The log has all records of the list; it may lack the line `FILE IDENTITY` of a list that is being

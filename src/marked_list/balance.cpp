@@ -47,7 +47,7 @@ void Balance::remember_tries(const Document& known) {
         using Need = KnownLine::Need;
         lines_.push_back({line.command, line.kind == LineKind::done ? Need::unknown : Need::yes});
         for (const Try& attempt : line.tries)
-            tries_.emplace(key_of(attempt.worker, attempt.begun, line.command), lines_.size() - 1);
+            tries_[key_of(attempt.worker, attempt.begun, line.command)].lines.push_back(lines_.size() - 1);
     }
 }
 
@@ -72,10 +72,21 @@ std::string Balance::missing(const Append& edit) {
     return lines;
 }
 
-bool Balance::admits(WorkerId worker, const std::string& begun, std::string_view command) {
-    const auto found = tries_.find(key_of(worker, begun, command));
+bool Balance::admits(const Take& edit) {
+    return admits(key_of(edit.worker, edit.stamp, edit.searched), &Tries::takes);
+}
+
+bool Balance::admits(const End& edit) {
+    return admits(key_of(edit.worker, edit.begun, edit.command), &Tries::ends);
+}
+
+bool Balance::admits(const std::string& key, std::size_t Tries::*asked) {
+    const auto found = tries_.find(key);
     if (found == tries_.end()) return false;
-    KnownLine& line = lines_[found->second];
+    Tries& tries = found->second;
+    const std::size_t number = (tries.*asked)++;
+    if (number >= tries.lines.size()) return false;
+    KnownLine& line = lines_[tries.lines[number]];
     using Need = KnownLine::Need;
     if (line.need != Need::unknown) return line.need == Need::yes;
     More& more = more_[line.command];

@@ -25,8 +25,10 @@ class Balance {
     void expect(const Append& edit);
     // Those of its lines that the edited list lacks.
     std::string missing(const Append& edit);
-    // Whether the mark of this try is to be made again.
-    bool admits(WorkerId worker, const std::string& begun, std::string_view command);
+    // Whether the mark is to be made again. Ask once for each, in their order: lines of one command that a
+    // worker began in the same second differ by that only.
+    bool admits(const Take& edit);
+    bool admits(const End& edit);
 
   private:
     // Of the edited list beyond the known one.
@@ -39,13 +41,19 @@ class Balance {
         std::string command;
         enum class Need : std::uint8_t { unknown, yes, no } need = Need::unknown;
     };
+    struct Tries {
+        std::vector<std::size_t> lines;  // of lines_
+        std::size_t takes = 0;           // asked for
+        std::size_t ends = 0;
+    };
+    bool admits(const std::string& key, std::size_t Tries::*asked);
     void count(const Document& list, std::int64_t by);
     void remember_tries(const Document& known);
 
     std::map<std::string, More> more_;  // by command, or the whole text
     bool is_old_copy_ = false;
-    std::vector<KnownLine> lines_;              // with tries
-    std::map<std::string, std::size_t> tries_;  // to lines_
+    std::vector<KnownLine> lines_;  // with tries
+    std::map<std::string, Tries> tries_;
 };
 
 }  // namespace wq::marked_list

@@ -134,14 +134,11 @@ class Remaking {
         if (balance_) return balance_->missing(edit);
         return marks_.stands_already(edit) ? std::string() : edit.text;
     }
-    bool needs(const Take& edit) {
-        return list_.finds_line(edit) &&
-               (!balance_ || balance_->admits(edit.worker, edit.stamp, edit.searched));
-    }
+    bool needs(const Take& edit) { return list_.finds_line(edit) && (!balance_ || balance_->admits(edit)); }
     // A finished line that somebody removed does not come back as `#?line:`.
     bool needs(const End& edit) {
         if (!list_.finds_line(edit)) return list_.runs_another(edit);
-        return !balance_ || balance_->admits(edit.worker, edit.begun, edit.command);
+        return !balance_ || balance_->admits(edit);
     }
 
     Document& list_;

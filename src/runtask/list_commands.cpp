@@ -64,12 +64,10 @@ Result<Document> view_list(list_store::ListStore& store) {
 }
 
 // Of a worker that has not been lost.
-Result<std::optional<Sign>> sign_of(marked_list::WorkerId worker, list_store::ListStore& store) {
-    const auto signs = store.signs();
-    if (!signs) return signs.error();
-    for (const Sign& sign : *signs)
-        if (sign.worker == worker && sign.lives()) return std::optional(sign);
-    return std::optional<Sign>();
+std::optional<Sign> sign_of(marked_list::WorkerId worker, const std::vector<Sign>& signs) {
+    for (const Sign& sign : signs)
+        if (sign.worker == worker && sign.lives()) return sign;
+    return std::nullopt;
 }
 
 std::string gave(const Sign& sign) {
@@ -78,16 +76,16 @@ std::string gave(const Sign& sign) {
 
 // Whose worker lives would run twice.
 Status refuse_running(const Document& list, std::uint64_t from, list_store::ListStore& store) {
+    const auto signs = store.signs();
+    if (!signs) return signs.error();
     for (const std::uint64_t number : list.live_lines()) {
         const marked_list::MarkedLine& line = list.line(number);
         if (number < from || line.kind != marked_list::LineKind::running) continue;
         const marked_list::WorkerId worker = line.tries.back().worker;
-        const auto sign = sign_of(worker, store);
-        if (!sign) return sign.error();
-        if (*sign)
+        if (const auto sign = sign_of(worker, *signs))
             return Error{ExitCode::usage, "line " + std::to_string(number) + " of " + store.name() +
                                               " runs on worker " + std::to_string(worker) + ", which" +
-                                              gave(**sign) +
+                                              gave(*sign) +
                                               ": end it first (Ctrl-C); if it is gone, add --force"};
     }
     return success();
@@ -179,10 +177,10 @@ Result<int> release_worker(const Options& options) {
     if (auto known = refuse_unknown(options.released, opened->list->list(), *opened->store); !known)
         return known.error();
     const std::string worker = "worker " + std::to_string(options.released);
-    const auto sign = sign_of(options.released, *opened->store);
-    if (!sign) return sign.error();
-    if (*sign && !options.force)
-        return Error{ExitCode::usage, worker + " of " + opened->store->name() + gave(**sign) +
+    const auto signs = opened->store->signs();
+    if (!signs) return signs.error();
+    if (const auto sign = sign_of(options.released, *signs); sign && !options.force)
+        return Error{ExitCode::usage, worker + " of " + opened->store->name() + gave(*sign) +
                                           ": end it first (Ctrl-C); if it is gone, add --force"};
     const auto released = opened->list->change("release", [&](const Document& list) {
         return marked_list::release(list, options.released, opened->list->stamp());

@@ -26,7 +26,7 @@ struct Joining {
 
 class Membership {
   public:
-    // `beaten`: called when signs were given while the list's lock is waited for; lapses() is later then.
+    // `beaten`: called when signs were given while the list's lock is waited for; the lease is longer then.
     Membership(Joining joining, std::function<void(const std::string&)> say, std::function<void()> beaten);
 
     // Opens the list and joins; after `unreachable`, call it again.
@@ -45,8 +45,8 @@ class Membership {
     std::optional<std::string> state() { return store_->state(); }  // of the list, see ListStore
     // When other workers may take the lines that this one runs.
     const shared_list::Lease& lease() const { return lease_; }
-    // Lines of workers that seem to be lost may be free soon.
-    bool some_seem_lost() const { return others_.next_look().has_value(); }
+    // When lines of workers that seem to be lost may be free; nullopt: none seems to be.
+    std::optional<Instant> next_look_at_lost() const { return others_.next_look(); }
 
     // Lines that it still runs, or began without learning it, wait again.
     Status leave();

@@ -12,15 +12,16 @@ constexpr Duration between_kills = std::chrono::milliseconds(200);
 
 void TimeLimits::begin(TaskKey key, std::optional<Instant> limit, std::unique_ptr<LineProcesses> processes) {
     const std::lock_guard lock(mutex_);
+    if (end_at_once_.erase(key) != 0) limit = instant_now();
     lines_[key] = {limit, std::move(processes), false};
 }
 
-bool TimeLimits::end_now(TaskKey key) {
+void TimeLimits::end_now(TaskKey key) {
     const std::lock_guard lock(mutex_);
-    const auto found = lines_.find(key);
-    if (found == lines_.end()) return false;
-    found->second.limit = instant_now();
-    return true;
+    if (const auto found = lines_.find(key); found != lines_.end())
+        found->second.limit = instant_now();
+    else
+        end_at_once_.insert(key);
 }
 
 bool TimeLimits::end(TaskKey key) {
@@ -35,11 +36,10 @@ void TimeLimits::enforce(Instant now) {
     const std::lock_guard lock(mutex_);
     for (auto& [key, line] : lines_) {
         if (!line.limit || *line.limit > now) continue;
-        line.limit.reset();
-        if (!line.processes->runs()) continue;
+        line.limit = now + between_kills;
+        if (!line.processes->runs()) continue;  // not yet, or no more
         line.processes->kill(!line.exceeded);
         line.exceeded = true;
-        line.limit = now + between_kills;
     }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "base/time.h"
 #include "runtask/task_key.h"
@@ -17,8 +18,8 @@ class TimeLimits {
   public:
     // `limit`: nullopt: none.
     void begin(TaskKey key, std::optional<Instant> limit, std::unique_ptr<LineProcesses> processes);
-    // Its limit is now. False: it has not begun.
-    bool end_now(TaskKey key);
+    // Its limit is now or, if it has not begun, when it begins.
+    void end_now(TaskKey key);
     // The line has ended; what is left of one that ran for too long is killed. Returns whether it did.
     bool end(TaskKey key);
 
@@ -34,6 +35,7 @@ class TimeLimits {
     };
     mutable std::mutex mutex_;
     std::map<TaskKey, Limited> lines_;
+    std::set<TaskKey> end_at_once_;
 };
 
 }  // namespace wq::runtask

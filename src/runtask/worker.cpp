@@ -73,6 +73,7 @@ Result<int> Worker::run() {
         if (auto done = turn(); !done) fatal_ = done.error();
         if (!exit_code_ && !fatal_ && !busy_) wait();
     }
+    if (!running_.empty()) shell_.kill_all();  // before others may run these lines
     record_and_leave();
     if (fatal_) return *fatal_;
     return *exit_code_;
@@ -102,7 +103,7 @@ Status Worker::take_shell_events() {
 
 // The watch has killed what ran, but there may be lines that no shell has begun yet.
 void Worker::note_lapse() {
-    if (watch_.take_lapsed()) lapse();
+    if (watch_.take_lapsed() && !lapsed_) lapse();
 }
 
 void Worker::lapse() {
@@ -161,10 +162,9 @@ Status Worker::serve(Instant now) {
 void Worker::give_up_lines() {
     for (auto& [key, line] : running_) {
         if (line.given_up || !member_->lines().is_taken_away(line.number, line.begun, line.line)) continue;
-        line.given_up = shell_.end_now(key);
-        if (line.given_up)
-            say_("line " + std::to_string(line.number) +
-                 " is killed here, since another worker may run it now");
+        line.given_up = true;
+        shell_.end_now(key);
+        say_("line " + std::to_string(line.number) + " is killed here, since another worker may run it now");
     }
 }
 
@@ -198,9 +198,17 @@ Result<bool> Worker::take_line(Instant now) {
     const auto next = lines.step(may_begin);
     if (!next) return next.error();
     look_at_.reset();
-    // The change may have waited for the lock for long.
-    if (member_->lease().has_lapsed())
-        if (auto kept = member_->keep(instant_now(), false); !kept) say_(kept.error().message);
+    const bool is_task = *next && !(**next).environment;
+    if (member_->lease().has_lapsed() && (is_task || !*next)) {
+        // The change has waited for long: others may have found us lost, and have taken the line.
+        if (is_task) {
+            const marked_list::MarkedLine& line = member_->list().list().line((**next).number);
+            lines.add_end(
+                {(**next).number, member_->id(), line.tries.back().begun, {}, TryEnd::lost, 0, line.command});
+        }
+        if (auto kept = member_->keep(instant_now(), false); !kept) return kept.error();
+        return take_line(now);
+    }
     if (*next) {
         begin(**next);
         return true;
@@ -325,11 +333,12 @@ void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
 void Worker::on_nothing_to_take(Instant now) {
     const Instant looked = instant_now();
     look_at_ = now + options_.poll;
+    earliest(look_at_, member_->next_look_at_lost());
     if (member_->list().has_unfinished_line()) earliest(look_at_, member_->list().unsettled());
     peek_at_ = looked + std::max(between_peeks, looks_of_time * (looked - now));
     const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
     const bool more_may_come =
-        why.may_become_free != 0 || member_->some_seem_lost() || member_->list().has_unfinished_line();
+        why.may_become_free != 0 || member_->next_look_at_lost() || member_->list().has_unfinished_line();
     if (options_.once && running_.empty() && !more_may_come) {
         leaves_ = say_what_is_left(why);
     } else if (running_.empty() && terminal_.has_reader()) {

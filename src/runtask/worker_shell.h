@@ -73,8 +73,8 @@ class WorkerShell {
     std::optional<Instant> next() const { return limits_.next(); }
     // On any thread: kills lines that run for too long. Returns next().
     std::optional<Instant> enforce_limits(Instant now);
-    // Ends a line as if its time were over. False: it has not begun.
-    bool end_now(TaskKey key) { return limits_.end_now(key); }
+    // Ends a line as if its time were over; one that has not begun, when it begins.
+    void end_now(TaskKey key) { limits_.end_now(key); }
     // What has happened. Errors: the shell cannot be started.
     Result<std::vector<ShellEvent>> take_events(Instant now);
 

@@ -25,14 +25,14 @@ void ListCopy::set(Document list) {
 }
 
 void ListCopy::log_began() {
-    current_ = false;
+    current_ = known_ = false;
     applied_ = files_seen_ = 0;
 }
 
 void ListCopy::is_up_to(std::size_t records, const RecordLog& log) {
     applied_ = records;
     files_seen_ = log.files();
-    current_ = true;
+    current_ = known_ = true;
 }
 
 void ListCopy::apply_news(const RecordLog& log) {
@@ -45,7 +45,7 @@ void ListCopy::apply_news(const RecordLog& log) {
         if (applied_ == log.records().size()) break;
         const marked_list::Record& next = log.records()[applied_++];
         if (next.reread) {
-            current_ = false;
+            current_ = known_ = false;
             break;
         }
         for (const marked_list::Edit& edit : next.edits) list_.apply(edit);

@@ -20,6 +20,8 @@ class ListCopy {
     // It equals the list as far as the log was applied. Else the list has to be read.
     bool is_current() const { return current_; }
     void lose() { current_ = false; }
+    // It has been so, and its records can be followed: it tells which lines had ended.
+    bool is_known() const { return known_; }
     void log_began();
     // It has so many records, and the rewritings of the log until now.
     void is_up_to(std::size_t records, const RecordLog& log);
@@ -40,6 +42,7 @@ class ListCopy {
   private:
     marked_list::Document list_;
     bool current_ = false;
+    bool known_ = false;
     std::size_t applied_ = 0;     // records of the log that list_ has
     std::size_t files_seen_ = 0;  // rewritings that list_ knows of
     Instant written_at_{};

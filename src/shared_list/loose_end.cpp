@@ -34,4 +34,10 @@ std::optional<WallMicros> changed_at(const std::string& identity) {
     return seconds * micros_per_second;
 }
 
+Error is_being_written(const std::string& name) {
+    return {ExitCode::bad_input, name +
+                                     ": somebody may be writing the last line, which has no line end; "
+                                     "end it with a newline, or try again in some seconds"};
+}
+
 }  // namespace wq::shared_list

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/time.h"
 
 namespace wq::shared_list {
@@ -32,5 +33,8 @@ std::string_view whole_lines(std::string_view list);
 
 // When the list of this identity was last changed, by the clock of its file system; nullopt: it does not say.
 std::optional<WallMicros> changed_at(const std::string& identity);
+
+// For who must not replace such a list; `name`: of the list.
+Error is_being_written(const std::string& name);
 
 }  // namespace wq::shared_list

@@ -22,6 +22,7 @@ using marked_list::WorkerId;
 constexpr int share_of_rewriting = 20;                  // of the time: a twentieth
 constexpr std::uint64_t long_log = 4u << 20;            // bytes; then a new one is begun
 constexpr std::uint64_t kept_log = long_log / 16;       // of the old one, which stays beside it
+const std::string of_old_files = "old files";           // a purpose
 constexpr std::chrono::milliseconds between_looks(10);  // while others have their turn
 
 }  // namespace
@@ -52,6 +53,7 @@ Result<Answer> SharedList::exchange(const Request& request) {
     if (!answer) return answer.error();
     if (answer->whole_log) {
         copy_.log_began();
+        turn_.reset();
         if (auto begun = log_.begin(answer->log); !begun) return begun.error();
     } else if (auto taken = log_.append(answer->log); !taken) {
         return taken.error();
@@ -172,6 +174,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     if (*again > 0) return put_aside(answer, *again);
     const auto unwritten = history(store_, log_, answer, false);  // no editor had them
     if (!unwritten) return unwritten.error();
+    const ListCopy before = copy_;
     copy_.set(std::move(merged->list));
     copy_.lose();  // until the log is told
     Record told = record({});
@@ -182,6 +185,10 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     request.rewrite = true;
     request.splices = copy_.list().splices();
     auto made = make(std::move(request));
+    if (!made || !*made) {
+        copy_ = before;
+        copy_.lose();
+    }
     if (made && *made && merged->made_again > unwritten->edits.size())
         say_(store_.name() + " was edited while workers marked it; made again: " +
              count_of(merged->made_again - unwritten->edits.size(), "mark") +
@@ -248,16 +255,10 @@ Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::
     }
     const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
     if (!done) return done.error();
-    if (copy_.is_current()) copy_.apply_news(log_);
-    auto merged = marked_list::merge(bytes, *done, copy_.is_current() ? &copy_.list() : nullptr);
+    if (copy_.is_known()) copy_.apply_news(log_);
+    auto merged = marked_list::merge(bytes, *done, copy_.is_known() ? &copy_.list() : nullptr);
     if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
     return merged;
-}
-
-Error SharedList::is_being_written() const {
-    return {ExitCode::bad_input, store_.name() +
-                                     ": somebody may be writing the last line, which has no line end; "
-                                     "end it with a newline, or try again in some seconds"};
 }
 
 // What was appended to the list since we last saw it, the most frequent edit: then other workers need not
@@ -291,6 +292,7 @@ Result<bool> SharedList::make(Request request) {
         return false;
     }
     if (request.new_log) {
+        turn_.reset();
         if (auto begun = log_.begin(request.records); !begun) return begun.error();
     } else if (auto taken = log_.append(request.records); !taken) {
         return taken.error();
@@ -368,7 +370,8 @@ Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edit
         return true;
     }
     copy_.list().undo_change();
-    if (!made && made.error().code == ExitCode::unreachable)
+    // Of old files the log itself says what was made.
+    if (!made && made.error().code == ExitCode::unreachable && purpose != of_old_files)
         pending_[purpose].push_back({std::move(told.token), known_.log, std::move(told.edits)});
     return made;
 }
@@ -379,7 +382,7 @@ Status SharedList::copy_old_files() {
         std::vector<Edit> edits = appends(log_, old_);
         Request request;
         for (const OldFile& old : old_) request.copied_old.push_back(old.name);
-        const auto made = tell("old files", std::move(edits), std::move(request));
+        const auto made = tell(of_old_files, std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
         if (auto news = try_again(tries); !news) return news;
@@ -408,7 +411,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
     if (auto looked = look(); !looked) return looked;
     for (Tries tries(now_());;) {
         if (auto may = await_turn(); !may) return may;
-        if (has_unfinished_line()) return is_being_written();
+        if (has_unfinished_line()) return is_being_written(store_.name());
         auto whole = text(copy_.list());
         if (!whole) return whole.error();
         Record told = record({});
@@ -448,7 +451,7 @@ Status SharedList::write_now(bool empty_log) {
     for (bool written = false;;) {
         if (auto looked = copy_.is_current() ? success() : look(); !looked) return looked;
         if (auto may = await_turn(); !may) return may;
-        if (has_unfinished_line() && empty_log) return is_being_written();
+        if (has_unfinished_line() && empty_log) return is_being_written(store_.name());
         // A rewriting also makes the log grow, so that nothing that was sent before is made later.
         const bool writes =
             (copy_.list().changed() && !has_unfinished_line()) || (!pending_.empty() && !written);

@@ -106,7 +106,6 @@ class SharedList {
     void catch_up();
     Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes, bool is_edited);
     bool is_known(const std::string& identity) const;
-    Error is_being_written() const;
     std::string appended_to(const std::string& file);
     std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();

@@ -49,9 +49,11 @@ Result<bool> Dispatcher::step(WorkerId number, Seat& seat, RunList& list, Turn& 
     const bool room = gives_ && !seat.probe && !seat.jump && seat.running.size() < seat.jobs;
     const bool ends = seat.taker->has_ends();
     if (!room && !ends) return false;
-    // A step asks the master, so that none is made in vain.
-    if (!ends && !choose(list.lines(), seat.id, list.shared().place(seat.id))) return false;
+    // A step asks the master, so that none is made in vain. One of which no answer came is asked again.
+    if (!ends && !seat.unanswered && !choose(list.lines(), seat.id, list.shared().place(seat.id)))
+        return false;
     const auto next = seat.taker->step(room);
+    seat.unanswered = !next;
     if (!next) return next.error();
     moved_ = moved_ || ends;
     if (!*next) return false;
@@ -168,7 +170,7 @@ Status Dispatcher::keep(const std::string& name, RunList& list, Turn& turn) {
     if (auto recorded = list.record_left(); !recorded) return recorded;
     std::optional<Instant> look = list.looked() + options_.poll;
     earliest(look, list.next_look());
-    if (!ours.empty() && instant_now() >= *look) {
+    if ((!ours.empty() || list.next_look()) && instant_now() >= *look) {
         if (auto looked = list.look(ours); !looked) return looked;
     }
     return list.settle_if_due();

@@ -121,6 +121,7 @@ class Dispatcher {
         shared_list::Lease lease;
         std::map<std::uint64_t, Line> running;  // by ticket
         std::optional<std::uint64_t> probe;     // ticket; nothing new begins before it has ended
+        bool unanswered = false;                // its last step: perhaps it has begun a line
         bool retired = false;                   // it gets nothing any more
 
         // Of one that goes from list to list.

@@ -22,7 +22,9 @@ wait_for_lock() {
     while :; do
         say waiting
         read -r step text || exit 1
-        for sign in $text; do give_sign "${sign%%=*}" "${sign#*=}"; done
+        for sign in $text; do
+            give_sign "${sign%%=*}" "${sign#*=}" || fail write || return
+        done
         text=$(flock -w "$step" 9 2>&1) && return
         # The time is over, and nothing else was wrong.
         { [ $? = 1 ] && [ -z "$text" ]; } || fail lock "$text" || return

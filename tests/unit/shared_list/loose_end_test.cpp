@@ -64,7 +64,7 @@ struct TimedWorker {
     SharedList list;
     std::optional<LineTaker> taker;
     WorkerId id = 0;
-    std::string begun, command, said;
+    std::string begun, command;
 };
 
 using LocalTimedWorker = TimedWorker<list_store::LocalStore>;
@@ -115,7 +115,25 @@ TEST_F(Loose, ItsLastLineRunsInTheEnd) {
     EXPECT_EQ(worker.step(), "b");
     EXPECT_EQ(worker.step(), "");
     EXPECT_EQ(count(master.file, "#ok"), 2U) << master.file;
-    EXPECT_EQ(worker.said, "");
+}
+
+// Finished lines that a user has removed leave their marks in the log.
+TEST_F(Loose, WhatIsWrittenInPartsIsNotTakenForLinesThatWereRemoved) {
+    master.file = "same\nsame\n";
+    EXPECT_EQ(worker.step(), "same");
+    EXPECT_EQ(worker.step(), "same");
+    EXPECT_EQ(worker.step(), "");
+    ASSERT_TRUE(worker.list.settle());
+    master.edit("# tidied\n");
+    EXPECT_EQ(worker.step(), "");
+    write("same\nsa");
+    EXPECT_EQ(worker.step(), "same");
+    EXPECT_EQ(worker.step(), "");
+    write("me\n");
+    EXPECT_EQ(worker.step(), "same") << master.file;
+    EXPECT_EQ(worker.step(), "");
+    ASSERT_TRUE(worker.list.settle());
+    EXPECT_EQ(count(master.file, "#ok"), 2U) << master.file;
 }
 
 TEST_F(Loose, WaitsForTheLastOfManyChanges) {
