@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "process/process_tree.h"
+#include "support/some_of.h"
 #include "work_queue/job_executor.h"
 
 namespace wq::executor_tests {
@@ -112,11 +113,7 @@ inline std::vector<pid_t> workers_that_are_up(const JobExecutor<>& executor) {
     return found;
 }
 
-// How many of `all` things that are random are tried here; see tests/CMakeLists.txt.
-inline int some_of(int all) {
-    const char* const every = std::getenv("WQ_EVERY");
-    return std::max(1, all / (every != nullptr ? std::atoi(every) : 1));
-}
+using test::some_of;
 
 // Nothing of an executor is left at the end of a test.
 class NothingLeft : public testing::Test {

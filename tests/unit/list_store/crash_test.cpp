@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "stores.h"
+#include "support/some_of.h"
 
 namespace wq::list_store {
 namespace {
@@ -20,11 +21,6 @@ namespace {
 using test::read_file;
 using test::SshServer;
 using test::write_file;
-
-int every() {
-    const char* told = std::getenv("WQ_EVERY");
-    return told == nullptr ? 3 : std::max(1, std::atoi(told));
-}
 
 // The list's text of a number: of another length for each.
 std::string text_of(int number) {
@@ -123,7 +119,7 @@ TEST_P(Killed, AtAnyMomentTheListIsOldOrNew) {
     write_file(list(), text_of(0));
     const int once_ms = rewriting_ms();
     auto after = opened(Way::local, list());
-    for (int i = 0; i < 30 / every(); ++i) {
+    for (int i = 0; i < test::some_of(30); ++i) {
         kill_one(random, once_ms);
         EXPECT_GE(number_of(read_file(list())), 0) << i;
         check(*after);
@@ -136,7 +132,7 @@ TEST_P(Killed, AListWithOtherNamesIsCompletedByTheNext) {
     std::filesystem::create_hard_link(list(), folder_ / "other");
     const int once_ms = rewriting_ms();
     auto after = opened(Way::local, list());
-    for (int i = 0; i < 30 / every(); ++i) {
+    for (int i = 0; i < test::some_of(30); ++i) {
         kill_one(random, once_ms);
         check(*after);
         EXPECT_EQ(number_of(read_file(list())), number_of(read_file(folder_ / "other")));

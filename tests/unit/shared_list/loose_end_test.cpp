@@ -13,6 +13,7 @@
 #include "shared_list/line_taker.h"
 #include "support/folder.h"
 #include "support/memory_store.h"
+#include "support/some_of.h"
 
 namespace {
 
@@ -255,7 +256,7 @@ TEST(LooseEnd, OfAClockThatIsAheadIsWaitedFor) {
 
 // A writer that flushes parts of lines, workers that lose answers: each line runs once and whole.
 TEST(LooseEnd, LinesThatAreWrittenInPartsRunOnceAndWhole) {
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (unsigned seed = 0; seed < static_cast<unsigned>(test::some_of(100)); ++seed) {
         std::mt19937_64 random(seed);
         MemoryMaster master;
         FakeClock clock;

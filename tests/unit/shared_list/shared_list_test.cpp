@@ -11,6 +11,7 @@
 #include "marked_list/choice.h"
 #include "shared_list/list_view.h"
 #include "support/memory_store.h"
+#include "support/some_of.h"
 
 namespace {
 
@@ -422,7 +423,7 @@ std::string unfinished(const std::string& list) {
 // Workers that come, die and lose answers, files that are edited: each task is begun once, unless its worker
 // died, and is done at the end.
 TEST(SharedList, RunsEachLineOnceWhateverHappens) {
-    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    for (unsigned seed = 0; seed < static_cast<unsigned>(test::some_of(200)); ++seed) {
         std::mt19937_64 random(seed);
         const auto one_in = [&](std::uint64_t n) { return random() % n == 0; };
         MemoryMaster master;
