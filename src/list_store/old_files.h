@@ -22,7 +22,7 @@ std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, s
                                    std::string bytes);
 
 // How long a rewriting counts: the time that it `took`, or more if there are many old files. The longer this
-// is, the less often workers rewrite the list; so it has no more old files than can be kept for 10 minutes.
+// is, the less often workers rewrite the list, and the fewer old files there are after 10 minutes.
 Duration rewriting_time(Duration took, std::size_t old_files);
 
 class OldFiles {

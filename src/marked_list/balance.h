@@ -1,4 +1,4 @@
-// What an edited list still needs of what workers did to it, judged by the list that they know.
+// Tells which marks of workers an edited list lacks, by comparing it with the list that the workers know.
 //
 // Marks alone do not tell an old copy from a list without its finished lines. But an old copy has more lines
 // of a command to run than the known list, and some that are finished there; who tidies leaves as many as

@@ -35,7 +35,8 @@ struct History {
 // Error: as of Document::read.
 Result<Merged> merge(std::string_view bytes, const History& history, const Document* known = nullptr);
 
-// How many lines that `before` has as done wait in `after`, as far as it has no more lines than before.
+// How many lines that are done in `before` wait in `after`. Lines of `after` that `before` lacks do not
+// count.
 std::uint64_t waiting_again(const Document& before, const Document& after);
 
 // Whether the mark of a Take or an End stands in the list.

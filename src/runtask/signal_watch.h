@@ -1,5 +1,5 @@
-// Hears signals, and knows when the lease or the time limit of running lines is over, while the worker waits
-// for the list's lock, or for a master that does not answer. It has a thread of its own.
+// A thread that hears signals, and knows when the lease or the time limit of running lines is over. It does
+// so also while the worker waits for the list's lock, or for a master that does not answer.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// A shared list as its file and its log tell of it.
+// Reads a shared list from its file and its log, without changing anything.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,8 @@ Result<marked_list::Document> view(list_store::ListStore& store);
 // read the list before that, because workers live; else only what was never written to the list.
 Result<marked_list::History> history(list_store::ListStore& store, const RecordLog& log,
                                      const list_store::Answer& answer, bool workers_live);
-// What was appended to old files, less what the log has already: its writer died before the store knew it.
+// Edits for lines that were appended to old files. Lines that the log has already are left out: their worker
+// died before the store could note that they are copied.
 std::vector<marked_list::Edit> appends(const RecordLog& log, const std::vector<list_store::OldFile>& old);
 
 }  // namespace wq::shared_list

@@ -14,7 +14,7 @@
 
 namespace wq::shared_list {
 
-// As a log tells of them.
+// The turns that were asked for in one log.
 class Turns {
   public:
     void asked(std::string_view name);

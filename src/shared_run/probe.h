@@ -1,4 +1,4 @@
-// Asks a worker's shell what a `#!` line has set. The question is a task of its own.
+// A task that asks a worker's shell which variables a `#!` line has set.
 #pragma once
 
 #include <string>

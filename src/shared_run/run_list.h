@@ -1,5 +1,5 @@
-// One shared list, as the workers of a run use it together. After an error it is left alone for a while, so
-// that workers of other lists go on.
+// One shared list, which the workers of a run use together. After an error it is not used for a while.
+// Workers of other lists need not wait for it.
 #pragma once
 
 #include <functional>
