@@ -225,7 +225,10 @@ void RankParts::fail(const Error& error) {
 }
 
 void RankParts::end_own() {
-    if (mpi().has_mpi()) ::on_exit(leave, last.release());
+    if (!mpi().has_mpi()) return;
+    LastSteps* steps = last.get();
+    keep(std::move(last));
+    ::on_exit(leave, steps);
 }
 
 // The program goes on using MPI. If a rank missed another, messages may still be in flight, so everything is
