@@ -141,7 +141,7 @@ work_queue_factory* work_queue_factory_create(work_queue* q, const char* batch_t
                        if (queue == nullptr) return nullptr;
                        if (text_or_empty(batch_type).empty())
                            return complain(me, "name the batch system, such as slurm"), nullptr;
-                       if (queue->port == 0)
+                       if (queue->port() == 0)
                            return complain(me, "this queue has no port for workers"), nullptr;
                        return new work_queue_factory(*queue, batch_type);
                    });

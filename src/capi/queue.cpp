@@ -1,7 +1,6 @@
 #include "capi/queue.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
@@ -11,8 +10,6 @@
 #include "capi/debug_log.h"
 #include "capi/live_objects.h"
 #include "capi/messages.h"
-#include "program_manager/shapes.h"
-#include "program_manager/task_data.h"
 
 using wq::capi::TaskBox;
 
@@ -23,13 +20,13 @@ using Queues = wq::capi::LiveObjects<work_queue>;
 // Programs may return from main() with a queue: its thread must end before anything it uses is destroyed.
 void end_all() {
     for (const work_queue* queue : Queues::all().list())
-        if (queue->process() == ::getpid()) const_cast<work_queue*>(queue)->end();
+        if (queue->ours()) const_cast<work_queue*>(queue)->end();
 }
 
 }  // namespace
 
 work_queue::work_queue(wq::ManagerOptions given, wq::program_manager::HeldPort held)
-    : options(std::move(given)), port(held.port), held_(std::move(held)), process_(::getpid()) {
+    : deferred_(std::move(given), std::move(held)) {
     Queues::all().add(this);
     [[maybe_unused]] static const int once = std::atexit(end_all);
 }
@@ -40,72 +37,29 @@ work_queue::~work_queue() {
     for (const auto& [id, box] : tasks) box->queue = nullptr;
 }
 
-// A forked process has the queue's memory, but not its thread. A manager that a call waits for is not
-// destroyed either: exit() in a signal handler or in another thread would wait for that call.
 void work_queue::end() {
-    why_not_ = "the queue has ended";
     for (const auto& [user, let_go] : std::exchange(users, {})) let_go();
-    if (process_ == ::getpid() && waits_ == 0)
-        manager_.reset();
-    else
-        static_cast<void>(manager_.release());
+    deferred_.end();
 }
 
 wq::Manager* work_queue::serving() {
-    if (begun() && process_ != ::getpid()) {
-        wq::capi::complain("work_queue", "this queue belongs to the parent process");
-        return nullptr;
+    const bool said = begun() && ours();
+    if (!begun()) {
+        const wq::capi::DebugSettings debug = wq::capi::debug_settings();
+        options().debug_log = debug.file;
+        options().debug_flags = debug.flags;
+        options().debug_rotate_bytes = debug.rotate_bytes;
     }
-    if (!begun()) begin();
-    return manager_.get();
-}
-
-void work_queue::order(std::function<void(wq::Manager&)> what) {
-    if (manager_)
-        what(*manager_);
-    else
-        orders_.push_back(std::move(what));
-}
-
-void work_queue::begin() {
-    process_ =
-        ::getpid();  // owner of the thread: the program may have become a daemon since it created the queue
-    options.sockets = held_.descriptors();
-    options.listen = !options.sockets.empty();
-    const wq::capi::DebugSettings debug = wq::capi::debug_settings();
-    options.debug_log = debug.file;
-    options.debug_flags = debug.flags;
-    options.debug_rotate_bytes = debug.rotate_bytes;
-    try {
-        manager_ = std::make_unique<wq::Manager>(options);
-    } catch (const wq::SetupError& error) {
-        why_not_ = error.what();
-    }
-    held_.sockets.clear();
-    if (!manager_) return wq::capi::complain("work_queue", why_not_);
-    for (const auto& order : orders_) order(*manager_);
-    orders_.clear();
-    for (auto& [id, task] : waiting_) manager_->submit(std::move(task));
-    waiting_.clear();
+    wq::Manager* const manager = deferred_.serving();
+    if (manager == nullptr && !said) wq::capi::complain("work_queue", deferred_.why_not());
+    return manager;
 }
 
 int work_queue::submit(TaskBox& box, std::string& refusal) {
     const int id = ids.next();
-    if (id == 0) refusal = "no task ids are left";
-    if (!why_not_.empty()) refusal = why_not_;
-    // Makes the manager's checks now, with the paths of this moment.
-    auto data = wq::TaskAccess::take(wq::Task(box.spec));
-    if (const wq::Status sound = wq::program_manager::check(*data); !sound) refusal = sound.error().message;
-    if (!refusal.empty()) return 0;
-    wq::Task task = wq::TaskAccess::wrap(std::move(data));
-    std::int64_t manager_id = ids.count() + 1;
-    if (manager_) {
-        manager_id = manager_->submit(std::move(task));
-        refusal = manager_id == 0 ? manager_->last_error() : std::string();
-        if (manager_id == 0) return 0;
-    } else {
-        waiting_.emplace_back(manager_id, std::move(task));
-    }
+    if (id == 0) return refusal = "no task ids are left", 0;
+    const std::int64_t manager_id = deferred_.submit(box.spec, refusal);
+    if (manager_id == 0) return 0;
     tasks.emplace(manager_id, &box);
     ids.take();
     wq::capi::clear_outcome(box);
@@ -132,14 +86,10 @@ TaskBox* work_queue::take_back(const std::optional<wq::Task>& ended) {
 
 // Lets a program end that waits until its queue is empty.
 TaskBox* work_queue::forsake_one(const std::string* tag) {
-    for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
-        if (tag != nullptr && one->second.tag() != *tag) continue;
-        TaskBox* box = remove(one->first);
-        waiting_.erase(one);
-        if (box != nullptr) wq::capi::show_forsaken(*box, why_not_);
-        return box;
-    }
-    return nullptr;
+    const auto one = deferred_.forsake_one(tag);
+    TaskBox* box = one ? remove(one->id()) : nullptr;
+    if (box != nullptr) wq::capi::show_forsaken(*box, one->reason());
+    return box;
 }
 
 // As in Work Queue, a program that polls finds the queue empty, but should not spin. A wait without limit
@@ -157,10 +107,8 @@ TaskBox* work_queue::wait(int timeout, const std::string* tag) {
         wait_in_vain(timeout);
         return nullptr;
     }
-    ++waits_;
-    const auto ended = tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout);
-    --waits_;
-    return take_back(ended);
+    const wq::api::DeferredManager::Waiting waiting(deferred_);
+    return take_back(tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout));
 }
 
 namespace wq::capi {

@@ -1,24 +1,16 @@
-// A queue of a C program. Its manager starts with the first call that needs it, because a C program sets
-// passwords and logs one by one, but wq::Manager takes them all at once.
+// A queue of a C program. Its manager starts with the first call that needs it.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
+#include "api/deferred_manager.h"
 #include "capi/cctools/work_queue.h"
 #include "capi/numbering.h"
 #include "capi/quarantine.h"
 #include "capi/task_box.h"
-#include "program_manager/listening.h"
 #include "program_manager/tuning.h"
 #include "work_queue/manager.h"
 
@@ -28,14 +20,14 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     work_queue(const work_queue&) = delete;
     // Ends the manager; the queue must not be used afterwards.
     void end();
-    int process() const { return process_; }  // the process that created it
+    bool ours() const { return deferred_.ours(); }
 
     // Returns the manager and starts it if needed; null: it could not start, and a line on stderr has said
     // why.
     wq::Manager* serving();
-    bool begun() const { return manager_ || !why_not_.empty(); }
+    bool begun() const { return deferred_.begun(); }
     // Runs it at once if the manager is running, otherwise when it starts.
-    void order(std::function<void(wq::Manager&)> what);
+    void order(std::function<void(wq::Manager&)> what) { deferred_.order(std::move(what)); }
 
     // Returns the id; 0: refused, and `refusal` says why.
     int submit(wq::capi::TaskBox& box, std::string& refusal);
@@ -44,8 +36,9 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     wq::capi::TaskBox* take_back(const std::optional<wq::Task>& ended);
     bool empty() const { return tasks.empty(); }
 
-    wq::ManagerOptions options;  // used until the manager starts
-    int port = 0;
+    wq::ManagerOptions& options() { return deferred_.options; }  // used until the manager starts
+    const wq::ManagerOptions& options() const { return deferred_.options; }
+    int port() const { return deferred_.port(); }
     wq::program_manager::Tuning tuning;  // checks the names
     int priority = 0;
     bool ends_slow_tasks = false;  // for categories without a setting of their own
@@ -56,18 +49,11 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     std::unordered_map<const void*, std::function<void()>> users;
 
   private:
-    void begin();
     wq::capi::TaskBox* forsake_one(const std::string* tag);
     void wait_in_vain(int timeout);
     wq::capi::TaskBox* remove(std::int64_t id);
 
-    wq::program_manager::HeldPort held_;
-    std::vector<std::function<void(wq::Manager&)>> orders_;
-    std::deque<std::pair<std::int64_t, wq::Task>> waiting_;  // until the manager starts
-    std::unique_ptr<wq::Manager> manager_;
-    int process_;                // the process that created it, later the one in which it started
-    std::atomic<int> waits_{0};  // calls now waiting in it
-    std::string why_not_;        // why the manager could not start
+    wq::api::DeferredManager deferred_;
 };
 
 namespace wq::capi {

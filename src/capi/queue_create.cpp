@@ -71,10 +71,10 @@ void work_queue_delete(work_queue* q) {
 
 int work_queue_port(work_queue* q) {
     const work_queue* queue = queue_of(__func__, q);
-    return queue == nullptr ? 0 : queue->port;
+    return queue == nullptr ? 0 : queue->port();
 }
 
 const char* work_queue_name(work_queue* q) {
     const work_queue* queue = queue_of(__func__, q);
-    return queue == nullptr || queue->options.name.empty() ? nullptr : queue->options.name.c_str();
+    return queue == nullptr || queue->options().name.empty() ? nullptr : queue->options().name.c_str();
 }

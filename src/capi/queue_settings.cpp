@@ -32,7 +32,7 @@ int specify_log(const char* function, work_queue* q, std::string ManagerOptions:
             if (log < 0) return complain(me, path + ": " + std::system_category().message(errno)), 0;
             ::close(log);
         }
-        queue->options.*option = path.empty() ? path : absolute(path);
+        queue->options().*option = path.empty() ? path : absolute(path);
         return 1;
     });
 }
@@ -46,7 +46,7 @@ void keep_alive(const char* function, work_queue* q, double ManagerOptions::*opt
         if (queue->begun())
             queue->order([&](Manager& manager) { manager.tune(parameter, seconds); });
         else
-            queue->options.*option = seconds;
+            queue->options().*option = seconds;
     });
 }
 
@@ -61,7 +61,7 @@ void work_queue_specify_password(work_queue* q, const char* password) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return;
         if (text_or_empty(password).empty()) return complain(me, "the password is empty");
-        queue->options.password = password;
+        queue->options().password = password;
     });
 }
 
@@ -72,7 +72,7 @@ int work_queue_specify_password_file(work_queue* q, const char* file) {
         if (file == nullptr) return complain(me, "the name of the file is NULL"), 0;
         const auto password = wq::net::read_password(file);
         if (!password) return complain(me, password.error().message), 0;
-        queue->options.password = *password;
+        queue->options().password = *password;
         return 1;
     });
 }
@@ -82,14 +82,14 @@ int work_queue_specify_contact_file(work_queue* q, const char* file) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return 0;
         if (text_or_empty(file).empty()) return complain(me, "the name of the file is missing"), 0;
-        queue->options.contact_file = absolute(file);
+        queue->options().contact_file = absolute(file);
         return 1;
     });
 }
 
 void work_queue_specify_name(work_queue* q, const char* name) {
     guarded(__func__, [&](const char* me) {
-        if (work_queue* queue = queue_to_specify(me, q)) queue->options.name = text_or_empty(name);
+        if (work_queue* queue = queue_to_specify(me, q)) queue->options().name = text_or_empty(name);
     });
 }
 

@@ -100,7 +100,7 @@ void get_stats(const char* function, work_queue* q, const char* category, work_q
         Manager* manager = manager_of(me, q);
         if (manager == nullptr) return;
         *s = figures(category == nullptr ? manager->stats() : manager->stats_category(category));
-        s->port = q->port;
+        s->port = q->port();
         s->priority = q->priority;
     });
 }

@@ -42,8 +42,8 @@ Json tasks_and_workers(const Statistics& stats) {
 Json of_queue(const work_queue& queue, const Manager& manager) {
     const Statistics stats = manager.stats();
     Json all = tasks_and_workers(stats);
-    all["project"] = queue.options.name;
-    all["port"] = queue.port;
+    all["project"] = queue.options().name;
+    all["port"] = queue.port();
     all["priority"] = queue.priority;
     all["workers"] = stats.workers_connected;
     all["workers_idle"] = stats.workers_idle;

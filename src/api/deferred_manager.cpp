@@ -1,0 +1,88 @@
+#include "api/deferred_manager.h"
+
+#include <unistd.h>
+
+#include "program_manager/shapes.h"
+#include "program_manager/task_data.h"
+
+namespace wq::api {
+
+DeferredManager::DeferredManager(ManagerOptions given, program_manager::HeldPort held)
+    : options(std::move(given)), port_(held.port), held_(std::move(held)), process_(::getpid()) {}
+
+bool DeferredManager::ours() const {
+    return !begun() || process_ == ::getpid();
+}
+
+std::string DeferredManager::why_not() const {
+    return ours() ? why_not_ : "this queue belongs to the parent process";
+}
+
+Manager* DeferredManager::serving() {
+    if (!ours()) return nullptr;
+    if (!begun()) begin();
+    return manager_.get();
+}
+
+void DeferredManager::order(std::function<void(Manager&)> what) {
+    if (manager_)
+        what(*manager_);
+    else
+        orders_.push_back(std::move(what));
+}
+
+void DeferredManager::begin() {
+    process_ = ::getpid();  // the program may have become a daemon since
+    options.sockets = held_.descriptors();
+    options.listen = !options.sockets.empty();
+    try {
+        manager_ = std::make_unique<Manager>(options);
+    } catch (const SetupError& error) {
+        why_not_ = error.what();
+    }
+    held_.sockets.clear();
+    if (!manager_) return;
+    for (const auto& order : orders_) order(*manager_);
+    orders_.clear();
+    for (auto& [id, task] : waiting_) manager_->submit(std::move(task));
+    waiting_.clear();
+}
+
+std::int64_t DeferredManager::submit(const Task& task, std::string& refusal) {
+    if (begun() && !manager_) return refusal = why_not_, 0;
+    auto data = TaskAccess::take(Task(task));
+    if (const Status sound = program_manager::check(*data); !sound) return refusal = sound.error().message, 0;
+    Task sound = TaskAccess::wrap(std::move(data));
+    std::int64_t id = submitted_ + 1;
+    if (manager_) {
+        id = manager_->submit(std::move(sound));
+        if (id == 0) return refusal = manager_->last_error(), 0;
+    } else {
+        waiting_.emplace_back(id, std::move(sound));
+    }
+    submitted_ = id;
+    return id;
+}
+
+std::optional<Task> DeferredManager::forsake_one(const std::string* tag) {
+    for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
+        if (tag != nullptr && one->second.tag() != *tag) continue;
+        auto data = TaskAccess::take(std::move(one->second));
+        data->id = one->first;
+        data->tell().result = TaskResult::forsaken;
+        data->tell().reason = why_not_;
+        waiting_.erase(one);
+        return TaskAccess::wrap(std::move(data));
+    }
+    return std::nullopt;
+}
+
+void DeferredManager::end() {
+    if (why_not_.empty()) why_not_ = "the queue has ended";
+    if (process_ == ::getpid() && waits_ == 0)
+        manager_.reset();
+    else
+        static_cast<void>(manager_.release());
+}
+
+}  // namespace wq::api

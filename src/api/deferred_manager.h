@@ -1,0 +1,77 @@
+// A manager that starts with the first call that needs it. Programs in C, Perl and Python set passwords,
+// names and logs one by one, but Manager takes them all at once. The port listens from the beginning, so
+// workers that connect early wait for the manager.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "program_manager/listening.h"
+#include "work_queue/manager.h"
+
+namespace wq::api {
+
+class DeferredManager {
+  public:
+    // options.listen: false if `held` has no sockets.
+    DeferredManager(ManagerOptions given, program_manager::HeldPort held);
+    ~DeferredManager() { end(); }
+    DeferredManager(const DeferredManager&) = delete;
+    DeferredManager& operator=(const DeferredManager&) = delete;
+
+    ManagerOptions options;  // used until the manager starts
+    int port() const { return port_; }
+
+    // Returns the manager and starts it if needed; null: why_not() says why it could not.
+    Manager* serving();
+    bool begun() const { return manager_ || !why_not_.empty(); }
+    std::string why_not() const;
+    // The process that may use it: the one that made it, later the one in which it started.
+    bool ours() const;
+
+    // Runs it at once if the manager is running, otherwise when it starts.
+    void order(std::function<void(Manager&)> what);
+    // Returns the manager's id; 0: refused, and `refusal` says why. Makes the manager's checks now, with the
+    // paths of this moment, and starts nothing.
+    std::int64_t submit(const Task& task, std::string& refusal);
+    // Takes one of the tasks that no manager will ever have, because it could not start, so that a program
+    // ends that waits until its queue is empty. `tag`: null for any.
+    std::optional<Task> forsake_one(const std::string* tag);
+
+    // Exists while a call waits in the manager.
+    class Waiting {
+      public:
+        explicit Waiting(DeferredManager& of) : waits_(of.waits_) { ++waits_; }
+        ~Waiting() { --waits_; }
+        Waiting(const Waiting&) = delete;
+
+      private:
+        std::atomic<int>& waits_;
+    };
+
+    // Ends the manager. A forked process has its memory, but not its thread. A manager that a call waits for
+    // is not destroyed either: exit() in a signal handler or in another thread would wait for that call.
+    void end();
+
+  private:
+    void begin();
+
+    int port_;
+    program_manager::HeldPort held_;
+    std::vector<std::function<void(Manager&)>> orders_;
+    std::deque<std::pair<std::int64_t, Task>> waiting_;  // until the manager starts
+    std::int64_t submitted_ = 0;
+    std::unique_ptr<Manager> manager_;
+    int process_;
+    std::atomic<int> waits_{0};
+    std::string why_not_;  // why the manager could not start, or that it has ended
+};
+
+}  // namespace wq::api
