@@ -207,6 +207,9 @@ std::optional<Task> Manager::wait_for_tag(const std::string& tag, int timeout_se
 std::optional<Task> Manager::wait_at_most(std::chrono::nanoseconds limit) {
     return impl_->program().wait(limit);
 }
+std::optional<Task> Manager::wait_for_tag_at_most(const std::string& tag, std::chrono::nanoseconds limit) {
+    return impl_->program().wait(limit, &tag);
+}
 
 bool Manager::empty() const {
     return impl_->program().empty();

@@ -110,6 +110,8 @@ void TaskRunner::children_ended(Instant now) {
             ended.push_back(lane);
         } else if (shell_ && pid == shell_->pid()) {
             shell_ended = status;
+        } else if (interpreters_.reaped(pid)) {
+            others = true;
         } else {
             others = true;
         }

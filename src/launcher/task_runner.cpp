@@ -42,6 +42,7 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       files_(make_room_for_files(options.slice.cores.size())),
       starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr),
       calls_(functions, files_ ? &*files_ : nullptr),
+      interpreters_(base_.entries(), base_.value("PATH"), files_ ? &*files_ : nullptr, poller, *this),
       outputs_(poller) {
     if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);
     if (!options.environment_lines) return;
@@ -81,8 +82,11 @@ void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
     now_ = now;
     if (Lane* lane = lanes_.by_task(task, attempt)) {
         limits_.kill(*lane, watch::Verdict::killed, now);
-        if (lane->pid == 0) shell_->abandon();  // the shell was starting it
-        return;
+        if (lane->pid != 0) return;
+        // It is being started.
+        if (!lane->order.order.call) return shell_->abandon();
+        interpreters_.abandon(lane->order.serial);
+        return task_not_started(*lane, {});
     }
     if (const auto queued = queue_.take(task, attempt)) give_back(*queued);
 }
@@ -102,6 +106,7 @@ void TaskRunner::check(Instant now) {
     now_ = now;
     limits_.check(now);
     watch_.check(now);
+    interpreters_.check(now);
     if (outputs_.owed()) watch_outputs(now);
     if (leftovers_.owed() && now >= leftovers_.owed_at()) leftovers_.sweep();
 }
@@ -110,6 +115,7 @@ Instant TaskRunner::next_check(Instant now) const {
     Instant next = outputs_.next(now);
     if (leftovers_.owed()) next = std::min(next, leftovers_.owed_at());
     next = std::min(next, watch_.next().value_or(Instant::max()));
+    next = std::min(next, interpreters_.next_check().value_or(Instant::max()));
     return std::min(next, limits_.next().value_or(Instant::max()));
 }
 
@@ -133,6 +139,8 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
             return outputs_.drain(shell_->out(), source, 0);
         case process::Source::shell_err:
             return outputs_.drain(shell_->err(), source, 0);
+        case process::Source::interpreter:
+            return interpreters_.ready(number);
         case process::Source::disk_meter:
             return watch_.take_disk_answer(now);
         default:

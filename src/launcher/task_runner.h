@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "interpreters/interpreters.h"
 #include "launcher/accounts.h"
 #include "launcher/call_starter.h"
 #include "launcher/environment_shell.h"
@@ -26,7 +27,7 @@
 
 namespace wq::launcher {
 
-class TaskRunner final : private ShellListener {
+class TaskRunner final : private ShellListener, private interpreters::Listener {
   public:
     TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
                const process::FunctionTable* functions, process::Poller& poller, ReportBuffer& reports,
@@ -60,10 +61,15 @@ class TaskRunner final : private ShellListener {
     void line_ended(EnvironmentOutput output) override;
     void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
+    void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
+    void call_forked(std::uint64_t serial, pid_t pid) override;
+    void call_refused(std::uint64_t serial, std::string reason, bool may_pass) override;
 
-    bool start_next(Instant now, Starters::Index by);
+    bool start_next(Starters::Index by);
     Starters::Index starter_of(const OrderQueue::Next& next) const;
-    bool start(OrderQueue::Next next, Instant now, Starters::Index by);
+    bool start(OrderQueue::Next next, Starters::Index by);
+    void start_process(Lane& lane);
+    void start_python(Lane& lane);
     bool do_without_lane(const char* short_of);
     void started(Lane& lane);
     bool is_executed(Lane& lane);
@@ -93,6 +99,7 @@ class TaskRunner final : private ShellListener {
     std::optional<rlimit> files_;  // the tasks' limit, if the launcher had to raise its own
     TaskStarter starter_;
     CallStarter calls_;
+    interpreters::Interpreters interpreters_;
     std::unique_ptr<EnvironmentShell> shell_;
     std::optional<std::uint64_t> shell_left_at_;  // position of the `#!` line that ended the shell
     OrderQueue queue_;

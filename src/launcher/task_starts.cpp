@@ -21,17 +21,17 @@ machine::CpuMask mask_of(const Lane& lane, const Accounts& accounts) {
 
 void TaskRunner::start_tasks(Instant now, Starters::Index by) {
     now_ = now;
-    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_next(now, by)) {
+    while (!queue_.empty() && !forks_fail_ && !reports_.congested() && start_next(by)) {
     }
 }
 
-bool TaskRunner::start_next(Instant now, Starters::Index by) {
+bool TaskRunner::start_next(Starters::Index by) {
     const process::Order& head = queue_.front().order;
     if (shell_ && head.environment_position > 0 && !shell_->idle()) return false;
     std::optional<OrderQueue::Next> next = queue_.next(accounts_);
     if (!next) return false;
     const Starters::Index starter = starter_of(*next);
-    if (starter == by || !starters_.leave_to(starter, by)) return start(std::move(*next), now, by);
+    if (starter == by || !starters_.leave_to(starter, by)) return start(std::move(*next), by);
     accounts_.give_back(next->holding);
     return false;
 }
@@ -48,7 +48,7 @@ Starters::Index TaskRunner::starter_of(const OrderQueue::Next& next) const {
     return starters_.of_core(cores.front());
 }
 
-bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
+bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
     Lane* const lane = lanes_.acquire();
     if (lane == nullptr) {
         const char* const short_of = process::shortage(errno);
@@ -68,33 +68,39 @@ bool TaskRunner::start(OrderQueue::Next next, Instant now, Starters::Index by) {
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
     lane->out.begin(most);
     lane->err.begin(most);
-    const machine::CpuMask mask = mask_of(*lane, accounts_);
     if (by_shell) {
-        shell_->feed(*lane, mask);
+        shell_->feed(*lane, mask_of(*lane, accounts_));
         watch_shell();
         return true;
     }
-    const process::Order& order = lane->order.order;
-    const process::TaskFacts facts{order.task, order.attempt, order.give, lane->cores_list,
-                                   lane->visible_gpus};
-    char* const* envp = lane->environment.prepare(facts, order.variables);
-    lane->started = now;
-    lane->outcome.started_us = wall_now();
-    watch_.prepare(*lane);
-    const bool grouped = lane->group != nullptr;
-    switch (order.call ? calls_.start(*lane, mask, envp) : starter_.start(*lane, mask, envp)) {
+    if (lane->order.order.call && lane->order.order.call->function == interpreters::python_function)
+        start_python(*lane);
+    else
+        start_process(*lane);
+    return true;
+}
+
+void TaskRunner::start_process(Lane& lane) {
+    const machine::CpuMask mask = mask_of(lane, accounts_);
+    const process::Order& order = lane.order.order;
+    const process::TaskFacts facts{order.task, order.attempt, order.give, lane.cores_list, lane.visible_gpus};
+    char* const* envp = lane.environment.prepare(facts, order.variables);
+    lane.started = now_;
+    lane.outcome.started_us = wall_now();
+    watch_.prepare(lane);
+    const bool grouped = lane.group != nullptr;
+    switch (order.call ? calls_.start(lane, mask, envp) : starter_.start(lane, mask, envp)) {
         case TaskStarter::Result::started:
-            started(*lane);
+            started(lane);
             break;
         case TaskStarter::Result::impossible:
-            start_failed(*lane);
+            start_failed(lane);
             break;
         case TaskStarter::Result::try_later:
-            put_back(*lane);
+            put_back(lane);
             break;
     }
-    if (grouped && lane->pid > 0 && !lane->group) watch_.make_no_groups();
-    return true;
+    if (grouped && lane.pid > 0 && !lane.group) watch_.make_no_groups();
 }
 
 // No lane can be created for the head. If one of our tasks runs, its end may free what is short; if none

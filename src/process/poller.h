@@ -22,7 +22,8 @@ enum class Source : std::uint32_t {
     shell_err,
     lane_out,
     lane_err,
-    disk_meter
+    disk_meter,
+    interpreter
 };
 
 class Poller {

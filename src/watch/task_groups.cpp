@@ -113,6 +113,10 @@ bool TaskGroup::join() const {
     return write_to("cgroup.procs", "0");
 }
 
+bool TaskGroup::take(pid_t pid) const {
+    return write_to("cgroup.procs", std::to_string(pid));
+}
+
 bool TaskGroup::limit_memory(std::int64_t limit_mb) {
     if (!has_memory_ || !write_to("memory.oom.group", "1")) return false;
     write_to("memory.swap.max", "0");  // missing if the kernel does not account for swap

@@ -28,6 +28,7 @@ class TaskGroup {
     bool valid() const { return folder_.valid(); }
     int descriptor() const { return folder_.get(); }  // to start a process in it
     bool join() const;                                // this process enters it
+    bool take(pid_t pid) const;                       // that process enters it
 
     // From now on the kernel kills the whole group if it needs more than this.
     bool limit_memory(std::int64_t mb);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/task.h"
+#include "interpreters/python_call.h"
 
 namespace wq::worker {
 
@@ -32,6 +33,9 @@ WorkerOptions completed(WorkerOptions options, const WorkerTasks::Parts& parts) 
         parts.functions->functions().for_each_name([&](const std::string& name) {
             hello.features.push_back(std::string(core::function_feature) + name);
         });
+    if (interpreters::has_python())
+        hello.features.push_back(std::string(core::function_feature) +
+                                 std::string(interpreters::python_function));
     return options;
 }
 

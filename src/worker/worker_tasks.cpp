@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "interpreters/python_call.h"
+
 namespace wq::worker {
 
 namespace {
@@ -56,7 +58,9 @@ void WorkerTasks::run(const wire::Lease& lease, bool ticket) {
 }
 
 void WorkerTasks::begin(const wire::Lease& lease, const std::string& sandbox) {
-    if (lease.call && (lease.call->mode != core::CallMode::fork || !options_.forks_calls)) return call(lease);
+    const bool python = lease.call && lease.call->function == interpreters::python_function;
+    if (lease.call && !python && (lease.call->mode != core::CallMode::fork || !options_.forks_calls))
+        return call(lease);
     launcher_.run(orders_.of_lease(lease, sandbox));
 }
 

@@ -142,8 +142,9 @@ class Manager {
     // The same for tasks with this tag ("": without a tag); other tasks stay for other calls. Returns nothing
     // at once if no task with this tag is left.
     std::optional<Task> wait_for_tag(const std::string& tag, int timeout_seconds = wait_for_task);
-    // wait() with an exact time; zero or less: does not wait; ten years or more: no limit.
+    // The same with an exact time; zero or less: does not wait; ten years or more: no limit.
     std::optional<Task> wait_at_most(std::chrono::nanoseconds limit);
+    std::optional<Task> wait_for_tag_at_most(const std::string& tag, std::chrono::nanoseconds limit);
 
     // True if no task is left: none waits, runs, or has a result for wait().
     bool empty() const;

@@ -1,0 +1,145 @@
+#include "interpreters/interpreter.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "interpreters/script.h"
+#include "process/passed_descriptors.h"
+
+namespace wq::interpreters {
+
+namespace {
+
+constexpr std::size_t longest_news = 4096;
+constexpr std::size_t words_told = 600;
+
+// Fields end with a NUL, which no name and no variable has.
+std::string to_bytes(const Request& request) {
+    std::string text = std::to_string(request.serial) + '\0' + request.directory + '\0';
+    for (const std::string& entry : request.environment) text += entry + '\0';
+    return text;
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_now()) {
+    std::array<int, 2> ends{-1, -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        why_not_ = std::string("no socket for an interpreter: ") + strerror(errno);
+        return;
+    }
+    socket_.reset(ends[0]);
+    const Descriptor its_end(ends[1]);
+    fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
+    errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
+    const std::string error_path = "/proc/self/fd/" + std::to_string(errors_.get());
+    const std::string place = std::to_string(its_end.get());
+    std::array<char*, 6> argv{const_cast<char*>(settings.file.c_str()),
+                              const_cast<char*>("-u"),
+                              const_cast<char*>("-c"),
+                              const_cast<char*>(script),
+                              const_cast<char*>(place.c_str()),
+                              nullptr};
+    std::vector<char*> envp;
+    for (const std::string& entry : settings.environment) envp.push_back(const_cast<char*>(entry.c_str()));
+    envp.push_back(nullptr);
+    process::SpawnPlan plan;
+    plan.file = settings.file.c_str();
+    plan.argv = argv.data();
+    plan.envp = envp.data();
+    plan.out = "/dev/null";
+    plan.err = error_path.c_str();
+    plan.keep = its_end.get();
+    plan.files = settings.files;
+    plan.own_group = false;  // our group: separates its processes from those of tasks
+    const process::Spawned child = process::spawn(plan, stack_);
+    pid_ = std::max(child.pid, 0);
+    if (pid_ == 0) why_not_ = "cannot execute '" + settings.file + "': " + strerror(child.error);
+}
+
+Interpreter::~Interpreter() {
+    kill();
+}
+
+void Interpreter::kill() {
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+    socket_.reset();
+}
+
+std::string Interpreter::last_words() const {
+    struct stat file {};
+    if (!errors_.valid() || fstat(errors_.get(), &file) != 0 || file.st_size == 0) return {};
+    std::string text(words_told, '\0');
+    const off_t from = std::max<off_t>(file.st_size - static_cast<off_t>(words_told), 0);
+    const ssize_t got = pread(errors_.get(), text.data(), text.size(), from);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
+bool Interpreter::send(std::unique_ptr<Request> request) {
+    if (asked_.empty()) since_ = instant_now();
+    asked_.push_back(std::move(request));
+    return write_next();
+}
+
+void Interpreter::abandon(std::uint64_t serial) {
+    for (const auto& request : asked_)
+        if (request->serial == serial) request->abandoned = true;
+}
+
+bool Interpreter::write_next() {
+    while (sent_ < asked_.size()) {
+        Request& request = *asked_[sent_];
+        const std::string bytes = to_bytes(request);
+        const std::array files{request.arguments.get(), request.result.get(), request.out.get(),
+                               request.err.get(), request.go.get()};
+        if (!process::send_descriptors(socket_.get(), std::as_bytes(std::span(bytes)), files, MSG_NOSIGNAL))
+            return errno == EAGAIN || errno == EWOULDBLOCK;
+        ++sent_;
+    }
+    return true;
+}
+
+std::vector<Interpreter::News> Interpreter::receive(bool& gone) {
+    std::vector<News> all;
+    std::string text(longest_news, '\0');
+    for (;;) {
+        const ssize_t got = recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
+        if (got <= 0) {
+            gone = got == 0 || (errno != EAGAIN && errno != EINTR);
+            break;
+        }
+        const std::string line = text.substr(0, static_cast<std::size_t>(got));
+        News news;
+        char kind = 0;
+        unsigned long long serial = 0;
+        int at = 0;
+        if (std::sscanf(line.c_str(), "%c %llu %n", &kind, &serial, &at) != 2) continue;
+        news.serial = serial;
+        if (kind == 'f') news.pid = std::atoi(line.c_str() + at);
+        if (kind == 'x') news.refusal = line.substr(static_cast<std::size_t>(at));
+        // It answers in order, so anything else was not said by it.
+        if (sent_ == 0 || asked_.front()->serial != serial) continue;
+        news.abandoned = asked_.front()->abandoned;
+        asked_.pop_front();
+        --sent_;
+        since_ = instant_now();
+        all.push_back(std::move(news));
+    }
+    if (!write_next()) gone = true;
+    return all;
+}
+
+}  // namespace wq::interpreters

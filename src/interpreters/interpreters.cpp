@@ -1,0 +1,154 @@
+#include "interpreters/interpreters.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+namespace wq::interpreters {
+
+namespace {
+
+constexpr std::size_t most_places = 4;
+constexpr int most_failures = 3;
+// A start, with imports from a busy file system, may take long.
+constexpr Duration stuck_limit = std::chrono::seconds(120);
+constexpr Duration unused_limit = std::chrono::minutes(10);
+
+}  // namespace
+
+Interpreters::Interpreters(std::vector<std::string> environment, std::string path, const rlimit* files,
+                           process::Poller& poller, Listener& listener)
+    : environment_(std::move(environment)),
+      path_(std::move(path)),
+      files_(files),
+      poller_(poller),
+      listener_(listener) {}
+
+void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> request) {
+    const std::string file = find_python(call, path_);
+    if (file.empty())
+        return refuse(std::move(request),
+                      "no Python here: neither python" + call.version +
+                          " nor python3 is in PATH; install one, or set WORK_QUEUE_PYTHON for the worker",
+                      false);
+    send(place_of(file), std::move(request));
+}
+
+Interpreters::Place& Interpreters::place_of(const std::string& file) {
+    for (const auto& place : places_)
+        if (place->file == file) return *place;
+    if (places_.size() >= most_places) end_least_used();
+    places_.push_back(std::make_unique<Place>());
+    Place& place = *places_.back();
+    place.number = ++numbers_;
+    place.file = file;
+    return place;
+}
+
+void Interpreters::end_least_used() {
+    auto least = places_.end();
+    for (auto place = places_.begin(); place != places_.end(); ++place) {
+        const bool idle = !(*place)->interpreter || (*place)->interpreter->idle();
+        const auto since = [](const auto& one) {
+            return one->interpreter ? one->interpreter->since() : Instant::min();
+        };
+        if (idle && (least == places_.end() || since(*place) < since(*least))) least = place;
+    }
+    if (least != places_.end()) places_.erase(least);
+}
+
+bool Interpreters::begin(Place& place) {
+    place.interpreter = std::make_unique<Interpreter>(InterpreterSettings{place.file, environment_, files_});
+    if (!place.interpreter->running()) return false;
+    listener_.interpreter_started(place.interpreter->pid());
+    poller_.add(place.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, place.number);
+    return true;
+}
+
+void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
+    if (!place.interpreter && !begin(place)) {
+        const std::string why = place.interpreter->why_not();
+        place.interpreter.reset();
+        return refuse(std::move(request), why, false);
+    }
+    if (!place.interpreter->send(std::move(request))) begin_anew(place);
+}
+
+void Interpreters::begin_anew(Place& place) {
+    const std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
+    auto requests = ended->take_requests();
+    const std::string words = ended->last_words();
+    const bool hopeless = ++place.failures >= most_failures;
+    if (hopeless) place.failures = 0;
+    for (auto& request : requests) {
+        if (request->abandoned) continue;
+        if (hopeless)
+            refuse(std::move(request),
+                   "the interpreter " + place.file + " ended" + (words.empty() ? "" : ": " + words), false);
+        else
+            send(place, std::move(request));
+    }
+}
+
+void Interpreters::refuse(std::unique_ptr<Request> request, const std::string& why, bool may_pass) {
+    listener_.call_refused(request->serial, why, may_pass);
+}
+
+void Interpreters::abandon(std::uint64_t serial) {
+    for (const auto& place : places_)
+        if (place->interpreter) place->interpreter->abandon(serial);
+}
+
+void Interpreters::ready(std::size_t number) {
+    const auto found = std::find_if(places_.begin(), places_.end(),
+                                    [&](const auto& place) { return place->number == number; });
+    if (found == places_.end() || !(*found)->interpreter) return;
+    Place& place = **found;
+    bool gone = false;
+    for (Interpreter::News& news : place.interpreter->receive(gone)) {
+        place.failures = 0;
+        if (news.abandoned) {
+            if (news.pid > 0) ::kill(news.pid, SIGKILL);
+        } else if (news.pid > 0) {
+            listener_.call_forked(news.serial, news.pid);
+        } else {
+            listener_.call_refused(news.serial, std::move(news.refusal), true);
+        }
+    }
+    if (gone) begin_anew(place);
+}
+
+bool Interpreters::reaped(pid_t pid) {
+    const auto found = std::find_if(places_.begin(), places_.end(), [&](const auto& place) {
+        return place->interpreter && place->interpreter->pid() == pid;
+    });
+    if (found == places_.end()) return false;
+    (*found)->interpreter->reaped();
+    begin_anew(**found);
+    return true;
+}
+
+void Interpreters::check(Instant now) {
+    for (const auto& place : places_) {
+        if (!place->interpreter) continue;
+        const bool idle = place->interpreter->idle();
+        if (now < place->interpreter->since() + (idle ? unused_limit : stuck_limit)) continue;
+        if (idle)
+            place->interpreter.reset();
+        else
+            begin_anew(*place);
+    }
+}
+
+std::optional<Instant> Interpreters::next_check() const {
+    std::optional<Instant> next;
+    for (const auto& place : places_) {
+        if (!place->interpreter) continue;
+        const Instant due =
+            place->interpreter->since() + (place->interpreter->idle() ? unused_limit : stuck_limit);
+        next = std::min(next.value_or(due), due);
+    }
+    return next;
+}
+
+}  // namespace wq::interpreters

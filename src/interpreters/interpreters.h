@@ -1,0 +1,59 @@
+// The warm interpreters of a launcher: one for each Python that calls need, started for the first of them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interpreters/interpreter.h"
+#include "interpreters/python_call.h"
+#include "interpreters/request.h"
+#include "process/poller.h"
+
+namespace wq::interpreters {
+
+class Interpreters {
+  public:
+    // `environment`: of the interpreters, "NAME=value".
+    Interpreters(std::vector<std::string> environment, std::string path, const rlimit* files,
+                 process::Poller& poller, Listener& listener);
+
+    // The listener learns what becomes of it, perhaps before this returns.
+    void start(const PythonCall& call, std::unique_ptr<Request> request);
+    // The listener learns no more of it.
+    void abandon(std::uint64_t serial);
+
+    // A member of the poller with Source::interpreter is ready.
+    void ready(std::size_t number);
+    // A child was reaped. False: it is none of ours.
+    bool reaped(pid_t pid);
+    // Ends those that are stuck, or that nobody has used for a while.
+    void check(Instant now);
+    std::optional<Instant> next_check() const;
+
+  private:
+    struct Place {
+        std::size_t number = 0;
+        std::string file;
+        std::unique_ptr<Interpreter> interpreter;
+        int failures = 0;  // since it last answered
+    };
+    Place& place_of(const std::string& file);
+    bool begin(Place& place);
+    void send(Place& place, std::unique_ptr<Request> request);
+    void begin_anew(Place& place);
+    void refuse(std::unique_ptr<Request> request, const std::string& why, bool may_pass);
+    void end_least_used();
+
+    std::vector<std::string> environment_;
+    std::string path_;
+    const rlimit* files_;
+    process::Poller& poller_;
+    Listener& listener_;
+    std::vector<std::unique_ptr<Place>> places_;
+    std::size_t numbers_ = 0;
+};
+
+}  // namespace wq::interpreters

@@ -1,0 +1,58 @@
+#include "interpreters/python_call.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "process/path_lookup.h"
+
+namespace wq::interpreters {
+
+namespace {
+
+constexpr std::size_t longest_line = 4096;
+
+const char* chosen() {
+    const char* const path = std::getenv("WORK_QUEUE_PYTHON");
+    return path == nullptr || *path == '\0' ? nullptr : path;
+}
+
+std::optional<std::string> take_line(std::string_view& text) {
+    const std::size_t end = text.substr(0, longest_line).find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string line(text.substr(0, end));
+    text.remove_prefix(end + 1);
+    return line;
+}
+
+bool is_version(const std::string& text) {
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c == '.' || (c >= '0' && c <= '9'); });
+}
+
+}  // namespace
+
+std::optional<PythonCall> python_call(std::string_view arguments) {
+    auto version = take_line(arguments);
+    auto executable = version ? take_line(arguments) : std::nullopt;
+    auto environment = executable ? take_line(arguments) : std::nullopt;
+    if (!environment || !is_version(*version)) return std::nullopt;
+    return PythonCall{std::move(*version), std::move(*executable), std::move(*environment)};
+}
+
+std::string find_python(const PythonCall& call, const std::string& path) {
+    if (const char* const wanted = chosen()) return wanted;
+    if (call.executable.starts_with('/') && access(call.executable.c_str(), X_OK) == 0)
+        return call.executable;
+    for (const std::string& name : {"python" + call.version, std::string("python3")})
+        if (std::string file = process::PathLookup::search(path, name, "").file; !file.empty()) return file;
+    return {};
+}
+
+bool has_python() {
+    const char* const path = std::getenv("PATH");
+    return !find_python({}, path == nullptr ? "" : path).empty();
+}
+
+}  // namespace wq::interpreters

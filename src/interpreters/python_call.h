@@ -1,0 +1,34 @@
+// A call of a Python function, as work_queue/function_task.py packs it: the arguments of a call of the
+// function `python`. A few lines that say which interpreter can run it come first; the rest only
+// interpreter.py reads.
+//
+//   3.11                 version of the manager's Python, whose bytecode the function is
+//   /usr/bin/python3     its interpreter; used if this machine has it, too
+//   my-env.tar.gz        packed environment among the task's files, or an empty line
+//   2 812 35             sizes of the parts that follow: function, arguments, buffers of arrays
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wq::interpreters {
+
+inline constexpr std::string_view python_function = "python";
+
+struct PythonCall {
+    std::string version;
+    std::string executable;
+    std::string environment;
+};
+
+// nullopt: these are not the arguments of such a call.
+std::optional<PythonCall> python_call(std::string_view arguments);
+
+// The interpreter for it: $WORK_QUEUE_PYTHON of this process, else the manager's if it exists here, else
+// `python3.11` or `python3` in `path` (of PATH). Empty: there is none.
+std::string find_python(const PythonCall& call, const std::string& path);
+// Whether this machine has any.
+bool has_python();
+
+}  // namespace wq::interpreters

@@ -1,0 +1,218 @@
+// What Python's WorkQueue is made of: work_queue/queue.py has the names and defaults of the manual.
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+
+#include "net/contact.h"
+#include "program_manager/tuning.h"
+#include "python/amounts.h"
+#include "python/queue.h"
+#include "python/text.h"
+
+namespace py = pybind11;
+
+namespace wq::python {
+
+namespace {
+
+// Throws SetupError, as a Manager does.
+program_manager::HeldPort hold_port(const ManagerOptions& options) {
+    if (!options.listen) return {};
+    auto held = program_manager::hold_port(options);
+    if (!held) throw SetupError(held.error().message, to_int(held.error().code));
+    return std::move(*held);
+}
+
+std::unique_ptr<PyQueue> make_queue(int port, std::optional<std::pair<int, int>> range, bool ssl,
+                                    const Text& key, const Text& certificate, bool shutdown) {
+    ManagerOptions options;
+    options.port = port;
+    options.port_range = range;
+    options.ssl = ssl;
+    options.ssl_key = key;
+    options.ssl_certificate = certificate;
+    options.shutdown = shutdown;
+    options.output_limit = 256u << 20;  // the maximum, because programs expect a gigabyte
+    auto held = hold_port(options);
+    return std::make_unique<PyQueue>(std::move(options), std::move(held));
+}
+
+ManagerOptions& before_start(PyQueue& queue, const char* function) {
+    if (queue.deferred().begun())
+        throw std::runtime_error(std::string(function) +
+                                 ": too late: call it before the first wait() or other call for results");
+    return queue.deferred().options;
+}
+
+void password_file(PyQueue& queue, const Text& path) {
+    auto password = net::read_password(path);
+    if (!password) throw SetupError(password.error().message, to_int(password.error().code));
+    before_start(queue, "specify_password_file").password = *password;
+}
+
+auto text_option(const char* function, std::string ManagerOptions::*option) {
+    return [=](PyQueue& queue, const Text& value) { before_start(queue, function).*option = value; };
+}
+
+void bind_start(py::class_<PyQueue>& queue) {
+    queue.def(py::init(&make_queue), py::arg("port"), py::arg("port_range"), py::arg("ssl"),
+              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"));
+    queue.def_property_readonly("port", [](PyQueue& q) { return q.deferred().port(); })
+        .def_property_readonly("name", [](PyQueue& q) { return to_str(q.deferred().options.name); })
+        .def_property_readonly("using_ssl", [](PyQueue& q) { return q.deferred().options.ssl; })
+        .def_property_readonly("_begun", [](PyQueue& q) { return q.deferred().begun(); })
+        .def("_serve", [](PyQueue& q) { q.serving(); })
+        .def("_end", &PyQueue::end)
+        .def("_name", text_option("specify_name", &ManagerOptions::name))
+        .def("_stats_log", text_option("specify_log", &ManagerOptions::stats_log))
+        .def("_transactions_log", text_option("specify_transactions_log", &ManagerOptions::transactions_log))
+        .def("_debug_log", text_option("debug_log", &ManagerOptions::debug_log))
+        .def("_password", text_option("specify_password", &ManagerOptions::password))
+        .def("_contact_file", text_option("contact_file", &ManagerOptions::contact_file))
+        .def("_password_file", password_file)
+        .def("_keepalive",
+             [](PyQueue& q, bool interval, double seconds) {
+                 (interval ? q.deferred().options.keepalive_interval
+                           : q.deferred().options.keepalive_timeout) = seconds;
+             })
+        .def("_say", [](PyQueue& q, std::function<void(py::str)> say) {
+            before_start(q, "say").say = [say = std::move(say)](const std::string& line) {
+                const py::gil_scoped_acquire python;
+                say(to_str(line));
+            };
+        });
+}
+
+void bind_tasks(py::class_<PyQueue>& queue) {
+    queue.def("_submit", &PyQueue::submit)
+        .def("_wait", &PyQueue::wait)
+        .def("__len__", &PyQueue::size)
+        .def("_tasks", &PyQueue::tasks)
+        .def("_hungry", [](PyQueue& q) { return q.serving().hungry(); })
+        .def("_why", [](PyQueue& q, std::int64_t id) { return to_str(q.serving().why(id)); })
+        .def("_task_state",
+             [](PyQueue& q, std::int64_t id) { return static_cast<int>(q.serving().task_state(id)); })
+        .def("_cancel_by_taskid",
+             [](PyQueue& q, std::int64_t id) { return q.take_back(q.serving().cancel_by_taskid(id)); })
+        .def("_cancel_by_tasktag",
+             [](PyQueue& q, const Text& tag) { return q.take_back(q.serving().cancel_by_tag(tag)); })
+        .def("_cancel_by_category", [](PyQueue& q, const Text& category) {
+            py::list all;
+            for (Task& task : q.serving().cancel_by_category(category))
+                all.append(q.take_back(std::move(task)));
+            return all;
+        });
+}
+
+// Settings that a running manager takes, too; they wait for its start.
+template <class Work>
+void order(PyQueue& queue, Work work) {
+    queue.deferred().order([work = std::move(work)](Manager& manager) { work(manager); });
+}
+
+using SpecifyResources = bool (Manager::*)(const std::string&, const TaskResources&);
+auto category_resources(SpecifyResources specify) {
+    return [specify](PyQueue& queue, const Text& category, const py::tuple& said) {
+        order(queue, [=, name = category.bytes, said = resources_of(said)](Manager& manager) {
+            (manager.*specify)(name, said);
+        });
+    };
+}
+
+void bind_categories(py::class_<PyQueue>& queue) {
+    queue.def("_max_resources", category_resources(&Manager::specify_category_max_resources))
+        .def("_min_resources", category_resources(&Manager::specify_category_min_resources))
+        .def("_first_guess", category_resources(&Manager::specify_category_first_allocation_guess))
+        .def("_mode",
+             [](PyQueue& q, const Text& category, int mode) {
+                 order(q, [name = category.bytes, mode](Manager& m) {
+                     m.specify_category_mode(name, static_cast<AllocationMode>(mode));
+                 });
+             })
+        .def("_autolabel",
+             [](PyQueue& q, const Text& category, const Text& resource, bool on) {
+                 order(q, [name = category.bytes, what = resource.bytes, on](Manager& m) {
+                     m.enable_category_resource(name, what, on);
+                 });
+             })
+        .def("_max_concurrent",
+             [](PyQueue& q, const Text& category, int most) {
+                 order(q, [name = category.bytes, most](Manager& m) {
+                     m.specify_category_max_concurrent(name, most);
+                 });
+             })
+        .def("_initialize",
+             [](PyQueue& q, const Text& file, const py::tuple& most) {
+                 order(q, [path = file.bytes, most = resources_of(most)](Manager& m) {
+                     m.initialize_categories(path, most);
+                 });
+             })
+        .def("_monitor",
+             [](PyQueue& q, const Text& folder, bool watchdog) {
+                 order(q,
+                       [path = folder.bytes, watchdog](Manager& m) { m.enable_monitoring(path, watchdog); });
+             })
+        .def("_categories", [](PyQueue& q) {
+            py::list all;
+            for (const CategorySummary& one : q.serving().categories()) {
+                py::dict category;
+                category["category"] = to_str(one.name);
+                category["tasks_running"] = one.running;
+                category["tasks_waiting"] = one.waiting;
+                category["workers_able"] = one.fit_workers;
+                category["max_cores"] = one.max_cores;
+                category["max_memory"] = one.max_memory;
+                category["max_disk"] = one.max_disk;
+                all.append(category);
+            }
+            return all;
+        });
+}
+
+void bind_workers(py::class_<PyQueue>& queue) {
+    queue.def("_shutdown_workers", [](PyQueue& q, int count) { return q.serving().shutdown_workers(count); })
+        .def("_drain", [](PyQueue& q, const Text& host, bool on) { return q.serving().drain(host, on); })
+        .def("_block",
+             [](PyQueue& q, const Text& host, std::int64_t seconds) {
+                 order(q, [name = host.bytes, seconds](Manager& m) {
+                     m.block_host_with_timeout(name, seconds);
+                 });
+             })
+        .def("_unblock",
+             [](PyQueue& q, const std::optional<Text>& host) {
+                 order(q, [name = host ? std::optional(host->bytes) : std::nullopt](Manager& m) {
+                     name ? m.unblock_host(*name) : m.unblock_all();
+                 });
+             })
+        .def("_blocked", [](PyQueue& q) { return q.serving().blocked_hosts(); })
+        .def("_addresses", [](PyQueue& q) { return q.serving().addresses(); })
+        .def("_fast_abort",
+             [](PyQueue& q, double multiplier) {
+                 order(q, [multiplier](Manager& m) { m.activate_fast_abort(multiplier); });
+             })
+        .def("_fast_abort_category",
+             [](PyQueue& q, const Text& category, double multiplier) {
+                 order(q, [name = category.bytes, multiplier](Manager& m) {
+                     m.activate_fast_abort_category(name, multiplier);
+                 });
+             })
+        .def("_tune", [](PyQueue& q, const std::string& name, double value) {
+            program_manager::Tuning names;
+            if (const auto known = names.set(name, value); !known)
+                throw py::value_error(known.error().message);
+            order(q, [name, value](Manager& m) { m.tune(name, value); });
+        });
+}
+
+}  // namespace
+
+void bind_queue(py::module_& module) {
+    py::class_<PyQueue> queue(module, "Queue");
+    bind_start(queue);
+    bind_tasks(queue);
+    bind_categories(queue);
+    bind_workers(queue);
+}
+
+}  // namespace wq::python

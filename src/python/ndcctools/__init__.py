@@ -1,0 +1,1 @@
+"""CCTools' name for the package work_queue."""

@@ -1,0 +1,4 @@
+"""The package work_queue under the name that CCTools has for it."""
+
+from work_queue import *  # noqa: F403
+from work_queue import __doc__, __version__  # noqa: F401

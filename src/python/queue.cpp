@@ -1,0 +1,101 @@
+#include "python/queue.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "program_manager/listening.h"
+
+namespace py = pybind11;
+
+namespace wq::python {
+
+namespace {
+
+// Python sees a signal only between two of our waits.
+constexpr std::chrono::milliseconds signals_look{50};
+
+}  // namespace
+
+PyQueue::PyQueue(ManagerOptions options, program_manager::HeldPort held)
+    : deferred_(std::make_shared<api::DeferredManager>(std::move(options), std::move(held))) {}
+
+PyQueue::~PyQueue() {
+    end();
+}
+
+// The manager's last lines may be for a function of Python.
+void PyQueue::end() {
+    for (auto& [id, object] : std::exchange(tasks_, {})) object.cast<PyTask&>().in_queue = false;
+    const py::gil_scoped_release others_run;
+    deferred_->end();
+}
+
+// Other threads of Python wait meanwhile, so that it starts once.
+Manager& PyQueue::serving() {
+    Manager* const manager = deferred_->serving();
+    if (manager == nullptr) throw std::runtime_error(deferred_->why_not());
+    return *manager;
+}
+
+std::int64_t PyQueue::submit(const py::object& object) {
+    auto& task = object.cast<PyTask&>();
+    static_cast<void>(task.to_specify());
+    std::string refusal;
+    const std::int64_t id = deferred_->submit(task.spec, refusal);
+    if (id == 0) throw py::value_error(refusal);
+    task.id = id;
+    task.in_queue = true;
+    task.ended.reset();
+    tasks_.emplace(id, object);
+    return id;
+}
+
+py::object PyQueue::take_back(std::optional<Task> ended) {
+    if (!ended) return py::none();
+    const auto found = tasks_.find(ended->id());
+    if (found == tasks_.end()) return py::none();
+    py::object object = std::move(found->second);
+    tasks_.erase(found);
+    auto& task = object.cast<PyTask&>();
+    task.ended = std::move(ended);
+    task.in_queue = false;
+    return object;
+}
+
+std::vector<py::object> PyQueue::tasks() const {
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, task] : tasks_) ids.push_back(id);
+    std::sort(ids.begin(), ids.end());
+    std::vector<py::object> all;
+    for (const std::int64_t id : ids) all.push_back(tasks_.at(id));
+    return all;
+}
+
+std::optional<Task> PyQueue::next_end(Manager& manager, std::chrono::nanoseconds limit,
+                                      const std::string* tag) {
+    const py::gil_scoped_release others_run;
+    const api::DeferredManager::Waiting waiting(*deferred_);
+    return tag == nullptr ? manager.wait_at_most(limit) : manager.wait_for_tag_at_most(*tag, limit);
+}
+
+py::object PyQueue::wait(double seconds, const std::optional<std::string>& tag) {
+    using Clock = std::chrono::steady_clock;
+    Manager& manager = serving();
+    const std::string* const wanted = tag ? &*tag : nullptr;
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9)));
+    for (;;) {
+        const auto begun = Clock::now();
+        Clock::duration part = signals_look;
+        if (seconds >= 0) part = std::clamp(end - begun, Clock::duration(0), part);
+        auto ended = next_end(manager, part, wanted);
+        if (ended) return take_back(std::move(ended));
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        const auto now = Clock::now();
+        const bool none_is_left = now - begun < part;
+        if (none_is_left || (seconds >= 0 && now >= end)) return py::none();
+    }
+}
+
+}  // namespace wq::python

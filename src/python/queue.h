@@ -1,0 +1,48 @@
+// A queue of a Python program: its manager, and the program's objects of the tasks that are in it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/deferred_manager.h"
+#include "python/task.h"
+
+namespace wq::python {
+
+class PyQueue {
+  public:
+    PyQueue(ManagerOptions options, program_manager::HeldPort held);
+    ~PyQueue();
+    PyQueue(const PyQueue&) = delete;
+
+    // Returns the manager, and starts it if needed. Throws RuntimeError with the reason why there is none.
+    Manager& serving();
+    api::DeferredManager& deferred() { return *deferred_; }
+
+    std::int64_t submit(const pybind11::object& task);
+    // Without a limit if `seconds` is below 0. Returns None if no task has ended by then, and at once if none
+    // is left. Raises what a signal's handler raises, KeyboardInterrupt above all.
+    pybind11::object wait(double seconds, const std::optional<std::string>& tag);
+    pybind11::object take_back(std::optional<Task> ended);
+    std::vector<pybind11::object> tasks() const;  // by their ids
+    std::size_t size() const { return tasks_.size(); }
+    // Ends the manager; tasks that are in it are returned by no wait() any more. No effect the second time.
+    void end();
+
+  private:
+    std::optional<Task> next_end(Manager& manager, std::chrono::nanoseconds limit, const std::string* tag);
+
+    std::shared_ptr<api::DeferredManager> deferred_;
+    std::unordered_map<std::int64_t, pybind11::object> tasks_;
+};
+
+void bind_queue(pybind11::module_& module);
+void bind_statistics(pybind11::module_& module);
+
+}  // namespace wq::python

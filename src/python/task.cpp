@@ -1,0 +1,249 @@
+#include "python/task.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "program_manager/task_data.h"
+#include "python/text.h"
+
+namespace py = pybind11;
+
+namespace wq::python {
+
+namespace {
+
+// As in Work Queue, stdout and stderr are one text.
+py::object output_of(const PyTask& task) {
+    if (!task.ended) return py::none();
+    if (task.ended->error_output().empty()) return to_str(task.ended->output());
+    return to_str(task.ended->output() + task.ended->error_output());
+}
+
+template <class T>
+auto result(T (Task::*get)() const) {
+    return [get](const PyTask& task) { return (task.results().*get)(); };
+}
+
+// Texts of Work Queue that are None before there are any.
+auto text_result(const std::string& (Task::*get)() const) {
+    return [get](const PyTask& task) -> py::object {
+        const std::string& text = (task.results().*get)();
+        return text.empty() ? py::none() : py::object(to_str(text));
+    };
+}
+
+auto time_result(std::int64_t (Task::*get)() const) {
+    return [get](const PyTask& task) { return std::max<std::int64_t>((task.results().*get)(), 0); };
+}
+
+// The clocks of worker and manager may differ.
+std::int64_t transfer_time(const PyTask& task) {
+    const Task& t = task.results();
+    if (t.commit_time() <= 0) return 0;
+    return std::max<std::int64_t>(t.finish_time() - t.commit_time() - t.cmd_execution_time(), 0);
+}
+
+std::int64_t app_delay(const PyTask& task) {
+    const Task& t = task.results();
+    return t.return_time() > 0 ? std::max<std::int64_t>(t.return_time() - t.finish_time(), 0) : 0;
+}
+
+std::int64_t bytes_received(const PyTask& task) {
+    const Task& t = task.results();
+    return static_cast<std::int64_t>(t.output().size() + t.error_output().size() + t.packed_result().size());
+}
+
+std::int64_t exhausted_time(const PyTask& task) {
+    const Task& t = task.results();
+    return t.result() == TaskResult::resource_exhaustion ? t.cmd_execution_time() : 0;
+}
+
+py::tuple amounts(const TaskResources& r) {
+    return py::make_tuple(r.cores, r.memory, r.disk, r.gpus);
+}
+
+// Seconds and MB, as Work Queue's resource summaries have them; -1: not measured.
+py::dict measured(const PyTask& task) {
+    const Task& t = task.results();
+    const TaskUsage& used = t.resources_measured();
+    constexpr double us = 1e6, mb = 1 << 20, mbit = 1e6 / 8;
+    const auto scaled = [](std::int64_t value, double parts) {
+        return value < 0 ? -1.0 : static_cast<double>(value) / parts;
+    };
+    const double wall = scaled(used.wall_time, us);
+    const double cpu = scaled(used.cpu_time >= 0 ? used.cpu_time : used.user_time + used.system_time, us);
+    py::dict all;
+    all["start"] = scaled(t.execute_cmd_start(), us);
+    all["end"] = scaled(t.execute_cmd_finish(), us);
+    all["wall_time"] = wall;
+    all["cpu_time"] = cpu;
+    all["cores"] = used.cores;
+    all["cores_avg"] = wall > 0 ? cpu / wall : 0.0;
+    all["memory"] = used.memory;
+    all["virtual_memory"] = used.virtual_memory;
+    all["swap_memory"] = used.swap_memory;
+    all["disk"] = used.disk;
+    all["bytes_read"] = scaled(used.bytes_read, mb);
+    all["bytes_written"] = scaled(used.bytes_written, mb);
+    all["bytes_received"] = scaled(used.bytes_received, mb);
+    all["bytes_sent"] = scaled(used.bytes_sent, mb);
+    all["bandwidth"] = scaled(used.bandwidth, mbit);
+    all["total_files"] = used.total_files;
+    all["max_concurrent_processes"] = used.max_concurrent_processes;
+    all["total_processes"] = used.total_processes;
+    all["context_switches"] = used.context_switches;
+    all["exit_status"] = t.exit_status();
+    all["signal"] = t.result() == TaskResult::signal ? t.return_status() : 0;
+    return all;
+}
+
+void set_call(PyTask& task, const std::string& function, const py::bytes& arguments) {
+    auto data = TaskAccess::take(std::move(task.to_specify()));
+    data->kind = TaskKind::call;
+    data->text = function;
+    data->arguments = std::string(arguments);
+    task.spec = TaskAccess::wrap(std::move(data));
+}
+
+void take_settings(PyTask& to, const PyTask& of) {
+    auto data = TaskAccess::take(Task(of.spec));
+    data->id = 0;
+    to.to_specify() = TaskAccess::wrap(std::move(data));
+}
+
+void bind_settings(py::class_<PyTask>& task) {
+    task.def("_command", [](PyTask& t, const Text& text) { t.to_specify().command(text); })
+        .def("_call", set_call)
+        .def("_tag", [](PyTask& t, const Text& text) { t.to_specify().tag(text); })
+        .def("_category", [](PyTask& t, const Text& text) { t.to_specify().category(text); })
+        .def("_feature", [](PyTask& t, const Text& text) { t.to_specify().feature(text); })
+        .def("_priority", [](PyTask& t, double value) { t.to_specify().priority(value); })
+        .def("_cores", [](PyTask& t, double count) { t.to_specify().cores(count); })
+        .def("_memory", [](PyTask& t, std::int64_t mb) { t.to_specify().memory(mb); })
+        .def("_disk", [](PyTask& t, std::int64_t mb) { t.to_specify().disk(mb); })
+        .def("_gpus", [](PyTask& t, double count) { t.to_specify().gpus(count); })
+        .def("_max_retries", [](PyTask& t, std::int64_t n) { t.to_specify().max_retries(n); })
+        .def("_running_time", [](PyTask& t, std::int64_t us) { t.to_specify().specify_running_time(us); })
+        .def("_running_time_max", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_max(s); })
+        .def("_running_time_min", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_min(s); })
+        .def("_end_time", [](PyTask& t, std::int64_t us) { t.to_specify().end_time(us); })
+        .def("_start_time_min", [](PyTask& t, std::int64_t us) { t.to_specify().start_time_min(us); })
+        .def("_monitor_output", [](PyTask& t, const Text& f) { t.to_specify().monitor_output(f); })
+        .def("_variable", [](PyTask& t, const Text& name, const std::optional<Text>& value) {
+            t.to_specify().environment_variable(name, value ? std::optional(value->bytes) : std::nullopt);
+        });
+}
+
+FileOptions input_options(bool cache) {
+    FileOptions options;
+    options.cache = cache;
+    return options;
+}
+
+void bind_files(py::class_<PyTask>& task) {
+    task.def("_input_file", [](PyTask& t, const Text& path, const Text& name,
+                               bool cache) { t.to_specify().input_file(path, name, input_options(cache)); })
+        .def("_input_buffer",
+             [](PyTask& t, const py::bytes& bytes, const Text& name, bool cache) {
+                 t.to_specify().input_buffer(std::string(bytes), name, input_options(cache));
+             })
+        .def("_input_piece",
+             [](PyTask& t, const Text& path, const Text& name, std::uint64_t first, std::uint64_t last,
+                bool cache) { t.to_specify().input_piece(path, name, first, last, input_options(cache)); })
+        .def("_input_folder", [](PyTask& t, const Text& name) { t.to_specify().input_folder(name); })
+        .def("_input_url", [](PyTask& t, const Text& url, const Text& name,
+                              bool cache) { t.to_specify().input_url(url, name, input_options(cache)); })
+        .def("_input_command",
+             [](PyTask& t, const Text& line, const Text& name, bool cache) {
+                 t.to_specify().input_command(line, name, input_options(cache));
+             })
+        .def("_output_file", [](PyTask& t, const Text& path, const Text& name, bool failure_only,
+                                bool success_only, bool watch) {
+            FileOptions options;
+            options.failure_only = failure_only;
+            options.success_only = success_only;
+            options.watch = watch;
+            t.to_specify().output_file(path, name, options);
+        });
+}
+
+void bind_results(py::class_<PyTask>& task) {
+    task.def_property_readonly("id", [](const PyTask& t) { return t.id; })
+        .def_property_readonly("command",
+                               [](const PyTask& t) {
+                                   const std::string& line = t.spec.command();
+                                   return to_str(line.empty() ? t.spec.function() : line);
+                               })
+        .def_property_readonly("tag", [](const PyTask& t) { return to_str(t.spec.tag()); })
+        .def_property_readonly("category", [](const PyTask& t) { return to_str(t.spec.category()); })
+        .def_property_readonly("priority", [](const PyTask& t) { return t.spec.priority(); })
+        .def_property_readonly("std_output", output_of)
+        .def_property_readonly("reason", [](const PyTask& t) { return to_str(t.results().reason()); })
+        .def_property_readonly("result",
+                               [](const PyTask& t) {
+                                   return static_cast<int>(t.ended ? t.ended->result() : TaskResult::unknown);
+                               })
+        .def_property_readonly(
+            "result_str",
+            [](const PyTask& t) { return result_str(t.ended ? t.ended->result() : TaskResult::unknown); })
+        .def_property_readonly("return_status",
+                               [](const PyTask& t) { return t.ended ? t.ended->return_status() : -1; })
+        .def_property_readonly("host", text_result(&Task::host))
+        .def_property_readonly("hostname", text_result(&Task::hostname))
+        .def_property_readonly("total_submissions", result(&Task::attempts))
+        .def_property_readonly("exhausted_attempts", result(&Task::exhausted_attempts))
+        .def_property_readonly("_in_queue", [](const PyTask& t) { return t.in_queue; })
+        .def_property_readonly("_ok", [](const PyTask& t) { return t.ended && t.ended->ok(); })
+        .def_property_readonly("_result",
+                               [](const PyTask& t) { return py::bytes(t.results().packed_result()); })
+        .def_property_readonly("_requested",
+                               [](const PyTask& t) { return amounts(t.spec.resources_requested()); })
+        .def_property_readonly("_allocated",
+                               [](const PyTask& t) { return amounts(t.results().resources_allocated()); })
+        .def_property_readonly("_exceeded",
+                               [](const PyTask& t) { return amounts(t.results().limits_exceeded()); })
+        .def_property_readonly("_measured", measured);
+}
+
+void bind_times(py::class_<PyTask>& task) {
+    task.def_property_readonly("submit_time", time_result(&Task::submit_time))
+        .def_property_readonly("finish_time", time_result(&Task::finish_time))
+        .def_property_readonly("send_input_start", time_result(&Task::commit_time))
+        .def_property_readonly("send_input_finish", time_result(&Task::execute_cmd_start))
+        .def_property_readonly("execute_cmd_start", time_result(&Task::execute_cmd_start))
+        .def_property_readonly("execute_cmd_finish", time_result(&Task::execute_cmd_finish))
+        .def_property_readonly("receive_output_start", time_result(&Task::execute_cmd_finish))
+        .def_property_readonly("receive_output_finish", time_result(&Task::finish_time))
+        .def_property_readonly("cmd_execution_time", time_result(&Task::cmd_execution_time))
+        .def_property_readonly("total_cmd_execution_time", time_result(&Task::cmd_execution_time))
+        .def_property_readonly("total_cmd_exhausted_execute_time", exhausted_time)
+        .def_property_readonly("total_transfer_time", transfer_time)
+        .def_property_readonly("app_delay", app_delay)
+        .def_property_readonly("total_bytes_received", bytes_received)
+        .def_property_readonly("total_bytes_sent", [](const PyTask&) { return 0; })
+        .def_property_readonly("total_bytes_transferred", bytes_received);
+}
+
+}  // namespace
+
+Task& PyTask::to_specify() {
+    if (in_queue)
+        throw std::runtime_error(
+            "task " + std::to_string(id) +
+            " is in a queue: specify it before submit(), or after wait() has returned it");
+    return spec;
+}
+
+void bind_task(py::module_& module) {
+    py::class_<PyTask> task(module, "Task");
+    task.def(py::init([](const Text& command) { return PyTask(Task(command)); }), py::arg("command"))
+        .def("_take_settings", take_settings);
+    bind_settings(task);
+    bind_files(task);
+    bind_results(task);
+    bind_times(task);
+}
+
+}  // namespace wq::python

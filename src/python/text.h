@@ -1,0 +1,49 @@
+// Text of Python programs: a str is bytes in the encoding of file names, where bytes that are no text are
+// kept
+// ("surrogateescape"), so that names and outputs of any bytes pass unchanged. bytes and os.PathLike are
+// taken, too.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+namespace wq::python {
+
+struct Text {
+    std::string bytes;
+    operator const std::string&() const { return bytes; }
+};
+
+inline pybind11::str to_str(const std::string& bytes) {
+    PyObject* text =
+        PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
+    if (text == nullptr) throw pybind11::error_already_set();
+    return pybind11::reinterpret_steal<pybind11::str>(text);
+}
+
+}  // namespace wq::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<wq::python::Text> {
+    PYBIND11_TYPE_CASTER(wq::python::Text, const_name("str"));
+
+    bool load(handle from, bool) {
+        PyObject* path = PyOS_FSPath(from.ptr());
+        if (path == nullptr) return PyErr_Clear(), false;
+        const auto held = reinterpret_steal<object>(path);
+        if (PyBytes_Check(path)) return value.bytes = std::string(reinterpret_borrow<bytes>(path)), true;
+        const auto encoded =
+            reinterpret_steal<object>(PyUnicode_AsEncodedString(path, "utf-8", "surrogateescape"));
+        if (!encoded) return PyErr_Clear(), false;
+        value.bytes = std::string(reinterpret_borrow<bytes>(encoded));
+        return true;
+    }
+    static handle cast(const wq::python::Text& text, return_value_policy, handle) {
+        return wq::python::to_str(text.bytes).release();
+    }
+};
+
+}  // namespace pybind11::detail

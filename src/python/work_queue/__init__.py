@@ -1,0 +1,26 @@
+"""A manager of tasks that run on many workers: commands, Python functions, and functions of coprocesses.
+
+>>> import work_queue as wq
+>>> q = wq.WorkQueue(9123)
+>>> q.submit(wq.PythonTask(sum, [1, 2, 3]))
+>>> t = q.wait()
+>>> t.output
+6
+
+CCTools' name for it is `ndcctools.work_queue`.
+"""
+
+from ._core import SetupError
+from ._core import version as __version__
+from .constants import *  # noqa: F403
+from .constants import __all__ as _constants
+from .factory import Factory
+from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
+from .queue import WorkQueue, set_debug_flag, specify_debug_log, specify_port_range
+from .resources import Resources
+from .statistics import Statistics
+from .task import Task
+
+__all__ = [*_constants, "Factory", "PythonTask", "PythonTaskNoResult", "RemoteError", "Resources", "SetupError",
+           "Statistics", "Task", "WorkQueue", "__version__", "pythontask_available", "set_debug_flag",
+           "specify_debug_log", "specify_port_range"]

@@ -1,0 +1,140 @@
+"""Tasks that call a Python function."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+
+from .task import Task
+
+try:
+    import cloudpickle
+except ImportError:
+    cloudpickle = None
+
+pythontask_available = cloudpickle is not None
+
+_FUNCTION = "python"  # what workers call it (interpreters/python_call.h)
+_VERSION = "%d.%d" % sys.version_info[:2]
+
+
+class PythonTaskNoResult(Exception):
+    """The output of a task that has none: its function did not return and raised nothing; the text says why."""
+
+
+class RemoteError(Exception):
+    """Stands for an exception of a function that could not be sent, or for what is no error of it, such as sys.exit()."""
+
+
+def _dumps(value, buffers=None):
+    callback = None if buffers is None else buffers.append
+    return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+
+
+def _pack(function, args, kwargs, environment=""):
+    """The arguments of the call, in the form of interpreters/python_call.h."""
+    buffers = []
+    parts = [_dump_part(function, f"the function {_name(function)}"), _dump_part((args, kwargs), "an argument", buffers)]
+    parts += [buffer.raw() for buffer in buffers]
+    sizes = " ".join(str(len(part)) for part in parts)
+    first = f"{_VERSION}\n{sys.executable}\n{environment}\n{sizes}\n"
+    return b"".join([first.encode("utf-8", "surrogateescape"), *parts])
+
+
+def _name(function):
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def _dump_part(value, what, buffers=None):
+    try:
+        return _dumps(value, buffers)
+    except Exception as error:
+        from .unpicklable import where
+
+        raise TypeError(f"{what} cannot be sent to a worker: {where(value, error)}") from error
+
+
+def _unpack(packed):
+    """(kind, value) of a result: b"R" and what the function returned, b"E" and its exception."""
+    whole = memoryview(packed)
+    end = packed.index(b"\n")
+    kind, *sizes = bytes(whole[:end]).split()
+    parts, at = [], end + 1
+    for size in map(int, sizes):
+        parts.append(whole[at:at + size])
+        at += size
+    if kind == b"R":
+        return kind, pickle.loads(parts[0], buffers=[bytearray(part) for part in parts[1:]])
+    if kind == b"E":
+        error = pickle.loads(parts[0])
+    else:
+        error = RemoteError(bytes(parts[0]).decode("utf-8", "replace"))
+    error.remote_traceback = bytes(parts[1]).decode("utf-8", "replace")
+    error.__cause__ = _RemoteTraceback(error.remote_traceback)
+    return b"E", error
+
+
+class _RemoteTraceback(Exception):
+    """Shows the traceback of the worker above one of this program, as concurrent.futures does."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self):
+        return "\n" + self.text
+
+
+class PythonTask(Task):
+    """A call of a Python function.
+
+    >>> t = PythonTask(my_sum, 1, 2)
+
+    Any function will do: lambdas, closures, bound methods, functions of your program. It travels by value, with the
+    globals that it uses; what it imports must be installed at the worker, or come with `specify_environment`. The
+    call runs in an interpreter of its own, in the task's folder, and sees the task's input files. Changes that it
+    makes to its arguments or to globals are not seen here.
+
+    `output` is what the function returned; if it raised an exception, that exception, whose `remote_traceback` is its
+    traceback at the worker; if it did neither, a `PythonTaskNoResult` that says why.
+    """
+
+    def __init__(self, func, *args, **kwargs):
+        if not callable(func):
+            raise TypeError(f"PythonTask takes a function first, not {func!r}")
+        if cloudpickle is None:
+            raise RuntimeError("PythonTask needs cloudpickle (Debian: python3-cloudpickle; conda: cloudpickle)")
+        super().__init__(_name(func))
+        self._func, self._args, self._kwargs = func, args, kwargs
+        self._environment = ""
+        self._output = None
+
+    def specify_environment(self, env_file):
+        """A packed environment (conda-pack, or a tar archive with bin/python3) in which the function runs."""
+        name = os.path.basename(os.fspath(env_file))
+        self.specify_input_file(env_file, name, cache=True)
+        self._environment = name
+
+    specify_package = specify_environment
+
+    def _before_submit(self, queue):
+        self._output = None
+        self._call(_FUNCTION, _pack(self._func, self._args, self._kwargs, self._environment))
+
+    @property
+    def output(self):
+        """See the class; None before the task has ended."""
+        if self._in_queue or not self.id:
+            return None
+        if self._output is None:
+            self._output = (self._find_output(),)
+        return self._output[0]
+
+    def _find_output(self):
+        if self._ok:
+            try:
+                return _unpack(self._result)[1]
+            except Exception as error:
+                return RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}")
+        return PythonTaskNoResult(f"{self.result_str}: {self.reason}")

@@ -1,0 +1,15 @@
+"""Statistics of a queue."""
+
+from . import _core
+
+
+class Statistics(_core.Statistics):
+    """All figures of the manual's table, as attributes: times in microseconds, memory and disk in MB."""
+
+    def __repr__(self):
+        shown = ("workers_connected", "workers_busy", "tasks_waiting", "tasks_running", "tasks_done", "tasks_failed")
+        return "Statistics(" + ", ".join(f"{name}={getattr(self, name)}" for name in shown) + ")"
+
+    def as_dict(self):
+        """All figures by name."""
+        return {name: getattr(self, name) for name in dir(_core.Statistics) if not name.startswith("_")}

@@ -1,0 +1,247 @@
+"""A task: a command to run at a worker, what it needs, and its result."""
+
+from __future__ import annotations
+
+import os
+
+from . import _core
+from .constants import (
+    WORK_QUEUE_CACHE,
+    WORK_QUEUE_FAILURE_ONLY,
+    WORK_QUEUE_INPUT,
+    WORK_QUEUE_NOCACHE,
+    WORK_QUEUE_OUTPUT,
+    WORK_QUEUE_SCHEDULE_UNSET,
+    WORK_QUEUE_SUCCESS_ONLY,
+    WORK_QUEUE_WATCH,
+)
+from .resources import Resources, from_amounts
+
+
+def _flags(flags, cache=None, failure_only=None):
+    """Flags of a file; `cache` and `failure_only`, unless None, replace theirs."""
+    flags = WORK_QUEUE_NOCACHE if flags is None else int(flags)
+    for wanted, flag in ((cache, WORK_QUEUE_CACHE), (failure_only, WORK_QUEUE_FAILURE_ONLY)):
+        if wanted is not None:
+            flags = flags | flag if wanted else flags & ~flag
+    return flags
+
+
+def _only_input(type, what):
+    if type not in (None, WORK_QUEUE_INPUT):
+        raise ValueError(f"{what} can only be an input: give type=WORK_QUEUE_INPUT")
+
+
+class Task(_core.Task):
+    """A shell command that a worker runs.
+
+    >>> t = Task("./gzip < my-file > my-file.gz")
+    >>> t.specify_input_file("/usr/bin/gzip", "gzip", cache=True)
+    >>> t.specify_input_file("my-file")
+    >>> t.specify_output_file("my-file.gz")
+
+    Specify it, submit it to a `WorkQueue`, and read its results after `WorkQueue.wait` has returned it. A task can be
+    submitted again then.
+    """
+
+    # ---- what to run ----
+
+    def specify_command(self, command):
+        """Replaces the command."""
+        self._command(command)
+
+    def clone(self):
+        """A task with the same settings, which is in no queue."""
+        twin = type(self).__new__(type(self))
+        _core.Task.__init__(twin, "")
+        twin._take_settings(self)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def specify_tag(self, tag):
+        """Any text; `WorkQueue.wait_for_tag` and `cancel_by_tasktag` find the task by it."""
+        self._tag(tag)
+
+    def specify_category(self, name):
+        """A name for similar tasks: see `WorkQueue.specify_category_max_resources`. Default: "default"."""
+        self._category(name)
+
+    def specify_feature(self, name):
+        """Only workers that were started with `--feature NAME` may run it. Can be repeated."""
+        self._feature(name)
+
+    def specify_priority(self, priority):
+        """Tasks with a higher number run first; equal ones in the order of submission. Default: 0."""
+        self._priority(priority)
+
+    def specify_algorithm(self, algorithm=WORK_QUEUE_SCHEDULE_UNSET):
+        """Accepted, without effect: workers are chosen by the files they hold and by what they have free."""
+
+    # ---- its files ----
+
+    def specify_file(self, local_name, remote_name=None, type=None, flags=None, cache=None, failure_only=None):
+        """A file or folder of this machine that the task reads (type=WORK_QUEUE_INPUT, default) or makes
+        (WORK_QUEUE_OUTPUT).
+
+        `remote_name` is its name in the task's folder; default: the last part of `local_name`. `flags`:
+        WORK_QUEUE_NOCACHE (default), or a sum of WORK_QUEUE_CACHE (workers keep it for other tasks),
+        WORK_QUEUE_WATCH (an output's new data comes while the task runs), WORK_QUEUE_FAILURE_ONLY,
+        WORK_QUEUE_SUCCESS_ONLY. `cache` and `failure_only` set those flags.
+        """
+        flags = _flags(flags, cache, failure_only)
+        local_name = os.fspath(local_name)
+        if remote_name is None:
+            remote_name = os.path.basename(local_name.rstrip("/" if isinstance(local_name, str) else b"/"))
+        if type in (None, WORK_QUEUE_INPUT):
+            self._input_file(local_name, remote_name, bool(flags & WORK_QUEUE_CACHE))
+        elif type == WORK_QUEUE_OUTPUT:
+            self._output_file(local_name, remote_name, bool(flags & WORK_QUEUE_FAILURE_ONLY),
+                              bool(flags & WORK_QUEUE_SUCCESS_ONLY), bool(flags & WORK_QUEUE_WATCH))
+        else:
+            raise ValueError(f"type is {type!r}: give WORK_QUEUE_INPUT or WORK_QUEUE_OUTPUT")
+        return 1
+
+    def specify_input_file(self, local_name, remote_name=None, flags=None, cache=None):
+        """An input: see `specify_file`."""
+        return self.specify_file(local_name, remote_name, WORK_QUEUE_INPUT, flags, cache)
+
+    def specify_output_file(self, local_name, remote_name=None, flags=None, cache=None, failure_only=None,
+                            success_only=None):
+        """An output: see `specify_file`. `success_only`: it is sent only if the task did not fail."""
+        flags = _flags(flags, cache, failure_only)
+        if success_only is not None:
+            flags = flags | WORK_QUEUE_SUCCESS_ONLY if success_only else flags & ~WORK_QUEUE_SUCCESS_ONLY
+        return self.specify_file(local_name, remote_name, WORK_QUEUE_OUTPUT, flags)
+
+    def specify_file_piece(self, local_name, remote_name=None, start_byte=0, end_byte=0, type=None, flags=None,
+                           cache=None, failure_only=None):
+        """Bytes start_byte to end_byte, inclusive and counted from 0, of a file, as an input."""
+        _only_input(type, "a piece of a file")
+        if not 0 <= start_byte <= end_byte:
+            raise ValueError("a piece needs 0 <= start_byte <= end_byte")
+        name = os.path.basename(os.fspath(local_name)) if remote_name is None else remote_name
+        self._input_piece(local_name, name, start_byte, end_byte,
+                          bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
+        return 1
+
+    def specify_directory(self, local_name, remote_name=None, type=None, flags=None, recursive=False, cache=None,
+                          failure_only=None):
+        """A folder. As an input that is not `recursive`: an empty folder of that name."""
+        if recursive or type == WORK_QUEUE_OUTPUT:
+            return self.specify_file(local_name, remote_name, type, flags, cache, failure_only)
+        self._input_folder(local_name if remote_name is None else remote_name)
+        return 1
+
+    def specify_buffer(self, buffer, remote_name, flags=None, cache=None):
+        """Bytes (or a str) that the task gets as a file."""
+        data = buffer.encode("utf-8", "surrogateescape") if isinstance(buffer, str) else bytes(buffer)
+        self._input_buffer(data, remote_name, bool(_flags(flags, cache) & WORK_QUEUE_CACHE))
+        return 1
+
+    def specify_url(self, url, remote_name, type=None, flags=None, cache=None, failure_only=None):
+        """What the worker fetches from a URL (http, https, ftp, ...), as an input."""
+        _only_input(type, "a URL")
+        self._input_url(url, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
+        return 1
+
+    def specify_file_command(self, cmd, remote_name, type=None, flags=None, cache=None, failure_only=None):
+        """What a shell command at the worker makes, as an input: the file that it calls %%, or its stdout."""
+        _only_input(type, "the result of a command")
+        self._input_command(cmd, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
+        return 1
+
+    def specify_snapshot_file(self, filename):
+        """Accepted, without effect: there are no snapshots of resources."""
+
+    # ---- what it needs ----
+
+    def specify_cores(self, cores):
+        """Cores; 0.5 is half a core."""
+        self._cores(cores)
+
+    def specify_memory(self, memory):
+        """Memory in MB."""
+        self._memory(int(memory))
+
+    def specify_disk(self, disk):
+        """Disk space in MB."""
+        self._disk(int(disk))
+
+    def specify_gpus(self, gpus):
+        """GPUs; 0.25 is a quarter of one."""
+        self._gpus(gpus)
+
+    def specify_max_retries(self, max_retries):
+        """Retries after lost workers and the like; below 1 (default): no limit."""
+        self._max_retries(max_retries)
+
+    def specify_end_time(self, useconds):
+        """When it expires, or is killed, in microseconds since 1970."""
+        self._end_time(int(useconds))
+
+    def specify_start_time_min(self, useconds):
+        """It starts no earlier; microseconds since 1970."""
+        self._start_time_min(int(useconds))
+
+    def specify_running_time(self, useconds):
+        """It is killed after running for so long; microseconds."""
+        self._running_time(int(useconds))
+
+    def specify_running_time_max(self, seconds):
+        """It is killed after running for so many seconds."""
+        self._running_time_max(int(seconds))
+
+    def specify_running_time_min(self, seconds):
+        """Workers that end sooner (`--wall-time`) do not start it."""
+        self._running_time_min(int(seconds))
+
+    def specify_environment_variable(self, name, value=None):
+        """Sets a variable of its environment; without a value, unsets it."""
+        self._variable(name, None if value is None else value if isinstance(value, (str, bytes)) else str(value))
+
+    def specify_monitor_output(self, directory):
+        """A folder of this machine for a report of what it uses, wq-PID-task-ID.summary."""
+        self._monitor_output(directory)
+
+    def _before_submit(self, queue):
+        """For kinds of tasks that are packed at the last moment."""
+
+    # ---- results ----
+
+    @property
+    def output(self):
+        """What it wrote to stdout and stderr; None before it has ended."""
+        return self.std_output
+
+    @property
+    def exit_status(self):
+        """Same as `return_status`: its exit code, or the number of the signal that killed it; -1: it did not run."""
+        return self.return_status
+
+    @property
+    def resources_requested(self):
+        """What was specified."""
+        return from_amounts(self._requested)
+
+    @property
+    def resources_allocated(self):
+        """What it got at the worker."""
+        return from_amounts(self._allocated)
+
+    @property
+    def limits_exceeded(self):
+        """The limits that it exceeded, the others -1; None: none."""
+        exceeded = self._exceeded
+        return from_amounts(exceeded) if max(exceeded) >= 0 else None
+
+    @property
+    def resources_measured(self):
+        """What it used; `WorkQueue.enable_monitoring` measures all of it."""
+        return Resources(self._measured, self.limits_exceeded)
+
+    @property
+    def algorithm(self):
+        return WORK_QUEUE_SCHEDULE_UNSET
+
+    def __repr__(self):
+        return f"<{type(self).__name__} {self.id or ''} {self.command!r}>".replace("  ", " ")

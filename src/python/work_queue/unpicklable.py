@@ -1,0 +1,55 @@
+"""Finds what in an object cannot be pickled, to say it in an error."""
+
+from __future__ import annotations
+
+import cloudpickle
+
+_DEEPEST = 6
+_MOST_PARTS = 200
+
+
+def where(value, error):
+    """One line: the innermost part of `value` that cannot be pickled, and the way to it."""
+    path, part, reason = _search(value, "", error, set(), _DEEPEST)
+    text = f"{type(reason).__name__}: {reason}".splitlines()[0]
+    if not path:
+        return text
+    return f"{path} is {_short(part)} ({text})"
+
+
+def _short(part):
+    text = repr(part)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _search(value, path, error, seen, depth):
+    if depth == 0 or id(value) in seen:
+        return path, value, error
+    seen.add(id(value))
+    for number, (name, part) in enumerate(_parts(value)):
+        if number == _MOST_PARTS:
+            break
+        try:
+            cloudpickle.dumps(part, protocol=5)
+        except Exception as inner:
+            return _search(part, path + name, inner, seen, depth - 1)
+    return path, value, error
+
+
+def _parts(value):
+    """The parts of an object, each with its name in the object."""
+    if isinstance(value, dict):
+        yield from ((f"[{key!r}]", part) for key, part in value.items())
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        yield from ((f"[{number}]", part) for number, part in enumerate(value))
+    elif hasattr(value, "__code__"):
+        names = value.__code__.co_names
+        spaces = value.__globals__
+        yield from ((f"global {name}", spaces[name]) for name in names if name in spaces)
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
+            yield f"variable {name}", cell.cell_contents
+        yield from ((f"default {number}", part) for number, part in enumerate(value.__defaults__ or ()))
+    elif hasattr(value, "__self__"):
+        yield ".__self__", value.__self__
+    elif hasattr(value, "__dict__"):
+        yield from ((f".{name}", part) for name, part in vars(value).items())

@@ -1,0 +1,205 @@
+"""Calls of Python functions at workers."""
+
+import os
+
+import pytest
+
+import work_queue as wq
+from conftest import finish, run
+
+counter = 0
+
+
+def my_sum(x, y):
+    import math
+
+    return x + y
+
+
+def test_quick_start_of_the_manual(served):
+    for value in range(1, 100):
+        task = wq.PythonTask(my_sum, value, value)
+        task.specify_cores(1)
+        served.submit(task)
+    assert sorted(task.output for task in finish(served)) == [2 * value for value in range(1, 100)]
+
+
+def test_any_callable(served):
+    factor = 3
+
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        def apply(self, x):
+            return self.by * x
+
+    for function, expected in ((lambda x: factor * x, 21), (Scale(5).apply, 35), (len, TypeError), (divmod, TypeError)):
+        output = run(served, wq.PythonTask(function, 7)).output
+        assert output == expected if isinstance(expected, int) else isinstance(output, expected)
+    assert run(served, wq.PythonTask(divmod, 17, 5)).output == (3, 2)
+    assert run(served, wq.PythonTask(dict, a=1, b=[2])).output == {"a": 1, "b": [2]}
+
+
+def test_instances_of_classes_of_the_program_come_back_as_such(served):
+    class Pair:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    output = run(served, wq.PythonTask(lambda p: Pair(p.b, p.a), Pair(1, 2))).output
+    assert type(output) is Pair and (output.a, output.b) == (2, 1)
+
+
+def test_no_call_sees_what_another_left(served):
+    def leave_a_mark():
+        import builtins
+        import math
+
+        global counter
+        counter += 1
+        seen = getattr(math, "mark", 0), getattr(builtins, "mark", 0), os.environ.get("MARK"), os.path.exists("mark")
+        math.mark = builtins.mark = 1
+        os.environ["MARK"] = "1"
+        open("mark", "w").close()
+        return counter, seen
+
+    for _ in range(10):
+        served.submit(wq.PythonTask(leave_a_mark))
+    outputs = [task.output for task in finish(served)]
+    assert outputs[0][1][:3] == (0, 0, None)
+    assert {output[0] for output in outputs} == {1} and {output[1][:3] for output in outputs} == {(0, 0, None)}
+
+
+def test_exceptions_are_outputs_with_their_traceback(served):
+    def fail(name):
+        return {}[name]
+
+    task = run(served, wq.PythonTask(fail, "key"))
+    assert task.result == wq.WORK_QUEUE_RESULT_SUCCESS
+    assert isinstance(task.output, KeyError) and task.output.args == ("key",)
+    assert "in fail" in task.output.remote_traceback
+
+
+def test_exceptions_that_cannot_be_sent(served):
+    class Odd(Exception):
+        def __init__(self, a, b):
+            super().__init__(f"{a} {b}")
+            self.lock = __import__("threading").Lock()
+
+    def fail():
+        raise Odd(1, 2)
+
+    output = run(served, wq.PythonTask(fail)).output
+    assert isinstance(output, wq.RemoteError) and "Odd: 1 2" in str(output)
+
+
+@pytest.mark.parametrize("end, told", [("__import__('sys').exit(3)", "sys.exit(3)"), ("(_ for _ in ()).throw(KeyboardInterrupt)", "KeyboardInterrupt")])
+def test_what_is_no_error_is_told(served, end, told):
+    output = run(served, wq.PythonTask(eval, end)).output
+    assert isinstance(output, wq.RemoteError) and told in str(output)
+
+
+def test_ends_of_the_process_are_no_results(served):
+    def exit_at_once(code):
+        os._exit(code)
+
+    def crash():
+        import ctypes
+
+        ctypes.string_at(0)
+
+    task = run(served, wq.PythonTask(exit_at_once, 3))
+    assert isinstance(task.output, wq.PythonTaskNoResult)
+    assert task.return_status == 3
+    task = run(served, wq.PythonTask(exit_at_once, 0))
+    assert isinstance(task.output, wq.PythonTaskNoResult) and "before the function returned" in task.reason
+    task = run(served, wq.PythonTask(crash))
+    assert isinstance(task.output, wq.PythonTaskNoResult)
+    assert (task.result, task.return_status) == (wq.WORK_QUEUE_RESULT_SIGNAL, 11)
+    assert run(served, wq.PythonTask(my_sum, 1, 2)).output == 3
+
+
+def test_infinite_recursion(served):
+    def fall(n):
+        return fall(n + 1)
+
+    assert isinstance(run(served, wq.PythonTask(fall, 0)).output, RecursionError)
+
+
+def test_output_to_stdout(served):
+    def speak():
+        import sys
+
+        print("x" * 5_000_000)
+        print("to stderr", file=sys.stderr)
+        os.system("echo of a child")
+        return "done"
+
+    task = run(served, wq.PythonTask(speak))
+    assert task.output == "done"
+    assert len(task.std_output) == 5_000_001 + len("to stderr\n") + len("of a child\n")
+
+
+def test_results_that_cannot_be_pickled(served):
+    output = run(served, wq.PythonTask(lambda: __import__("threading").Lock())).output
+    assert isinstance(output, TypeError) and "lock" in str(output)
+
+
+def test_functions_that_cannot_be_pickled(served):
+    import threading
+
+    lock = threading.Lock()
+    with pytest.raises(TypeError, match=r"the function .*<lambda> cannot be sent to a worker: variable lock is .*lock"):
+        served.submit(wq.PythonTask(lambda: lock.locked()))
+    with pytest.raises(TypeError, match=r"an argument cannot be sent to a worker: \[0\]\[0\]\['deep'\]\[1\] is .*lock"):
+        served.submit(wq.PythonTask(len, {"deep": [1, lock]}))
+
+
+def test_a_module_that_the_worker_lacks(served, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("def f():\n    return 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", "")
+    import only_here
+
+    assert isinstance(run(served, wq.PythonTask(only_here.f)).output, ModuleNotFoundError)
+    task = wq.PythonTask(only_here.f)
+    task.specify_input_file("only_here.py")
+    assert run(served, task).output == 1
+
+
+def test_its_folder_and_environment(served):
+    def look():
+        return open("data").read(), os.environ["NAME"], os.environ["CORES"], "HOME" in os.environ, os.getcwd()
+
+    task = wq.PythonTask(look)
+    task.specify_buffer("text", "data")
+    task.specify_environment_variable("NAME", "value")
+    task.specify_environment_variable("HOME", None)
+    task.specify_cores(2)
+    data, name, cores, has_home, folder = run(served, task).output
+    assert (data, name, cores, has_home) == ("text", "value", "2", False)
+    assert folder != os.getcwd()
+
+
+def test_arrays(served):
+    numpy = pytest.importorskip("numpy")
+    array = numpy.arange(1_000_000, dtype=float)
+    result = run(served, wq.PythonTask(lambda a: a * 2, array)).output
+    assert (result == array * 2).all()
+    result[0] = 5  # writable
+
+
+def test_time_limits_and_cancelling(served):
+    def wait_for_ever():
+        import threading
+
+        threading.Event().wait()
+
+    task = wq.PythonTask(wait_for_ever)
+    task.specify_running_time_max(1)
+    assert run(served, task).result == wq.WORK_QUEUE_RESULT_TASK_MAX_RUN_TIME
+    assert isinstance(task.output, wq.PythonTaskNoResult)
+    task = wq.PythonTask(wait_for_ever)
+    taskid = served.submit(task)
+    assert served.cancel_by_taskid(taskid) is task
+    assert served.empty()

@@ -1,0 +1,202 @@
+"""Tasks and queues: the methods of the manual."""
+
+import os
+import time
+
+import pytest
+
+import ndcctools.work_queue as wq
+from conftest import finish, interrupted_after, python, run
+
+
+def test_a_command_with_files(served, tmp_path):
+    (tmp_path / "my-file").write_text("hello\n")
+    t = wq.Task("gzip < my-file > my-file.gz; echo said; echo wrong >&2; exit 3")
+    t.specify_input_file("my-file", "my-file", cache=False)
+    t.specify_output_file("my-file.gz", "my-file.gz", cache=False)
+    t.specify_cores(1)
+    t.specify_memory(100)
+    t.specify_tag("config-4.5.0")
+    taskid = served.submit(t)
+    assert taskid == 1 and t.id == 1
+    assert served.wait(60) is t
+    assert (t.output, t.return_status, t.exit_status, t.tag) == ("said\nwrong\n", 3, 3, "config-4.5.0")
+    assert (t.result, t.result_str) == (wq.WORK_QUEUE_RESULT_SUCCESS, "SUCCESS")
+    assert (tmp_path / "my-file.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert t.resources_requested.cores == 1 and t.resources_requested.memory == 100
+    assert t.resources_allocated.cores >= 1 and t.resources_measured.wall_time >= 0
+    assert t.limits_exceeded is None
+    assert 0 < t.submit_time <= t.finish_time <= time.time() * 1e6
+    assert served.wait(5) is None and served.empty()
+
+
+def test_submit_again(served):
+    t = wq.Task("echo once")
+    assert run(served, t).output == "once\n"
+    assert served.submit(t) == 2
+    assert served.wait(60) is t and t.output == "once\n"
+
+
+def test_a_task_in_a_queue_cannot_be_changed(queue):
+    t = wq.Task("true")
+    queue.submit(t)
+    with pytest.raises(RuntimeError, match="is in a queue"):
+        t.specify_cores(1)
+    with pytest.raises(RuntimeError, match="is in a queue"):
+        queue.submit(t)
+
+
+def test_clones(served):
+    t = wq.Task("echo $WHO")
+    t.specify_environment_variable("WHO", "me")
+    twin = t.clone()
+    twin.specify_environment_variable("WHO", "you")
+    assert (run(served, t).output, run(served, twin).output) == ("me\n", "you\n")
+    function = wq.PythonTask(pow, 2, 5)
+    assert run(served, function.clone()).output == 32
+
+
+def test_bytes_that_are_no_text(served):
+    t = wq.Task(b"printf '\\377a'")
+    assert run(served, t).output == "\udcffa"
+
+
+def test_cancelling(queue):
+    for number in range(3):
+        t = wq.Task("sleep 100")
+        t.specify_tag("my-tag")
+        t.specify_category("long")
+        queue.submit(t)
+    assert queue.cancel_by_taskid(2).id == 2
+    assert queue.cancel_by_tasktag("my-tag").id == 1
+    assert [t.id for t in queue.cancel_by_category("long")] == [3]
+    assert queue.cancel_by_tasktag("my-tag") is None and queue.empty()
+
+
+def test_tags_and_priorities(queue, workers):
+    for number in range(4):
+        t = wq.Task(f"echo {number}")
+        t.specify_tag("even" if number % 2 == 0 else "odd")
+        t.specify_priority(number)
+        t.specify_cores(1)
+        queue.submit(t)
+    workers.start(queue, cores=1)
+    assert {queue.wait_for_tag("odd", 60).output for _ in range(2)} == {"1\n", "3\n"}
+    assert queue.wait_for_tag("odd", 60) is None
+    assert len(finish(queue)) == 2
+
+
+def test_statistics(served):
+    stats = served.stats
+    assert stats.tasks_submitted == 0
+    run(served, wq.Task("true"))
+    assert served.stats is stats
+    assert (stats.tasks_submitted, stats.tasks_done, stats.workers_connected) == (1, 1, 1)
+    assert served.stats_category("default").tasks_done == 1
+    assert [one["category"] for one in served.status("categories")] == ["default"]
+    assert served.status("queue")[0]["tasks_done"] == 1
+    assert served.status("tasks") == []
+    served.submit(wq.Task("sleep 100"))
+    assert served.status("tasks")[0]["command"] == "sleep 100"
+
+
+def test_categories(served):
+    served.enable_monitoring()
+    served.specify_category_max_resources("my-category-a", {"cores": 2, "memory": 1024, "disk": 2048, "gpus": 0})
+    served.specify_category_max_resources("my-category-b", {"cores": 1})
+    served.specify_category_max_resources("my-category-c", {})
+    served.specify_category_min_resources("my-category-b", {"memory": 512})
+    served.specify_category_mode("my-category-b", served.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT)
+    t = wq.Task("true")
+    t.specify_category("my-category-a")
+    run(served, t)
+    assert t.resources_allocated.cores == 2
+    assert t.resources_measured.cores >= 0
+    with pytest.raises(ValueError, match="unknown resource 'core'"):
+        served.specify_category_max_resources("a", {"core": 2})
+    with pytest.raises(ValueError, match="cores"):
+        served.specify_max_resources({"cores": 1e30})
+
+
+def test_settings_come_before_the_start(queue, tmp_path):
+    (tmp_path / "mypwfile").write_text("This is my password\n")
+    queue.specify_password_file("mypwfile")
+    queue.specify_log("my.statslog")
+    queue.specify_transactions_log("my.tr.log")
+    queue.submit(wq.Task("true"))
+    assert queue.hungry() >= 0
+    assert (tmp_path / "my.tr.log").exists()
+    with pytest.raises(RuntimeError, match="too late"):
+        queue.specify_password("other")
+    with pytest.raises(RuntimeError, match="no-such-file"):
+        wq.WorkQueue(0).specify_password_file("no-such-file")
+
+
+def test_tuning(queue):
+    assert queue.tune("hungry-minimum", 20) == 0
+    with pytest.warns(UserWarning, match="hungry-minumum"):
+        assert queue.tune("hungry-minumum", 20) == -1
+
+
+def test_ports(queue):
+    with pytest.raises(RuntimeError, match=str(queue.port)):
+        wq.WorkQueue(queue.port)
+    with wq.WorkQueue((queue.port, queue.port + 50)) as other:
+        assert queue.port < other.port <= queue.port + 50
+
+
+def test_wait_ends_in_time(queue):
+    queue.submit(wq.Task("true"))
+    begun = time.monotonic()
+    assert queue.wait(0.2) is None
+    assert 0.2 <= time.monotonic() - begun < 5
+
+
+def test_interrupts_end_waits(queue):
+    queue.submit(wq.Task("true"))
+    for wait in (lambda: queue.wait(), lambda: queue.wait(100), lambda: queue.wait_for_tag("", 100)):
+        with interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
+            wait()
+
+
+def test_submission_that_cannot_run(queue):
+    t = wq.Task("true")
+    t.specify_input_file("a", "../a")
+    with pytest.raises(ValueError, match=r"\.\./a"):
+        queue.submit(t)
+    with pytest.raises(ValueError, match="needs a command"):
+        queue.submit(wq.Task(""))
+    with pytest.raises(ValueError, match="type"):
+        t.specify_file("a", "b", type=7)
+
+
+def test_an_interpreter_that_ends_with_tasks():
+    ended = python("import work_queue as wq\nq = wq.WorkQueue(0)\nq.submit(wq.Task('sleep 1000'))\nq.wait(1)\nprint('end')")
+    assert (ended.returncode, ended.stdout) == (0, "end\n"), ended.stderr
+
+
+def test_a_forked_process_leaves_the_queue_alone(served):
+    assert run(served, wq.Task("echo a")).output == "a\n"
+    child = os.fork()
+    if child == 0:
+        try:
+            served.wait(5)
+        except RuntimeError as error:
+            os._exit(5 if "belongs to the parent process" in str(error) else 6)
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+    assert run(served, wq.Task("echo b")).output == "b\n"
+
+
+def test_several_threads(served):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def one(number):
+        t = wq.Task(f"echo {number}")
+        t.specify_tag(str(number))
+        t.specify_cores(1)
+        served.submit(t)
+        return served.wait_for_tag(str(number), 60).output
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(one, range(40))) == [f"{number}\n" for number in range(40)]
