@@ -1,12 +1,15 @@
 """Calls of Python functions at workers."""
 
 import os
+import sys
 
+import cloudpickle
 import pytest
 
 import work_queue as wq
 from conftest import finish, run
 
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 counter = 0
 
 
