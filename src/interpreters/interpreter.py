@@ -1,19 +1,31 @@
 # Runs calls of Python functions for a launcher (interpreter.h), each in a process of its own that is forked from
 # this one. Started as `python3 -u -c TEXT SOCKET`; SOCKET is the number of a socket of messages.
 #
-# For Python 3.8 and later. sys.path begins with the current folder, so a call imports what is in its task's folder.
+# For Python 3.9 and later. sys.path begins with the current folder, so a call imports what is in its task's folder.
+#
+# A page that a new process touches costs 1 to 2 us, and the process of a small call touches some 200. What it needs is
+# therefore imported here, and what can be done before the fork is done there.
 import array
+import ctypes
 import gc
+import mmap
 import os
 import pickle
+import select
 import socket
 import struct
 import sys
+import traceback
 
 LONGEST = 1 << 20
 MARK = 0x57515F43414C4C31  # of a result that is whole (launcher/call_starter.cpp)
 HEADER = struct.Struct("<QiiQ")
 RETURNED = 0  # core::Ending::exited
+SMALL = 1 << 20  # bytes that are copied rather than mapped
+
+# The C library's fork(), not Python's, which costs each process some 170 page faults more, as it sets locks anew that
+# only other threads could hold; there are none here. What else it does for modules, `new_random_numbers` does.
+fork = ctypes.PyDLL(None).fork
 
 
 class RemoteError(Exception):
@@ -33,32 +45,34 @@ def receive(link):
 
 
 def fork_call(link, fields, files):
-    """Forks a process for the call, whose parent will be the launcher. Returns its id."""
-    read, write = os.pipe()
-    middle = os.fork()
-    if middle == 0:
-        child = os.fork()
-        if child == 0:
-            os.close(read)
-            os.close(write)
-            link.close()
-            run_call(fields, files)  # does not return
-        os.write(write, str(child).encode())
-        os._exit(0)
-    os.close(write)
-    told = os.read(read, 32)
-    os.close(read)
-    os.waitpid(middle, 0)
-    return int(told)
+    """Forks a process for the call, in a process group of its own. Returns its id."""
+    new_random_numbers()
+    child = fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        link.close()
+        run_call(fields, files)  # does not return
+    if child < 0:
+        raise OSError("the system has no room for one more process")
+    try:
+        os.setpgid(child, child)
+    except OSError:
+        pass  # it has done so itself, and may be gone
+    return child
+
+
+def new_random_numbers():
+    """The random numbers of one call must not be those of another."""
+    if "random" in sys.modules:
+        sys.modules["random"].seed()
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
 
 
 def run_call(fields, files):
-    arguments, result, out, err, go = files
+    arguments, result, out, err = files
     code = 1
     try:
-        if not os.read(go, 1):
-            os._exit(1)
-        os.close(go)
         enter(fields, out, err)
         answer = call(read_all(arguments))
         sys.stdout.flush()
@@ -66,8 +80,6 @@ def run_call(fields, files):
         write_result(result, answer)
         code = 0
     except BaseException:  # of ours: the function's own are part of the answer
-        import traceback
-
         traceback.print_exc()
         sys.stderr.flush()
     finally:
@@ -75,10 +87,15 @@ def run_call(fields, files):
 
 
 def enter(fields, out, err):
-    """Streams, environment and folder of the task."""
+    """Streams, control group, cores, environment and folder of the task."""
     os.dup2(out, 1)
     os.dup2(err, 2)
-    for entry in fields[2:]:
+    if fields[2]:
+        with open(fields[2], "w") as group:
+            group.write("0")
+    if fields[3]:
+        os.sched_setaffinity(0, map(int, fields[3].split(b",")))
+    for entry in fields[4:]:
         name, equals, value = entry.partition(b"=")
         if equals:
             os.environb[name] = value
@@ -89,24 +106,26 @@ def enter(fields, out, err):
 
 
 def read_all(memory):
-    import mmap
-
     size = os.fstat(memory).st_size
-    whole = mmap.mmap(memory, size, mmap.MAP_PRIVATE) if size else b""
-    return memoryview(whole)
+    if size > SMALL:
+        return mmap.mmap(memory, size, mmap.MAP_PRIVATE)
+    whole = bytearray(size)
+    os.preadv(memory, [whole], 0)
+    return whole
 
 
 def parts_of(whole):
-    """The parts after the first lines: function, arguments, buffers. The first lines."""
-    lines = []
+    """The first lines, and the parts that follow: function, arguments, buffers."""
     at = 0
+    lines = []
     while len(lines) < 4:
-        end = bytes(whole[at : at + 65536]).index(b"\n")
-        lines.append(bytes(whole[at : at + end]).decode())
-        at += end + 1
+        end = whole.find(b"\n", at)
+        lines.append(whole[at:end].decode())
+        at = end + 1
+    view = memoryview(whole)
     parts = []
     for size in map(int, lines[3].split()):
-        parts.append(whole[at : at + size])
+        parts.append(view[at : at + size])
         at += size
     return lines, parts
 
@@ -150,8 +169,6 @@ def dumps(value, buffers):
 
 
 def dump_error(error):
-    import traceback
-
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if isinstance(error, SystemExit):
         error = RemoteError("the function called sys.exit(%s)" % ("" if error.code is None else repr(error.code)))
@@ -168,36 +185,80 @@ def dump_error(error):
 
 
 def write_result(memory, answer):
-    """The parts, after the header that makes them whole."""
+    """The parts, after a header; the result counts only if all that the header announces is there."""
     kind, parts = answer[0], answer[1:]
-    first = kind + b" " + b" ".join(str(len(part)).encode() for part in parts) + b"\n"
-    at = HEADER.size
-    for part in [first] + parts:
+    parts.insert(0, kind + b" " + b" ".join([b"%d" % len(part) for part in parts]) + b"\n")
+    size = sum([len(part) for part in parts])
+    parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
+    if size < SMALL:
+        parts = [b"".join(parts)]
+    for part in parts:
         view = memoryview(part)
         while len(view):
-            put = os.pwrite(memory, view[: 1 << 30], at)
-            at += put
-            view = view[put:]
-    os.pwrite(memory, HEADER.pack(MARK, RETURNED, 0, at - HEADER.size), 0)
+            view = view[os.write(memory, view[: 1 << 30]) :]
+
+
+class Interpreter:
+    def __init__(self, link):
+        self.link = link
+        self.poll = select.poll()
+        self.poll.register(link, select.POLLIN)
+        self.calls = {}  # by the descriptor of their process: serial and process
+
+    def run(self):
+        while True:
+            for file, _ in self.poll.poll():
+                if file in self.calls:
+                    self.end(file)
+                elif not self.begin():
+                    return
+
+    def begin(self):
+        """The next request. False: the launcher is gone."""
+        request = receive(self.link)
+        if request is None:
+            return False
+        fields, files = request
+        serial = fields[0].decode()
+        try:
+            child = fork_call(self.link, fields, files)
+            file = os.pidfd_open(child)
+            self.calls[file] = serial, child
+            self.poll.register(file, select.POLLIN)
+            self.link.send(b"f %s %d" % (fields[0], child))
+        except OSError as error:
+            self.link.send(("x %s no process can be forked for it: %s" % (serial, error)).encode())
+        for file in files:
+            os.close(file)
+        return True
+
+    def end(self, file):
+        serial, child = self.calls.pop(file)
+        self.poll.unregister(file)
+        os.close(file)
+        _, status, usage = os.wait4(child, 0)
+        figures = (
+            status,
+            int(usage.ru_utime * 1e6),
+            int(usage.ru_stime * 1e6),
+            usage.ru_maxrss,
+            usage.ru_inblock,
+            usage.ru_oublock,
+        )
+        self.link.send(("e %s %d %d %d %d %d %d" % ((serial,) + figures)).encode())
 
 
 def main():
     link = socket.socket(fileno=int(sys.argv[1]))
     sys.argv = [""]
+    try:
+        import cloudpickle  # noqa: F401: nearly all functions need it
+    except ImportError:
+        pass
     gc.collect()
     gc.freeze()
-    while True:
-        request = receive(link)
-        if request is None:
-            os._exit(0)
-        fields, files = request
-        serial = fields[0].decode()
-        try:
-            link.send(("f %s %d" % (serial, fork_call(link, fields, files))).encode())
-        except OSError as error:
-            link.send(("x %s no process can be forked for it: %s" % (serial, error)).encode())
-        for file in files:
-            os.close(file)
+    Interpreter(link).run()
+    os._exit(0)
 
 
 main()

@@ -1,7 +1,5 @@
 #include "interpreters/interpreters.h"
 
-#include <signal.h>
-
 #include <algorithm>
 
 namespace wq::interpreters {
@@ -13,6 +11,12 @@ constexpr int most_failures = 3;
 // A start, with imports from a busy file system, may take long.
 constexpr Duration stuck_limit = std::chrono::seconds(120);
 constexpr Duration unused_limit = std::chrono::minutes(10);
+
+// When to look at it; Instant::max(): not before it says something.
+Instant due(const Interpreter& interpreter) {
+    if (interpreter.waited_for()) return interpreter.since() + stuck_limit;
+    return interpreter.idle() ? interpreter.since() + unused_limit : Instant::max();
+}
 
 }  // namespace
 
@@ -81,7 +85,6 @@ void Interpreters::begin_anew(Place& place) {
     const bool hopeless = ++place.failures >= most_failures;
     if (hopeless) place.failures = 0;
     for (auto& request : requests) {
-        if (request->abandoned) continue;
         if (hopeless)
             refuse(std::move(request),
                    "the interpreter " + place.file + " ended" + (words.empty() ? "" : ": " + words), false);
@@ -94,28 +97,14 @@ void Interpreters::refuse(std::unique_ptr<Request> request, const std::string& w
     listener_.call_refused(request->serial, why, may_pass);
 }
 
-void Interpreters::abandon(std::uint64_t serial) {
-    for (const auto& place : places_)
-        if (place->interpreter) place->interpreter->abandon(serial);
-}
-
 void Interpreters::ready(std::size_t number) {
     const auto found = std::find_if(places_.begin(), places_.end(),
                                     [&](const auto& place) { return place->number == number; });
     if (found == places_.end() || !(*found)->interpreter) return;
     Place& place = **found;
-    bool gone = false;
-    for (Interpreter::News& news : place.interpreter->receive(gone)) {
-        place.failures = 0;
-        if (news.abandoned) {
-            if (news.pid > 0) ::kill(news.pid, SIGKILL);
-        } else if (news.pid > 0) {
-            listener_.call_forked(news.serial, news.pid);
-        } else {
-            listener_.call_refused(news.serial, std::move(news.refusal), true);
-        }
-    }
-    if (gone) begin_anew(place);
+    const bool lives = place.interpreter->receive(listener_);
+    if (place.interpreter->answered()) place.failures = 0;
+    if (!lives) begin_anew(place);
 }
 
 bool Interpreters::reaped(pid_t pid) {
@@ -131,11 +120,10 @@ bool Interpreters::reaped(pid_t pid) {
 void Interpreters::check(Instant now) {
     for (const auto& place : places_) {
         if (!place->interpreter) continue;
-        const bool idle = place->interpreter->idle();
-        if (now < place->interpreter->since() + (idle ? unused_limit : stuck_limit)) continue;
-        if (idle)
+        if (now < due(*place->interpreter)) continue;
+        if (place->interpreter->idle())
             place->interpreter.reset();
-        else
+        else if (place->interpreter->waited_for())
             begin_anew(*place);
     }
 }
@@ -144,9 +132,8 @@ std::optional<Instant> Interpreters::next_check() const {
     std::optional<Instant> next;
     for (const auto& place : places_) {
         if (!place->interpreter) continue;
-        const Instant due =
-            place->interpreter->since() + (place->interpreter->idle() ? unused_limit : stuck_limit);
-        next = std::min(next.value_or(due), due);
+        const Instant then = due(*place->interpreter);
+        next = std::min(next.value_or(then), then);
     }
     return next;
 }

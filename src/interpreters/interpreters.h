@@ -22,8 +22,6 @@ class Interpreters {
 
     // The listener learns what becomes of it, perhaps before this returns.
     void start(const PythonCall& call, std::unique_ptr<Request> request);
-    // The listener learns no more of it.
-    void abandon(std::uint64_t serial);
 
     // A member of the poller with Source::interpreter is ready.
     void ready(std::size_t number);
