@@ -8,10 +8,12 @@
 import array
 import ctypes
 import gc
+import importlib
 import mmap
 import os
 import pickle
 import select
+import signal
 import socket
 import struct
 import sys
@@ -22,6 +24,8 @@ MARK = 0x57515F43414C4C31  # of a result that is whole (launcher/call_starter.cp
 HEADER = struct.Struct("<QiiQ")
 RETURNED = 0  # core::Ending::exited
 SMALL = 1 << 20  # bytes that are copied rather than mapped
+LONGEST_LIST = 4000  # of names of modules: what a pipe takes at once
+MOST_SECONDS = 60  # that a trial of an import may take
 
 # The C library's fork(), not Python's, which costs each process some 170 page faults more, as it sets locks anew that
 # only other threads could hold; there are none here. What else it does for modules, `new_random_numbers` does.
@@ -44,14 +48,14 @@ def receive(link):
     return text.split(b"\0")[:-1], list(files)
 
 
-def fork_call(link, fields, files):
+def fork_call(link, fields, files, modules):
     """Forks a process for the call, in a process group of its own. Returns its id."""
     new_random_numbers()
     child = fork()
     if child == 0:
         os.setpgid(0, 0)
         link.close()
-        run_call(fields, files)  # does not return
+        run_call(fields, files, modules)  # does not return
     if child < 0:
         raise OSError("the system has no room for one more process")
     try:
@@ -69,15 +73,17 @@ def new_random_numbers():
         sys.modules["numpy.random"].seed()
 
 
-def run_call(fields, files):
+def run_call(fields, files, modules):
     arguments, result, out, err = files
     code = 1
     try:
         enter(fields, out, err)
+        modules.begin()
         answer = call(read_all(arguments))
         sys.stdout.flush()
         sys.stderr.flush()
         write_result(result, answer)
+        modules.tell_new()
         code = 0
     except BaseException:  # of ours: the function's own are part of the answer
         traceback.print_exc()
@@ -198,18 +204,113 @@ def write_result(memory, answer):
             view = view[os.write(memory, view[: 1 << 30]) :]
 
 
+class Modules:
+    """What calls imported, so that later calls find it imported. Not modules of a task's folder.
+
+    An import may crash, hang, or start threads, which a fork does not copy: a process tries it first.
+    """
+
+    def __init__(self):
+        self.read, self.write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.folders = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
+        self.tried = set()
+        self.threads = []  # functions that set how many threads a library has
+
+    def begin(self):
+        """At the begin of a call: libraries that were loaded here have the threads for one core."""
+        cores = os.environ.get("OMP_NUM_THREADS", "1")
+        if self.threads and cores.isdigit() and cores != "1":
+            for set_threads in self.threads:
+                set_threads(int(cores))
+
+    def tell_new(self):
+        """At the end of a call."""
+        if len(sys.modules) == self.count:
+            return
+        new = [name for name, module in list(sys.modules.items()) if name not in self.known and self.is_installed(module)]
+        text = b""
+        for name in sorted(new, key=lambda name: name.count(".")):
+            if len(text) + len(name) < LONGEST_LIST:
+                text += name.encode() + b" "
+        try:
+            os.write(self.write, text)
+        except OSError:
+            pass  # the pipe is full: the next call tells it again
+
+    def is_installed(self, module):
+        origin = getattr(getattr(module, "__spec__", None), "origin", None)
+        return origin is not None and (origin == "built-in" or origin.startswith(self.folders))
+
+    def settle(self):
+        """Before calls are forked."""
+        self.known = set(sys.modules)
+        self.count = len(sys.modules)
+        gc.collect()
+        gc.freeze()
+
+    def take(self):
+        """Names that calls have told and nobody has tried."""
+        try:
+            told = os.read(self.read, 1 << 16).decode("utf-8", "replace").split()
+        except OSError:
+            return []
+        names = [name for name in dict.fromkeys(told) if name not in self.tried and name not in sys.modules]
+        self.tried.update(names)
+        return names
+
+    def try_imports(self, names):
+        """Forks a process that imports them. Returns it; its exit code 0 means that all is well."""
+        child = fork()
+        if child == 0:
+            code = 1
+            try:
+                signal.alarm(MOST_SECONDS)
+                self.load(names)
+                code = 0 if len(os.listdir("/proc/self/task")) == 1 else 2
+            finally:
+                os._exit(code)
+        return child
+
+    def load(self, names):
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except Exception:
+                pass  # a call that needs it learns why
+
+    def find_threads(self):
+        """Finds libraries of linear algebra by the names of their functions."""
+        self.threads = []
+        with open("/proc/self/maps") as maps:
+            files = {line.split(None, 5)[-1].strip() for line in maps if "blas" in line or "mkl" in line or "omp" in line}
+        for file in files:
+            for function in ("openblas_set_num_threads", "scipy_openblas_set_num_threads64_", "MKL_Set_Num_Threads", "omp_set_num_threads"):
+                try:
+                    self.threads.append(getattr(ctypes.CDLL(file), function))
+                except (OSError, AttributeError):
+                    pass
+
+
 class Interpreter:
     def __init__(self, link):
         self.link = link
+        self.modules = Modules()
+        self.modules.settle()
         self.poll = select.poll()
         self.poll.register(link, select.POLLIN)
+        self.poll.register(self.modules.read, select.POLLIN)
         self.calls = {}  # by the descriptor of their process: serial and process
+        self.trials = {}  # the same: names of modules and process
 
     def run(self):
         while True:
             for file, _ in self.poll.poll():
                 if file in self.calls:
                     self.end(file)
+                elif file == self.modules.read:
+                    self.try_imports()
+                elif file in self.trials:
+                    self.take_trial(file)
                 elif not self.begin():
                     return
 
@@ -221,7 +322,7 @@ class Interpreter:
         fields, files = request
         serial = fields[0].decode()
         try:
-            child = fork_call(self.link, fields, files)
+            child = fork_call(self.link, fields, files, self.modules)
             file = os.pidfd_open(child)
             self.calls[file] = serial, child
             self.poll.register(file, select.POLLIN)
@@ -236,7 +337,7 @@ class Interpreter:
         serial, child = self.calls.pop(file)
         self.poll.unregister(file)
         os.close(file)
-        _, status, usage = os.wait4(child, 0)
+        status, usage = os.wait4(child, 0)[1:]
         figures = (
             status,
             int(usage.ru_utime * 1e6),
@@ -248,15 +349,34 @@ class Interpreter:
         self.link.send(("e %s %d %d %d %d %d %d" % ((serial,) + figures)).encode())
 
 
+    def try_imports(self):
+        names = self.modules.take()
+        child = self.modules.try_imports(names) if names else 0
+        if child > 0:
+            file = os.pidfd_open(child)
+            self.trials[file] = names, child
+            self.poll.register(file, select.POLLIN)
+
+    def take_trial(self, file):
+        names, child = self.trials.pop(file)
+        self.poll.unregister(file)
+        os.close(file)
+        if os.waitpid(child, 0)[1] == 0:
+            self.modules.load(names)
+            self.modules.find_threads()
+            self.modules.settle()
+
+
 def main():
     link = socket.socket(fileno=int(sys.argv[1]))
     sys.argv = [""]
+    # What these start in a call is set by Modules.begin(); with more, they would start threads here.
+    for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR"):
+        os.environ.setdefault(library + "_NUM_THREADS", "1")
     try:
         import cloudpickle  # noqa: F401: nearly all functions need it
     except ImportError:
         pass
-    gc.collect()
-    gc.freeze()
     Interpreter(link).run()
     os._exit(0)
 

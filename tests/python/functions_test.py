@@ -7,7 +7,7 @@ import cloudpickle
 import pytest
 
 import work_queue as wq
-from conftest import finish, run
+from conftest import Workers, finish, run
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 counter = 0
@@ -206,3 +206,54 @@ def test_time_limits_and_cancelling(served):
     taskid = served.submit(task)
     assert served.cancel_by_taskid(taskid) is task
     assert served.empty()
+
+
+def test_what_calls_import_is_imported_for_later_ones(served):
+    def imported():
+        import sys
+
+        before = "numpy" in sys.modules, "xml.dom.minidom" in sys.modules
+        import numpy
+        import xml.dom.minidom
+
+        return before, len(os.listdir("/proc/self/task"))
+
+    assert run(served, wq.PythonTask(imported)).output[0] == (False, False)
+    # The interpreter imports it aside, so some calls may still come too early.
+    for _ in range(200):
+        (before, threads) = run(served, wq.PythonTask(imported)).output
+        if before == (True, True):
+            break
+    assert before == (True, True) and threads == 1
+
+
+def test_an_import_that_crashes_or_starts_threads_stays_with_its_call(served, tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "wq_crashes.py").write_text("import os\nif os.getppid() and 'WORK_QUEUE_TASK_ID' not in os.environ:\n    os._exit(3)\n")
+    (folder / "wq_threads.py").write_text("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n")
+    with wq.WorkQueue(0, say=lambda line: None) as queue:
+        worker = Workers(tmp_path)
+        worker.start(queue, environment={"PYTHONPATH": str(folder)})
+        try:
+            for _ in range(3):
+                for name in ("wq_crashes", "wq_threads"):
+                    output = run(queue, wq.PythonTask(lambda name: __import__(name).__name__, name)).output
+                    assert output == name
+            assert run(queue, wq.PythonTask(lambda: "wq_threads" in sys.modules)).output is False
+        finally:
+            worker.end()
+
+
+def test_random_numbers_differ(served):
+    def draw():
+        import random
+
+        import numpy
+
+        return random.random(), numpy.random.random()
+
+    for _ in range(20):
+        served.submit(wq.PythonTask(draw))
+    outputs = [task.output for task in finish(served)]
+    assert len({first for first, _ in outputs}) == len({second for _, second in outputs}) == 20
