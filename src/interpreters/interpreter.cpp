@@ -46,18 +46,16 @@ Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_n
     errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
     const std::string error_path = "/proc/self/fd/" + std::to_string(errors_.get());
     const std::string place = std::to_string(its_end.get());
-    std::array<char*, 6> argv{const_cast<char*>(settings.file.c_str()),
-                              const_cast<char*>("-u"),
-                              const_cast<char*>("-c"),
-                              const_cast<char*>(script),
-                              const_cast<char*>(place.c_str()),
-                              nullptr};
+    std::vector<const char*> argv{settings.file.c_str()};
+    if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack, "sh"};
+    argv.insert(argv.end(), {"-u", "-c", script, place.c_str(), nullptr});
     std::vector<char*> envp;
     for (const std::string& entry : settings.environment) envp.push_back(const_cast<char*>(entry.c_str()));
     envp.push_back(nullptr);
     process::SpawnPlan plan;
-    plan.file = settings.file.c_str();
-    plan.argv = argv.data();
+    plan.file = argv.front();
+    plan.argv = const_cast<char* const*>(argv.data());
+    plan.in = settings.archive;
     plan.envp = envp.data();
     plan.out = "/dev/null";
     plan.err = error_path.c_str();
@@ -66,7 +64,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_n
     plan.own_group = false;  // our group: separates its processes from those of tasks
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
-    if (pid_ == 0) why_not_ = "cannot execute '" + settings.file + "': " + strerror(child.error);
+    if (pid_ == 0) why_not_ = std::string("cannot execute '") + plan.file + "': " + strerror(child.error);
 }
 
 Interpreter::~Interpreter() {

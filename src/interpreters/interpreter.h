@@ -20,7 +20,8 @@
 namespace wq::interpreters {
 
 struct InterpreterSettings {
-    std::string file;                      // the interpreter
+    std::string file;                      // the interpreter; empty: that of `archive`
+    int archive = -1;                      // a packed environment
     std::vector<std::string> environment;  // of its process
     const rlimit* files = nullptr;         // RLIMIT_NOFILE for it; nullptr: ours
 };

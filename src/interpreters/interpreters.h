@@ -34,11 +34,13 @@ class Interpreters {
   private:
     struct Place {
         std::size_t number = 0;
-        std::string file;
+        std::string key;
+        std::string name;    // for messages: the interpreter, or the archive
+        Descriptor archive;  // of its environment, if it has one
         std::unique_ptr<Interpreter> interpreter;
         int failures = 0;  // since it last answered
     };
-    Place& place_of(const std::string& file);
+    Place& place_of(const std::string& key, const std::string& name);
     bool begin(Place& place);
     void send(Place& place, std::unique_ptr<Request> request);
     void begin_anew(Place& place);

@@ -24,7 +24,7 @@ class Workers:
         log = open(self.folder / f"worker-{len(self.all)}.log", "w")
         worker = subprocess.Popen(
             [WORKER, "--cores", str(cores), "-s", str(self.folder), "-t", "60", "-b", "1", *options, "localhost", str(queue.port)],
-            stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})})
+            stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": str(self.folder), **(environment or {})})
         worker.log = log.name
         log.close()
         self.all.append(worker)

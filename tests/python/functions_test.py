@@ -1,6 +1,7 @@
 """Calls of Python functions at workers."""
 
 import os
+import subprocess
 import sys
 
 import cloudpickle
@@ -257,3 +258,62 @@ def test_random_numbers_differ(served):
         served.submit(wq.PythonTask(draw))
     outputs = [task.output for task in finish(served)]
     assert len({first for first, _ in outputs}) == len({second for _, second in outputs}) == 20
+
+
+def packed_environment(folder, name, version="one"):
+    """An archive as conda-pack makes them: its Python is the one of this test, and tells that it is packed."""
+    root = folder / f"root-{name}"
+    (root / "bin").mkdir(parents=True)
+    python = root / "bin" / "python3"
+    python.write_text(f'#!/bin/sh\nPACKED={version} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    subprocess.run(["tar", "-czf", folder / name, "-C", root, "bin"], check=True)
+
+
+def test_environments(queue, tmp_path, workers):
+    packed_environment(tmp_path, "my-env.tar.gz")
+    packed_environment(tmp_path, "other-env.tar.gz", "other")
+    (tmp_path / "temporary").mkdir()
+    for _ in range(2):
+        workers.start(queue, environment={"TMPDIR": str(tmp_path / "temporary")})
+    for environment in ("my-env.tar.gz", "other-env.tar.gz") * 5:
+        task = wq.PythonTask(lambda: (os.environ.get("PACKED"), os.environ["PATH"].split(":")[0]))
+        task.specify_environment(environment)
+        task.specify_cores(1)
+        queue.submit(task)
+    queue.submit(wq.PythonTask(lambda: (os.environ.get("PACKED"), "")))
+    outputs = [task.output for task in finish(queue)]
+    assert sorted(str(packed) for packed, _ in outputs) == ["None"] + 5 * ["one"] + 5 * ["other"]
+    folders = {folder for _, folder in outputs if folder}
+    assert len(folders) == 2, "each is unpacked once for both workers"
+    assert all(folder.startswith(str(tmp_path / "temporary")) for folder in folders)
+
+
+@pytest.mark.parametrize("content, told", [(b"no archive", "tar"), (None, "no bin/python3")])
+def test_environments_that_are_none(served, tmp_path, content, told):
+    if content is None:
+        (tmp_path / "empty").mkdir()
+        subprocess.run(["tar", "-cf", tmp_path / "env.tar", "-C", tmp_path, "empty"], check=True)
+    else:
+        (tmp_path / "env.tar").write_bytes(content)
+    task = wq.PythonTask(my_sum, 1, 2)
+    task.specify_environment("env.tar")
+    assert isinstance(run(served, task).output, wq.PythonTaskNoResult)
+    assert "env.tar: the environment cannot be used" in task.reason and told in task.reason
+    assert run(served, wq.PythonTask(my_sum, 1, 2)).output == 3
+
+
+def test_another_version_of_python(served, tmp_path, monkeypatch):
+    """The worker's version is what it is; so the manager's is another one."""
+    monkeypatch.setattr("work_queue.function_task._VERSION", "3.5")
+    output = run(served, wq.PythonTask(my_sum, 1, 2)).output
+    assert isinstance(output, wq.RemoteError) and "the manager's 3.5" in str(output)
+
+
+def test_a_worker_without_python(queue, workers, tmp_path):
+    """It is given no functions; what waits says why."""
+    workers.start(queue, environment={"PATH": str(tmp_path), "WORK_QUEUE_PYTHON": ""})
+    assert run(queue, wq.Task("/bin/true")).return_status == 0
+    taskid = queue.submit(wq.PythonTask(my_sum, 1, 2))
+    assert queue.wait(1) is None
+    assert "python" in queue.why(taskid)
