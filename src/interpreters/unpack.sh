@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Runs the Python of a packed environment (a tar archive with bin/python3, as conda-pack makes them), which is unpacked
 # once for all workers of a user on a node. Usage: sh -c TEXT sh ARGUMENT... <ARCHIVE; the arguments are Python's.
 #
@@ -8,7 +9,9 @@ say() {
     exit 1
 }
 root=${TMPDIR:-/tmp}/work_queue-environments-$(id -u)
-mkdir -p -m 700 "$root" && [ -O "$root" ] || say "$root is not ours"
+(umask 077 && mkdir -p "$root")
+# shellcheck disable=SC3067 # dash has it, too
+[ -O "$root" ] || say "$root is not ours"
 key=$(sha256sum </dev/stdin | cut -c 1-32)
 here=$root/$key
 exec 8>>"$here.lock" 9>>"$here.used"
@@ -16,6 +19,7 @@ flock -s 9 # until the interpreter ends
 flock 8    # one worker unpacks, others wait
 touch "$here.used"
 if ! [ -e "$here/.whole" ]; then
+    # shellcheck disable=SC2016 # for the inner shell
     find "$root" -name '*.used' -mmin +1440 -exec flock -n {} sh -c 'rm -rf "${1%.used}"*' sh {} \;
     rm -rf "$here"
     mkdir "$here"
