@@ -17,8 +17,9 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-COMMANDS = ("work_queue_worker", "work_queue_factory", "work_queue_run")
-TARGETS = ("wq_python_core", *COMMANDS)
+COMMANDS = ("work_queue_worker", "work_queue_factory", "work_queue_run", "work_queue_launcher")
+MODULES = ("_core", "_core_mpi")
+TARGETS = ("wq_python_core", "wq_python_core_mpi", *COMMANDS)
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -69,12 +70,14 @@ class Wheel:
         source = ROOT / "src" / "python"
         for file in sorted([*source.glob("work_queue/*.py*"), *source.glob("work_queue/py.typed"), *source.glob("ndcctools/*.py")]):
             self.add(str(file.relative_to(source)), file.read_bytes())
-        core = list((build / "src" / "python" / "work_queue").glob(f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"))
-        if not core:
-            sys.exit(f"{build} has no module for Python {sys.version.split()[0]}")
-        self.add("work_queue/" + core[0].name, stripped(core[0]), 0o755)
+        for module in MODULES:
+            file = build / "src" / "python" / "work_queue" / (module + sysconfig.get_config_var("EXT_SUFFIX"))
+            if not file.exists():
+                sys.exit(f"{build} has no module for Python {sys.version.split()[0]}: {file} is missing")
+            self.add("work_queue/" + file.name, stripped(file), 0o755)
+        self.add(f"{self.name}.data/scripts/work_queue_python", (source / "work_queue_python").read_bytes(), 0o755)
         for command in COMMANDS:
-            self.add(f"{self.name}.data/scripts/{command}", stripped(build / "src" / "cli" / command), 0o755)
+            self.add(f"{self.name}.data/scripts/{command}", stripped(next(build.glob(f"src/*/{command}"))), 0o755)
         information = f"{self.name}.dist-info/"
         self.add(information + "METADATA", metadata().encode())
         self.add(information + "WHEEL", f"Wheel-Version: 1.0\nGenerator: work_queue\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode())

@@ -60,18 +60,23 @@ class WorkQueue(_core.Queue):
         password_file: same as specify_password_file().
         contact_file: written at the start; who can read it may join, safely: `work_queue_worker --contact FILE`.
         say: function for lines to the user (one str); default: they go to stderr.
+        ranks: the `work_queue.ranks.Ranks` of this MPI job are workers, too; with port None, the only ones.
 
     Raises RuntimeError if it cannot start: the port is taken, a file cannot be used. The message has the remedy.
     """
 
     def __init__(self, port=WORK_QUEUE_DEFAULT_PORT, name=None, shutdown=False, stats_log=None, transactions_log=None,
                  debug_log=None, ssl=None, status_display_interval=None, *, password_file=None, contact_file=None,
-                 say=None):
+                 say=None, ranks=None):
         ports = None
         if isinstance(port, (tuple, list)):
             ports, port = tuple(int(number) for number in port), 0
         key, certificate = (os.fspath(file) for file in ssl) if isinstance(ssl, (tuple, list)) else ("", "")
-        super().__init__(0 if port is None else int(port), ports, bool(ssl), key, certificate, bool(shutdown))
+        if ranks is None and "work_queue.ranks" in sys.modules:
+            ranks = sys.modules["work_queue.ranks"].current()
+        listens = port is not None or ranks is None
+        super().__init__(int(port or 0) if listens else None, ports, bool(ssl), key, certificate, bool(shutdown),
+                         None if ranks is None else ranks._ranks)
         self._stats = Statistics()
         self._categories_stats = {}
         self._display = status_display_interval
