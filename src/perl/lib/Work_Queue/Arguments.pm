@@ -62,7 +62,8 @@ sub refuse {
 sub values_of {
     my ($called, $parameters, $by_position, @given) = @_;
     my %number = map { $parameters->[$_]{name} => $_ } 0 .. $#$parameters;
-    my $known = @$parameters ? 'the arguments are ' . join(', ', map { $_->{name} } @$parameters) : 'there are no arguments';
+    my $known = @$parameters == 0 ? 'there are no arguments' : (@$parameters == 1 ? 'the argument is ' : 'the arguments are ')
+        . join ', ', map { $_->{name} } @$parameters;
     my $first = $by_position && @given <= @$parameters ? @given : first_name($parameters, \%number, \@given);
     if ($first == @given) {
         my $unknown = $by_position && @given <= @$parameters ? undef : misspelt(\%number, \@given);
@@ -92,7 +93,8 @@ sub first_name {
             my $name = $given->[$place];
             next FIRST if !defined $name || ref $name || !exists $number->{$name} || $has{$number->{$name}}++;
         }
-        next if grep { $parameters->[$_]{needed} && !$has{$_} } 0 .. $#$parameters;
+        my $named = $first == 0 && @$given > 2;    # in any case, though one is missing
+        next if !$named && grep { $parameters->[$_]{needed} && !$has{$_} } 0 .. $#$parameters;
         return $first;
     }
     return scalar @$given;
@@ -111,12 +113,12 @@ sub misspelt {
     return;
 }
 
-# The word that differs from this one in at most two letters; undef: none.
+# The word that differs from this one in at most two letters, a short one in one; undef: none.
 sub closest {
     my ($word, @words) = @_;
-    my ($best, $least) = (undef, 3);
+    my ($best, $least) = (undef, length $word > 4 ? 3 : length $word > 3 ? 2 : 0);
     for my $other (sort @words) {
-        my $distance = length $word > 4 && abs(length($word) - length $other) < 3 ? distance($word, $other) : 9;
+        my $distance = abs(length($word) - length $other) < $least ? distance($word, $other) : $least;
         ($best, $least) = ($other, $distance) if $distance < $least;
     }
     return $best;
