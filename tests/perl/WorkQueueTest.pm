@@ -95,7 +95,7 @@ sub write_file {
 # undef: there is none.
 sub read_file {
     my ($name) = @_;
-    open my $file, '<:raw', $name or return;
+    open my $file, '<:raw', $name or return undef;
     local $/;
     return scalar(<$file>) // '';
 }

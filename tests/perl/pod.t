@@ -1,0 +1,32 @@
+#!/usr/bin/perl
+# The manual pages of the modules are sound, and have every method, function and field.
+use strict;
+use warnings;
+use Pod::Checker ();
+use Pod::Text ();
+use Test::More;
+use Work_Queue;
+
+for my $class (qw(Work_Queue Work_Queue::Task)) {
+    my $file = $INC{$class =~ s{::}{/}gr . '.pm'} =~ s/\.pm$/.pod/r;
+    my $checker = Pod::Checker->new(-quiet => 1);
+    $checker->parse_from_file($file, \*STDERR);
+    is($checker->num_errors + $checker->num_warnings, 0, "the page of $class is sound");
+    my $text = '';
+    my $parser = Pod::Text->new;
+    $parser->output_string(\$text);
+    $parser->parse_file($file);
+
+    # What Perl calls, what is not for programs, and names of the C struct that another field has, too.
+    no strict 'refs';
+    my %not_shown = map { $_ => 1 } qw(DESTROY CLONE_SKIP BEGIN END import weaken),
+        $class eq 'Work_Queue' ? qw(early finish listening method other_names plain readers refuse release returned serve
+            serving settings stats_by status_of with_resources next_task cancel_all_of) : qw(flags_of object_of readers remote specify);
+    my @methods = grep { defined &{"${class}::$_"} && !$not_shown{$_} && !/^(WORK_QUEUE|CATEGORY)_/ } keys %{"${class}::"};
+    my @fields_of_c = grep { Work_Queue::C->can("work_queue_task_${_}_get") } @methods;
+    my %optional = map { $_ => 1 } grep { !/^(tag|category|result|reason|host|hostname|return_status)$/ } @fields_of_c;
+    my @missing = sort grep { $text !~ /\b\Q$_\E\b/ && !$optional{$_} } @methods;
+    cmp_ok(scalar @methods, '>', 60, "$class has methods");
+    is_deeply(\@missing, [], 'all are on its page');
+}
+done_testing();
