@@ -115,7 +115,8 @@ TaskBox* work_queue::wait_at_most(std::chrono::milliseconds limit, const std::st
     wq::Manager* manager = serving();
     if (manager == nullptr) return forsake_one(tag);
     const wq::api::DeferredManager::Waiting waiting(deferred_);
-    return take_back(tag == nullptr ? manager->wait_at_most(limit) : manager->wait_for_tag_at_most(*tag, limit));
+    return take_back(tag == nullptr ? manager->wait_at_most(limit)
+                                    : manager->wait_for_tag_at_most(*tag, limit));
 }
 
 namespace wq::capi {
