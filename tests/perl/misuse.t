@@ -95,7 +95,7 @@ for my $method (qw(specify_name specify_log specify_transactions_log specify_pas
     like(death(sub { $q->$method('x') }), qr/^Work_Queue->$method: too late: /, "$method is too late");
 }
 my $ended = Work_Queue->new(0);
-Work_Queue::finish(Work_Queue::Fields::state_of($ended));
+Work_Queue::_finish(Work_Queue::Fields::state_of($ended));
 dies(sub { $ended->submit($t) }, 'Work_Queue->submit: the queue has ended');
 dies(sub { $ended->wait }, 'Work_Queue->wait: the queue has ended');
 dies(sub { $ended->tune('x', 1) }, 'Work_Queue->tune: the queue has ended');

@@ -17,12 +17,10 @@ for my $class (qw(Work_Queue Work_Queue::Task)) {
     $parser->output_string(\$text);
     $parser->parse_file($file);
 
-    # What Perl calls, what is not for programs, and names of the C struct that another field has, too.
+    # What Perl calls is not for programs, nor are names of the C struct that a documented field has, too.
     no strict 'refs';
-    my %not_shown = map { $_ => 1 } qw(DESTROY CLONE_SKIP BEGIN END import weaken),
-        $class eq 'Work_Queue' ? qw(early finish listening method other_names plain readers refuse release returned serve
-            serving settings stats_by status_of with_resources next_task cancel_all_of) : qw(flags_of object_of readers remote specify);
-    my @methods = grep { defined &{"${class}::$_"} && !$not_shown{$_} && !/^(WORK_QUEUE|CATEGORY)_/ } keys %{"${class}::"};
+    my %not_shown = map { $_ => 1 } qw(DESTROY CLONE_SKIP BEGIN END import weaken);
+    my @methods = grep { defined &{"${class}::$_"} && !$not_shown{$_} && /^[a-z]/ } keys %{"${class}::"};
     my @fields_of_c = grep { Work_Queue::C->can("work_queue_task_${_}_get") } @methods;
     my %optional = map { $_ => 1 } grep { !/^(tag|category|result|reason|host|hostname|return_status)$/ } @fields_of_c;
     my @missing = sort grep { $text !~ /\b\Q$_\E\b/ && !$optional{$_} } @methods;

@@ -35,7 +35,7 @@ Work_Queue::Arguments::define(__PACKAGE__, 'new',
     'port:port name shutdown:flag stats_log transactions_log debug_log ssl:ssl', sub {
     my ($class, $port, $name, $shutdown, $stats_log, $transactions_log, $debug_log, $ssl) = @_;
     specify_debug_log($debug_log) if defined $debug_log;
-    my $c = listening($port // $Work_Queue::C::WORK_QUEUE_DEFAULT_PORT, $ssl) or return;
+    my $c = _listening($port // $Work_Queue::C::WORK_QUEUE_DEFAULT_PORT, $ssl) or return;
     Work_Queue::C::work_queue_specify_name($c, $name) if defined $name;
     if (defined $stats_log && !Work_Queue::C::work_queue_specify_log($c, $stats_log)
         || defined $transactions_log && !Work_Queue::C::work_queue_specify_transactions_log($c, $transactions_log)) {
@@ -43,13 +43,13 @@ Work_Queue::Arguments::define(__PACKAGE__, 'new',
         return;
     }
     my $state = {c => $c, tasks => {}, shutdown => $shutdown, ssl => $ssl ? 1 : 0};
-    my $self = Work_Queue::Fields::object($class, 'a queue', readers(), $state);
+    my $self = Work_Queue::Fields::object($class, 'a queue', _readers(), $state);
     weaken($living{$state} = $state);
     return $self;
 });
 
 # A C queue; undef, with a line on stderr: the port cannot be had.
-sub listening {
+sub _listening {
     my ($port, $ssl) = @_;
     my @files = ref $ssl ? @$ssl : $ssl ? ('', '') : (undef, undef);
     return Work_Queue::C::work_queue_ssl_create($port, @files) unless ref $port;
@@ -59,18 +59,18 @@ sub listening {
 }
 
 # The program still has its tasks, and may submit them to another queue.
-sub finish {
+sub _finish {
     my ($state) = @_;
     my $c = delete $state->{c} or return;
     delete $living{$state};
     Work_Queue::C::work_queue_shut_down_workers($c, 0) if $state->{shutdown} && ($state->{serving} || 0) == $$;
     Work_Queue::C::work_queue_delete($c);
-    release($_) for values %{$state->{tasks}};
+    _release($_) for values %{$state->{tasks}};
     $state->{tasks} = {};
     return;
 }
 
-sub release {
+sub _release {
     my ($task) = @_;
     Work_Queue::Fields::state_of($task)->{queued} = 0;
     return;
@@ -80,65 +80,65 @@ sub DESTROY {
     my ($self) = @_;
     my $fields = tied %$self or return;
     local ($., $@, $!, $^E, $?);
-    finish($fields->{state});
+    _finish($fields->{state});
     return;
 }
 
 # Before the objects of the program are destroyed in an unknown order.
 END {
     local ($., $@, $!, $^E, $?);
-    finish($_) for grep { defined } values %living;
+    _finish($_) for grep { defined } values %living;
 }
 
-sub refuse {
+sub _refuse {
     my ($method, $why) = @_;
     Work_Queue::Arguments::refuse(__PACKAGE__ . "->$method", $why);
 }
 
 # method METHOD, PARAMETERS, CODE: CODE gets the C queue and the values.
-sub method {
+sub _method {
     my ($method, $parameters, $code) = @_;
     Work_Queue::Arguments::define(__PACKAGE__, $method, $parameters, sub {
         my ($self, @values) = @_;
         my $state = Work_Queue::Fields::state_of($self);
-        return $code->($state->{c} || refuse($method, 'the queue has ended'), @values);
+        return $code->($state->{c} || _refuse($method, 'the queue has ended'), @values);
     });
     return;
 }
 
 # Same for methods that must be called before the queue serves workers.
-sub early {
+sub _early {
     my ($method, $parameters, $code) = @_;
     Work_Queue::Arguments::define(__PACKAGE__, $method, $parameters, sub {
         my ($self, @values) = @_;
         my $state = Work_Queue::Fields::state_of($self);
-        refuse($method, 'too late: call it before the first wait() or other call for results') if $state->{serving};
-        return $code->($state->{c} || refuse($method, 'the queue has ended'), @values);
+        _refuse($method, 'too late: call it before the first wait() or other call for results') if $state->{serving};
+        return $code->($state->{c} || _refuse($method, 'the queue has ended'), @values);
     });
     return;
 }
 
 # Same for methods that begin to serve workers; CODE gets the state.
-sub serving {
+sub _serving {
     my ($method, $parameters, $code) = @_;
     Work_Queue::Arguments::define(__PACKAGE__, $method, $parameters, sub {
         my ($self, @values) = @_;
         my $state = Work_Queue::Fields::state_of($self);
-        serve($method, $state);
+        _serve($method, $state);
         return $code->($state, @values);
     });
     return;
 }
 
-sub serve {
+sub _serve {
     my ($method, $state) = @_;
-    refuse($method, 'the queue has ended') unless $state->{c};
+    _refuse($method, 'the queue has ended') unless $state->{c};
     $state->{serving} ||= $$;
-    refuse($method, 'this queue belongs to the parent process') unless $state->{serving} == $$;
+    _refuse($method, 'this queue belongs to the parent process') unless $state->{serving} == $$;
     return;
 }
 
-sub other_names {
+sub _other_names {
     my ($method, @names) = @_;
     no strict 'refs';
     *$_ = \&$method for @names;
@@ -150,131 +150,131 @@ sub other_names {
 Work_Queue::Arguments::define(__PACKAGE__, 'submit', 'task!:task', sub {
     my ($self, $task) = @_;
     my ($queue, $state) = map { Work_Queue::Fields::state_of($_) } $self, $task;
-    refuse('submit', 'the queue has ended') unless $queue->{c};
-    refuse('submit', "task $state->{queued} is already in a queue: submit a clone()") if $state->{queued};
+    _refuse('submit', 'the queue has ended') unless $queue->{c};
+    _refuse('submit', "task $state->{queued} is already in a queue: submit a clone()") if $state->{queued};
     my $id = Work_Queue::C::work_queue_submit($queue->{c}, $state->{c}) or return 0;
     $queue->{tasks}{$id} = $task;
     return $state->{queued} = $id;
 });
 
 # The object of a task that the C queue has returned.
-sub returned {
+sub _returned {
     my ($queue, $c) = @_;
     return unless $c;
     my $task = delete $queue->{tasks}{Work_Queue::C::work_queue_task_taskid_get($c)};
-    release($task);
+    _release($task);
     return $task;
 }
 
 # As in CCTools, 0 means 1 s and other negative numbers 5 s. A signal handler that dies leaves the task in `arrived`, for
 # the next call.
-sub next_task {
+sub _next_task {
     my ($queue, $tag, $timeout) = @_;
     $timeout = $timeout == 0 ? 1 : $timeout < 0 && $timeout != -1 ? 5 : $timeout > 1e9 ? 1e9 : $timeout;
     my $milliseconds = $timeout == -1 ? -1 : int($timeout * 1000 + 0.999);
     $queue->{arrived} //= Work_Queue::C::wait_for_task($queue->{c}, $tag, $milliseconds);
-    return returned($queue, delete $queue->{arrived});
+    return _returned($queue, delete $queue->{arrived});
 }
 
-serving('wait', 'timeout:number', sub {
+_serving('wait', 'timeout:number', sub {
     my ($queue, $timeout) = @_;
-    return next_task($queue, undef, $timeout // -1);
+    return _next_task($queue, undef, $timeout // -1);
 });
-serving('wait_for_tag', 'tag timeout:number', sub {
+_serving('wait_for_tag', 'tag timeout:number', sub {
     my ($queue, $tag, $timeout) = @_;
-    return next_task($queue, $tag, $timeout // -1);
+    return _next_task($queue, $tag, $timeout // -1);
 });
-serving('cancel_by_taskid', 'id!:int', sub {
+_serving('cancel_by_taskid', 'id!:int', sub {
     my ($queue, $id) = @_;
-    return returned($queue, Work_Queue::C::work_queue_cancel_by_taskid($queue->{c}, $id));
+    return _returned($queue, Work_Queue::C::work_queue_cancel_by_taskid($queue->{c}, $id));
 });
-serving('cancel_by_tasktag', 'tag', sub {
+_serving('cancel_by_tasktag', 'tag', sub {
     my ($queue, $tag) = @_;
-    return returned($queue, Work_Queue::C::work_queue_cancel_by_tasktag($queue->{c}, $tag));
+    return _returned($queue, Work_Queue::C::work_queue_cancel_by_tasktag($queue->{c}, $tag));
 });
 
-sub cancel_all_of {
+sub _cancel_all_of {
     my ($queue, $category) = @_;
     my @ids = sort { $a <=> $b } grep { !defined $category || $queue->{tasks}{$_}->category eq $category }
         keys %{$queue->{tasks}};
-    return map { returned($queue, Work_Queue::C::work_queue_cancel_by_taskid($queue->{c}, $_)) } @ids;
+    return map { _returned($queue, Work_Queue::C::work_queue_cancel_by_taskid($queue->{c}, $_)) } @ids;
 }
-serving('cancel_by_category', 'category!', sub { my @tasks = cancel_all_of(@_); return @tasks });
-serving('cancel_all_tasks', '', sub { my @tasks = cancel_all_of(@_); return @tasks });
-serving('hungry', '', sub { Work_Queue::C::work_queue_hungry($_[0]{c}) });
-serving('task_state', 'taskid!:int', sub { Work_Queue::C::work_queue_task_state($_[0]{c}, $_[1]) });
-method('empty', '', sub { Work_Queue::C::work_queue_empty($_[0]) });
-method('specify_min_taskid', 'minid!:int', sub { Work_Queue::C::work_queue_specify_min_taskid(@_) });
+_serving('cancel_by_category', 'category!', sub { my @tasks = _cancel_all_of(@_); return @tasks });
+_serving('cancel_all_tasks', '', sub { my @tasks = _cancel_all_of(@_); return @tasks });
+_serving('hungry', '', sub { Work_Queue::C::work_queue_hungry($_[0]{c}) });
+_serving('task_state', 'taskid!:int', sub { Work_Queue::C::work_queue_task_state($_[0]{c}, $_[1]) });
+_method('empty', '', sub { Work_Queue::C::work_queue_empty($_[0]) });
+_method('specify_min_taskid', 'minid!:int', sub { Work_Queue::C::work_queue_specify_min_taskid(@_) });
 
 # ---- workers ----
 
-serving('shutdown_workers', 'n:int', sub { Work_Queue::C::work_queue_shut_down_workers($_[0]{c}, $_[1] // 0) });
-serving('specify_draining_by_hostname', 'hostname!:name drain_mode:flag', sub {
+_serving('shutdown_workers', 'n:int', sub { Work_Queue::C::work_queue_shut_down_workers($_[0]{c}, $_[1] // 0) });
+_serving('specify_draining_by_hostname', 'hostname!:name drain_mode:flag', sub {
     my ($queue, $host, $drain) = @_;
     return Work_Queue::C::work_queue_specify_draining_by_hostname($queue->{c}, $host, $drain // 1 ? 1 : 0);
 });
-method('block_host', 'host!:name', sub { Work_Queue::C::work_queue_block_host(@_); return });
-method('block_host_with_timeout', 'host!:name timeout!:long', sub {
+_method('block_host', 'host!:name', sub { Work_Queue::C::work_queue_block_host(@_); return });
+_method('block_host_with_timeout', 'host!:name timeout!:long', sub {
     Work_Queue::C::work_queue_block_host_with_timeout(@_);
     return;
 });
-method('unblock_host', 'host', sub {
+_method('unblock_host', 'host', sub {
     my ($c, $host) = @_;
     defined $host ? Work_Queue::C::work_queue_unblock_host($c, $host) : Work_Queue::C::work_queue_unblock_all($c);
     return;
 });
-other_names(block_host => 'blacklist');
-other_names(block_host_with_timeout => 'blacklist_with_timeout');
-other_names(unblock_host => 'blacklist_clear');
-method('invalidate_cache_file', 'local_name!:name', sub {
+_other_names(block_host => 'blacklist');
+_other_names(block_host_with_timeout => 'blacklist_with_timeout');
+_other_names(unblock_host => 'blacklist_clear');
+_method('invalidate_cache_file', 'local_name!:name', sub {
     Work_Queue::C::work_queue_invalidate_cached_file(@_, $Work_Queue::C::WORK_QUEUE_FILE);
     return;
 });
 
 # ---- settings ----
 
-early('specify_password', 'password!:name', sub { Work_Queue::C::work_queue_specify_password(@_); return });
-early('specify_password_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_password_file(@_) });
-early('specify_contact_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_contact_file(@_) });
-early('specify_name', 'name', sub { Work_Queue::C::work_queue_specify_name(@_); return });
-early('specify_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_log(@_) });
-early('specify_transactions_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_transactions_log(@_) });
+_early('specify_password', 'password!:name', sub { Work_Queue::C::work_queue_specify_password(@_); return });
+_early('specify_password_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_password_file(@_) });
+_early('specify_contact_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_contact_file(@_) });
+_early('specify_name', 'name', sub { Work_Queue::C::work_queue_specify_name(@_); return });
+_early('specify_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_log(@_) });
+_early('specify_transactions_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_transactions_log(@_) });
 
 # settings 'parameters', METHODS: methods that set something, and call the C function of their name.
-sub settings {
+sub _settings {
     my ($parameters, @methods) = @_;
     for my $method (@methods) {
         my $call = Work_Queue::C->can("work_queue_$method");
-        method($method, $parameters, sub { $call->(@_); return });
+        _method($method, $parameters, sub { $call->(@_); return });
     }
     return;
 }
-settings('algorithm!:int', 'specify_algorithm');
-settings('order!:int', 'specify_task_order');
-settings('priority!:int', 'specify_priority');
-settings('ntasks!:int', 'specify_num_tasks_left');
-settings('mode!:int', 'specify_manager_mode');
-settings('hostname!:name port!:int', 'specify_catalog_server');
-settings('hosts!:name', 'specify_catalog_servers');
-settings('interval!:int', 'specify_keepalive_interval');
-settings('timeout!:int', 'specify_keepalive_timeout');
-settings('bandwidth!', 'set_bandwidth_limit');
-settings('category!:name max_concurrent!:int', 'specify_category_max_concurrent');
-method('specify_manager_preferred_connection', 'mode!:name', sub {
+_settings('algorithm!:int', 'specify_algorithm');
+_settings('order!:int', 'specify_task_order');
+_settings('priority!:int', 'specify_priority');
+_settings('ntasks!:int', 'specify_num_tasks_left');
+_settings('mode!:int', 'specify_manager_mode');
+_settings('hostname!:name port!:int', 'specify_catalog_server');
+_settings('hosts!:name', 'specify_catalog_servers');
+_settings('interval!:int', 'specify_keepalive_interval');
+_settings('timeout!:int', 'specify_keepalive_timeout');
+_settings('bandwidth!', 'set_bandwidth_limit');
+_settings('category!:name max_concurrent!:int', 'specify_category_max_concurrent');
+_method('specify_manager_preferred_connection', 'mode!:name', sub {
     Work_Queue::C::work_queue_manager_preferred_connection(@_);
     return;
 });
-other_names(specify_manager_mode => 'specify_master_mode');
-other_names(specify_manager_preferred_connection => 'specify_master_preferred_connection');
-method('estimate_capacity', '', sub { Work_Queue::C::work_queue_specify_estimate_capacity_on($_[0], 1); return });
-method('tune', 'name!:name value!:number', sub { Work_Queue::C::work_queue_tune(@_) });
-method('activate_fast_abort', 'multiplier!:number', sub { Work_Queue::C::work_queue_activate_fast_abort(@_) });
-method('activate_fast_abort_category', 'name!:name multiplier!:number', sub {
+_other_names(specify_manager_mode => 'specify_master_mode');
+_other_names(specify_manager_preferred_connection => 'specify_master_preferred_connection');
+_method('estimate_capacity', '', sub { Work_Queue::C::work_queue_specify_estimate_capacity_on($_[0], 1); return });
+_method('tune', 'name!:name value!:number', sub { Work_Queue::C::work_queue_tune(@_) });
+_method('activate_fast_abort', 'multiplier!:number', sub { Work_Queue::C::work_queue_activate_fast_abort(@_) });
+_method('activate_fast_abort_category', 'name!:name multiplier!:number', sub {
     Work_Queue::C::work_queue_activate_fast_abort_category(@_);
 });
 for my $name (qw(enable_monitoring enable_monitoring_full)) {
     my $enable = Work_Queue::C->can("work_queue_$name");
-    method($name, 'dirname watchdog:flag', sub {
+    _method($name, 'dirname watchdog:flag', sub {
         my ($c, $folder, $watchdog) = @_;
         return $enable->($c, $folder, $watchdog // 1 ? 1 : 0);
     });
@@ -283,12 +283,12 @@ for my $name (qw(enable_monitoring enable_monitoring_full)) {
 # ---- resources of categories ----
 
 # with_resources METHOD, {cores => 1}, CODE: calls CODE with them in a C struct.
-sub with_resources {
+sub _with_resources {
     my ($method, $resources, $code) = @_;
     my $known = Work_Queue::Fields::getters('rmsummary');
     for my $name (sort keys %{$resources || {}}) {
-        refuse($method, "there is no resource '$name'; give cores, memory (MB), disk (MB) or gpus") unless $known->{$name};
-        refuse($method, "$name is '$resources->{$name}', but must be a number")
+        _refuse($method, "there is no resource '$name'; give cores, memory (MB), disk (MB) or gpus") unless $known->{$name};
+        _refuse($method, "$name is '$resources->{$name}', but must be a number")
             unless defined $resources->{$name} && Work_Queue::Arguments::finite($resources->{$name});
     }
     my $summary = Work_Queue::C::rmsummary_create(-1);
@@ -300,25 +300,25 @@ sub with_resources {
 
 for my $name (qw(specify_max_resources specify_min_resources)) {
     my $call = Work_Queue::C->can("work_queue_$name");
-    method($name, 'resources!:resources', sub {
+    _method($name, 'resources!:resources', sub {
         my ($c, $resources) = @_;
-        return with_resources($name, $resources, sub { $call->($c, $_[0]) });
+        return _with_resources($name, $resources, sub { $call->($c, $_[0]) });
     });
 }
 for my $name (qw(specify_category_max_resources specify_category_min_resources specify_category_first_allocation_guess)) {
     my $call = Work_Queue::C->can("work_queue_$name");
-    method($name, 'category!:name resources!:resources', sub {
+    _method($name, 'category!:name resources!:resources', sub {
         my ($c, $category, $resources) = @_;
-        return with_resources($name, $resources, sub { $call->($c, $category, $_[0]) });
+        return _with_resources($name, $resources, sub { $call->($c, $category, $_[0]) });
     });
 }
-method('initialize_categories', 'filename!:name resources:resources', sub {
+_method('initialize_categories', 'filename!:name resources:resources', sub {
     my ($c, $file, $resources) = @_;
-    return with_resources('initialize_categories', $resources,
+    return _with_resources('initialize_categories', $resources,
         sub { Work_Queue::C::work_queue_initialize_categories($c, $_[0], $file) });
 });
-method('specify_category_mode', 'category mode!:int', sub { Work_Queue::C::work_queue_specify_category_mode(@_) });
-method('specify_category_autolabel_resource', 'category!:name resource!:name autolabel!:flag', sub {
+_method('specify_category_mode', 'category mode!:int', sub { Work_Queue::C::work_queue_specify_category_mode(@_) });
+_method('specify_category_autolabel_resource', 'category!:name resource!:name autolabel!:flag', sub {
     my ($c, $category, $resource, $autolabel) = @_;
     return Work_Queue::C::work_queue_enable_category_resource($c, $category, $resource, $autolabel ? 1 : 0);
 });
@@ -326,7 +326,7 @@ method('specify_category_autolabel_resource', 'category!:name resource!:name aut
 # ---- figures ----
 
 # stats_by CODE: what CODE writes to a C struct.
-sub stats_by {
+sub _stats_by {
     my ($code) = @_;
     my $stats = Work_Queue::C::new_stats();
     $code->($stats);
@@ -339,27 +339,27 @@ my %reads_stats = (
     stats_hierarchy => \&Work_Queue::C::work_queue_get_stats_hierarchy,
 );
 for my $name (keys %reads_stats) {
-    serving($name, '', sub {
+    _serving($name, '', sub {
         my ($queue) = @_;
-        return stats_by(sub { $reads_stats{$name}->($queue->{c}, $_[0]) });
+        return _stats_by(sub { $reads_stats{$name}->($queue->{c}, $_[0]) });
     });
 }
-serving('stats_category', 'category!:name', sub {
+_serving('stats_category', 'category!:name', sub {
     my ($queue, $category) = @_;
-    return stats_by(sub { Work_Queue::C::work_queue_get_stats_category($queue->{c}, $category, $_[0]) });
+    return _stats_by(sub { Work_Queue::C::work_queue_get_stats_category($queue->{c}, $category, $_[0]) });
 });
 
-sub status_of {
+sub _status_of {
     my ($queue, $request) = @_;
     require JSON::PP;
     return JSON::PP::decode_json(Work_Queue::C::work_queue_status($queue->{c}, $request));
 }
-serving('status', 'request:name', sub { my ($queue, $request) = @_; status_of($queue, $request // 'queue') });
-serving('application_info', '', sub { status_of($_[0], 'queue')->[0] });
-serving('workers_summary', '', sub { Work_Queue::C::count_summaries($_[0]{c}); return [] });
+_serving('status', 'request:name', sub { my ($queue, $request) = @_; _status_of($queue, $request // 'queue') });
+_serving('application_info', '', sub { _status_of($_[0], 'queue')->[0] });
+_serving('workers_summary', '', sub { Work_Queue::C::count_summaries($_[0]{c}); return [] });
 
 # What $q->{port} and the like say; $q->port does the same.
-sub readers {
+sub _readers {
     my %readers = (
         port => sub { $_[0]{c} ? Work_Queue::C::work_queue_port($_[0]{c}) : undef },
         name => sub { $_[0]{c} ? Work_Queue::C::work_queue_name($_[0]{c}) : undef },
@@ -368,27 +368,27 @@ sub readers {
     for my $name (keys %reads_stats) {
         $readers{$name} = sub {
             my ($queue) = @_;
-            serve($name, $queue);
-            return stats_by(sub { $reads_stats{$name}->($queue->{c}, $_[0]) });
+            _serve($name, $queue);
+            return _stats_by(sub { $reads_stats{$name}->($queue->{c}, $_[0]) });
         };
     }
     return \%readers;
 }
-Work_Queue::Fields::define(__PACKAGE__, readers());
+Work_Queue::Fields::define(__PACKAGE__, _readers());
 
 # ---- functions ----
 
 # Also as methods of the class.
-sub plain { return grep { !defined || ref || $_ ne __PACKAGE__ } @_ }
+sub _plain { return grep { !defined || ref || $_ ne __PACKAGE__ } @_ }
 
 sub set_debug_flag {
     my $known = 1;
-    $known &= Work_Queue::C::cctools_debug_flags_set($_) for plain(@_);
+    $known &= Work_Queue::C::cctools_debug_flags_set($_) for _plain(@_);
     return $known;
 }
 
 sub specify_debug_log {
-    my ($file) = plain(@_);
+    my ($file) = _plain(@_);
     Work_Queue::C::cctools_debug_flags_set('all');
     Work_Queue::C::cctools_debug_config_file_size(0);
     Work_Queue::C::cctools_debug_config_file($file);
@@ -396,9 +396,9 @@ sub specify_debug_log {
 }
 
 sub specify_port_range {
-    my ($low, $high) = plain(@_);
+    my ($low, $high) = _plain(@_);
     for ($low, $high) {
-        refuse('specify_port_range', 'give the lowest and the highest port')
+        _refuse('specify_port_range', 'give the lowest and the highest port')
             unless defined && Work_Queue::Arguments::whole($_) && $_ > 0 && $_ < 65536;
     }
     @ENV{qw(WORK_QUEUE_LOW_PORT WORK_QUEUE_HIGH_PORT)} = ($low, $high);

@@ -11,10 +11,10 @@ use Work_Queue::Fields ();
 # A thread of Perl would delete a second time what the first one has.
 sub CLONE_SKIP { return 1 }
 
-my $readers = readers();
+my $readers = _readers();
 Work_Queue::Fields::define(__PACKAGE__, $readers);
 
-sub readers {
+sub _readers {
     my $getters = Work_Queue::Fields::getters('work_queue_task');
     my %other_names = (
         command => 'command_line', id => 'taskid', algorithm => 'worker_selection_algorithm',
@@ -33,19 +33,19 @@ sub readers {
 }
 
 # The state of a task: `c` is the C task, `queued` is its id while a queue has it.
-sub object_of {
+sub _object_of {
     my ($class, $c) = @_;
     return Work_Queue::Fields::object($class, 'a task', $readers, {c => $c, queued => 0});
 }
 
 Work_Queue::Arguments::define(__PACKAGE__, 'new', 'command', sub {
     my ($class, $command) = @_;
-    return object_of($class, Work_Queue::C::work_queue_task_create($command));
+    return _object_of($class, Work_Queue::C::work_queue_task_create($command));
 });
 
 sub clone {
     my ($self) = @_;
-    my $copy = object_of(ref $self, Work_Queue::C::work_queue_task_clone(Work_Queue::Fields::state_of($self)->{c}));
+    my $copy = _object_of(ref $self, Work_Queue::C::work_queue_task_clone(Work_Queue::Fields::state_of($self)->{c}));
     my $own = tied(%$self)->own;
     $copy->{$_} = $own->{$_} for keys %$own;
     return $copy;
@@ -62,7 +62,7 @@ sub DESTROY {
 }
 
 # specify METHOD, PARAMETERS, CODE: a method that changes a task, which must not be in a queue. CODE gets the C task.
-sub specify {
+sub _specify {
     my ($method, $parameters, $code) = @_;
     Work_Queue::Arguments::define(__PACKAGE__, $method, $parameters, sub {
         my ($self, @values) = @_;
@@ -90,14 +90,14 @@ my %named = (
 for my $what (keys %one_argument) {
     my ($kind, $needed) = $one_argument{$what} =~ /^(\w+)(!?)$/;
     my $call = Work_Queue::C->can("work_queue_task_specify_$what");
-    specify("specify_$what", ($named{$what} || $what) . "$needed:$kind", sub { $call->(@_); return });
+    _specify("specify_$what", ($named{$what} || $what) . "$needed:$kind", sub { $call->(@_); return });
 }
 
-specify('specify_environment_variable', '=name!:name value', sub {
+_specify('specify_environment_variable', '=name!:name value', sub {
     Work_Queue::C::work_queue_task_specify_environment_variable(@_);
     return;
 });
-specify('specify_snapshot_file', 'filename!', sub { Work_Queue::C::work_queue_specify_snapshot_file(@_) });
+_specify('specify_snapshot_file', 'filename!', sub { Work_Queue::C::work_queue_specify_snapshot_file(@_) });
 
 # ---- files ----
 
@@ -107,7 +107,7 @@ my $options = 'cache:flag failure_only:flag success_only:flag';
 my $how = "flags:int $options";
 
 # `flags` with the options that are named.
-sub flags_of {
+sub _flags_of {
     my ($flags, $cache, $failure_only, $success_only) = @_;
     my @options = (
         [$cache, $Work_Queue::C::WORK_QUEUE_CACHE],
@@ -122,46 +122,46 @@ sub flags_of {
     return $flags;
 }
 
-sub remote {
+sub _remote {
     my ($local, $remote) = @_;
     return $remote // File::Basename::basename($local);
 }
 
-specify('specify_file', "local_name!:name remote_name type:int $how", sub {
+_specify('specify_file', "local_name!:name remote_name type:int $how", sub {
     my ($c, $local, $remote, $type, @how) = @_;
-    return Work_Queue::C::work_queue_task_specify_file($c, $local, remote($local, $remote), $type // $input, flags_of(@how));
+    return Work_Queue::C::work_queue_task_specify_file($c, $local, _remote($local, $remote), $type // $input, _flags_of(@how));
 });
-specify('specify_input_file', "local_name!:name remote_name $how", sub {
+_specify('specify_input_file', "local_name!:name remote_name $how", sub {
     my ($c, $local, $remote, @how) = @_;
-    return Work_Queue::C::work_queue_task_specify_file($c, $local, remote($local, $remote), $input, flags_of(@how));
+    return Work_Queue::C::work_queue_task_specify_file($c, $local, _remote($local, $remote), $input, _flags_of(@how));
 });
-specify('specify_output_file', "local_name!:name remote_name $how", sub {
+_specify('specify_output_file', "local_name!:name remote_name $how", sub {
     my ($c, $local, $remote, @how) = @_;
-    return Work_Queue::C::work_queue_task_specify_file($c, $local, remote($local, $remote), $output, flags_of(@how));
+    return Work_Queue::C::work_queue_task_specify_file($c, $local, _remote($local, $remote), $output, _flags_of(@how));
 });
-specify('specify_file_piece', "local_name!:name remote_name start_byte:long end_byte:long type:int $how", sub {
+_specify('specify_file_piece', "local_name!:name remote_name start_byte:long end_byte:long type:int $how", sub {
     my ($c, $local, $remote, $start, $end, $type, @how) = @_;
-    return Work_Queue::C::work_queue_task_specify_file_piece($c, $local, remote($local, $remote), $start // 0, $end // 0,
-        $type // $input, flags_of(@how));
+    return Work_Queue::C::work_queue_task_specify_file_piece($c, $local, _remote($local, $remote), $start // 0, $end // 0,
+        $type // $input, _flags_of(@how));
 });
-specify('specify_directory', "local_name remote_name type:int flags:int recursive:flag $options", sub {
+_specify('specify_directory', "local_name remote_name type:int flags:int recursive:flag $options", sub {
     my ($c, $local, $remote, $type, $flags, $recursive, @how) = @_;
     Work_Queue::Arguments::refuse(__PACKAGE__ . '->specify_directory', 'local_name or remote_name is missing')
         unless defined $local || defined $remote;
-    return Work_Queue::C::work_queue_task_specify_directory($c, $local, remote($local, $remote), $type // $input,
-        flags_of($flags, @how), $recursive ? 1 : 0);
+    return Work_Queue::C::work_queue_task_specify_directory($c, $local, _remote($local, $remote), $type // $input,
+        _flags_of($flags, @how), $recursive ? 1 : 0);
 });
-specify('specify_buffer', "buffer!:bytes remote_name!:name $how", sub {
+_specify('specify_buffer', "buffer!:bytes remote_name!:name $how", sub {
     my ($c, $buffer, $remote, @how) = @_;
-    return Work_Queue::C::work_queue_task_specify_buffer($c, $buffer, $remote, flags_of(@how));
+    return Work_Queue::C::work_queue_task_specify_buffer($c, $buffer, $remote, _flags_of(@how));
 });
-specify('specify_url', "url!:name remote_name!:name type:int $how", sub {
+_specify('specify_url', "url!:name remote_name!:name type:int $how", sub {
     my ($c, $url, $remote, $type, @how) = @_;
-    return Work_Queue::C::work_queue_task_specify_url($c, $url, $remote, $type // $input, flags_of(@how));
+    return Work_Queue::C::work_queue_task_specify_url($c, $url, $remote, $type // $input, _flags_of(@how));
 });
-specify('specify_file_command', "cmd!:name remote_name!:name type:int $how", sub {
+_specify('specify_file_command', "cmd!:name remote_name!:name type:int $how", sub {
     my ($c, $command, $remote, $type, @how) = @_;
-    return Work_Queue::C::work_queue_task_specify_file_command($c, $command, $remote, $type // $input, flags_of(@how));
+    return Work_Queue::C::work_queue_task_specify_file_command($c, $command, $remote, $type // $input, _flags_of(@how));
 });
 
 1;
