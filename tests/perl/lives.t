@@ -154,6 +154,9 @@ is_deeply(program('use POSIX; my $q = Work_Queue->new(0); fork and POSIX::_exit(
 unlike(program('use POSIX; my $q = Work_Queue->new(0); $SIG{INT} = "DEFAULT"; $q->submit(Work_Queue::Task->new("true"));
     if (fork == 0) { kill INT => getppid; POSIX::_exit(0) } $q->wait; print "not interrupted\n"')->[0], qr/not interrupted/,
     'Ctrl-C without a handler ends the program');
+is_deeply(program("use POSIX; $serving \$SIG{TERM} = sub { exit 6 }; if (fork == 0) { kill TERM => getppid; POSIX::_exit(0) } \$q->wait"),
+    ["served\n", 6], 'a handler may end the program');
+ok(!-e 'contact', 'and its queue');
 SKIP: {
     skip 'this perl has no threads', 1 unless eval { require Config; $Config::Config{useithreads} };
     is_deeply(program("use threads; $serving threads->create(sub { print qq(thread\\n) })->join; print \$t->id;"),

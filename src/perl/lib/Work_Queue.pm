@@ -95,7 +95,7 @@ sub _refuse {
     Work_Queue::Arguments::refuse(__PACKAGE__ . "->$method", $why);
 }
 
-# method METHOD, PARAMETERS, CODE: CODE gets the C queue and the values.
+# _method METHOD, PARAMETERS, CODE: CODE gets the C queue and the values.
 sub _method {
     my ($method, $parameters, $code) = @_;
     Work_Queue::Arguments::define(__PACKAGE__, $method, $parameters, sub {
@@ -240,7 +240,7 @@ _early('specify_name', 'name', sub { Work_Queue::C::work_queue_specify_name(@_);
 _early('specify_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_log(@_) });
 _early('specify_transactions_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_transactions_log(@_) });
 
-# settings 'parameters', METHODS: methods that set something, and call the C function of their name.
+# _settings 'parameters', METHODS: methods that set something, and call the C function of their name.
 sub _settings {
     my ($parameters, @methods) = @_;
     for my $method (@methods) {
@@ -282,7 +282,7 @@ for my $name (qw(enable_monitoring enable_monitoring_full)) {
 
 # ---- resources of categories ----
 
-# with_resources METHOD, {cores => 1}, CODE: calls CODE with them in a C struct.
+# _with_resources METHOD, {cores => 1}, CODE: calls CODE with them in a C struct.
 sub _with_resources {
     my ($method, $resources, $code) = @_;
     my $known = Work_Queue::Fields::getters('rmsummary');
@@ -325,7 +325,7 @@ _method('specify_category_autolabel_resource', 'category!:name resource!:name au
 
 # ---- figures ----
 
-# stats_by CODE: what CODE writes to a C struct.
+# _stats_by CODE: what CODE writes to a C struct.
 sub _stats_by {
     my ($code) = @_;
     my $stats = Work_Queue::C::new_stats();

@@ -61,7 +61,7 @@ sub DESTROY {
     return;
 }
 
-# specify METHOD, PARAMETERS, CODE: a method that changes a task, which must not be in a queue. CODE gets the C task.
+# _specify METHOD, PARAMETERS, CODE: a method that changes a task, which must not be in a queue. CODE gets the C task.
 sub _specify {
     my ($method, $parameters, $code) = @_;
     Work_Queue::Arguments::define(__PACKAGE__, $method, $parameters, sub {
