@@ -5,6 +5,7 @@
 %{
 #include <poll.h>
 #include <time.h>
+#define CCTOOLS_NO_SHORT_NAMES  /* warn() and others are also names of Perl */
 #include "cctools.h"
 #include "debug.h"
 #include "work_queue.h"
