@@ -8,7 +8,7 @@
 #define CCTOOLS_NO_SHORT_NAMES  /* warn() and others are also names of Perl */
 #include "cctools.h"
 #include "debug.h"
-#include "work_queue.h"
+#include "work_queue_factory.h"
 %}
 
 %immutable;
@@ -49,6 +49,7 @@
 }
 
 %include "work_queue.h"
+%include "work_queue_factory.h"
 
 const char* cctools_version_string(void);
 int cctools_debug_flags_set(const char* name);
@@ -95,6 +96,12 @@ static struct work_queue_stats* new_stats(void) {
 }
 static void delete_stats(struct work_queue_stats* stats) {
     free(stats);
+}
+static struct work_queue_factory_report* new_report(void) {
+    return calloc(1, sizeof(struct work_queue_factory_report));
+}
+static void delete_report(struct work_queue_factory_report* report) {
+    free(report);
 }
 
 /* How many workers have a summary: none so far. */

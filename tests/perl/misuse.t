@@ -10,7 +10,7 @@ use lib dirname(File::Spec->rel2abs(__FILE__));
 use WorkQueueTest;
 use Work_Queue;
 
-my $q = Work_Queue->new(0);
+my $q = Work_Queue->new('0');    # as from a command line
 my $t = Work_Queue::Task->new('true');
 
 # dies CODE, TEXT: with this line, which names this file and a line of the statement.
@@ -67,6 +67,20 @@ ok($t->specify_input_file('cache', 'flags'), 'files called as arguments are');
 ok($t->specify_input_file('flags', 'cache'), 'both ways');
 $t->specify_environment_variable(name => 'value');
 $t->specify_command('cat flags cache; echo $name');
+
+{
+    package Path;
+    use overload '""' => sub { $_[0][0] };
+}
+my $numbers = Work_Queue::Task->new('echo');
+$numbers->specify_tag(5);
+$numbers->specify_cores('2');
+$numbers->specify_priority('2.5');
+$q->specify_max_resources({cores => '2', memory => '100'});
+$numbers->specify_environment_variable(N => 7);
+ok($numbers->specify_buffer(12.5, 1), 'numbers are texts');
+ok($numbers->specify_input_file(bless(['cache'], 'Path'), 8, undef, 1), 'so are objects that are texts');
+is_deeply([$numbers->tag, $numbers->resources_requested->cores, $numbers->priority], [5, 2, 2.5], 'and texts are numbers');
 
 # ---- fields ----
 

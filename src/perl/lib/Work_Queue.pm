@@ -52,7 +52,7 @@ Work_Queue::Arguments::define(__PACKAGE__, 'new',
 sub _listening {
     my ($port, $ssl) = @_;
     my @files = ref $ssl ? @$ssl : $ssl ? ('', '') : (undef, undef);
-    return Work_Queue::C::work_queue_ssl_create($port, @files) unless ref $port;
+    return Work_Queue::C::work_queue_ssl_create(0 + $port, @files) unless ref $port;
     delete local $ENV{WORK_QUEUE_PORT};
     local @ENV{qw(WORK_QUEUE_LOW_PORT WORK_QUEUE_HIGH_PORT)} = @$port;
     return Work_Queue::C::work_queue_ssl_create(0, @files);
@@ -292,7 +292,7 @@ sub _with_resources {
             unless defined $resources->{$name} && Work_Queue::Arguments::finite($resources->{$name});
     }
     my $summary = Work_Queue::C::rmsummary_create(-1);
-    Work_Queue::C::rmsummary_set($summary, $_, $resources->{$_}) for keys %{$resources || {}};
+    Work_Queue::C::rmsummary_set($summary, $_, 0 + $resources->{$_}) for keys %{$resources || {}};
     $code->($summary);
     Work_Queue::C::rmsummary_delete($summary);
     return;
@@ -383,7 +383,7 @@ sub _plain { return grep { !defined || ref || $_ ne __PACKAGE__ } @_ }
 
 sub set_debug_flag {
     my $known = 1;
-    $known &= Work_Queue::C::cctools_debug_flags_set($_) for _plain(@_);
+    $known &= Work_Queue::C::cctools_debug_flags_set("$_") for _plain(@_);
     return $known;
 }
 
@@ -391,7 +391,7 @@ sub specify_debug_log {
     my ($file) = _plain(@_);
     Work_Queue::C::cctools_debug_flags_set('all');
     Work_Queue::C::cctools_debug_config_file_size(0);
-    Work_Queue::C::cctools_debug_config_file($file);
+    Work_Queue::C::cctools_debug_config_file(defined $file ? "$file" : undef);
     return;
 }
 

@@ -6,14 +6,15 @@ package Work_Queue::Arguments;
 use strict;
 use warnings;
 use Carp ();
+use overload ();
 use Scalar::Util qw(blessed looks_like_number);
 
 # Messages name the line of the program, not one of ours.
-$Carp::Internal{$_}++ for qw(Work_Queue Work_Queue::Task Work_Queue::Arguments Work_Queue::Fields);
+$Carp::Internal{$_}++ for map { "Work_Queue$_" } '', qw(::Task ::Factory ::Arguments ::Fields);
 
 my %is_wrong = (
-    text => sub { ref $_[0] ? 'a text' : $_[0] =~ /\0/ ? 'a text without NUL bytes' : undef },
-    name => sub { ref $_[0] || $_[0] eq '' || $_[0] =~ /\0/ ? 'a text that is not empty' : undef },
+    text => sub { !textual($_[0]) ? 'a text' : "$_[0]" =~ /\0/ ? 'a text without NUL bytes' : undef },
+    name => sub { !textual($_[0]) || "$_[0]" eq '' || "$_[0]" =~ /\0/ ? 'a text that is not empty' : undef },
     int => sub { whole($_[0]) && abs $_[0] < 2**31 ? undef : 'a whole number' },
     long => sub { whole($_[0]) && abs $_[0] < 2**63 ? undef : 'a whole number' },
     number => sub { finite($_[0]) ? undef : 'a number' },
@@ -27,6 +28,12 @@ my %is_wrong = (
     resources => sub { ref $_[0] eq 'HASH' ? undef : 'a hash such as {cores => 2, memory => 1024}' },
     task => sub { blessed $_[0] && $_[0]->isa('Work_Queue::Task') ? undef : 'a Work_Queue::Task' },
 );
+
+# Also objects that are texts, such as paths.
+sub textual {
+    my ($value) = @_;
+    return !ref $value || blessed $value && overload::Method($value, '""');
+}
 
 sub finite {
     my ($value) = @_;
@@ -78,6 +85,9 @@ sub values_of {
         refuse($called, "$parameter->{name} is missing; $known") if $parameter->{needed} && !defined $value;
         my $wanted = defined $value ? $is_wrong{$parameter->{kind}}->($value) : undef;
         refuse($called, "$parameter->{name} is '$value', but must be $wanted; $known") if defined $wanted;
+        # SWIG takes no number for a text.
+        $values[$place] = "$value" if defined $value && $parameter->{kind} =~ /^(?:text|name|bytes)$/;
+        $values[$place] = 0 + $value if defined $value && $parameter->{kind} =~ /^(?:int|long|number)$/;
     }
     $#values = $#$parameters;
     return @values;
