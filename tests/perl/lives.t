@@ -101,6 +101,16 @@ is($q->wait(60)->output, "after the fork\n", 'and runs its task');
 
 # ---- signals ----
 
+{
+    my $state = Work_Queue::Fields::state_of($q);
+    my $late = command('true');
+    $late->specify_tag('late');
+    $q->submit($late);
+    push @{$state->{arrived}}, Work_Queue::C::wait_for_task($state->{c}, 'late', 60_000);    # then a handler died
+    ok(!$q->empty, 'a task that came with the signal is not lost');
+    is($q->wait_for_tag('another', 0.1), undef, 'others do not get it');
+    is($q->wait_for_tag('late', 60), $late, 'the next call does');
+}
 $q->submit(command($endless));
 # The timer goes on, since its first signal may come before wait() begins.
 sub interrupted {

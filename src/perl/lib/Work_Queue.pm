@@ -27,7 +27,7 @@ sub CLONE_SKIP { return 1 }
 
 # ---- beginning and end ----
 
-# Queues by the address of their state: `c` is the C queue, `tasks` are the tasks that it has, by id, `arrived` is a task
+# Queues by the address of their state: `c` is the C queue, `tasks` are the tasks that it has, by id, `arrived` are those
 # that the C queue has returned, `serving` is the process in which the queue serves workers.
 my %living;
 
@@ -42,7 +42,7 @@ Work_Queue::Arguments::define(__PACKAGE__, 'new',
         Work_Queue::C::work_queue_delete($c);
         return;
     }
-    my $state = {c => $c, tasks => {}, shutdown => $shutdown, ssl => $ssl ? 1 : 0};
+    my $state = {c => $c, tasks => {}, arrived => [], shutdown => $shutdown, ssl => $ssl ? 1 : 0};
     my $self = Work_Queue::Fields::object($class, 'a queue', _readers(), $state);
     weaken($living{$state} = $state);
     return $self;
@@ -167,13 +167,16 @@ sub _returned {
 }
 
 # As in CCTools, 0 means 1 s and other negative numbers 5 s. A signal handler that dies leaves the task in `arrived`, for
-# the next call.
+# another call.
 sub _next_task {
     my ($queue, $tag, $timeout) = @_;
     $timeout = $timeout == 0 ? 1 : $timeout < 0 && $timeout != -1 ? 5 : $timeout > 1e9 ? 1e9 : $timeout;
     my $milliseconds = $timeout == -1 ? -1 : int($timeout * 1000 + 0.999);
-    $queue->{arrived} //= Work_Queue::C::wait_for_task($queue->{c}, $tag, $milliseconds);
-    return _returned($queue, delete $queue->{arrived});
+    my $arrived = $queue->{arrived};
+    @$arrived = grep { defined } @$arrived;
+    my ($place) = grep { !defined $tag || (Work_Queue::C::work_queue_task_tag_get($arrived->[$_]) // '') eq $tag } 0 .. $#$arrived;
+    push @$arrived, scalar Work_Queue::C::wait_for_task($queue->{c}, $tag, $milliseconds) unless defined $place;
+    return _returned($queue, splice @$arrived, $place // -1, 1);
 }
 
 _serving('wait', 'timeout:number', sub {
@@ -203,7 +206,7 @@ _serving('cancel_by_category', 'category!', sub { my @tasks = _cancel_all_of(@_)
 _serving('cancel_all_tasks', '', sub { my @tasks = _cancel_all_of(@_); return @tasks });
 _serving('hungry', '', sub { Work_Queue::C::work_queue_hungry($_[0]{c}) });
 _serving('task_state', 'taskid!:int', sub { Work_Queue::C::work_queue_task_state($_[0]{c}, $_[1]) });
-_method('empty', '', sub { Work_Queue::C::work_queue_empty($_[0]) });
+Work_Queue::Arguments::define(__PACKAGE__, 'empty', '', sub { %{Work_Queue::Fields::state_of($_[0])->{tasks}} ? 0 : 1 });
 _method('specify_min_taskid', 'minid!:int', sub { Work_Queue::C::work_queue_specify_min_taskid(@_) });
 
 # ---- workers ----
