@@ -1,13 +1,17 @@
 #!/usr/bin/perl
-# The manual pages of the modules are sound, and have every method, function and field.
+# The manual pages of the modules are sound, and have every method, function and field; and a test calls each.
 use strict;
 use warnings;
+use File::Basename qw(dirname);
+use File::Spec ();
 use Pod::Checker ();
 use Pod::Text ();
 use Test::More;
 use Work_Queue;
 use Work_Queue::Factory;
 
+local @ARGV = grep { !/\bpod\.t$/ } glob dirname(File::Spec->rel2abs(__FILE__)) . '/*.t';
+my $tests = do { local $/; join '', <> };
 my %methods_at_least = (Work_Queue => 60, 'Work_Queue::Task' => 60, 'Work_Queue::Factory' => 6);
 for my $class (sort keys %methods_at_least) {
     my $file = $INC{$class =~ s{::}{/}gr . '.pm'} =~ s/\.pm$/.pod/r;
@@ -28,5 +32,6 @@ for my $class (sort keys %methods_at_least) {
     my @missing = sort grep { $text !~ /\b\Q$_\E\b/ && !$optional{$_} } @methods;
     cmp_ok(scalar @methods, '>=', $methods_at_least{$class}, "$class has methods");
     is_deeply(\@missing, [], 'all are on its page');
+    is_deeply([grep { $tests !~ /\b\Q$_\E\b/ && !$optional{$_} } sort @methods], [], 'and in a test');
 }
 done_testing();

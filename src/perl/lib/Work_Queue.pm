@@ -1,5 +1,6 @@
 package Work_Queue;
 
+use 5.014;
 use strict;
 use warnings;
 use Carp ();
