@@ -7,12 +7,14 @@ namespace wq::capi {
 
 namespace {
 
-work_queue_task* wait_for(const char* function, work_queue* q, const char* tag, int timeout) {
+// Returns what `wait(queue, tag)` gives; a null tag: any.
+template <class Wait>
+work_queue_task* wait_for(const char* function, work_queue* q, const char* tag, const Wait& wait) {
     return guarded(function, static_cast<work_queue_task*>(nullptr), [&](const char* me) -> work_queue_task* {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return nullptr;
         const std::string wanted = tag == nullptr ? "" : tag;
-        return queue->wait(timeout, tag == nullptr ? nullptr : &wanted);
+        return wait(*queue, tag == nullptr ? nullptr : &wanted);
     });
 }
 
@@ -54,11 +56,20 @@ int work_queue_specify_min_taskid(work_queue* q, int id) {
 }
 
 work_queue_task* work_queue_wait(work_queue* q, int timeout) {
-    return wait_for(__func__, q, nullptr, timeout);
+    return wait_for(__func__, q, nullptr,
+                    [=](work_queue& queue, const std::string* tag) { return queue.wait(timeout, tag); });
 }
 
 work_queue_task* work_queue_wait_for_tag(work_queue* q, const char* tag, int timeout) {
-    return wait_for(__func__, q, tag, timeout);
+    return wait_for(__func__, q, tag, [=](work_queue& queue, const std::string* wanted) {
+        return queue.wait(timeout, wanted);
+    });
+}
+
+work_queue_task* work_queue_wait_at_most(work_queue* q, const char* tag, int milliseconds) {
+    return wait_for(__func__, q, tag, [=](work_queue& queue, const std::string* wanted) {
+        return queue.wait_at_most(std::chrono::milliseconds(milliseconds), wanted);
+    });
 }
 
 int work_queue_hungry(work_queue* q) {
