@@ -291,7 +291,7 @@ void host_commands(bool tells_all_ends) {
     ::_exit(0);
 }
 
-void host_commands_if_asked(int argc, char** argv) {
+void host_commands_if_asked(int argc, const char* const* argv) {
     if (argc != 2) return;
     if (argv[1] == command_host_word) host_commands(false);
     if (argv[1] == telling_host_word) host_commands(true);

@@ -93,6 +93,6 @@ class CommandHost {
 // That process; its control is stdin. Does not return. main() calls it if it has one of the words above.
 [[noreturn]] void host_commands(bool tells_all_ends);
 // Does so, if the command line is that of a host.
-void host_commands_if_asked(int argc, char** argv);
+void host_commands_if_asked(int argc, const char* const* argv);
 
 }  // namespace wq::process
