@@ -71,16 +71,24 @@ std::vector<std::string> words_for(const std::string& file) {
     return {file};
 }
 
+process::CommandHost::Style host_style(const CoprocessOptions& options) {
+    process::CommandHost::Style style;
+    style.program = "work_queue_coprocess";
+    style.fork = options.fork;
+    return style;
+}
+
 pollfd polled(const Descriptor& descriptor, short events) {
     return {descriptor.get(), events, 0};
 }
 
 }  // namespace
 
-Coprocess::Coprocess(CoprocessOptions options)
-    : options_(std::move(options)),
-      host_({.program = "work_queue_coprocess"}),
-      share_watch_(options_.share, options_.folder) {}
+Coprocess::Coprocess(CoprocessOptions options) : options_(std::move(options)), host_(host_style(options_)) {}
+
+Coprocess::~Coprocess() {
+    stop();
+}
 
 // ---- its process ----
 
@@ -92,9 +100,13 @@ void Coprocess::start(Instant now) {
     const Descriptor theirs(ends[1]);
     ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
     secret_ = random_secret();
+    auto folder = process::ScratchFolder::make(options_.folder);
+    if (!folder) return fall("no folder in " + options_.folder + ": " + std::strerror(errno));
+    folder_ = std::move(*folder);
+    host_.remove_at_end(folder_.path());
     // The host has only stdin to pass on: here its stdout as well.
     process::CommandLine line{
-        "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null", options_.folder}, {}};
+        "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>stderr", folder_.path()}, {}};
     for (std::string& word : words_for(options_.file)) line.words.push_back(std::move(word));
     line.environment = options_.environment;
     line.environment.push_back(std::string(secret_variable) + "=" + secret_);
@@ -108,12 +120,13 @@ void Coprocess::start(Instant now) {
     has_worked_ = link_lost_ = false;
     first_output_ = LengthReader(64u << 10);
     until_ = now + options_.greeting_limit;
-    share_watch_.begin_anew();
+    share_watch_.emplace(options_.share, folder_.path());
     next_look_ = now + look_while_busy;
 }
 
 void Coprocess::stop() {
     host_.end_command();
+    folder_.remove();
     output_.reset();
     link_.reset();
     order_.reset();
@@ -173,7 +186,8 @@ void Coprocess::process_ended(Instant now) {
     // It may have answered before.
     if (state_ == State::busy && link_.valid()) receive_more(now);
     const std::string how = ended ? "ended with " + end_text(ended->status) : "was killed with its parent";
-    if (state_ != State::busy) return fall("it " + how);
+    const std::string words = last_words();
+    if (state_ != State::busy) return fall("it " + how + (words.empty() ? "" : ": " + words));
     core::Outcome outcome = outcome_at(now);
     outcome.ending = core::Ending::raised;
     outcome.exit_code = 1;
@@ -207,8 +221,8 @@ void Coprocess::call(RemoteOrder order, Instant now) {
         core::set_not_started(outcome, refusal);
         return report(std::move(outcome), "");
     }
-    share_watch_.begin_anew();
-    share_watch_.limit_memory(order_->memory_mb);
+    share_watch_->begin_anew();
+    share_watch_->limit_memory(order_->memory_mb);
     to_send_ = greeting_.guarded ? secret_ + "\n" : "";
     to_send_ += call_line(order_->function, order_->task.value(), event->size()) + *event;
     order_->event.clear();
@@ -329,7 +343,7 @@ std::optional<launcher::TaskEnded> Coprocess::take_ended() {
 // ---- the task's folder ----
 
 std::optional<std::string> Coprocess::make_task_folder() {
-    const std::string path = options_.folder + "/t." + std::to_string(order_->task.value());
+    const std::string path = task_folder();
     const bool made = order_->sandbox.empty() ? ::mkdir(path.c_str(), 0700) == 0
                                               : ::symlink(order_->sandbox.c_str(), path.c_str()) == 0;
     if (made || errno == EEXIST) return std::nullopt;
@@ -337,7 +351,23 @@ std::optional<std::string> Coprocess::make_task_folder() {
 }
 
 void Coprocess::remove_task_folder() {
-    if (order_) remove_tree(AT_FDCWD, options_.folder + "/t." + std::to_string(order_->task.value()));
+    if (order_) remove_tree(AT_FDCWD, task_folder());
+}
+
+std::string Coprocess::task_folder() const {
+    return folder_.path() + "/t." + std::to_string(order_->task.value());
+}
+
+// The last line that it wrote to stderr, such as the exception that ended it; "": none.
+std::string Coprocess::last_words() const {
+    const Descriptor file(::open((folder_.path() + "/stderr").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    std::array<char, 500> bytes;
+    const off_t size = file.valid() ? ::lseek(file.get(), 0, SEEK_END) : 0;
+    const off_t from = std::max<off_t>(size - static_cast<off_t>(bytes.size()), 0);
+    const ssize_t got = size > 0 ? ::pread(file.get(), bytes.data(), bytes.size(), from) : 0;
+    std::string text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text.substr(text.find_last_of('\n') + 1);
 }
 
 // ---- times and usage ----
@@ -345,7 +375,7 @@ void Coprocess::remove_task_folder() {
 void Coprocess::watch(Instant now) {
     if (!next_look_ || now < *next_look_) return;
     next_look_ = now + (state_ == State::idle ? look_while_idle : look_while_busy);
-    const auto more = share_watch_.sample(host_.pid(), now);
+    const auto more = share_watch_->sample(host_.pid(), now);
     if (!more) return;
     if (state_ == State::busy) {
         core::Outcome outcome = outcome_at(now);

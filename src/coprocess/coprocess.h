@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,14 +21,17 @@
 #include "coprocess/share.h"
 #include "launcher/launcher.h"
 #include "process/command_host.h"
+#include "process/scratch_folder.h"
 
 namespace wq::coprocess {
 
 struct CoprocessOptions {
     std::string file;                      // absolute path
-    std::string folder;                    // its working directory, which exists
+    std::string folder;                    // where its working directory is made, anew for each start
     std::vector<std::string> environment;  // "NAME=value"
     core::Resources share;
+    // Forks the host of its process (process/command_host.h); empty: this program is executed as the host.
+    std::function<Status(int socket)> fork{};
     Duration greeting_limit = std::chrono::seconds(60);
     Duration call_limit = std::chrono::hours(1);    // a call without a limit of its own
     Duration kill_limit = std::chrono::seconds(5);  // for a coprocess to end the process of a `fork`
@@ -46,6 +50,8 @@ class Coprocess {
     using Polled = std::array<pollfd, descriptor_count>;
 
     explicit Coprocess(CoprocessOptions options);
+    ~Coprocess();
+    Coprocess(const Coprocess&) = delete;
 
     State state() const { return state_; }
     const std::string& name() const { return greeting_.name; }
@@ -87,10 +93,13 @@ class Coprocess {
     void fail(core::Ending ending, const std::string& why, Instant now);
     std::optional<std::string> make_task_folder();
     void remove_task_folder();
+    std::string task_folder() const;
+    std::string last_words() const;
 
     CoprocessOptions options_;
     process::CommandHost host_;
-    ShareWatch share_watch_;
+    process::ScratchFolder folder_;
+    std::optional<ShareWatch> share_watch_;
     State state_ = State::down;
     std::string why_down_;
     bool has_worked_ = false;

@@ -1,13 +1,9 @@
 #include "coprocess/pool.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <stdexcept>
 #include <string_view>
 
 namespace wq::coprocess {
@@ -62,28 +58,17 @@ std::vector<std::string> environment_of(const PoolOptions& options, std::int64_t
 }
 
 Pool::Pool(PoolOptions options) : options_(std::move(options)) {
-    auto folder = process::ScratchFolder::make(options_.folder);
-    if (!folder)
-        throw std::runtime_error("no folder for coprocesses in " + options_.folder + ": " +
-                                 std::strerror(errno));
-    folder_ = std::move(*folder);
     for (std::int64_t index = 0; index < options_.count; ++index) {
         CoprocessOptions one;
         one.file = options_.file;
-        one.folder = folder_.path() + "/coprocess." + std::to_string(index + 1);
-        if (::mkdir(one.folder.c_str(), 0700) != 0)
-            throw std::runtime_error("no folder for a coprocess: " + std::string(std::strerror(errno)));
+        one.folder = options_.folder;
+        one.fork = options_.fork;
         one.environment = environment_of(options_, index, ::environ);
         one.share = equal_share(options_.total, options_.count);
         one.greeting_limit = options_.greeting_limit;
         one.kill_limit = options_.kill_limit;
         members_.push_back({std::make_unique<Coprocess>(std::move(one)), {}, Instant::min()});
     }
-}
-
-Pool::~Pool() {
-    members_.clear();  // first: they use the folder
-    folder_.remove();
 }
 
 void Pool::start(Instant now) {

@@ -6,23 +6,24 @@
 // in a row the pool gives up.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "coprocess/coprocess.h"
-#include "process/scratch_folder.h"
 
 namespace wq::coprocess {
 
 struct PoolOptions {
     std::string file;  // absolute path
     std::int64_t count = 1;
-    core::Resources total;          // each gets an equal share
-    std::string folder;             // where the coprocesses' own folder is made
-    std::string gpu_variable;       // "CUDA_VISIBLE_DEVICES"; empty: no GPUs
-    std::vector<std::string> gpus;  // their names for it
+    core::Resources total;                     // each gets an equal share
+    std::string folder;                        // where the coprocesses' own folders are made
+    std::string gpu_variable;                  // "CUDA_VISIBLE_DEVICES"; empty: no GPUs
+    std::vector<std::string> gpus;             // their names for it
+    std::function<Status(int socket)> fork{};  // see CoprocessOptions
     Duration first_back_off = std::chrono::milliseconds(100);
     int most_failures = 10;
     Duration greeting_limit = std::chrono::seconds(60);
@@ -35,9 +36,8 @@ std::vector<std::string> environment_of(const PoolOptions& options, std::int64_t
 
 class Pool {
   public:
-    // Throws std::runtime_error: no folder or process can be made.
+    // Throws std::runtime_error: no process can be made.
     explicit Pool(PoolOptions options);
-    ~Pool();
     Pool(const Pool&) = delete;
 
     // Starts those that are due.
@@ -73,7 +73,6 @@ class Pool {
     void note_end(Member& member, Instant now);
 
     PoolOptions options_;
-    process::ScratchFolder folder_;
     std::vector<Member> members_;
     std::string name_;
     std::string news_;

@@ -99,9 +99,26 @@ core::Needs needs_of(const TaskData& task, bool category_speaks) {
     return needs;
 }
 
+// A command with a coprocess becomes a call, whose event was given as the file "infile".
+void make_call(TaskData& task) {
+    task.kind = TaskKind::call;
+    task.arguments = "{}";
+    if (!task.specs->files) return;
+    files::TaskFiles& files = task.say_files();
+    const auto event = std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::Input& input) {
+        return input.source == files::Source::buffer && input.name == "infile";
+    });
+    if (event == files.inputs.end()) return;
+    task.arguments = std::move(event->from);
+    files.inputs.erase(event);
+    if (files.inputs.empty() && files.outputs.empty()) task.specs->files.reset();
+}
+
 }  // namespace
 
 Status check(TaskData& task) {
+    if (task.remote() && task.kind == TaskKind::command) make_call(task);
+    if (task.remote() && task.kind == TaskKind::range) return no_task("a range cannot have a coprocess");
     if (task.specs && task.specs->files) {
         if (task.kind != TaskKind::command && task.mode != CallMode::fork && !task.remote())
             return no_task("only commands and calls of CallMode::fork can have files");

@@ -180,6 +180,10 @@ Task& Task::start_time_min(std::int64_t us_since_epoch) {
     own().say().start_time_min = us_since_epoch;
     return *this;
 }
+Task& Task::coprocess(std::string name) {
+    own().say().coprocess = std::move(name);
+    return *this;
+}
 Task& Task::call_mode(CallMode mode) {
     own().mode = mode;
     return *this;

@@ -116,13 +116,17 @@ core::Resources coprocess_share(const CoprocessSettings& settings, const core::R
 
 Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
                                                              const WorkerResources& worker,
-                                                             const std::string& folder, int interrupt) {
+                                                             const std::string& folder,
+                                                             launcher::Launcher& launcher, int interrupt) {
     if (const Status usable = check_file(settings.file); !usable) return usable.error();
     coprocess::PoolOptions pool;
     pool.file = std::filesystem::absolute(settings.file);
     pool.count = count_of(settings, worker.offers);
     pool.total = total_of(settings, worker.offers);
     pool.folder = folder;
+    // The worker's program may be one with functions of its own, whose main() knows of no hosts.
+    pool.fork = [&launcher](int socket) { return launcher.fork_child(socket, process::forked_host_main); };
+
     pool.gpu_variable = worker.slice.gpu_variable;
     pool.gpus = worker.slice.gpus;
     auto runner = coprocess::Runner::start(std::move(pool), interrupt);

@@ -3,14 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "process/command_host.h"
 #include "worker_program/worker_options.h"
 #include "worker_program/worker_program.h"
 
 namespace wq::worker_program {
 
 int worker_main(int argc, const char* const* argv, const process::FunctionTable& functions) {
-    process::host_commands_if_asked(argc, argv);  // of coprocesses
     const auto command = parse_worker_command_line(
         argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
     if (!command) {

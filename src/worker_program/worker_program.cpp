@@ -163,9 +163,10 @@ class Program {
 
     void start_coprocesses() {
         if (options_.coprocesses.file.empty() || coprocesses_failed_) return;
-        coprocesses_ = worker_program::start_coprocesses(options_.coprocesses, resources_,
-                                                         workspace_parent(options_), signals_.descriptor())
-                           .or_throw();
+        coprocesses_ =
+            worker_program::start_coprocesses(options_.coprocesses, resources_, workspace_parent(options_),
+                                              *launcher_, signals_.descriptor())
+                .or_throw();
         say("using " + describe(*coprocesses_, coprocess_share(options_.coprocesses, resources_.offers)));
     }
 
