@@ -204,10 +204,11 @@ void CommandHost::begin() {
 
 void CommandHost::fork_host(int socket) {
     if (const Status forked = style_.fork(socket); !forked) throw std::runtime_error(forked.error().message);
-    ByteWriter out;
-    out.u64(folder_.size());
-    out.raw(folder_);
-    const auto ready = send_all(control_.get(), out.take()) ? receive_answer(control_.get()) : std::nullopt;
+    std::string text(sizeof(Length), '\0');
+    const Length length = folder_.size();
+    std::memcpy(text.data(), &length, sizeof length);
+    text += folder_;
+    const auto ready = send_all(control_.get(), text) ? receive_answer(control_.get()) : std::nullopt;
     if (!ready) throw std::runtime_error("the process that starts commands was killed");
     pid_ = ready->pid;
 }
@@ -319,8 +320,9 @@ void serve_as_host(bool tells_all_ends) {
 std::optional<std::string> receive_folder() {
     std::array<char, sizeof(Length)> bytes;
     if (!receive_all(STDIN_FILENO, bytes)) return std::nullopt;
-    const std::uint64_t length = ByteReader({bytes.data(), bytes.size()}).u64();
-    std::string folder(std::min<std::uint64_t>(length, PATH_MAX), '\0');
+    Length length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    std::string folder(std::min<Length>(length, PATH_MAX), '\0');
     if (!receive_all(STDIN_FILENO, folder)) return std::nullopt;
     return folder;
 }
