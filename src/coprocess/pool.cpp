@@ -10,7 +10,7 @@ namespace wq::coprocess {
 
 namespace {
 
-constexpr Duration longest_back_off = std::chrono::seconds(10);
+constexpr int longest_back_off = 100;  // times the first
 // One that lived this long is not broken from the start.
 constexpr Duration long_life = std::chrono::seconds(10);
 
@@ -160,10 +160,9 @@ void Pool::note_end(Member& member, Instant now) {
         member.start_at = Instant::max();
         return;
     }
-    const Duration wait =
-        failures_ == 0
-            ? Duration{0}
-            : std::min(options_.first_back_off * (1 << std::min(failures_ - 1, 16)), longest_back_off);
+    const Duration wait = failures_ == 0 ? Duration{0}
+                                         : options_.first_back_off *
+                                               std::min(1 << std::min(failures_ - 1, 16), longest_back_off);
     member.start_at = now + wait;
 }
 

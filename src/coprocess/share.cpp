@@ -82,7 +82,7 @@ std::optional<Excess> ShareWatch::memory(pid_t root) {
     if (most == 0 || mb_of_kb(kb) <= most) return std::nullopt;
     Excess more = excess(core::Ending::out_of_memory,
                          "its coprocess used " + std::to_string(mb_of_kb(kb)) + " MB memory, " +
-                             (most < share_.memory_mb ? "the task's limit" : "its share") + " is " +
+                             (most != share_.memory_mb ? "its limit" : "its share") + " is " +
                              std::to_string(most) + " MB");
     more.measured.exceeded.memory_mb = most;
     return more;

@@ -117,7 +117,8 @@ core::Resources coprocess_share(const CoprocessSettings& settings, const core::R
 Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
                                                              const WorkerResources& worker,
                                                              const std::string& folder,
-                                                             launcher::Launcher& launcher, int interrupt) {
+                                                             launcher::Launcher& launcher, double time_scale,
+                                                             int interrupt) {
     if (const Status usable = check_file(settings.file); !usable) return usable.error();
     coprocess::PoolOptions pool;
     pool.file = std::filesystem::absolute(settings.file);
@@ -127,6 +128,7 @@ Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSett
     // The worker's program may be one with functions of its own, whose main() knows of no hosts.
     pool.fork = [&launcher](int socket) { return launcher.fork_child(socket, process::forked_host_main); };
 
+    pool.first_back_off = std::chrono::duration_cast<Duration>(pool.first_back_off * time_scale);
     pool.gpu_variable = worker.slice.gpu_variable;
     pool.gpus = worker.slice.gpus;
     auto runner = coprocess::Runner::start(std::move(pool), interrupt);

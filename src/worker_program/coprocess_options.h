@@ -22,12 +22,13 @@ std::vector<std::string> with_one_spelling(std::vector<std::string> words);
 Status take_coprocesses(const boost::program_options::variables_map& given, CoprocessSettings& settings);
 
 // Starts them, and waits until the first has named itself. `folder`: where to make their own. `launcher`:
-// outlives them. Error: they
+// outlives them. `time_scale`: of back-offs, for tests. Error: they
 // cannot be started, or `interrupt` was readable before.
 Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
                                                              const WorkerResources& worker,
                                                              const std::string& folder,
-                                                             launcher::Launcher& launcher, int interrupt);
+                                                             launcher::Launcher& launcher, double time_scale,
+                                                             int interrupt);
 // "4 coprocesses 'arithmetic' with 1 core, 500 MB memory, 1 MB disk each": for a message.
 std::string describe(const coprocess::Runner& coprocesses, const core::Resources& share);
 core::Resources coprocess_share(const CoprocessSettings& settings, const core::Resources& worker);

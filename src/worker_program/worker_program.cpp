@@ -165,7 +165,7 @@ class Program {
         if (options_.coprocesses.file.empty() || coprocesses_failed_) return;
         coprocesses_ =
             worker_program::start_coprocesses(options_.coprocesses, resources_, workspace_parent(options_),
-                                              *launcher_, signals_.descriptor())
+                                              *launcher_, options_.time_scale, signals_.descriptor())
                 .or_throw();
         say("using " + describe(*coprocesses_, coprocess_share(options_.coprocesses, resources_.offers)));
     }

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -251,9 +252,6 @@ TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
         EXPECT_EQ(result_in(output(remote("my_sum", "[1, 2]"))), "3") << "after " << function;
     }
     EXPECT_EQ(run(remote("memory", "[200]")).limits_exceeded().memory, 150);
-    const Task own = run(remote("memory", "[80]").memory(60));
-    EXPECT_EQ(own.result(), TaskResult::resource_exhaustion);
-    EXPECT_THAT(own.reason(), HasSubstr("the task's limit is 60 MB"));
 }
 
 TEST_F(RemoteTasks, HaveFiles) {
@@ -277,6 +275,55 @@ TEST_F(RemoteTasks, MayHaveLargeResults) {
     start_with_coprocess({"--num_coprocesses", "1"});
     for (const CallMode mode : modes)
         EXPECT_EQ(result_in(output(remote("text", "[3000000]", mode))).size(), 3000002u);
+}
+
+TEST_F(RemoteTasks, CallFunctionsOfCpp) {
+    start_worker(
+        {"--contact", folder_ + "/contact", "--coprocess", CPP_COPROCESS, "--coprocesses-total", "1"});
+    const auto call = [&](const std::string& function, const std::string& arguments, CallMode mode) {
+        return run(
+            Task::remote(function, "of_cpp", "{\"fn_args\": " + arguments + "}", mode).running_time_max(1));
+    };
+    const auto result = [&](const std::string& function, CallMode mode) {
+        return call(function, "[]", mode).output();
+    };
+    for (const CallMode mode : modes) {
+        EXPECT_EQ(call("half", "[3]", mode).output(), R"({"Result":1.5,"StatusCode":200})");
+        EXPECT_EQ(call("fails", "[]", mode).output(), R"({"Result":"no luck","StatusCode":500})");
+        EXPECT_THAT(call("half", "[\"x\"]", mode).reason(), HasSubstr("argument"));
+        EXPECT_EQ(call("crash", "[]", mode).result(), TaskResult::signal);
+        EXPECT_EQ(call("leave", "[3]", mode).return_status(), 3);
+        EXPECT_EQ(call("hang", "[]", mode).result(), TaskResult::max_running_time);
+    }
+    const std::string coprocess = result("pid", CallMode::direct);
+    EXPECT_EQ(result("pid", CallMode::thread), coprocess);
+    EXPECT_NE(result("pid", CallMode::fork), coprocess);
+    EXPECT_THAT(result("count", CallMode::direct), HasSubstr(":1,"));
+    EXPECT_THAT(result("count", CallMode::thread), HasSubstr(":2,"));
+    EXPECT_THAT(result("count", CallMode::fork), HasSubstr(":3,"));
+    EXPECT_THAT(result("count", CallMode::direct), HasSubstr(":3,"));
+}
+
+// The coprocess is started anew until it has failed 10 times.
+TEST_F(RemoteTasks, AreNotOfferedByAWorkerWhoseCoprocessIsBroken) {
+    const std::string file = folder_ + "/breaks.py";
+    std::filesystem::copy_file(coprocess(), file);
+    start_worker({"--contact", folder_ + "/contact", "--coprocess", file, "--time-scale", "0.01"});
+    EXPECT_TRUE(run(remote("my_sum", "[1, 2]")).ok());
+    std::ofstream(file) << "raise SystemExit('broken')\n";
+    EXPECT_FALSE(run(remote("leave", "[1]", CallMode::direct)).ok());
+    const auto waits = manager_->submit(remote("my_sum", "[1, 2]"));
+    while (run(Task("true")
+                   .feature(std::string("coprocess:") + coprocess_name)
+                   .running_time_max(60)
+                   .end_time(std::chrono::duration_cast<std::chrono::microseconds>(
+                                 std::chrono::system_clock::now().time_since_epoch())
+                                 .count() +
+                             300'000))
+               .ok())
+        continue;
+    EXPECT_TRUE(run(Task("true")).ok());  // it has come back without
+    EXPECT_EQ(manager_->task_state(waits), wq::TaskState::ready);
 }
 
 // Waits for the end of a process that is not ours.

@@ -43,6 +43,9 @@ while True:
         assert os.path.isdir("t." + task.decode())
         if function == b"quit":
             sys.exit(3)
+        if function == b"memory":
+            block = b"x" * (100 << 20)
+            listener.accept()
         if function == b"silent":
             continue
         if function == b"stuck":
@@ -136,6 +139,17 @@ TEST_F(CoprocessRunner, RefusesWhatCannotBeSent) {
     wait_for(1);
     EXPECT_EQ(ended_[3].outcome.ending, Ending::not_started);
     EXPECT_EQ(end_of(4, "echo").outcome.ending, Ending::exited);
+}
+
+TEST_F(CoprocessRunner, EnforcesTheMemoryLimitOfATask) {
+    start(file(plain));
+    runner_->run({TaskId(1), 1, "memory", "{}", CallMode::fork, Duration{0}, 60, ""});
+    wait_for(1);
+    EXPECT_EQ(ended_[1].outcome.ending, Ending::out_of_memory);
+    EXPECT_THAT(ended_[1].outcome.reason, HasSubstr("its limit is 60 MB"));
+    ASSERT_TRUE(ended_[1].outcome.measured);
+    EXPECT_EQ(ended_[1].outcome.measured->exceeded.memory_mb, 60);
+    EXPECT_EQ(end_of(2, "echo").outcome.ending, Ending::exited);
 }
 
 TEST_F(CoprocessRunner, ReturnsAndKills) {
