@@ -33,9 +33,12 @@ struct CoprocessOptions {
     // Forks the host of its process (process/command_host.h); empty: this program is executed as the host.
     std::function<Status(int socket)> fork{};
     Duration greeting_limit = std::chrono::seconds(60);
-    Duration call_limit = std::chrono::hours(1);    // a call without a limit of its own
     Duration kill_limit = std::chrono::seconds(5);  // for a coprocess to end the process of a `fork`
 };
+
+// How often its usage is sampled.
+inline constexpr Duration look_while_busy = std::chrono::milliseconds(500);
+inline constexpr Duration look_while_idle = std::chrono::seconds(5);
 
 class Coprocess {
   public:

@@ -13,6 +13,7 @@
 // closes its side before the answer, the coprocess kills the process of `fork`, and closes the connection.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -46,6 +47,11 @@ class LengthReader {
     bool has_length_ = false;
     bool broken_ = false;
 };
+
+// Whether a descriptor that does not block will be ready later.
+inline bool would_block(int error) {
+    return error == EAGAIN || error == EINTR || error == EINPROGRESS;
+}
 
 // The first line of a call, with the line end.
 std::string call_line(std::string_view function, std::uint64_t task, std::size_t length);

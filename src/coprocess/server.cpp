@@ -34,7 +34,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t longest_line = 4096;
+constexpr std::size_t longest_call_line = 4096;
 constexpr std::size_t longest_event = 256u << 20;
 constexpr int say_something_s = 5;  // a peer that says nothing must not block the worker
 
@@ -54,7 +54,7 @@ bool send_all(int socket, std::string_view bytes) {
 
 std::optional<std::string> line_from(int socket) {
     std::string line;
-    for (char byte = 0; line.size() <= longest_line;) {
+    for (char byte = 0; line.size() <= longest_call_line;) {
         const ssize_t got = ::recv(socket, &byte, 1, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return std::nullopt;
@@ -214,7 +214,7 @@ Descriptor listen_here() {
     return listener;
 }
 
-std::string text_of(const Json& value) {
+std::string json_text(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -236,7 +236,7 @@ std::string answer_to(const process::FunctionTable& functions, const std::string
     Json result;
     if (!end.result.empty()) result = Json::from_msgpack(end.result, true, false);
     if (result.is_discarded()) return failure_text("its result cannot be JSON");
-    return text_of({{"Result", result}, {"StatusCode", 200}});
+    return json_text({{"Result", result}, {"StatusCode", 200}});
 }
 
 int serve(const std::string& name, const process::FunctionTable& functions) {
@@ -249,7 +249,7 @@ int serve(const std::string& name, const process::FunctionTable& functions) {
         return 1;
     }
     const Json greeting{{"name", name}, {"port", port_of(listener.get())}, {"guarded", !guard.empty()}};
-    if (!write_all(STDOUT_FILENO, with_length(text_of(greeting) + "\n"))) return 1;
+    if (!write_all(STDOUT_FILENO, with_length(json_text(greeting) + "\n"))) return 1;
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
     Server(functions, guard, std::move(listener)).serve();
     return 0;

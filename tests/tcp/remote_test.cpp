@@ -308,7 +308,7 @@ TEST_F(RemoteTasks, CallFunctionsOfCpp) {
 TEST_F(RemoteTasks, AreNotOfferedByAWorkerWhoseCoprocessIsBroken) {
     const std::string file = folder_ + "/breaks.py";
     std::filesystem::copy_file(coprocess(), file);
-    start_worker({"--contact", folder_ + "/contact", "--coprocess", file, "--time-scale", "0.01"});
+    start_worker({"--contact", folder_ + "/contact", "--coprocess", file, "--time-scale", "0.05"});
     EXPECT_TRUE(run(remote("my_sum", "[1, 2]")).ok());
     std::ofstream(file) << "raise SystemExit('broken')\n";
     EXPECT_FALSE(run(remote("leave", "[1]", CallMode::direct)).ok());
@@ -319,7 +319,7 @@ TEST_F(RemoteTasks, AreNotOfferedByAWorkerWhoseCoprocessIsBroken) {
                    .end_time(std::chrono::duration_cast<std::chrono::microseconds>(
                                  std::chrono::system_clock::now().time_since_epoch())
                                  .count() +
-                             300'000))
+                             2'000'000))
                .ok())
         continue;
     EXPECT_TRUE(run(Task("true")).ok());  // it has come back without
