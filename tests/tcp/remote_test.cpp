@@ -235,23 +235,21 @@ TEST_F(RemoteTasks, GetEqualShares) {
 }
 
 TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
-    start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "1", "--coprocess_memory", "150",
-                          "--coprocess_disk", "4"});
-    struct Excess {
-        const char* function;
-        const char* arguments;
-        const char* reason;
-    };
-    for (const auto& [function, arguments, reason] :
-         {Excess{"memory", "[200]", "MB memory, its share is 150 MB"},
-          Excess{"busy", "[3]", "cores, its share is 1"},
-          Excess{"disk", "[8]", "MB disk, its share is 4 MB"}}) {
+    const pid_t first = start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "8",
+                                              "--coprocess_memory", "150", "--coprocess_disk", "4"});
+    const auto exceeds = [&](const char* function, const char* arguments, const char* reason) {
         const Task failed = run(remote(function, arguments));
         EXPECT_EQ(failed.result(), TaskResult::resource_exhaustion) << function;
         EXPECT_THAT(failed.reason(), HasSubstr(reason)) << function;
         EXPECT_EQ(result_in(output(remote("my_sum", "[1, 2]"))), "3") << "after " << function;
-    }
+    };
+    exceeds("memory", "[200]", "MB memory, its share is 150 MB");
+    exceeds("disk", "[8]", "MB disk, its share is 4 MB");
     EXPECT_EQ(run(remote("memory", "[200]")).limits_exceeded().memory, 150);
+    kill_worker(first);
+    // A tenth of a core, and a tenth beyond: they get more than that on a busy machine, too.
+    start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "0.1"});
+    exceeds("busy", "[4]", "cores, its share is 0.1");
 }
 
 TEST_F(RemoteTasks, HaveFiles) {

@@ -189,11 +189,11 @@ TEST_F(CoprocessRunner, ForgetsAllAtOnce) {
 }
 
 TEST_F(CoprocessRunner, SaysWhyNothingCanBeStarted) {
-    const auto why = [&](const std::string& text) {
+    const auto why = [&](const std::string& text, Duration limit = std::chrono::seconds(60)) {
         PoolOptions options;
         options.file = file(text);
         options.folder = folder_.path();
-        options.greeting_limit = std::chrono::milliseconds(200);
+        options.greeting_limit = limit;
         const auto started = Runner::start(options);
         return started ? "it started" : started.error().message;
     };
@@ -201,7 +201,8 @@ TEST_F(CoprocessRunner, SaysWhyNothingCanBeStarted) {
                 AllOf(HasSubstr("ended with exit 1"), HasSubstr("No module named 'no_such_module'")));
     EXPECT_THAT(why("print('hello')"), HasSubstr("no length and JSON object"));
     EXPECT_THAT(why("print('3\\n{}')"), HasSubstr("its name must have"));
-    EXPECT_THAT(why("import signal\nsignal.pause()"), HasSubstr("did not name itself within"));
+    EXPECT_THAT(why("import signal\nsignal.pause()", std::chrono::milliseconds(100)),
+                HasSubstr("did not name itself within"));
 }
 
 TEST_F(CoprocessRunner, GivesUpWhatAlwaysFails) {
