@@ -38,7 +38,7 @@ int work_queue_submit(work_queue* q, work_queue_task* t) {
         work_queue* queue = queue_of(me, q);
         TaskBox* box = queue == nullptr ? nullptr : task_to_specify(me, t);
         if (box == nullptr) return 0;
-        std::string refusal = box->coprocess == nullptr ? "" : "coprocesses are not supported";
+        std::string refusal;
         if (!box->refused_file.empty()) refusal = "a file of the task was refused: " + box->refused_file;
         const int id = refusal.empty() ? queue->submit(*box, refusal) : 0;
         if (id == 0) complain(me, refusal);
