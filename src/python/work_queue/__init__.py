@@ -13,7 +13,7 @@ CCTools' name for it is `ndcctools.work_queue`.
 from ._core import SetupError
 from ._core import version as __version__
 from .constants import *  # noqa: F403
-from .constants import __all__ as _constants
+from .constants import _NAMES as _constants
 from .factory import Factory
 from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
 from .queue import WorkQueue, set_debug_flag, specify_debug_log, specify_port_range

@@ -33,7 +33,8 @@ class RemoteError(Exception):
 
 def _dumps(value: object, buffers: list[pickle.PickleBuffer] | None = None) -> bytes:
     callback = None if buffers is None else buffers.append
-    return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+    packed: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+    return packed
 
 
 def _pack(function: object, args: tuple[Any, ...], kwargs: dict[str, Any], environment: str = "") -> bytes:

@@ -421,7 +421,7 @@ class WorkQueue(_core.Queue):
         """Accepted, without effect: files are known by their content, so a changed file is sent again."""
 
 
-for _name in constants.__all__:
+for _name in constants._NAMES:
     setattr(WorkQueue, _name, getattr(constants, _name))
 
 _debug_log: Path | None = None
