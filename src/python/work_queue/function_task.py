@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from typing import TYPE_CHECKING, Any, Callable
 
-from .task import Task
+from .task import Path, Task
+
+if TYPE_CHECKING:
+    from .queue import WorkQueue
 
 try:
     import cloudpickle
@@ -27,26 +31,27 @@ class RemoteError(Exception):
     """Stands for an exception of a function that could not be sent, or for what is no error of it, such as sys.exit()."""
 
 
-def _dumps(value, buffers=None):
+def _dumps(value: object, buffers: list[pickle.PickleBuffer] | None = None) -> bytes:
     callback = None if buffers is None else buffers.append
-    return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+    packed: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+    return packed
 
 
-def _pack(function, args, kwargs, environment=""):
+def _pack(function: object, args: tuple[Any, ...], kwargs: dict[str, Any], environment: str = "") -> bytes:
     """The arguments of the call, in the form of interpreters/python_call.h."""
-    buffers = []
-    parts = [_dump_part(function, f"the function {_name(function)}"), _dump_part((args, kwargs), "an argument", buffers)]
+    buffers: list[pickle.PickleBuffer] = []
+    parts: list[bytes | memoryview] = [_dump_part(function, f"the function {_name(function)}"), _dump_part((args, kwargs), "an argument", buffers)]
     parts += [buffer.raw() for buffer in buffers]
     sizes = " ".join(str(len(part)) for part in parts)
     first = f"{_VERSION}\n{sys.executable}\n{environment}\n{sizes}\n"
     return b"".join([first.encode("utf-8", "surrogateescape"), *parts])
 
 
-def _name(function):
+def _name(function: object) -> str:
     return getattr(function, "__qualname__", None) or repr(function)
 
 
-def _dump_part(value, what, buffers=None):
+def _dump_part(value: object, what: str, buffers: list[pickle.PickleBuffer] | None = None) -> bytes:
     try:
         return _dumps(value, buffers)
     except Exception as error:
@@ -55,7 +60,7 @@ def _dump_part(value, what, buffers=None):
         raise TypeError(f"{what} cannot be sent to a worker: {where(value, error)}") from error
 
 
-def _unpack(packed):
+def _unpack(packed: bytes) -> tuple[bytes, Any]:
     """(kind, value) of a result: b"R" and what the function returned, b"E" and its exception."""
     whole = memoryview(packed)
     end = packed.index(b"\n")
@@ -78,11 +83,11 @@ def _unpack(packed):
 class _RemoteTraceback(Exception):
     """Shows the traceback of the worker above one of this program, as concurrent.futures does."""
 
-    def __init__(self, text):
+    def __init__(self, text: str):
         super().__init__(text)
         self.text = text
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n" + self.text
 
 
@@ -100,7 +105,7 @@ class PythonTask(Task):
     traceback at the worker; if it did neither, a `PythonTaskNoResult` that says why.
     """
 
-    def __init__(self, func, *args, **kwargs):
+    def __init__(self, func: Callable[..., Any], *args: Any, **kwargs: Any):
         if not callable(func):
             raise TypeError(f"PythonTask takes a function first, not {func!r}")
         if cloudpickle is None:
@@ -108,22 +113,22 @@ class PythonTask(Task):
         super().__init__(_name(func))
         self._func, self._args, self._kwargs = func, args, kwargs
         self._environment = ""
-        self._output = None
+        self._output: tuple[Any] | None = None
 
-    def specify_environment(self, env_file):
+    def specify_environment(self, env_file: Path) -> None:
         """A packed environment (conda-pack, or a tar archive with bin/python3) in which the function runs."""
-        name = os.path.basename(os.fspath(env_file))
+        name = os.path.basename(os.fsdecode(env_file))
         self.specify_input_file(env_file, name, cache=True)
         self._environment = name
 
     specify_package = specify_environment
 
-    def _before_submit(self, queue):
+    def _before_submit(self, queue: WorkQueue) -> None:
         self._output = None
         self._call(_FUNCTION, _pack(self._func, self._args, self._kwargs, self._environment))
 
     @property
-    def output(self):
+    def output(self) -> Any:
         """See the class; None before the task has ended."""
         if self._in_queue or not self.id:
             return None
@@ -131,7 +136,7 @@ class PythonTask(Task):
             self._output = (self._find_output(),)
         return self._output[0]
 
-    def _find_output(self):
+    def _find_output(self) -> Any:
         if self._ok:
             try:
                 return _unpack(self._result)[1]
