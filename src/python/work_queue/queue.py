@@ -16,6 +16,7 @@ from .constants import (
     WORK_QUEUE_TASK_ORDER_FIFO,
     WORK_QUEUE_WAITFORTASK,
 )
+from .abstractions import Abstractions
 from .resources import amounts_of
 from .statistics import Statistics
 from .task import Task
@@ -34,7 +35,7 @@ def _absolute(path):
     return os.path.abspath(os.fspath(path))
 
 
-class WorkQueue(_core.Queue):
+class WorkQueue(_core.Queue, Abstractions):
     """Hands tasks to workers and returns them when they have ended.
 
     >>> q = WorkQueue(9123)
@@ -91,6 +92,7 @@ class WorkQueue(_core.Queue):
 
     def close(self):
         """Ends the manager and its tasks. `with` and the end of the program do it, too."""
+        self._end_calls()
         self._end()
 
     def __enter__(self):
