@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import cloudpickle
@@ -34,3 +34,20 @@ class Spread:
 
     def __call__(self, arguments: Sequence[Any]) -> Any:
         return self.function(*arguments)
+
+
+def evaluate(work: Any, values: Mapping[Any, Any]) -> Any:
+    """The value of a task of dask: (function, argument...), a key of `values`, a list of these, or data."""
+    if isinstance(work, list):
+        return [evaluate(part, values) for part in work]
+    if isinstance(work, tuple) and work and callable(work[0]):
+        return work[0](*[evaluate(part, values) for part in work[1:]])
+    try:
+        return values[work] if work in values else work
+    except TypeError:  # it cannot be a key
+        return work
+
+
+def evaluate_node(work: Callable[[Mapping[Any, Any]], Any], values: Mapping[Any, Any]) -> Any:
+    """The same for a node of dask's newer graphs."""
+    return work(values)
