@@ -1,6 +1,7 @@
 // The module work_queue._core: the engine as Python's part of the package uses it.
 #include <pybind11/pybind11.h>
 
+#include "python/memory_view.h"
 #include "python/queue.h"
 #include "python/task.h"
 #include "work_queue/error.h"
@@ -10,6 +11,7 @@ namespace py = pybind11;
 namespace wq::python {
 
 void bind_factory(py::module_& module);
+void bind_slices(py::module_& module);
 
 }  // namespace wq::python
 
@@ -21,4 +23,6 @@ PYBIND11_MODULE(_core, module) {
     wq::python::bind_queue(module);
     wq::python::bind_statistics(module);
     wq::python::bind_factory(module);
+    wq::python::bind_memory(module);
+    wq::python::bind_slices(module);
 }
