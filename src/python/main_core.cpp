@@ -12,6 +12,7 @@ namespace wq::python {
 
 void bind_factory(py::module_& module);
 void bind_slices(py::module_& module);
+void bind_jobs(py::module_& module);
 
 }  // namespace wq::python
 
@@ -25,4 +26,5 @@ PYBIND11_MODULE(_core, module) {
     wq::python::bind_factory(module);
     wq::python::bind_memory(module);
     wq::python::bind_slices(module);
+    wq::python::bind_jobs(module);
 }
