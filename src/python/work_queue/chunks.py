@@ -6,12 +6,19 @@ take some 75 ms at a worker. Near the end chunks shrink, so that all cores end a
 
 from __future__ import annotations
 
+from collections.abc import Sized
+
 GOAL = 0.075  # seconds of work in a chunk
 LEAST = 0.002  # below this, a chunk costs more than it does
 GROWTH = 8  # a chunk is at most so much larger than those measured so far
 MOST_ITEMS = 16_384
 MOST_BYTES = 8 << 20  # of arguments, or of results
 SHARES = 2  # chunks of this size, for each core, are left after this one
+
+
+def count_of(items: object) -> int | None:
+    """How many items there are; None: nobody knows, as of a generator."""
+    return len(items) if isinstance(items, Sized) else None
 
 
 class ChunkSizes:
