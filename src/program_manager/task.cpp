@@ -96,6 +96,12 @@ Task Task::packed_call(std::string function, std::string arguments, CallMode mod
     return task;
 }
 
+Task Task::remote(std::string function, std::string coprocess, std::string event, CallMode mode) {
+    Task task = packed_call(std::move(function), std::move(event), mode);
+    task.data_->say().coprocess = std::move(coprocess);
+    return task;
+}
+
 Task Task::range(std::string function, std::int64_t first, std::int64_t last, CallMode mode) {
     Task task(std::move(function));
     task.data_->kind = TaskKind::range;
@@ -173,6 +179,10 @@ Task& Task::end_time(std::int64_t us_since_epoch) {
 }
 Task& Task::start_time_min(std::int64_t us_since_epoch) {
     own().say().start_time_min = us_since_epoch;
+    return *this;
+}
+Task& Task::coprocess(std::string name) {
+    own().say().coprocess = std::move(name);
     return *this;
 }
 Task& Task::call_mode(CallMode mode) {

@@ -64,9 +64,14 @@ void bind_start(py::class_<PyQueue>& queue) {
     queue.def(py::init(&make_queue), py::arg("port"), py::arg("port_range"), py::arg("ssl"),
               py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("ranks"),
               py::keep_alive<1, 8>());
-    queue.def_property_readonly("port", [](PyQueue& q) { return q.deferred().port(); })
-        .def_property_readonly("name", [](PyQueue& q) { return to_str(q.deferred().options.name); })
-        .def_property_readonly("using_ssl", [](PyQueue& q) { return q.deferred().options.ssl; })
+    queue
+        .def_property_readonly(
+            "port", [](PyQueue& q) { return q.deferred().port(); }, "The TCP port that workers connect to.")
+        .def_property_readonly(
+            "name", [](PyQueue& q) { return to_str(q.deferred().options.name); },
+            "The name by which workers find it; empty: none.")
+        .def_property_readonly(
+            "using_ssl", [](PyQueue& q) { return q.deferred().options.ssl; }, "Whether connections use TLS.")
         .def_property_readonly("_begun", [](PyQueue& q) { return q.deferred().begun(); })
         .def("_serve", [](PyQueue& q) { q.serving(); })
         .def("_end", &PyQueue::end)

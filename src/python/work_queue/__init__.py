@@ -22,7 +22,7 @@ if any(name in _os.environ for name in ("WORK_QUEUE_RANKS", "OMPI_COMM_WORLD_RAN
 from ._core import SetupError
 from ._core import version as __version__
 from .constants import *  # noqa: F403
-from .constants import __all__ as _constants
+from .constants import _NAMES as _constants
 from .factory import Factory
 from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
 from .futures import WorkQueueExecutor

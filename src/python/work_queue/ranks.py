@@ -21,8 +21,9 @@ import pathlib
 import runpy
 import shutil
 import sys
+from typing import Any
 
-_current = None
+_current: Ranks | None = None
 
 
 class Ranks:
@@ -40,9 +41,10 @@ class Ranks:
     def __init__(self, manager_only: bool = False, launcher: str | None = None) -> None:
         from . import _core
 
-        if not hasattr(_core, "Ranks"):
+        begin: Any = getattr(_core, "Ranks", None)  # of _core_mpi
+        if begin is None:
             raise RuntimeError("this process is no rank: start the script by work_queue_python, or by mpirun, or set WORK_QUEUE_RANKS=1")
-        self._ranks = _core.Ranks(manager_only, launcher or _installed_launcher())
+        self._ranks = begin(manager_only, launcher or _installed_launcher())
         self.size: int = self._ranks.size
         if self._ranks.rank > 0:
             code = self._ranks._serve()
