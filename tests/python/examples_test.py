@@ -20,7 +20,7 @@ def start(name, *words):
 def test_help(name, told):
     with start(name, "--help") as program:
         said = program.communicate(timeout=60)[0]
-    assert program.returncode == 0 and told in said and all(len(line) <= 100 for line in said.splitlines())
+    assert program.returncode == 0 and told in said and all(len(line) <= 80 for line in said.splitlines())
 
 
 def test_files_are_compressed(workers, tmp_path, monkeypatch):

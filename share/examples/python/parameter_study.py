@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""A parameter study: how far a pendulum swings, for many drive frequencies and dampings, as a map.
+"""A parameter study: how far a driven pendulum swings, for many frequencies of
+the drive and many dampings, as a map.
 
-    ./parameter_study.py --workers 1              # with a worker on this machine
-    ./parameter_study.py --points 200             # prints the command for workers; start as many as you like
+    ./parameter_study.py --workers 1    # with a worker on this machine
+    ./parameter_study.py --points 200   # prints the command for workers
 
-Each task computes one column of the map: all dampings at one frequency, as a NumPy array.
+Each task computes one column of the map, as a NumPy array: all dampings at one
+frequency. Start as many workers as you like, wherever you like.
 """
 
 import argparse
@@ -65,7 +67,8 @@ def draw(file, frequencies, dampings, angles):
     """A map as PNG or SVG, by gnuplot."""
     terminal = "svg enhanced size 1000,640 font 'Sans,14'" if file.endswith(".svg") else "pngcairo enhanced size 1000,640 font 'Sans,12'"
     quoted = file.replace("'", "''")
-    rows = "\n".join(f"{x:.6g} {y:.6g} {numpy.degrees(angle):.6g}" for y, row in zip(dampings, angles) for x, angle in zip(frequencies, row))
+    rows = "\n".join(f"{frequency:.6g} {damping:.6g} {numpy.degrees(angle):.6g}"
+                     for damping, row in zip(dampings, angles) for frequency, angle in zip(frequencies, row))
     script = f"""set terminal {terminal} background rgb 'white'
 set output '{quoted}'
 set title 'Driven pendulum: largest angle of the steady swing (drive {DRIVE})'
