@@ -37,6 +37,8 @@ class Executor {
     std::optional<JobResult<Batch>> take(std::optional<Duration> timeout);
     void reset();
     void report(std::ostream& to);
+    std::size_t results_here() const { return results_.size(); }
+    std::size_t most_results() const { return results_.most(); }
 
     // In a child that the program has forked: neither the thread nor the workers are its own.
     bool is_copy() const { return owner_ != getpid(); }

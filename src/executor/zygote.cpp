@@ -50,7 +50,8 @@ Descriptor watch_peer(int control) {
 
 class Zygote {
   public:
-    explicit Zygote(int control) : control_(control), program_(watch_peer(control)) {
+    Zygote(int control, const OwnFunction* own)
+        : control_(control), own_(own), program_(watch_peer(control)) {
         sigset_t child;
         sigemptyset(&child);
         sigaddset(&child, SIGCHLD);
@@ -95,16 +96,20 @@ class Zygote {
 
     bool fork_worker(Request& request, std::vector<Descriptor>& files) {
         News news{News::Kind::not_forked, request.lane, request.life, 0, 0};
+        if (own_ != nullptr) request.function = own_->function;
         if (files.size() != 3 || !request.function.is_here()) {
             news.value = files.size() != 3 ? EMFILE : ENOEXEC;
             news_.push_back(news);
             return true;
         }
         const pid_t ours = getpid();
+        if (own_ != nullptr) own_->before_fork();
         news.pid = fork();
         if (news.pid == 0) begin_worker(ours, request, files);
+        const int error = errno;
+        if (own_ != nullptr) own_->after_fork(false);
         if (news.pid < 0) {
-            news.value = errno;
+            news.value = error;
         } else {
             children_.push_back({request.lane, request.life, news.pid});
             news.kind = News::Kind::forked;
@@ -123,6 +128,7 @@ class Zygote {
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
+        if (own_ != nullptr) own_->after_fork(true);
         worker_main(std::move(files[0]), std::move(files[1]), std::move(files[2]), request.function);
     }
 
@@ -151,6 +157,7 @@ class Zygote {
     }
 
     int control_;
+    const OwnFunction* own_;  // null: the program's
     Descriptor program_;
     Descriptor signals_;
     std::vector<Child> children_;
@@ -220,7 +227,9 @@ Status check_can_fork() {
 
 }  // namespace
 
-void zygote_main(int program_control) noexcept {
+namespace {
+
+[[noreturn]] void run_zygote(int program_control, const OwnFunction* own) noexcept {
     const int control = keep_control(program_control);
     setsid();
     prctl(PR_SET_NAME, "wq_job_zygote");
@@ -230,8 +239,18 @@ void zygote_main(int program_control) noexcept {
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
     __fpurge(stdout);  // else each worker would write what the program had not written yet
-    Zygote(control).run();
+    Zygote(control, own).run();
     _exit(0);
+}
+
+}  // namespace
+
+void zygote_main(int control) noexcept {
+    run_zygote(control, nullptr);
+}
+
+void started_zygote_main(int control, const OwnFunction& own) noexcept {
+    run_zygote(control, &own);
 }
 
 Result<ZygoteLink> begin_link(Descriptor& theirs) {

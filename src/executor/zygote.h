@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "executor/fork_request.h"
 
 namespace wq::executor {
 
@@ -40,5 +41,14 @@ Result<ZygoteLink> ask_for_zygote(Ask&& ask) {
 // Its main function, in its own process, which keeps no descriptor but `control`, stdout and stderr.
 // What escapes from it would run the program's own frames in another process.
 [[noreturn]] void zygote_main(int control) noexcept;
+
+// Of a zygote that is no image of the program, but started anew: its workers run this function instead of
+// the program's. The interpreter of a language learns of forks.
+struct OwnFunction {
+    FunctionPlace function;
+    void (*before_fork)() = nullptr;
+    void (*after_fork)(bool in_child) = nullptr;
+};
+[[noreturn]] void started_zygote_main(int control, const OwnFunction& own) noexcept;
 
 }  // namespace wq::executor

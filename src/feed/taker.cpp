@@ -22,8 +22,8 @@ bool Taker::join(std::optional<Instant> until) {
     return claims_.has_begun() && !failure_;
 }
 
-std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done,
-                                               const std::stop_token& stop) {
+std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done, const std::stop_token& stop,
+                                               std::optional<Instant> until) {
     const std::stop_callback waken(stop, [this] {
         { const std::lock_guard lock(mutex_); }  // who has seen no stop waits by now
         changed_.notify_all();
@@ -34,13 +34,21 @@ std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done
         if (stop.stop_requested()) return std::nullopt;
         if (const auto position = next_or_ask()) return position;
         if (ended_ || failure_) return std::nullopt;
-        changed_.wait(lock);
+        if (!until)
+            changed_.wait(lock);
+        else if (const Duration left = *until - instant_now(); left <= Duration(0))
+            return std::nullopt;
+        else
+            changed_.wait_for(lock, left);
     }
 }
 
-void Taker::wait_for_end() {
+bool Taker::wait_for_end(std::optional<Instant> until) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return ended_ || failure_; });
+    const auto is_over = [this] { return ended_ || failure_; };
+    if (until) return changed_.wait_for(lock, *until - instant_now(), is_over);
+    changed_.wait(lock, is_over);
+    return true;
 }
 
 std::optional<std::uint64_t> Taker::take_now(std::optional<std::uint64_t> done) {

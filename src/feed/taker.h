@@ -49,9 +49,11 @@ class Taker {
     bool join(std::optional<Instant> until = {});
     std::uint32_t rank() const;  // since then
     // Commits `done`, which was taken here, and no other. Waits. nullopt: all are committed, or failure(), or
-    // `stop` is requested, before or while it waits.
-    std::optional<std::uint64_t> take_after(std::optional<std::uint64_t> done, const std::stop_token& stop);
-    void wait_for_end();  // takes nothing; until all are committed, or failure()
+    // `stop` is requested, before or while it waits, or it is `until`.
+    std::optional<std::uint64_t> take_after(std::optional<std::uint64_t> done, const std::stop_token& stop,
+                                            std::optional<Instant> until = {});
+    // Takes nothing. Waits until all are committed, or failure(): true; or it is `until`: false.
+    bool wait_for_end(std::optional<Instant> until = {});
     // The same as take_after() without waiting. nullopt also: not yet.
     std::optional<std::uint64_t> take_now(std::optional<std::uint64_t> done);
     // They were taken here, and are not committed: they are for the next that takes here, or for others once

@@ -19,6 +19,7 @@ std::unique_ptr<TaskData> copy_of(const TaskData& from) {
     auto copy = std::make_unique<TaskData>();
     copy->kind = from.kind;
     copy->mode = from.mode;
+    copy->by_tag_only = from.by_tag_only;
     copy->id = from.id;
     copy->text = from.text;
     copy->arguments = from.arguments;

@@ -61,6 +61,9 @@ struct TaskReport {
 struct TaskData {
     TaskKind kind = TaskKind::command;
     CallMode mode = CallMode::fork;
+    // Only calls that name its tag or its id return it: it is a part of a larger call, such as a map, which
+    // must get it, whoever else waits for tasks.
+    bool by_tag_only = false;
     std::uint32_t exhausted = 0;  // attempts that exceeded their allocation, except the last one
     std::int64_t id = 0;
     std::string text;       // the command or the function

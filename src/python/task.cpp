@@ -107,6 +107,14 @@ void set_call(PyTask& task, const std::string& function, const py::bytes& argume
     task.spec = TaskAccess::wrap(std::move(data));
 }
 
+// No wait without its tag returns it, and `empty()` does not count it.
+void only_by_tag(PyTask& task, const Text& tag) {
+    auto data = TaskAccess::take(std::move(task.to_specify()));
+    data->tag = tag.bytes;
+    data->by_tag_only = true;
+    task.spec = TaskAccess::wrap(std::move(data));
+}
+
 void take_settings(PyTask& to, const PyTask& of) {
     auto data = TaskAccess::take(Task(of.spec));
     data->id = 0;
@@ -116,6 +124,7 @@ void take_settings(PyTask& to, const PyTask& of) {
 void bind_settings(py::class_<PyTask>& task) {
     task.def("_command", [](PyTask& t, const Text& text) { t.to_specify().command(text); })
         .def("_call", set_call)
+        .def("_only_by_tag", only_by_tag)
         .def("_tag", [](PyTask& t, const Text& text) { t.to_specify().tag(text); })
         .def("_category", [](PyTask& t, const Text& text) { t.to_specify().category(text); })
         .def("_feature", [](PyTask& t, const Text& text) { t.to_specify().feature(text); })

@@ -25,11 +25,11 @@ class SliceProducer::Impl {
         feed.give_back(left);
     }
 
-    std::optional<Slice> next() {
+    std::optional<Slice> next(std::optional<std::chrono::nanoseconds> limit = {}) {
         if (given_ && !feed.by_hand()) feed.commit(*given_);
         given_.reset();
         Slice slice;
-        if (claimed_.next(slice)) given_ = std::move(slice);
+        if (limit ? claimed_.next_at_most(slice, *limit) : claimed_.next(slice)) given_ = std::move(slice);
         return given_;
     }
 
@@ -63,6 +63,9 @@ SliceFeed& SliceProducer::feed() {
 }
 std::optional<Slice> SliceProducer::next() {
     return impl_->next();
+}
+std::optional<Slice> SliceProducer::next_at_most(std::chrono::nanoseconds limit) {
+    return impl_->next(limit);
 }
 void SliceProducer::stop() {
     impl_->stop();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/setup_error.h"
+#include "base/time.h"
 #include "slice_queue/giving.h"
 #include "slice_queue/ranks.h"
 #include "slice_queue/remote_worker.h"
@@ -47,11 +48,11 @@ class SliceQueue::Impl final : public SliceFeed {
 
     bool of_this_process() const { return ::getpid() == pid_; }
 
-    std::optional<Slice> take() {
+    std::optional<Slice> take(std::optional<Instant> until = {}) {
         std::optional<std::uint64_t> done;
         if (!by_hand_) done = given_.exchange(none);
         if (done == none) done.reset();
-        const auto slice = taken_after(done, {});
+        const auto slice = taken_after(done, {}, until);
         if (slice && !by_hand_) {
             const std::uint64_t of_other_thread = given_.exchange(slice->position);
             if (of_other_thread != none) taker().commit(of_other_thread);
@@ -61,9 +62,10 @@ class SliceQueue::Impl final : public SliceFeed {
     std::optional<Slice> take_after(const std::optional<Slice>& done, const std::stop_token& stop) override {
         return taken_after(done ? std::optional(done->position) : std::nullopt, stop);
     }
-    void wait() {
-        taker().wait_for_end();
+    bool wait(std::optional<Instant> until = {}) {
+        const bool is_over = taker().wait_for_end(until);
         throw_if_lost();
+        return is_over;
     }
     bool commit(const Slice& slice) override { return taker().commit(slice.position); }
     bool commit_failed(const Slice& slice) {
@@ -91,8 +93,9 @@ class SliceQueue::Impl final : public SliceFeed {
     feed::Taker& taker() { return member_->taker(); }
 
   private:
-    std::optional<Slice> taken_after(std::optional<std::uint64_t> done, const std::stop_token& stop) {
-        if (const auto position = taker().take_after(done, stop)) return pass().slice_at(*position);
+    std::optional<Slice> taken_after(std::optional<std::uint64_t> done, const std::stop_token& stop,
+                                     std::optional<Instant> until = {}) {
+        if (const auto position = taker().take_after(done, stop, until)) return pass().slice_at(*position);
         throw_if_lost();
         return std::nullopt;
     }
@@ -138,8 +141,14 @@ SliceQueue::~SliceQueue() {
 std::optional<Slice> SliceQueue::take() {
     return impl_->take();
 }
+std::optional<Slice> SliceQueue::take_at_most(std::chrono::nanoseconds limit) {
+    return impl_->take(instant_now() + limit);
+}
 void SliceQueue::wait() {
     impl_->wait();
+}
+bool SliceQueue::wait_at_most(std::chrono::nanoseconds limit) {
+    return impl_->wait(instant_now() + limit);
 }
 SliceFeed& SliceQueue::feed() {
     return *impl_;

@@ -62,6 +62,7 @@ class SliceReader::Impl {
         return view_of(reader_->key_prefix(), *block, element_);
     }
 
+    std::shared_ptr<const void> keep() { return reader_ ? reader_->keep() : nullptr; }
     std::uint64_t produced() const { return produced_; }
     std::string row_type() const { return reader_ ? reader_->row_type() : ""; }
 
@@ -104,6 +105,9 @@ void SliceReader::open(SliceProducer& queue, const Slice& slice) {
 }
 Records SliceReader::read_up_to(std::size_t most) {
     return impl_->read(most);
+}
+std::shared_ptr<const void> SliceReader::keep() {
+    return impl_->keep();
 }
 std::uint64_t SliceReader::num_records_produced() const {
     return impl_->produced();

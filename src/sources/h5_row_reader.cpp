@@ -27,8 +27,7 @@ Status H5RowReader::fill(std::uint64_t wanted) {
     const std::uint64_t count = block_records(wanted, std::min(fit, most_block_rows), left_.size());
     block_ = {left_.first, left_.first + count};
     if (has_texts()) return fill_texts();
-    bytes_.resize(count * type.row_bytes());
-    return rows_.read(block_.first, block_.end, bytes_);
+    return rows_.read(block_.first, block_.end, bytes_.renew(count * type.row_bytes()));
 }
 
 Status H5RowReader::fill_texts() {

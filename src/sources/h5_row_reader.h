@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ class H5RowReader final : public RecordReader {
     // `range`: nullopt: all rows. Error bad_input: the dataset has fewer.
     static Result<H5RowReader> open(H5Rows rows, std::optional<Interval> range = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
+    std::shared_ptr<const void> keep() override { return has_texts() ? nullptr : bytes_.keep(); }
     Status move_to(const Place& place) override;
     std::string row_type() const override { return rows_.type().text(); }
     std::uint64_t record_bytes() const override { return rows_.type().row_bytes(); }
@@ -34,7 +36,7 @@ class H5RowReader final : public RecordReader {
     H5Rows rows_;
     Interval left_;                    // still to be returned
     Interval block_;                   // the rows read last
-    std::vector<char> bytes_;          // of them
+    KeptBytes bytes_;                  // of them
     std::string texts_;                // the same, if their elements are texts of any length
     std::vector<std::size_t> starts_;  // of each row in texts_, and the end
 };

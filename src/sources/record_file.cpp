@@ -42,9 +42,8 @@ Result<BinaryReader> BinaryReader::open(RecordFile file, std::optional<Interval>
 Status BinaryReader::fill(std::uint64_t wanted) {
     const std::uint64_t count =
         block_records(wanted, source_block_bytes / file_.record_bytes(), left_.size());
-    bytes_.resize(count * file_.record_bytes());
     block_ = {left_.first, left_.first + count};
-    return file_.read(block_.first, block_.end, bytes_);
+    return file_.read(block_.first, block_.end, bytes_.renew(count * file_.record_bytes()));
 }
 
 Status BinaryReader::move_to(const Place& place) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/interval_set.h"
 #include "sources/record_reader.h"
@@ -44,6 +44,7 @@ class BinaryReader final : public RecordReader {
     // `records`: nullopt: all. Error bad_input: the file has fewer.
     static Result<BinaryReader> open(RecordFile file, std::optional<Interval> records = std::nullopt);
     Result<RecordBlock> read(std::size_t most) override;
+    std::shared_ptr<const void> keep() override { return bytes_.keep(); }
     Status move_to(const Place& place) override;
     std::uint64_t record_bytes() const override { return file_.record_bytes(); }
 
@@ -53,9 +54,9 @@ class BinaryReader final : public RecordReader {
     Status fill(std::uint64_t wanted);
 
     RecordFile file_;
-    Interval left_;            // still to be returned
-    Interval block_;           // the records read last
-    std::vector<char> bytes_;  // of them
+    Interval left_;    // still to be returned
+    Interval block_;   // the records read last
+    KeptBytes bytes_;  // of them
 };
 
 }  // namespace wq::sources

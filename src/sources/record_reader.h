@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/interval_set.h"
 #include "base/result.h"
@@ -54,6 +56,9 @@ class RecordReader {
     // The next records, at most `most`; fewer, and then none, at the end only. Error bad_input: they cannot
     // be read; do not read on.
     virtual Result<RecordBlock> read(std::size_t most) = 0;
+    // While it lives, the bytes of the block that was read last stay as they are: the reader takes other
+    // memory. Null: it cannot do that.
+    virtual std::shared_ptr<const void> keep() { return nullptr; }
     // Reads these from now on: to open a source anew costs more than to read a short slice of it. Error
     // bad_input: it has fewer.
     virtual Status move_to(const Place& place) = 0;
@@ -65,6 +70,22 @@ class RecordReader {
 
   private:
     std::string key_prefix_;
+};
+
+// Memory for blocks. What somebody keeps is not used again.
+class KeptBytes {
+  public:
+    // Of any value.
+    std::span<char> renew(std::size_t size) {
+        if (!bytes_ || bytes_.use_count() > 1) bytes_ = std::make_shared<std::vector<char>>();
+        bytes_->resize(size);
+        return *bytes_;
+    }
+    const char* data() const { return bytes_->data(); }
+    std::shared_ptr<const void> keep() const { return bytes_; }
+
+  private:
+    std::shared_ptr<std::vector<char>> bytes_;
 };
 
 // How many records to read if `wanted` are asked for again and again, of which `fit` make a good block: a

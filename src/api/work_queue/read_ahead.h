@@ -2,6 +2,7 @@
 // SliceProducer, and of prefetch() in a pipeline.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -36,16 +37,14 @@ class ReadAhead {
     bool next(T& element) {
         start();
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return !waiting_.empty() || ended_ || stopped_; });
-        if (stopped_) return false;
-        if (waiting_.empty()) {
-            if (failure_) std::rethrow_exception(failure_);
-            return false;
-        }
-        element = std::move(waiting_.front());
-        waiting_.pop_front();
-        changed_.notify_all();
-        return true;
+        changed_.wait(lock, [this] { return has_news(); });
+        return take(element);
+    }
+    // The same. False also: none has come in this time.
+    bool next_at_most(T& element, std::chrono::nanoseconds limit) {
+        start();
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, limit, [this] { return has_news(); }) && take(element);
     }
     // On any thread: next() returns false from now on. Whoever calls it lets a `read` that waits return.
     void stop() {
@@ -69,6 +68,18 @@ class ReadAhead {
     }
 
   private:
+    bool has_news() const { return !waiting_.empty() || ended_ || stopped_; }
+    bool take(T& element) {
+        if (stopped_) return false;
+        if (waiting_.empty()) {
+            if (failure_) std::rethrow_exception(failure_);
+            return false;
+        }
+        element = std::move(waiting_.front());
+        waiting_.pop_front();
+        changed_.notify_all();
+        return true;
+    }
     void run() {
         std::exception_ptr failure;
         try {

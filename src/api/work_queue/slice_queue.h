@@ -18,6 +18,7 @@
 // other ranks' slices, but not with Delivery::at_most_once.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -150,9 +151,13 @@ class SliceQueue {
     // that other ranks have, since these may be lost. Unless commit_by_hand, commits what take() gave before:
     // a rank with several threads commits by hand. Throws std::runtime_error if rank 0 is lost.
     std::optional<Slice> take();
+    // The same, but waits for at most so long. nullopt also: none has come in that time; before it is over:
+    // the end.
+    std::optional<Slice> take_at_most(std::chrono::nanoseconds limit);
     // Takes nothing: waits until others have committed all slices, as in a program that gives slices to
     // workers only. Throws std::runtime_error if rank 0 is lost.
     void wait();
+    bool wait_at_most(std::chrono::nanoseconds limit);  // false: there are slices left
     // Requested when rank 0 is lost, on a thread of the queue: others will be given what was taken here, a
     // second later or more (unless this process itself was held up). take() throws then.
     std::stop_token lost() const;
@@ -250,6 +255,8 @@ class SliceProducer {
     // the one before; what is only claimed is not committed. Waits. Throws std::runtime_error if rank 0 is
     // lost.
     std::optional<Slice> next();
+    // The same, but waits for at most so long, as take_at_most() does.
+    std::optional<Slice> next_at_most(std::chrono::nanoseconds limit);
     // On any thread: next() returns nullopt from now on, also where it waits.
     void stop();
 

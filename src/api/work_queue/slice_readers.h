@@ -142,6 +142,10 @@ class SliceReader {
     // The next records of that slice; none: its end.
     Records read_up_to(std::size_t most);
 
+    // While it lives, the values that were read last stay as they are, also if the reader reads on or ends.
+    // Null: this cannot be done for lines, texts, and what comes from another process.
+    std::shared_ptr<const void> keep();
+
     std::uint64_t num_records_produced() const;  // by this reader
     // Of the HDF5 rows read last: "float32[28][28]"; otherwise empty.
     std::string row_type() const;

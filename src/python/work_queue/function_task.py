@@ -39,9 +39,21 @@ def _dumps(value: object, buffers: list[pickle.PickleBuffer] | None = None) -> b
 
 def _pack(function: object, args: tuple[Any, ...], kwargs: dict[str, Any], environment: str = "") -> bytes:
     """The arguments of the call, in the form of interpreters/python_call.h."""
+    return _pack_call(_pack_function(function), args, kwargs, environment)
+
+
+def _pack_function(function: object) -> bytes:
+    """The function as bytes, for any number of _pack_call()."""
+    if cloudpickle is None:
+        raise RuntimeError("PythonTask needs cloudpickle (Debian: python3-cloudpickle; conda: cloudpickle)")
+    return _dump_part(function, f"the function {_name(function)}")
+
+
+def _pack_call(packed_function: bytes, args: Any, kwargs: dict[str, Any] | None, environment: str = "") -> bytes:
+    """The same for a packed function. kwargs None: `args` is a list, and the function is called with each of its items."""
     buffers: list[pickle.PickleBuffer] = []
-    parts: list[bytes | memoryview] = [_dump_part(function, f"the function {_name(function)}"), _dump_part((args, kwargs), "an argument", buffers)]
-    parts += [buffer.raw() for buffer in buffers]
+    arguments = _dump_part((args, kwargs), "an argument", buffers)
+    parts: list[bytes | memoryview] = [packed_function, arguments, *(buffer.raw() for buffer in buffers)]
     sizes = " ".join(str(len(part)) for part in parts)
     first = f"{_VERSION}\n{sys.executable}\n{environment}\n{sizes}\n"
     return b"".join([first.encode("utf-8", "surrogateescape"), *parts])
@@ -71,13 +83,22 @@ def _unpack(packed: bytes) -> tuple[bytes, Any]:
         at += size
     if kind == b"R":
         return kind, pickle.loads(parts[0], buffers=[bytearray(part) for part in parts[1:]])
+    return b"E", _unpack_error(kind, *parts)
+
+
+def _unpack_error(kind, packed, traceback):
+    """The exception whose parts interpreter.py's dump_error() made."""
     if kind == b"E":
-        error = pickle.loads(parts[0])
+        try:
+            error = pickle.loads(packed)
+        except Exception as problem:
+            last = bytes(traceback).decode("utf-8", "replace").strip().rpartition("\n")[2]
+            error = RemoteError(f"{last} (the exception cannot be read here: {type(problem).__name__}: {problem})")
     else:
-        error = RemoteError(bytes(parts[0]).decode("utf-8", "replace"))
-    error.remote_traceback = bytes(parts[1]).decode("utf-8", "replace")
+        error = RemoteError(bytes(packed).decode("utf-8", "replace"))
+    error.remote_traceback = bytes(traceback).decode("utf-8", "replace")
     error.__cause__ = _RemoteTraceback(error.remote_traceback)
-    return b"E", error
+    return error
 
 
 class _RemoteTraceback(Exception):

@@ -19,6 +19,7 @@ from .constants import (
     WORK_QUEUE_TASK_ORDER_FIFO,
     WORK_QUEUE_WAITFORTASK,
 )
+from .abstractions import Abstractions
 from .resources import amounts_of
 from .statistics import Statistics
 from .task import Path, Task, has_no_effect
@@ -41,7 +42,7 @@ def _absolute(path: Path) -> str | bytes:
     return os.path.abspath(os.fspath(path))
 
 
-class WorkQueue(_core.Queue):
+class WorkQueue(_core.Queue, Abstractions):
     """Hands tasks to workers and returns them when they have ended.
 
     >>> q = WorkQueue(9123)
@@ -110,6 +111,7 @@ class WorkQueue(_core.Queue):
 
     def close(self) -> None:
         """Ends the manager and its tasks. `with` and the end of the program do it, too."""
+        self._end_calls()
         self._end()
 
     def __enter__(self: _QueueT) -> _QueueT:

@@ -161,6 +161,21 @@ TEST(SliceProducer, MayBeDestroyedAtAnyMoment) {
     EXPECT_GE(consumed + rest, 1000u);
 }
 
+TEST(SliceProducer, WaitsForALimitedTime) {
+    using namespace std::chrono_literals;
+    SliceOptions options = in_order();
+    options.commit_by_hand = true;
+    SliceQueue slices(names(1), options);
+    SliceProducer producer = slices.input_producer();
+    const auto only = producer.next_at_most(10s);
+    ASSERT_TRUE(only);
+    EXPECT_EQ(producer.next_at_most(20ms), std::nullopt) << "it may be lost";
+    slices.commit(*only);
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(producer.next_at_most(10s), std::nullopt) << "the end";
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
+}
+
 TEST(SliceProducer, EndsWhileItWaitsForASliceOfAnother) {
     SliceQueue slices(names(2), in_order());
     const auto taken = slices.take();

@@ -66,6 +66,23 @@ TEST(SliceQueue, IsARange) {
     EXPECT_THAT(works, UnorderedElementsAre("a", "b"));
 }
 
+TEST(SliceQueue, WaitsForALimitedTime) {
+    using namespace std::chrono_literals;
+    SliceOptions options;
+    options.commit_by_hand = true;
+    SliceQueue slices({"a"}, options);
+    const auto only = slices.take_at_most(10s);
+    ASSERT_TRUE(only);
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(slices.take_at_most(20ms), std::nullopt) << "it may be lost";
+    EXPECT_FALSE(slices.wait_at_most(20ms));
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, 40ms);
+    slices.commit(*only);
+    EXPECT_EQ(slices.take_at_most(10s), std::nullopt);
+    EXPECT_TRUE(slices.wait_at_most(10s));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s) << "the end comes before";
+}
+
 TEST(SliceQueue, ByHandASliceIsCommittedOnce) {
     SliceOptions options;
     options.commit_by_hand = true;

@@ -182,6 +182,30 @@ TEST(RecordReader, ReadsEachRecordOfAnyCutOnce) {
     EXPECT_THROW(RecordReader(0), std::invalid_argument);
 }
 
+TEST(RecordReader, LeavesAloneWhatIsKept) {
+    const Folder folder;
+    std::string bytes(3 << 20, ' ');
+    for (std::size_t n = 0; n < bytes.size(); ++n) bytes[n] = static_cast<char>(n * 7919 >> 8);
+    write_file(folder.path() / "r", bytes);
+    SliceOptions options = cut_into(2);
+    options.record_bytes = 1 << 10;
+    SliceQueue slices({folder.path() / "r"}, options);
+    SliceProducer producer = slices.input_producer();
+    std::vector<std::pair<std::string_view, std::shared_ptr<const void>>> kept;
+    {
+        RecordReader reader(1 << 10);
+        for (;;) {
+            const auto [keys, values] = reader.read_up_to(producer, 100);
+            if (values.empty()) break;
+            kept.emplace_back(std::string_view(values[0].data(), values.size() << 10), reader.keep());
+            ASSERT_TRUE(kept.back().second);
+        }
+    }
+    std::string all;
+    for (const auto& [values, memory] : kept) all += values;
+    EXPECT_EQ(all, bytes);
+}
+
 TEST(RecordReader, GivesNumbers) {
     const Folder folder;
     const std::vector<std::uint32_t> numbers{1, 2, 3, 4, 5, 6};

@@ -1,0 +1,374 @@
+"""Runs a function over batches in worker processes, with bounded queues. After trw's `trw.train.job_executor2`.
+
+>>> from work_queue.job_executor import JobExecutor2
+>>> with JobExecutor2(4, decode) as executor:
+...     for batch in batches:
+...         while not executor.put(batch):
+...             use(*executor.take())
+...     for metadata, result in executor:
+...         use(metadata, result)
+
+A batch is any value that can be pickled, mostly a dict of arrays. Arrays of numpy and tensors of torch go through
+shared memory, and are views of it at the other side. A worker that dies is started again, and its job is lost.
+
+The original's functions `worker` and `collect_results_to_main_process` are internals of its implementation; here the
+engine does their work, and they are left out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import os
+import pickle
+import queue as _queue
+import subprocess
+import sys
+import weakref
+from typing import Any, Callable, Deque, Dict, Generic, Iterator, List, Optional, TextIO, Tuple, TypeVar
+
+from . import _core, job_pickle, job_process
+from ._core import BatchError, ExecutorClosed
+
+__all__ = ["BatchError", "ExecutorClosed", "JobContext", "JobError", "JobExecutor", "JobExecutor2", "JobMetadata", "PinQueue",
+           "default_queue_timeout", "flush_queue", "job_context", "shared_array"]
+
+default_queue_timeout = 0.001
+
+JobContext = _core.JobContext
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+_executors: "weakref.WeakSet[JobExecutor2[Any, Any]]" = weakref.WeakSet()
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+@atexit.register
+def _end_all() -> None:
+    """They have threads: they end before the interpreter does."""
+    for executor in list(_executors):
+        executor.close()
+
+
+def flush_queue(queue: Any) -> None:
+    """Takes all that is in a queue, and drops it."""
+    while True:
+        try:
+            queue.get(block=False)
+        except _queue.Empty:
+            return
+
+
+def job_context() -> Optional[_core.JobContext]:
+    """In a function of an executor: its worker, seed, attempt and session, and stopping(): whether nobody wants the
+    result any more. Elsewhere None."""
+    return job_process.context
+
+
+def shared_array(shape: Any, dtype: Any = float) -> Any:
+    """An array of numpy in shared memory, of any content: put() hands it over without a copy, whatever its size.
+    Leave it as it is until its result is here: the worker sees it, and cannot change it."""
+    import numpy
+
+    dtype = numpy.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    memory = _core.new_memory(dtype.itemsize * int(numpy.prod(shape, dtype=object)))
+    return numpy.frombuffer(memory, dtype, count=int(numpy.prod(shape, dtype=object))).reshape(shape)
+
+
+class JobError(RuntimeError):
+    """Why a job has no result: what its function raised, or how its worker died. `metadata` is the job's."""
+
+    metadata: "JobMetadata"
+    traceback: str = ""
+
+
+class JobMetadata:
+    """Times of a job, in seconds of time.perf_counter(): None if its worker died before.
+
+    job_created: put() took it. job_begun: its worker began the function. job_processing_finished: the function ended.
+    job_results_queued: the result was in the worker's queue. job_pin_thread_received, job_pin_thread_queued: in the
+    program's. job_session_id: how often reset() was called before it. And job: counted by put(), from 0; worker;
+    attempt: above 1, workers died of it before; error: why there is no result, or None.
+    """
+
+    def __init__(self, job_session_id: int) -> None:
+        self.job_session_id = job_session_id
+        self.job_created: Optional[float] = None
+        self.job_begun: Optional[float] = None
+        self.job_processing_finished: Optional[float] = None
+        self.job_results_queued: Optional[float] = None
+        self.job_pin_thread_received: Optional[float] = None
+        self.job_pin_thread_queued: Optional[float] = None
+        self.job = 0
+        self.worker = 0
+        self.attempt = 1
+        self.error: Optional[str] = None
+
+    @classmethod
+    def _of(cls, told: tuple) -> "JobMetadata":
+        self = cls(told[1])
+        self.job, _, self.worker, self.attempt, self.job_created, self.job_begun = told[:6]
+        self.job_processing_finished, self.job_results_queued, self.job_pin_thread_received = told[6:]
+        self.job_pin_thread_queued = self.job_pin_thread_received
+        return self
+
+    def __repr__(self) -> str:
+        return "JobMetadata(" + ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items()) + ")"
+
+
+class PinQueue(Generic[_Out]):
+    """The results that are here, as a `queue.Queue` for reading: pairs (metadata, result)."""
+
+    def __init__(self, executor: "JobExecutor2[Any, _Out]") -> None:
+        self._executor = weakref.ref(executor)
+        self._ready: Deque[Tuple[JobMetadata, _Out]] = collections.deque()
+
+    def get(self, block: bool = True, timeout: Optional[float] = None) -> Tuple[JobMetadata, _Out]:
+        """The next result. Waits, also for jobs that another thread puts; at most `timeout` seconds. Raises
+        queue.Empty: none has come, or the executor is closed."""
+        if timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        if self._ready:
+            return self._ready.popleft()
+        executor = self._executor()
+        pair = None if executor is None else executor._next(0.0 if not block else -1.0 if timeout is None else timeout)
+        if pair is None:
+            raise _queue.Empty
+        return pair
+
+    def get_nowait(self) -> Tuple[JobMetadata, _Out]:
+        return self.get(block=False)
+
+    def empty(self) -> bool:
+        """Whether get() would wait."""
+        if not self._ready:
+            try:
+                self._ready.append(self.get(block=False))
+            except _queue.Empty:
+                return True
+        return False
+
+    def qsize(self) -> int:
+        executor = self._executor()
+        return len(self._ready) + (0 if executor is None else executor._core.results_here())
+
+    def full(self) -> bool:
+        return self.qsize() >= self.maxsize
+
+    @property
+    def maxsize(self) -> int:
+        executor = self._executor()
+        return 0 if executor is None else executor._core.most_results()
+
+
+class JobExecutor2(Generic[_In, _Out]):
+    """Runs a function in worker processes of this machine.
+
+    Parameters, as the original has them:
+        nb_workers: processes; 0: put() runs the function at once, in this process.
+        function_to_run: takes a batch and returns one. It goes to workers by pickle (what is in __main__, and lambdas, by
+            cloudpickle). They do not run your program again.
+        max_queue_size_per_worker: jobs that wait at a worker, and results that wait there.
+        max_queue_size_pin_thread_per_worker: results that wait here, times the workers.
+        max_queue_size_pin: results that wait here, in all; None: the line above.
+        wait_time: without effect: nothing polls.
+        wait_until_processes_start: start() returns when all workers are ready.
+        restart_crashed_worker: False: the jobs of a worker that died are lost.
+    And others:
+        retries: how often a job is tried again whose worker died. Workers cannot change arrays in place then.
+        seed: worker i begins with seed + i, of random, numpy and torch.
+        errors: what becomes of jobs whose function raised, or whose worker died: "tell": a line, and no result, as in the
+            original; "return": the pair (metadata, None), with metadata.error; "raise": get() and take() raise JobError.
+        say: function for lines to the user (one str); default: they go to stderr.
+
+    It starts at once. Jobs of one worker end in order, those of several in any order. All methods may be called from
+    several threads. As a context manager it is closed at the end of the block.
+    """
+
+    def __init__(self, nb_workers: int, function_to_run: Callable[[_In], _Out], max_queue_size_per_worker: int = 2,
+                 max_queue_size_pin_thread_per_worker: int = 3, max_queue_size_pin: Optional[int] = None,
+                 wait_time: float = default_queue_timeout, wait_until_processes_start: bool = True,
+                 restart_crashed_worker: bool = True, *, retries: int = 0, seed: int = 0, errors: str = "tell",
+                 say: Optional[Callable[[str], None]] = None) -> None:
+        if not callable(function_to_run):
+            raise TypeError(f"function_to_run is {function_to_run!r}: give a function")
+        if errors not in ("tell", "return", "raise"):
+            raise ValueError(f"errors is {errors!r}: give tell, return or raise")
+        options = _core.JobOptions()
+        options.max_queue_size_per_worker = max_queue_size_per_worker
+        options.max_queue_size_pin_thread_per_worker = max_queue_size_pin_thread_per_worker
+        options.max_queue_size_pin = max_queue_size_pin
+        options.wait_until_processes_start = wait_until_processes_start
+        options.restart_crashed_worker = restart_crashed_worker
+        options.retries, options.seed = retries, seed
+        self.nb_workers, self.function_to_run, self.wait_time = nb_workers, function_to_run, wait_time
+        self._options, self._errors = options, errors
+        self._say = say or (lambda line: print(line, file=sys.stderr))
+        self._process: Optional[subprocess.Popen[bytes]] = None
+        self._closed = True
+        self.nb_failed = 0
+        self.pin_queue: PinQueue[_Out] = PinQueue(self)
+        self.start()
+        _executors.add(self)
+
+    # ---- its life ----
+
+    def start(self, timeout: float = 10.0) -> None:
+        """Starts the workers; again after close(). Raises RuntimeError with the reason if they cannot be started in
+        `timeout` seconds, above all if the function cannot be sent."""
+        if not self._closed:
+            return
+        self._core = _core.Jobs(self.nb_workers, self._options, self._start_process, job_process.handler_of(self.function_to_run))
+        try:
+            self._core.start(timeout)
+        except BaseException:
+            self._core.close(0)
+            raise
+        self._closed = False
+
+    def _start_process(self, control: int) -> int:
+        function = _pickled_function(self.function_to_run)
+        # As the current folder may have other modules of these names, the package is found by its path.
+        code = (f"import sys; sys.path.insert(0, {os.path.dirname(os.path.dirname(os.path.abspath(__file__)))!r}); "
+                "from work_queue.job_process import main; main(int(sys.argv[1]), int(sys.argv[2]))")
+        answer, ready = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, *subprocess._args_from_interpreter_flags(), "-c", code, str(control), str(ready)],  # type: ignore[attr-defined]
+                stdin=subprocess.PIPE, pass_fds=(control, ready), start_new_session=True, env=_environment())
+        except BaseException:
+            os.close(answer)
+            raise
+        finally:
+            os.close(ready)
+        try:
+            with open(answer, "rb") as answers:
+                assert self._process.stdin is not None
+                try:
+                    with self._process.stdin as stdin:
+                        pickle.dump((sys.path, function), stdin)
+                except BrokenPipeError:
+                    pass
+                told = answers.read()
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+        if told != b"ready":
+            self._process.wait()
+            lines = told.decode("utf-8", "replace").splitlines() or ["its interpreter ended"]
+            raise RuntimeError(f"the function cannot be loaded by workers: {lines[0]}")
+        return self._process.pid
+
+    def close(self, timeout: float = 10) -> None:
+        """Ends the workers, which finish what they do; before `timeout` seconds are over they are killed. Jobs that have
+        not ended are dropped; results that are here stay."""
+        if self._closed:
+            return
+        self._closed = True
+        self._core.close(timeout)
+        if self._process is not None:
+            self._process.poll()
+
+    def abort(self) -> None:
+        """Kills the workers at once. Results that are here stay."""
+        self._core.abort()
+
+    def __enter__(self) -> "JobExecutor2[_In, _Out]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self.close()
+
+    # ---- jobs and results ----
+
+    def put(self, data: _In) -> bool:
+        """Queues a job, and never waits. False: all queues are full, and it is not queued. Raises ExecutorClosed after
+        close(), and TypeError or PicklingError for what cannot be sent.
+
+        The worker has the arrays for itself, and may change them; yours stay as they are.
+        """
+        if self._core.is_full():
+            return False
+        return self._core.put(*job_pickle.dumps(data))
+
+    def take(self) -> Optional[Tuple[JobMetadata, _Out]]:
+        """The next result, (metadata, result). Waits as long as a job is unfinished; None: none is."""
+        if not self.pin_queue.empty():
+            return self.pin_queue.get()
+        while not self._core.is_idle():
+            pair = self._next(0.05)
+            if pair is not None:
+                return pair
+        return self._next(0.0)
+
+    def __iter__(self) -> Iterator[Tuple[JobMetadata, _Out]]:
+        """Results until no job is unfinished."""
+        return iter(self.take, None)  # type: ignore[arg-type]
+
+    def _next(self, seconds: float) -> Optional[Tuple[JobMetadata, _Out]]:
+        """The next result that is to be told. `seconds` below 0: without a limit."""
+        while True:
+            result = self._core.take(seconds)
+            if result is None:
+                return None
+            told, error, pickled, buffers = result
+            metadata = JobMetadata._of(told)
+            if error is None:
+                return metadata, job_pickle.loads(pickled, buffers)
+            self.nb_failed += 1
+            metadata.error, _, trace = error.partition("\n")
+            if self._errors == "return":
+                return metadata, None  # type: ignore[return-value]
+            if self._errors == "raise":
+                failed = JobError(f"job {metadata.job} failed: {metadata.error}")
+                failed.metadata, failed.traceback = metadata, trace
+                raise failed
+            self._say(f"job {metadata.job} failed: {metadata.error}")
+            if seconds > 0 and self._core.is_idle():
+                seconds = 0.0
+
+    def is_full(self) -> bool:
+        """Whether put() would return False."""
+        return self._core.is_full()
+
+    def is_idle(self) -> bool:
+        """Whether no job waits or runs: all results are here."""
+        return self._core.is_idle()
+
+    def reset(self) -> None:
+        """Drops all results, also those of jobs that have not ended. Never waits."""
+        self._core.reset()
+        self.pin_queue._ready.clear()
+
+    def job_report(self, f: Optional[TextIO] = None) -> None:
+        """Writes workers, queues and counts to `f` (default: sys.stdout)."""
+        print(self._core.report(), end="", file=sys.stdout if f is None else f)
+
+    def _check_process_killed_and_restart(self) -> None:
+        """The original's; here it has no effect, since workers that died are started again without it."""
+
+
+JobExecutor = JobExecutor2
+
+
+def _pickled_function(function: Callable[..., Any]) -> bytes:
+    if job_pickle.cloudpickle is None:
+        return pickle.dumps(function)
+    try:
+        return job_pickle.cloudpickle.dumps(function)
+    except Exception as error:
+        from .unpicklable import where
+
+        raise TypeError(f"the function cannot be sent to workers: {where(function, error)}") from error
+
+
+def _environment() -> Dict[str, str]:
+    """Each worker is one of several: libraries use one thread, unless the user has said otherwise."""
+    one = {} if "OMP_NUM_THREADS" in os.environ else dict.fromkeys(_ONE_THREAD, "1")
+    return {**one, **os.environ}

@@ -1,0 +1,155 @@
+"""Readers of the records in slices: lines of text, rows of HDF5 datasets, binary records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+
+from . import _core
+
+if TYPE_CHECKING:
+    from .slices import Slice, SliceProducer, WorkQueue
+
+
+class RecordKeys(Sequence):
+    """Where records are: "FILE:LINE" (from 1), "FILE.h5:/path?row=N" or "FILE?record=N" (from 0)."""
+
+    def __init__(self, prefix: str, first: int, size: int) -> None:
+        self._prefix, self._numbers = prefix, range(first, first + size)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self._prefix + str(number) for number in self._numbers[index]]
+        return self._prefix + str(self._numbers[index])
+
+    def __repr__(self) -> str:
+        return f"RecordKeys({self[0]!r}, ... {len(self)} keys)" if self else "RecordKeys()"
+
+
+class SliceReader:
+    """Reads the records of a producer's slices.
+
+    A slice is committed when the reader takes the next one; `read_up_to` does not cross the end of a slice.
+    """
+
+    _kind = ""
+    _as_text = False
+
+    def __init__(self, record_bytes: int = 0) -> None:
+        self._core = _core.Reader(self._kind, record_bytes)
+
+    def read_up_to(self, producer: "SliceProducer", num_records: int) -> Tuple[RecordKeys, Any]:
+        """(keys, values) of at most `num_records` records of one slice; no keys: the end.
+
+        Raises RuntimeError if a file cannot be read or changed since its records were counted, or rank 0 is lost.
+        """
+        while True:
+            prefix, first, size, values = self._core.read(num_records, self._as_text)
+            if size:
+                return RecordKeys(prefix, first, size), self._values(size, values)
+            slice = producer.next()
+            if slice is None:
+                return RecordKeys("", 0, 0), self._values(0, values)
+            self.open(producer._queue, slice)
+
+    def open(self, queue: "WorkQueue", slice: "Slice") -> None:
+        """Reads a slice of `WorkQueue.take` from here on."""
+        self._core.open(queue._slices, slice._tuple)
+
+    def read(self, num_records: int) -> Tuple[RecordKeys, Any]:
+        """(keys, values) of the next records of that slice; no keys: its end."""
+        prefix, first, size, values = self._core.read(num_records, self._as_text)
+        return RecordKeys(prefix, first, size), self._values(size, values)
+
+    def _values(self, size: int, values: Any) -> Any:
+        return values
+
+    @property
+    def num_records_produced(self) -> int:
+        """By this reader."""
+        return self._core.produced
+
+
+class TextLineReader(SliceReader):
+    """Lines of text, without their newlines: a list of str. `encoding` None: of bytes.
+
+    With "utf-8", bytes that are no text are kept ("surrogateescape").
+    """
+
+    _kind = "lines"
+
+    def __init__(self, encoding: Optional[str] = "utf-8") -> None:
+        super().__init__()
+        self._as_text = encoding is not None and encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+        self._encoding = None if self._as_text else encoding
+
+    def _values(self, size: int, values: List[Any]) -> List[Any]:
+        return values if self._encoding is None else [str(value, self._encoding) for value in values]
+
+
+class RowReader(SliceReader):
+    """Rows of HDF5 datasets of numbers, "FILE.h5:/path": an array of numpy with the rows first, a view of the memory
+    that they were read to, which is yours then. Texts of any length: a list of str, or of lists of them."""
+
+    _kind = "rows"
+    _as_text = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._type = ""
+        self._dtype: Any = None
+        self._shape: Tuple[int, ...] = ()
+        self._texts = False
+
+    @property
+    def row_type(self) -> str:
+        """Of the rows read last: "float32[28][28]"."""
+        return self._core.row_type
+
+    def _values(self, size: int, values: Any) -> Any:
+        import numpy
+
+        kind = self._core.row_type
+        if kind and kind != self._type:
+            element, *lengths = re.split(r"[\[\]]+", kind.rstrip("]"))
+            self._type, self._shape = kind, tuple(int(length) for length in lengths)
+            self._texts = element == "any_text"
+            width = re.fullmatch(r"text(\d+)", element)
+            if not self._texts:
+                self._dtype = numpy.dtype(f"S{width.group(1)}" if width else element)
+        if not self._texts:
+            buffer = values if size and not isinstance(values, list) else b"".join(values)
+            return numpy.frombuffer(buffer, self._dtype).reshape(size, *(self._shape if size else ()))
+        if not self._shape:
+            return values
+        return [numpy.array(text.split("\0"), dtype=object).reshape(self._shape) for text in values]
+
+
+class FixedLengthRecordReader(SliceReader):
+    """Binary records of so many bytes: an array of numpy, uint8[records, bytes], a view of the memory that they were
+    read to, which is yours then. With `dtype`, its numbers, [records, numbers], or [records] of structures."""
+
+    _kind = "records"
+
+    def __init__(self, record_bytes: int, dtype: Any = None) -> None:
+        super().__init__(record_bytes)
+        import numpy
+
+        self._dtype = numpy.dtype(numpy.uint8 if dtype is None else dtype)
+        if record_bytes % self._dtype.itemsize:
+            raise ValueError(f"records of {record_bytes} bytes are no whole number of {self._dtype}")
+        self._shape = () if record_bytes == self._dtype.itemsize and dtype is not None else (
+            record_bytes // self._dtype.itemsize,)
+
+    def _values(self, size: int, values: Any) -> Any:
+        import numpy
+
+        buffer = values if size and not isinstance(values, list) else b"".join(values)
+        return numpy.frombuffer(buffer, self._dtype).reshape(size, *self._shape)
+
+
+TableRecordReader = RowReader

@@ -1,0 +1,334 @@
+"""Slices of datasets: each process takes the next one when it is done with one, so that fast ones take more.
+
+>>> from work_queue.slices import WorkQueue
+>>> work_queue = WorkQueue(["a.csv", "b.csv", "c.csv"], num_epochs=2)
+>>> for name in work_queue.input_dataset():
+...     train_on(name)
+
+In each epoch every slice is committed once. A slice is committed when the next one is taken. What a lost process had
+not committed, others take.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+import weakref
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
+
+from . import _core
+from .slice_dataset import SliceDataset
+from .slice_readers import (
+    FixedLengthRecordReader,
+    RecordKeys,
+    RowReader,
+    SliceReader,
+    TableRecordReader,
+    TextLineReader,
+)
+
+__all__ = ["FixedLengthRecordReader", "RecordKeys", "RowReader", "Slice", "SliceDataset", "SliceProducer", "SliceReader",
+           "TableRecordReader", "TextLineReader", "WorkQueue"]
+
+_Path = Union[str, bytes, "os.PathLike[str]"]
+
+_queues: "weakref.WeakSet[WorkQueue]" = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """They have threads, and lines for functions of Python: they end before the interpreter does."""
+    for queue in list(_queues):
+        queue.close()
+
+
+class Slice(str):
+    """A slice's name, "WORK?start=A&end=B" or the work, and its parts as attributes.
+
+    work: with the prefix. start, end: its first record, and one past its last; None: the whole work. epoch: from 0.
+    position: its number in the order of all epochs, which is its identity.
+    """
+
+    work: str
+    start: Optional[int]
+    end: Optional[int]
+    epoch: int
+    position: int
+    _tuple: tuple
+
+    def __new__(cls, values: tuple) -> "Slice":
+        self = super().__new__(cls, values[0])
+        self._tuple = values
+        _, self.work, self.start, self.end, self.epoch, self.position = values
+        return self
+
+    def __reduce__(self) -> tuple:
+        return Slice, (self._tuple,)
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+class SliceProducer:
+    """Slices that a thread claims ahead: see `WorkQueue.input_producer`. Iterate over it, or give it to a reader."""
+
+    def __init__(self, queue: "WorkQueue", capacity: int) -> None:
+        self._queue = queue
+        self._core = _core.Producer(queue._slices, capacity)
+        queue._producers.add(self)
+
+    def next(self) -> Optional[Slice]:
+        """The next slice; None: the end, or closed. Commits the one before, unless commit_by_hand."""
+        slice = self._core.next()
+        return None if slice is None else Slice(slice)
+
+    def stop(self) -> None:
+        """On any thread: next() returns None from now on, even if it waits."""
+        self._core.stop()
+
+    def close(self) -> None:
+        """Ends it. What nobody has consumed is for others, or for whoever takes next here."""
+        self._core.close()
+
+    def __iter__(self) -> Iterator[Slice]:
+        return iter(self.next, None)
+
+    def __enter__(self) -> "SliceProducer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class WorkQueue:
+    """Gives slices of datasets, epoch after epoch.
+
+    Parameters, as DeepRec has them:
+        works: files or other names.
+        num_epochs: how often each slice is given.
+        shuffle: each epoch has its own order; otherwise that of `works`.
+        seed: equal seeds, equal orders; None: one is drawn (`queue.seed`).
+        prefix: stands before the name of each work that is taken.
+        num_slices: how many slices in all, in proportion to the works' records; None: each work is one slice.
+            Rows of HDF5 datasets ("FILE.h5:/path") are cut, and what one of the next three options says.
+        name: in messages and statistics.
+    And others:
+        lines: works are text files, cut at line ends.
+        record_bytes: works are files of binary records of so many bytes.
+        records: works are of your own kind: a function that returns how many records a work has; None: it is one slice.
+        must_exist: whether works without "://" must be there; None: if they look like files.
+        num_slices_per_work: num_slices of each work, instead of all.
+        delivery: "exactly_once" (what a lost process had not committed is taken again), "at_most_once" (never again),
+            "at_least_once" (at the end, idle nodes repeat what others still have).
+        commit_by_hand: take() commits nothing; call commit().
+        restore: a file or bytes of save(): goes on from there.
+        contact: a file, written with mode 0600 while the queue lives: other processes take slices by
+            `WorkQueue.join(contact)`, on this machine and on others.
+        record_each: summaries have a row for each slice, too.
+        ranks: a session of MPI ranks: they share the slices. None: this process is all ranks.
+        say: function for lines to the user (one str); default: they go to stderr.
+
+    Raises RuntimeError if works are missing or cannot be cut (all are named), or options do not fit.
+    """
+
+    def __init__(self, works: Iterable[_Path], num_epochs: int = 1, shuffle: bool = True, seed: Optional[int] = None,
+                 prefix: Optional[str] = None, num_slices: Optional[int] = None, name: str = "work_queue", *,
+                 lines: bool = False, record_bytes: int = 0, records: Optional[Callable[[str], Optional[int]]] = None,
+                 must_exist: Optional[bool] = None, num_slices_per_work: bool = False, delivery: str = "exactly_once",
+                 commit_by_hand: bool = False, restore: Union[_Path, bytes, None] = None,
+                 contact: Optional[_Path] = None, record_each: bool = False, ranks: Any = None,
+                 say: Callable[[str], None] = _to_stderr) -> None:
+        if isinstance(works, (str, bytes)) or not isinstance(works, Iterable):
+            raise TypeError(f"works is {works!r}: give a list of names")
+        options = _core.SliceOptions()
+        options.num_epochs, options.shuffle, options.seed = num_epochs, bool(shuffle), seed
+        options.num_slices, options.num_slices_per_work = num_slices, bool(num_slices_per_work)
+        options.lines, options.record_bytes, options.must_exist = bool(lines), record_bytes, must_exist
+        options.commit_by_hand, options.record_each = bool(commit_by_hand), bool(record_each)
+        options._delivery(delivery)
+        options._prefix(prefix or "")
+        options._name(name)
+        options._say(say)
+        if records is not None:
+            options._records(records)
+        if contact is not None:
+            options._contact(os.path.abspath(os.fspath(contact)))
+        self._works = [os.fspath(work) for work in works]
+        self._ranks = ranks
+        self._begin(options, contact)
+        self._open(restore)
+
+    @classmethod
+    def join(cls, contact: _Path, *, wait: float = 60, commit_by_hand: bool = False,
+             say: Callable[[str], None] = _to_stderr) -> "WorkQueue":
+        """Takes slices of a queue in another process, which has written the file `contact`.
+
+        Waits up to `wait` seconds for it. Works are read here if they are the same files; otherwise readers get their
+        records from that process. Raises RuntimeError: there is no such file or queue in time, or others can read it.
+        """
+        self = cls.__new__(cls)
+        self._works, self._ranks = [], None
+        self._begin(None, contact)
+        self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, say)
+        return self
+
+    def _begin(self, options: Any, contact: Optional[_Path]) -> None:
+        self._options = options
+        self._contact = None if contact is None else os.path.abspath(os.fspath(contact))
+        self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
+        self._last: Optional[Slice] = None
+        _queues.add(self)
+
+    def _open(self, restore: Union[_Path, bytes, None]) -> None:
+        make = _core.Slices if self._ranks is None else self._ranks._open_slices
+        if isinstance(restore, (bytes, bytearray)):
+            with tempfile.NamedTemporaryFile(prefix="work_queue-", suffix=".h5") as file:
+                file.write(restore)
+                file.flush()
+                self._options._restore(file.name)
+                self._slices = make(self._works, self._options)
+        else:
+            self._options._restore("" if restore is None else os.path.abspath(os.fspath(restore)))
+            self._slices = make(self._works, self._options)
+
+    def close(self) -> None:
+        """Ends it; waits for the queues of other ranks. What was taken and not committed goes to others."""
+        for producer in list(self._producers):
+            producer.close()
+        if getattr(self, "_slices", None) is not None:
+            self._slices.close()
+
+    def __enter__(self) -> "WorkQueue":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Slices of one epoch."""
+        return self._slices.size
+
+    def __bool__(self) -> bool:
+        return True
+
+    # ---- taking ----
+
+    def take(self) -> Optional[Slice]:
+        """The next slice, a str with its parts as attributes; None: all slices of all epochs are committed.
+
+        Commits the slice that it gave before, unless commit_by_hand. At the end it waits for slices that other
+        processes still have. Raises RuntimeError if rank 0 is lost.
+        """
+        slice = self._slices.take(-1)
+        self._last = None if slice is None else Slice(slice)
+        return self._last
+
+    def __iter__(self) -> Iterator[Slice]:
+        return iter(self.take, None)
+
+    def commit(self, slice: Optional[Slice] = None) -> bool:
+        """Commits a slice, or the one that take() gave last. False: it was not taken here, or is committed."""
+        slice = self._last if slice is None else slice
+        return slice is not None and self._slices.commit(slice._tuple)
+
+    def commit_failed(self, slice: Optional[Slice] = None) -> bool:
+        """Same for a slice whose work was in vain: it is not given again, but counted, and left out by save()."""
+        slice = self._last if slice is None else slice
+        return slice is not None and self._slices.commit_failed(slice._tuple)
+
+    def wait(self, timeout: Optional[float] = None) -> bool:
+        """Takes nothing: waits until others have committed all slices. False: `timeout` seconds were too short."""
+        return self._slices.wait(-1 if timeout is None else max(timeout, 0.0))
+
+    def input_dataset(self) -> SliceDataset:
+        """The slices as an iterable, with steps that read and arrange what is in them: see `SliceDataset`."""
+        return SliceDataset(self)
+
+    def input_producer(self, capacity: int = 1) -> SliceProducer:
+        """A queue of so many slices that a thread claims ahead, for readers."""
+        return SliceProducer(self, capacity)
+
+    # ---- checkpoints ----
+
+    def save(self, path: Optional[_Path] = None) -> Optional[bytes]:
+        """What is committed now, for `restore`: as bytes, or in a file. On rank 0.
+
+        The slice that take() gave last is not committed yet: call commit() before if it is done.
+        """
+        if path is not None:
+            self._slices.save(os.path.abspath(os.fspath(path)))
+            return None
+        with tempfile.TemporaryDirectory(prefix="work_queue-") as folder:
+            file = os.path.join(folder, "slices.h5")
+            self._slices.save(file)
+            with open(file, "rb") as saved:
+                return saved.read()
+
+    def restore(self, state: Union[_Path, bytes]) -> None:
+        """Goes on from bytes or a file of save(), of a queue with the same works, cut and seed: what was not committed
+        then is taken, in the same order. All ranks call it. Raises RuntimeError if they differ; this queue is
+        closed then."""
+        if self._options is None:
+            raise RuntimeError("restore() is for the process that gives the slices")
+        self.close()
+        self._last = None
+        self._open(state)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """For a training loop's own checkpoint, beside the model's: {"name": ..., "slices": bytes}."""
+        return {"name": self.name, "slices": self.save()}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Same as restore(), of state_dict()."""
+        self.restore(state["slices"])
+
+    # ---- statistics ----
+
+    def add_summary(self, tensorboard: Optional[_Path] = None, hdf5: Optional[_Path] = None, interval: float = 1) -> None:
+        """Writes statistics from now on, every `interval` seconds: how many slices are left, the epoch, how many each
+        rank has taken. `tensorboard`: a folder for an event file of TensorBoard. `hdf5`: a file, which
+        work_queue_graph_log draws. Neither: the folder NAME.summary. On rank 0."""
+        if tensorboard is None and hdf5 is None:
+            tensorboard = f"{self.name}.summary"
+        self._slices.add_summary(None if hdf5 is None else os.path.abspath(os.fspath(hdf5)),
+                                 None if tensorboard is None else os.path.abspath(os.fspath(tensorboard)), interval)
+
+    @property
+    def name(self) -> str:
+        return self._slices.name
+
+    @property
+    def contact(self) -> Optional[str]:
+        """The file by which other processes join; None: there is none."""
+        return self._contact
+
+    @property
+    def seed(self) -> int:
+        """Of the order of all epochs."""
+        return self._slices.seed
+
+    @property
+    def rank(self) -> int:
+        """Of this process; workers that joined are numbered after the ranks."""
+        return self._slices.rank
+
+    @property
+    def taken(self) -> int:
+        """How many slices this process has taken."""
+        return self._slices.taken
+
+    @property
+    def failed(self) -> int:
+        """How many were committed by commit_failed()."""
+        return self._slices.failed
+
+    @property
+    def lost(self) -> bool:
+        """Whether rank 0 is lost: others will be given what was taken here."""
+        return self._slices.lost
+
+    def works(self) -> List[str]:
+        return [work if isinstance(work, str) else os.fsdecode(work) for work in self._works]
