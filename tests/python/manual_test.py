@@ -27,7 +27,7 @@ import cloudpickle
 import pytest
 
 import ndcctools.work_queue as wq
-from conftest import finish, run
+from conftest import run
 from ndcctools.work_queue import WORK_QUEUE_INPUT
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
