@@ -293,7 +293,7 @@ class JobExecutor2(Generic[_In, _Out]):
 
         The worker has the arrays for itself, and may change them; yours stay as they are.
         """
-        if self._core.is_full():
+        if not self._core.has_room():  # before anything is copied
             return False
         return self._core.put(*job_pickle.dumps(data))
 
