@@ -32,11 +32,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot im
 
 def run_all(executor, batches):
     """The results of the batches, in any order."""
-    results = []
-    for batch in batches:
-        while not executor.put(batch):
-            results.append(executor.take())
-    return results + list(executor)
+    return list(executor.map(batches))
 
 
 def double(batch):
