@@ -47,9 +47,10 @@ fail() {
 WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout --idle-timeout --connect-timeout -i
  --min-backoff -b --max-backoff -w --tcp-window-size -z --disk-threshold --memory-threshold -d --debug -o --debug-file
  --debug-rotate-max -A --arch -O --os -s --workdir --bind --threads-per-core --feature --keep-cache --url-timeout
- --grace --task-wrapper --from-factory --volatility '
+ --grace --task-wrapper --from-factory --volatility --coprocesses-total --num_coprocesses --coprocess-cores --coprocess_cores
+ --coprocess-memory --coprocess_memory --coprocess-disk --coprocess_disk --coprocess-gpus --coprocess_gpus '
 ALONE=' --ssl --single-shot --parent-death '
-FILES=' --contact -P --password --ssl-ca ' # their value is a file that the job has to find
+FILES=' --contact -P --password --ssl-ca --coprocess ' # their value is a file that the job has to find
 SIZES=' --cores --memory --disk --gpus '
 OURS=' -E --worker-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary --wrapper
  --job-name '

@@ -89,7 +89,8 @@ _runtask() {
 }
 
 # Those that a submit command passes on.
-_work_queue_worker_options="--arch --bind --connect-timeout --contact --cores --debug --debug-file
+_work_queue_worker_options="--arch --bind --connect-timeout --contact --coprocess --coprocess-cores --coprocess-disk
+    --coprocess-gpus --coprocess-memory --coprocesses-total --cores --debug --debug-file
     --debug-rotate-max --disk --feature --from-factory --gpus --grace --help --idle-timeout --json
     --keep-cache --manager-name --max-backoff --memory --min-backoff --os --parent-death --password --single-shot
     --ssl --ssl-ca --task-wrapper --threads-per-core --timeout --url-timeout --version --volatility --wall-time
@@ -100,13 +101,13 @@ _work_queue_worker() {
     case $before in
     --keep-cache | --workdir | -s) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --task-wrapper) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
-    --contact | --password | -P | --ssl-ca | --debug-file | -o) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-    --cores | --memory | --disk | --gpus) mapfile -t COMPREPLY < <(compgen -W "all" -- "$word") ;;
+    --contact | --coprocess | --password | -P | --ssl-ca | --debug-file | -o) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --cores | --memory | --disk | --gpus | --coprocess-*) mapfile -t COMPREPLY < <(compgen -W "all" -- "$word") ;;
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --debug | -d) mapfile -t COMPREPLY < <(compgen -W "all wq tcp auth task resource notice" -- "$word") ;;
     --timeout | -t | --connect-timeout | --idle-timeout | --min-backoff | -i | --max-backoff | -b | --wall-time | --grace | \
         --feature | --from-factory | --manager-name | -M | --arch | --os | --url-timeout | --volatility | --debug-rotate-max | \
-        --threads-per-core)
+        --threads-per-core | --coprocesses-total)
         COMPREPLY=()
         ;;
     *)

@@ -111,6 +111,14 @@ TaskBox* work_queue::wait(int timeout, const std::string* tag) {
     return take_back(tag == nullptr ? manager->wait(timeout) : manager->wait_for_tag(*tag, timeout));
 }
 
+TaskBox* work_queue::wait_at_most(std::chrono::milliseconds limit, const std::string* tag) {
+    wq::Manager* manager = serving();
+    if (manager == nullptr) return forsake_one(tag);
+    const wq::api::DeferredManager::Waiting waiting(deferred_);
+    return take_back(tag == nullptr ? manager->wait_at_most(limit)
+                                    : manager->wait_for_tag_at_most(*tag, limit));
+}
+
 namespace wq::capi {
 
 work_queue* queue_of(const char* function, const work_queue* queue) {

@@ -1,6 +1,7 @@
 // A queue of a C program. Its manager starts with the first call that needs it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     // Returns the id; 0: refused, and `refusal` says why.
     int submit(wq::capi::TaskBox& box, std::string& refusal);
     wq::capi::TaskBox* wait(int timeout, const std::string* tag);
+    // Same with an exact time; null at once if there is no such task.
+    wq::capi::TaskBox* wait_at_most(std::chrono::milliseconds limit, const std::string* tag);
     // Takes the result of a cancelling function; returns null for nothing.
     wq::capi::TaskBox* take_back(const std::optional<wq::Task>& ended);
     bool empty() const { return tasks.empty(); }

@@ -7,12 +7,14 @@ namespace wq::capi {
 
 namespace {
 
-work_queue_task* wait_for(const char* function, work_queue* q, const char* tag, int timeout) {
+// Returns what `wait(queue, tag)` gives; a null tag: any.
+template <class Wait>
+work_queue_task* wait_for(const char* function, work_queue* q, const char* tag, const Wait& wait) {
     return guarded(function, static_cast<work_queue_task*>(nullptr), [&](const char* me) -> work_queue_task* {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return nullptr;
         const std::string wanted = tag == nullptr ? "" : tag;
-        return queue->wait(timeout, tag == nullptr ? nullptr : &wanted);
+        return wait(*queue, tag == nullptr ? nullptr : &wanted);
     });
 }
 
@@ -36,7 +38,7 @@ int work_queue_submit(work_queue* q, work_queue_task* t) {
         work_queue* queue = queue_of(me, q);
         TaskBox* box = queue == nullptr ? nullptr : task_to_specify(me, t);
         if (box == nullptr) return 0;
-        std::string refusal = box->coprocess == nullptr ? "" : "coprocesses are not supported";
+        std::string refusal;
         if (!box->refused_file.empty()) refusal = "a file of the task was refused: " + box->refused_file;
         const int id = refusal.empty() ? queue->submit(*box, refusal) : 0;
         if (id == 0) complain(me, refusal);
@@ -54,11 +56,20 @@ int work_queue_specify_min_taskid(work_queue* q, int id) {
 }
 
 work_queue_task* work_queue_wait(work_queue* q, int timeout) {
-    return wait_for(__func__, q, nullptr, timeout);
+    return wait_for(__func__, q, nullptr,
+                    [=](work_queue& queue, const std::string* tag) { return queue.wait(timeout, tag); });
 }
 
 work_queue_task* work_queue_wait_for_tag(work_queue* q, const char* tag, int timeout) {
-    return wait_for(__func__, q, tag, timeout);
+    return wait_for(__func__, q, tag, [=](work_queue& queue, const std::string* wanted) {
+        return queue.wait(timeout, wanted);
+    });
+}
+
+work_queue_task* work_queue_wait_at_most(work_queue* q, const char* tag, int milliseconds) {
+    return wait_for(__func__, q, tag, [=](work_queue& queue, const std::string* wanted) {
+        return queue.wait_at_most(std::chrono::milliseconds(milliseconds), wanted);
+    });
 }
 
 int work_queue_hungry(work_queue* q) {

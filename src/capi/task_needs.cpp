@@ -104,14 +104,18 @@ void work_queue_task_specify_monitor_output(work_queue_task* t, const char* fold
     });
 }
 
+void work_queue_task_specify_coprocess(work_queue_task* t, const char* name) {
+    specify(__func__, t, [&](TaskBox& box) {
+        box.spec.coprocess(name == nullptr ? "" : name);
+        box.set_text(&work_queue_task::coprocess,
+                     name == nullptr ? std::nullopt : std::optional<std::string_view>(name));
+    });
+}
+
 // ---- kept, and no more ----
 
 void work_queue_task_specify_algorithm(work_queue_task* t, work_queue_schedule_t algorithm) {
     specify(__func__, t, [&](TaskBox& box) { box.worker_selection_algorithm = algorithm; });
-}
-void work_queue_task_specify_coprocess(work_queue_task* t, const char* name) {
-    keep_text(__func__, t, &work_queue_task::coprocess, name,
-              "coprocesses are not supported; work_queue_submit() refuses the task");
 }
 int work_queue_specify_snapshot_file(work_queue_task* t, const char* file) {
     keep_text(__func__, t, &work_queue_task::monitor_snapshot_file, file, "no snapshots are taken");

@@ -66,6 +66,7 @@ Proportion proportion(const Needs& needs, const Resources& whole) {
 
 // One core if only memory or disk is requested.
 Resources as_said(const Needs& needs) {
+    if (needs.remote()) return {0, 0, 0, 0, needs.coprocesses};
     Resources share{needs.cores, std::max<std::int64_t>(needs.memory_mb, 0),
                     std::max<std::int64_t>(needs.disk_mb, 0), std::max<Count>(needs.gpus, 0)};
     if (needs.cores < 0) share.cores = share.gpus > 0 ? 0 : 1;
@@ -94,6 +95,7 @@ void raise_to(Resources& give, const Needs& least) {
 Resources due(const Ask& ask, const Resources& whole, const AllocationRules& rules) {
     const Needs needs = in_amounts(ask.needs, whole);
     Resources give = as_said(needs);
+    if (needs.remote()) return give;
     raise_to(give, ask.at_least);
     if (needs.weightless()) return give;
     Proportion asked = proportion(needs, whole);

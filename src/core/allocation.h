@@ -7,6 +7,7 @@
 // 5. Otherwise cores, memory and disk are divided: if n of these tasks fit the worker, each gets one n-th.
 //    Cores are rounded down to whole ones, but to one at least.
 // 6. A task of an automatic category never gets more than the category's maximum.
+// 7. A remote task gets one coprocess and nothing else.
 //
 // The manual has no fractions; here, cores and GPUs may be fractions. A task gets the exact fraction unless
 // the rules give more. A task with `cores=0` holds no core and gets only what it asks for. All arithmetic is

@@ -27,6 +27,7 @@ Count get_count(ByteReader& in, std::int64_t least) {
     return Count::of_thousandths(-(number + 1));
 }
 
+// Without coprocesses: launchers and journals have none.
 template <class Amounts>
 void put_amounts(ByteWriter& out, const Amounts& value) {
     put_count(out, value.cores);

@@ -30,10 +30,14 @@ std::string describe(const Resources& resources) {
     if (resources.memory_mb > 0) append(text, megabytes(resources.memory_mb) + " memory");
     if (resources.disk_mb > 0) append(text, megabytes(resources.disk_mb) + " disk");
     if (resources.gpus > 0) append(text, counted(resources.gpus, "GPU"));
+    if (resources.coprocesses > 0)
+        append(text, std::to_string(resources.coprocesses) +
+                         (resources.coprocesses == 1 ? " coprocess" : " coprocesses"));
     return text.empty() ? "nothing" : text;
 }
 
 std::int64_t how_many_fit(const Resources& share, const Resources& whole) {
+    if (share.coprocesses > 0) return whole.coprocesses / share.coprocesses;
     std::int64_t fit = most_weightless(whole);
     const auto bound = [&](std::int64_t part, std::int64_t all) {
         if (part > 0) fit = std::min(fit, all / part);
@@ -46,6 +50,7 @@ std::int64_t how_many_fit(const Resources& share, const Resources& whole) {
 }
 
 std::string describe(const Needs& needs) {
+    if (needs.remote()) return describe(Resources{0, 0, 0, 0, needs.coprocesses});
     const Resources said{std::max<Count>(needs.cores, 0), std::max<std::int64_t>(needs.memory_mb, 0),
                          std::max<std::int64_t>(needs.disk_mb, 0), std::max<Count>(needs.gpus, 0)};
     if (said == Resources{}) return needs.cores == 0 ? "nothing" : "a whole worker";

@@ -1,5 +1,5 @@
 // What a task needs and what a worker has, in the units of Work Queue: cores and GPUs as counts (fractions
-// are our extension), memory and disk in MB of 2^20 bytes.
+// are our extension), memory and disk in MB of 2^20 bytes; and coprocesses as a count.
 #pragma once
 
 #include <compare>
@@ -15,21 +15,27 @@ struct Resources {
     std::int64_t memory_mb = 0;
     std::int64_t disk_mb = 0;
     Count gpus;
+    // Processes with functions that run remote tasks (see coprocess/). Their cores and memory are not part of
+    // the amounts above: a remote task takes one coprocess and nothing else.
+    std::int64_t coprocesses = 0;
 
     auto operator<=>(const Resources&) const = default;
     Resources& operator+=(const Resources& other) {
         cores += other.cores, memory_mb += other.memory_mb, disk_mb += other.disk_mb, gpus += other.gpus;
+        coprocesses += other.coprocesses;
         return *this;
     }
     Resources& operator-=(const Resources& other) {
         cores -= other.cores, memory_mb -= other.memory_mb, disk_mb -= other.disk_mb, gpus -= other.gpus;
+        coprocesses -= other.coprocesses;
         return *this;
     }
     // Whether `this` fits into `free`; a resource that `this` does not use may be overcommitted in `free`.
     bool fits_in(const Resources& free) const {
         const auto is_there = [](const auto& part, const auto& all) { return part <= 0 || part <= all; };
         return is_there(cores, free.cores) && is_there(memory_mb, free.memory_mb) &&
-               is_there(disk_mb, free.disk_mb) && is_there(gpus, free.gpus);
+               is_there(disk_mb, free.disk_mb) && is_there(gpus, free.gpus) &&
+               is_there(coprocesses, free.coprocesses);
     }
 };
 
@@ -40,10 +46,16 @@ struct Needs {
     std::int64_t memory_mb = -1;
     std::int64_t disk_mb = -1;
     Count gpus = -1;
+    // 1: a remote task. It gets one coprocess and nothing else, whatever it asks for besides.
+    std::int64_t coprocesses = 0;
     auto operator<=>(const Needs&) const = default;
 
-    bool weightless() const { return cores == 0 && gpus <= 0; }
+    bool remote() const { return coprocesses > 0; }
+    bool weightless() const { return remote() || (cores == 0 && gpus <= 0); }
 };
+
+// The most coprocesses of one worker.
+inline constexpr std::int64_t most_coprocesses = 1024;
 
 // How many tasks without core and GPU (`cores=0`, tasks that only wait) a worker runs at once.
 inline std::int64_t most_weightless(const Resources& whole) {

@@ -16,6 +16,9 @@ namespace wq::core {
 
 // A worker announces a feature with this prefix for each of its functions; a call requires it.
 inline constexpr std::string_view function_feature = "function:";
+// And one with this prefix for the coprocesses that run remote tasks.
+inline constexpr std::string_view coprocess_feature = "coprocess:";
+inline constexpr std::string_view coprocess_feature_of_cctools = "wq_worker_coprocess:";
 // And one with this prefix for the factory that started it, so that tasks can require its workers.
 inline constexpr std::string_view factory_feature = "factory:";
 // Per TCP worker; names without the prefix.

@@ -16,8 +16,8 @@ constexpr std::size_t most_cuts = 8;
 // Workers that hold no lease of them tell little of the others.
 constexpr std::int64_t least_part_a_lease = 100;
 
-constexpr std::array<Scarce, scarce_things> orders{Scarce::cores, Scarce::gpus, Scarce::memory, Scarce::disk,
-                                                   Scarce::slots};
+constexpr std::array<Scarce, scarce_things> orders{Scarce::cores, Scarce::gpus,  Scarce::memory,
+                                                   Scarce::disk,  Scarce::slots, Scarce::coprocesses};
 
 std::int64_t amount(const Resources& of, Scarce what) {
     switch (what) {
@@ -29,6 +29,8 @@ std::int64_t amount(const Resources& of, Scarce what) {
             return of.memory_mb;
         case Scarce::disk:
             return of.disk_mb;
+        case Scarce::coprocesses:
+            return of.coprocesses;
         default:
             return 0;
     }
@@ -45,6 +47,7 @@ std::int64_t within_twice(std::int64_t amount) {
 
 std::span<const Scarce> orders_for(const Resources& give) {
     const std::span<const Scarce> all(orders);
+    if (give.coprocesses > 0) return all.subspan(5, 1);
     if (give.cores > 0) return all.first(give.gpus > 0 ? 2 : 1);
     if (give.gpus > 0) return all.subspan(1, 1);
     if (give.memory_mb > 0) return all.subspan(2, 1);

@@ -38,8 +38,8 @@ struct WorkerKind {
 
 // The scarcest resource of a task, by which workers are ordered for it: a task without cores does not depend
 // on free cores. Slots: for tasks that hold nothing.
-enum class Scarce : std::uint8_t { cores, gpus, memory, disk, slots };
-inline constexpr std::size_t scarce_things = 5;
+enum class Scarce : std::uint8_t { cores, gpus, memory, disk, slots, coprocesses };
+inline constexpr std::size_t scarce_things = 6;
 
 // A worker's position within its kind. Idle workers first, because no event would lead to another look at
 // them; then the most room in the order's resource (thousandths, MB or a number; below 0 if leases wait in

@@ -193,7 +193,12 @@ void Factory::count_workers(CycleReport& report) {
 
 std::vector<Demand> Factory::demand(CycleReport& report) const {
     std::vector<Demand> all;
+    // The name is known only when a worker has started them.
+    const bool coprocesses = settings_.worker_extra_options.find("--coprocess") != std::string::npos;
     const auto has = [&](const std::string& feature) {
+        if (coprocesses && (feature.starts_with(core::coprocess_feature) ||
+                            feature.starts_with(core::coprocess_feature_of_cctools)))
+            return true;
         return feature == std::string(core::factory_feature) + options_.name ||
                std::find(options_.features.begin(), options_.features.end(), feature) !=
                    options_.features.end();

@@ -21,6 +21,8 @@ std::int64_t tasks_at_once(const Demand& demand, core::Resources size, const Lim
     std::int64_t fit = 1;
     if (size != core::Resources{}) {
         core::Needs needs = demand.needs;
+        // It is unknown how many coprocesses a worker will start; by default one for each core.
+        if (needs.remote()) needs = {1, -1, -1, -1};
         ignore_unsaid(needs, size);
         fit = core::how_many_fit(core::allocate(needs, size, demand.rules), size);
     }

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "interpreters/script.h"
@@ -25,7 +26,8 @@ constexpr std::size_t words_told = 600;
 
 // Fields end with a NUL, which no name and no variable has.
 std::string to_bytes(const Request& request) {
-    std::string text = std::to_string(request.serial) + '\0' + request.directory + '\0';
+    std::string text = std::to_string(request.serial) + '\0' + request.directory + '\0' + request.group +
+                       '\0' + request.cores + '\0';
     for (const std::string& entry : request.environment) text += entry + '\0';
     return text;
 }
@@ -44,18 +46,16 @@ Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_n
     errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
     const std::string error_path = "/proc/self/fd/" + std::to_string(errors_.get());
     const std::string place = std::to_string(its_end.get());
-    std::array<char*, 6> argv{const_cast<char*>(settings.file.c_str()),
-                              const_cast<char*>("-u"),
-                              const_cast<char*>("-c"),
-                              const_cast<char*>(script),
-                              const_cast<char*>(place.c_str()),
-                              nullptr};
+    std::vector<const char*> argv{settings.file.c_str()};
+    if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack, "sh"};
+    argv.insert(argv.end(), {"-u", "-c", script, place.c_str(), nullptr});
     std::vector<char*> envp;
     for (const std::string& entry : settings.environment) envp.push_back(const_cast<char*>(entry.c_str()));
     envp.push_back(nullptr);
     process::SpawnPlan plan;
-    plan.file = settings.file.c_str();
-    plan.argv = argv.data();
+    plan.file = argv.front();
+    plan.argv = const_cast<char* const*>(argv.data());
+    plan.in = settings.archive;
     plan.envp = envp.data();
     plan.out = "/dev/null";
     plan.err = error_path.c_str();
@@ -64,7 +64,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_n
     plan.own_group = false;  // our group: separates its processes from those of tasks
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
-    if (pid_ == 0) why_not_ = "cannot execute '" + settings.file + "': " + strerror(child.error);
+    if (pid_ == 0) why_not_ = std::string("cannot execute '") + plan.file + "': " + strerror(child.error);
 }
 
 Interpreter::~Interpreter() {
@@ -94,17 +94,12 @@ bool Interpreter::send(std::unique_ptr<Request> request) {
     return write_next();
 }
 
-void Interpreter::abandon(std::uint64_t serial) {
-    for (const auto& request : asked_)
-        if (request->serial == serial) request->abandoned = true;
-}
-
 bool Interpreter::write_next() {
     while (sent_ < asked_.size()) {
         Request& request = *asked_[sent_];
         const std::string bytes = to_bytes(request);
         const std::array files{request.arguments.get(), request.result.get(), request.out.get(),
-                               request.err.get(), request.go.get()};
+                               request.err.get()};
         if (!process::send_descriptors(socket_.get(), std::as_bytes(std::span(bytes)), files, MSG_NOSIGNAL))
             return errno == EAGAIN || errno == EWOULDBLOCK;
         ++sent_;
@@ -112,34 +107,49 @@ bool Interpreter::write_next() {
     return true;
 }
 
-std::vector<Interpreter::News> Interpreter::receive(bool& gone) {
-    std::vector<News> all;
-    std::string text(longest_news, '\0');
+bool Interpreter::receive(Listener& listener) {
+    std::array<char, longest_news> text;
     for (;;) {
-        const ssize_t got = recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
-        if (got <= 0) {
-            gone = got == 0 || (errno != EAGAIN && errno != EINTR);
-            break;
-        }
-        const std::string line = text.substr(0, static_cast<std::size_t>(got));
-        News news;
-        char kind = 0;
-        unsigned long long serial = 0;
-        int at = 0;
-        if (std::sscanf(line.c_str(), "%c %llu %n", &kind, &serial, &at) != 2) continue;
-        news.serial = serial;
-        if (kind == 'f') news.pid = std::atoi(line.c_str() + at);
-        if (kind == 'x') news.refusal = line.substr(static_cast<std::size_t>(at));
-        // It answers in order, so anything else was not said by it.
-        if (sent_ == 0 || asked_.front()->serial != serial) continue;
-        news.abandoned = asked_.front()->abandoned;
-        asked_.pop_front();
-        --sent_;
-        since_ = instant_now();
-        all.push_back(std::move(news));
+        const ssize_t got = recv(socket_.get(), text.data(), text.size() - 1, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+        if (got <= 0) return false;
+        text[static_cast<std::size_t>(got)] = '\0';
+        take(text.data(), listener);
     }
-    if (!write_next()) gone = true;
-    return all;
+    return write_next();
+}
+
+// It answers requests in order; anything else was not said by it.
+bool Interpreter::answers(std::uint64_t serial) {
+    if (sent_ == 0 || asked_.front()->serial != serial) return false;
+    asked_.pop_front();
+    --sent_;
+    since_ = instant_now();
+    return answered_ = true;
+}
+
+void Interpreter::take(const char* text, Listener& listener) {
+    unsigned long long serial = 0;
+    char kind = 0;
+    int at = 0;
+    if (std::sscanf(text, "%c %llu %n", &kind, &serial, &at) != 2) return;
+    const char* const rest = text + at;
+    if (kind == 'f' && answers(serial)) {
+        ++running_calls_;
+        return listener.call_forked(serial, std::atoi(rest));
+    }
+    if (kind == 'x' && answers(serial)) return listener.call_refused(serial, rest, true);
+    End end;
+    long user = 0, system = 0;
+    rusage& usage = end.usage;
+    if (kind != 'e' || std::sscanf(rest, "%d %ld %ld %ld %ld %ld", &end.status, &user, &system,
+                                   &usage.ru_maxrss, &usage.ru_inblock, &usage.ru_oublock) != 6)
+        return;
+    usage.ru_utime = {user / 1000000, user % 1000000};
+    usage.ru_stime = {system / 1000000, system % 1000000};
+    if (running_calls_ > 0) --running_calls_;
+    since_ = instant_now();
+    listener.call_ended(serial, end);
 }
 
 }  // namespace wq::interpreters

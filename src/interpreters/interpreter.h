@@ -1,15 +1,10 @@
 // A Python interpreter that is kept warm: it has started, and imported what calls need. For each call it
 // forks a process that runs this one call and ends, so that no call sees what another left in memory.
 //
-// The process must become a child of the launcher, which waits for its exact status and usage. So it is
-// forked twice, its parent ends, and the launcher, the nearest subreaper, adopts it (as with the worker's
-// shell). It waits for a byte from the launcher, which meanwhile sets its process group and its cores.
-//
-//   launcher                           interpreter.py            the call's process
-//   request, with five descriptors     fork, fork
-//                                      "f SERIAL PID" when the parent has ended
-//   setpgid, sched_setaffinity
-//   go                                                           reads it, runs the call, writes the result
+//   launcher                                interpreter.py                 the call's process
+//   request, with its four descriptors      fork
+//                                           "f SERIAL PID"                 runs the call, writes the result
+//                                           "e SERIAL STATUS USAGE..."     has ended
 #pragma once
 
 #include <deque>
@@ -25,7 +20,8 @@
 namespace wq::interpreters {
 
 struct InterpreterSettings {
-    std::string file;                      // the interpreter
+    std::string file;                      // the interpreter; empty: that of `archive`
+    int archive = -1;                      // a packed environment
     std::vector<std::string> environment;  // of its process
     const rlimit* files = nullptr;         // RLIMIT_NOFILE for it; nullptr: ours
 };
@@ -46,18 +42,13 @@ class Interpreter {
     // Sends it, or keeps it until there is room (receive() sends it then). False: the interpreter is gone;
     // take_requests() has it.
     bool send(std::unique_ptr<Request> request);
-    // What it has said, without waiting. `gone`: there will be no more.
-    struct News {
-        std::uint64_t serial = 0;
-        pid_t pid = 0;  // 0: refused
-        std::string refusal;
-        bool abandoned = false;
-    };
-    std::vector<News> receive(bool& gone);
+    // Tells the listener what it has said, without waiting. False: it is gone.
+    bool receive(Listener& listener);
     // The requests without an answer, in order.
     std::deque<std::unique_ptr<Request>> take_requests() { return std::move(asked_); }
-    bool idle() const { return asked_.empty(); }
-    void abandon(std::uint64_t serial);
+    bool idle() const { return asked_.empty() && running_calls_ == 0; }
+    bool waited_for() const { return !asked_.empty(); }
+    bool answered() const { return answered_; }  // ever
     // When the oldest request was sent, or the interpreter was last in use.
     Instant since() const { return since_; }
 
@@ -66,6 +57,8 @@ class Interpreter {
 
   private:
     bool write_next();
+    void take(const char* text, Listener& listener);
+    bool answers(std::uint64_t serial);
 
     process::ChildStack stack_;
     Descriptor socket_;
@@ -74,6 +67,8 @@ class Interpreter {
     std::string why_not_;
     std::deque<std::unique_ptr<Request>> asked_;  // sent ones first
     std::size_t sent_ = 0;
+    std::size_t running_calls_ = 0;
+    bool answered_ = false;
     Instant since_;
 };
 

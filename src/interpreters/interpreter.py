@@ -1,19 +1,36 @@
 # Runs calls of Python functions for a launcher (interpreter.h), each in a process of its own that is forked from
 # this one. Started as `python3 -u -c TEXT SOCKET`; SOCKET is the number of a socket of messages.
 #
-# For Python 3.8 and later. sys.path begins with the current folder, so a call imports what is in its task's folder.
+# For Python 3.9 and later. sys.path begins with the current folder, so a call imports what is in its task's folder.
+#
+# A page that a new process touches costs 1 to 2 us, and the process of a small call touches some 200. What it needs is
+# therefore imported here, and what can be done before the fork is done there.
 import array
+import ctypes
 import gc
+import importlib
+import mmap
 import os
 import pickle
+import select
+import signal
 import socket
 import struct
 import sys
+import time
+import traceback
 
 LONGEST = 1 << 20
 MARK = 0x57515F43414C4C31  # of a result that is whole (launcher/call_starter.cpp)
 HEADER = struct.Struct("<QiiQ")
 RETURNED = 0  # core::Ending::exited
+SMALL = 1 << 20  # bytes that are copied rather than mapped
+LONGEST_LIST = 4000  # of names of modules: what a pipe takes at once
+MOST_SECONDS = 60  # that a trial of an import may take
+
+# The C library's fork(), not Python's, which costs each process some 170 page faults more, as it sets locks anew that
+# only other threads could hold; there are none here. What else it does for modules, `new_random_numbers` does.
+fork = ctypes.PyDLL(None).fork
 
 
 class RemoteError(Exception):
@@ -32,42 +49,44 @@ def receive(link):
     return text.split(b"\0")[:-1], list(files)
 
 
-def fork_call(link, fields, files):
-    """Forks a process for the call, whose parent will be the launcher. Returns its id."""
-    read, write = os.pipe()
-    middle = os.fork()
-    if middle == 0:
-        child = os.fork()
-        if child == 0:
-            os.close(read)
-            os.close(write)
-            link.close()
-            run_call(fields, files)  # does not return
-        os.write(write, str(child).encode())
-        os._exit(0)
-    os.close(write)
-    told = os.read(read, 32)
-    os.close(read)
-    os.waitpid(middle, 0)
-    return int(told)
+def fork_call(link, fields, files, modules):
+    """Forks a process for the call, in a process group of its own. Returns its id."""
+    new_random_numbers()
+    child = fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        link.close()
+        run_call(fields, files, modules)  # does not return
+    if child < 0:
+        raise OSError("the system has no room for one more process")
+    try:
+        os.setpgid(child, child)
+    except OSError:
+        pass  # it has done so itself, and may be gone
+    return child
 
 
-def run_call(fields, files):
-    arguments, result, out, err, go = files
+def new_random_numbers():
+    """The random numbers of one call must not be those of another."""
+    if "random" in sys.modules:
+        sys.modules["random"].seed()
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+
+
+def run_call(fields, files, modules):
+    arguments, result, out, err = files
     code = 1
     try:
-        if not os.read(go, 1):
-            os._exit(1)
-        os.close(go)
         enter(fields, out, err)
+        modules.begin()
         answer = call(read_all(arguments))
         sys.stdout.flush()
         sys.stderr.flush()
         write_result(result, answer)
+        modules.tell_new()
         code = 0
     except BaseException:  # of ours: the function's own are part of the answer
-        import traceback
-
         traceback.print_exc()
         sys.stderr.flush()
     finally:
@@ -75,10 +94,15 @@ def run_call(fields, files):
 
 
 def enter(fields, out, err):
-    """Streams, environment and folder of the task."""
+    """Streams, control group, cores, environment and folder of the task."""
     os.dup2(out, 1)
     os.dup2(err, 2)
-    for entry in fields[2:]:
+    if fields[2]:
+        with open(fields[2], "w") as group:
+            group.write("0")
+    if fields[3]:
+        os.sched_setaffinity(0, map(int, fields[3].split(b",")))
+    for entry in fields[4:]:
         name, equals, value = entry.partition(b"=")
         if equals:
             os.environb[name] = value
@@ -89,24 +113,26 @@ def enter(fields, out, err):
 
 
 def read_all(memory):
-    import mmap
-
     size = os.fstat(memory).st_size
-    whole = mmap.mmap(memory, size, mmap.MAP_PRIVATE) if size else b""
-    return memoryview(whole)
+    if size > SMALL:
+        return mmap.mmap(memory, size, mmap.MAP_PRIVATE)
+    whole = bytearray(size)
+    os.preadv(memory, [whole], 0)
+    return whole
 
 
 def parts_of(whole):
-    """The parts after the first lines: function, arguments, buffers. The first lines."""
-    lines = []
+    """The first lines, and the parts that follow: function, arguments, buffers."""
     at = 0
+    lines = []
     while len(lines) < 4:
-        end = bytes(whole[at : at + 65536]).index(b"\n")
-        lines.append(bytes(whole[at : at + end]).decode())
-        at += end + 1
+        end = whole.find(b"\n", at)
+        lines.append(whole[at:end].decode())
+        at = end + 1
+    view = memoryview(whole)
     parts = []
     for size in map(int, lines[3].split()):
-        parts.append(whole[at : at + size])
+        parts.append(view[at : at + size])
         at += size
     return lines, parts
 
@@ -118,10 +144,42 @@ def call(whole):
         check_version(lines[0])
         function = pickle.loads(parts[0])
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
+        if named is None:
+            return call_each(function, positional)
         value = function(*positional, **named)
         return dump(b"R", value)
     except BaseException as error:
         return dump_error(error)
+
+
+def call_each(function, items):
+    """Calls it with each item of a chunk. The value of the answer: seconds of the first call and of all, the results,
+    and the answers that dump_error() gives for those that failed, by their places. One failure spoils no other result."""
+    results, errors = [], {}
+    begun = first = time.perf_counter()
+    for place, item in enumerate(items):
+        try:
+            results.append(function(item))
+        except BaseException as error:
+            results.append(None)
+            errors[place] = dump_error(error)
+        if place == 0:
+            first = time.perf_counter()
+    times = first - begun, time.perf_counter() - begun
+    try:
+        return dump(b"R", times + (results, errors))
+    except Exception:
+        return dump(b"R", times + (without_unsendable(results, errors), errors))
+
+
+def without_unsendable(results, errors):
+    for place, value in enumerate(results):
+        try:
+            dump(b"R", value)
+        except Exception as error:
+            results[place] = None
+            errors[place] = dump_error(error)
+    return results
 
 
 def check_version(wanted):
@@ -150,8 +208,6 @@ def dumps(value, buffers):
 
 
 def dump_error(error):
-    import traceback
-
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if isinstance(error, SystemExit):
         error = RemoteError("the function called sys.exit(%s)" % ("" if error.code is None else repr(error.code)))
@@ -168,36 +224,194 @@ def dump_error(error):
 
 
 def write_result(memory, answer):
-    """The parts, after the header that makes them whole."""
+    """The parts, after a header; the result counts only if all that the header announces is there."""
     kind, parts = answer[0], answer[1:]
-    first = kind + b" " + b" ".join(str(len(part)).encode() for part in parts) + b"\n"
-    at = HEADER.size
-    for part in [first] + parts:
+    parts.insert(0, kind + b" " + b" ".join([b"%d" % len(part) for part in parts]) + b"\n")
+    size = sum([len(part) for part in parts])
+    parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
+    if size < SMALL:
+        parts = [b"".join(parts)]
+    for part in parts:
         view = memoryview(part)
         while len(view):
-            put = os.pwrite(memory, view[: 1 << 30], at)
-            at += put
-            view = view[put:]
-    os.pwrite(memory, HEADER.pack(MARK, RETURNED, 0, at - HEADER.size), 0)
+            view = view[os.write(memory, view[: 1 << 30]) :]
+
+
+class Modules:
+    """What calls imported, so that later calls find it imported. Not modules of a task's folder.
+
+    An import may crash, hang, or start threads, which a fork does not copy: a process tries it first.
+    """
+
+    def __init__(self):
+        self.read, self.write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.folders = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
+        self.tried = set()
+        self.threads = []  # functions that set how many threads a library has
+
+    def begin(self):
+        """At the begin of a call: libraries that were loaded here have the threads for one core."""
+        cores = os.environ.get("OMP_NUM_THREADS", "1")
+        if self.threads and cores.isdigit() and cores != "1":
+            for set_threads in self.threads:
+                set_threads(int(cores))
+
+    def tell_new(self):
+        """At the end of a call."""
+        if len(sys.modules) == self.count:
+            return
+        new = [name for name, module in list(sys.modules.items()) if name not in self.known and self.is_installed(module)]
+        text = b""
+        for name in sorted(new, key=lambda name: name.count(".")):
+            if len(text) + len(name) < LONGEST_LIST:
+                text += name.encode() + b" "
+        try:
+            os.write(self.write, text)
+        except OSError:
+            pass  # the pipe is full: the next call tells it again
+
+    def is_installed(self, module):
+        origin = getattr(getattr(module, "__spec__", None), "origin", None)
+        return origin is not None and (origin == "built-in" or origin.startswith(self.folders))
+
+    def settle(self):
+        """Before calls are forked."""
+        self.known = set(sys.modules)
+        self.count = len(sys.modules)
+        gc.collect()
+        gc.freeze()
+
+    def take(self):
+        """Names that calls have told and nobody has tried."""
+        try:
+            told = os.read(self.read, 1 << 16).decode("utf-8", "replace").split()
+        except OSError:
+            return []
+        names = [name for name in dict.fromkeys(told) if name not in self.tried and name not in sys.modules]
+        self.tried.update(names)
+        return names
+
+    def try_imports(self, names):
+        """Forks a process that imports them. Returns it; its exit code 0 means that all is well."""
+        child = fork()
+        if child == 0:
+            code = 1
+            try:
+                signal.alarm(MOST_SECONDS)
+                self.load(names)
+                code = 0 if len(os.listdir("/proc/self/task")) == 1 else 2
+            finally:
+                os._exit(code)
+        return child
+
+    def load(self, names):
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except Exception:
+                pass  # a call that needs it learns why
+
+    def find_threads(self):
+        """Finds libraries of linear algebra by the names of their functions."""
+        self.threads = []
+        with open("/proc/self/maps") as maps:
+            files = {line.split(None, 5)[-1].strip() for line in maps if "blas" in line or "mkl" in line or "omp" in line}
+        for file in files:
+            for function in ("openblas_set_num_threads", "scipy_openblas_set_num_threads64_", "MKL_Set_Num_Threads", "omp_set_num_threads"):
+                try:
+                    self.threads.append(getattr(ctypes.CDLL(file), function))
+                except (OSError, AttributeError):
+                    pass
+
+
+class Interpreter:
+    def __init__(self, link):
+        self.link = link
+        self.modules = Modules()
+        self.modules.settle()
+        self.poll = select.poll()
+        self.poll.register(link, select.POLLIN)
+        self.poll.register(self.modules.read, select.POLLIN)
+        self.calls = {}  # by the descriptor of their process: serial and process
+        self.trials = {}  # the same: names of modules and process
+
+    def run(self):
+        while True:
+            for file, _ in self.poll.poll():
+                if file in self.calls:
+                    self.end(file)
+                elif file == self.modules.read:
+                    self.try_imports()
+                elif file in self.trials:
+                    self.take_trial(file)
+                elif not self.begin():
+                    return
+
+    def begin(self):
+        """The next request. False: the launcher is gone."""
+        request = receive(self.link)
+        if request is None:
+            return False
+        fields, files = request
+        serial = fields[0].decode()
+        try:
+            child = fork_call(self.link, fields, files, self.modules)
+            file = os.pidfd_open(child)
+            self.calls[file] = serial, child
+            self.poll.register(file, select.POLLIN)
+            self.link.send(b"f %s %d" % (fields[0], child))
+        except OSError as error:
+            self.link.send(("x %s no process can be forked for it: %s" % (serial, error)).encode())
+        for file in files:
+            os.close(file)
+        return True
+
+    def end(self, file):
+        serial, child = self.calls.pop(file)
+        self.poll.unregister(file)
+        os.close(file)
+        status, usage = os.wait4(child, 0)[1:]
+        figures = (
+            status,
+            int(usage.ru_utime * 1e6),
+            int(usage.ru_stime * 1e6),
+            usage.ru_maxrss,
+            usage.ru_inblock,
+            usage.ru_oublock,
+        )
+        self.link.send(("e %s %d %d %d %d %d %d" % ((serial,) + figures)).encode())
+
+
+    def try_imports(self):
+        names = self.modules.take()
+        child = self.modules.try_imports(names) if names else 0
+        if child > 0:
+            file = os.pidfd_open(child)
+            self.trials[file] = names, child
+            self.poll.register(file, select.POLLIN)
+
+    def take_trial(self, file):
+        names, child = self.trials.pop(file)
+        self.poll.unregister(file)
+        os.close(file)
+        if os.waitpid(child, 0)[1] == 0:
+            self.modules.load(names)
+            self.modules.find_threads()
+            self.modules.settle()
 
 
 def main():
     link = socket.socket(fileno=int(sys.argv[1]))
     sys.argv = [""]
-    gc.collect()
-    gc.freeze()
-    while True:
-        request = receive(link)
-        if request is None:
-            os._exit(0)
-        fields, files = request
-        serial = fields[0].decode()
-        try:
-            link.send(("f %s %d" % (serial, fork_call(link, fields, files))).encode())
-        except OSError as error:
-            link.send(("x %s no process can be forked for it: %s" % (serial, error)).encode())
-        for file in files:
-            os.close(file)
+    # What these start in a call is set by Modules.begin(); with more, they would start threads here.
+    for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR"):
+        os.environ.setdefault(library + "_NUM_THREADS", "1")
+    try:
+        import cloudpickle  # noqa: F401: nearly all functions need it
+    except ImportError:
+        pass
+    Interpreter(link).run()
+    os._exit(0)
 
 
 main()

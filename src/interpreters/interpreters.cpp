@@ -1,8 +1,11 @@
 #include "interpreters/interpreters.h"
 
-#include <signal.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace wq::interpreters {
 
@@ -13,6 +16,19 @@ constexpr int most_failures = 3;
 // A start, with imports from a busy file system, may take long.
 constexpr Duration stuck_limit = std::chrono::seconds(120);
 constexpr Duration unused_limit = std::chrono::minutes(10);
+
+// A file in the worker's cache stays the same, and is linked into the folder of each task.
+std::string name_of(const struct stat& file) {
+    return std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino) + ":" +
+           std::to_string(file.st_size) + ":" + std::to_string(file.st_mtim.tv_sec) + "." +
+           std::to_string(file.st_mtim.tv_nsec);
+}
+
+// When to look at it; Instant::max(): not before it says something.
+Instant due(const Interpreter& interpreter) {
+    if (interpreter.waited_for()) return interpreter.since() + stuck_limit;
+    return interpreter.idle() ? interpreter.since() + unused_limit : Instant::max();
+}
 
 }  // namespace
 
@@ -25,23 +41,34 @@ Interpreters::Interpreters(std::vector<std::string> environment, std::string pat
       listener_(listener) {}
 
 void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> request) {
+    if (!call.environment.empty()) {
+        Descriptor archive(open((request->directory + "/" + call.environment).c_str(), O_RDONLY | O_CLOEXEC));
+        struct stat facts {};
+        if (!archive.valid() || fstat(archive.get(), &facts) != 0)
+            return refuse(std::move(request), "its environment " + call.environment + ": " + strerror(errno),
+                          false);
+        Place& place = place_of(name_of(facts), call.environment);
+        if (!place.interpreter) place.archive = std::move(archive);
+        return send(place, std::move(request));
+    }
     const std::string file = find_python(call, path_);
     if (file.empty())
         return refuse(std::move(request),
                       "no Python here: neither python" + call.version +
                           " nor python3 is in PATH; install one, or set WORK_QUEUE_PYTHON for the worker",
                       false);
-    send(place_of(file), std::move(request));
+    send(place_of(file, file), std::move(request));
 }
 
-Interpreters::Place& Interpreters::place_of(const std::string& file) {
+Interpreters::Place& Interpreters::place_of(const std::string& key, const std::string& name) {
     for (const auto& place : places_)
-        if (place->file == file) return *place;
+        if (place->key == key) return *place;
     if (places_.size() >= most_places) end_least_used();
     places_.push_back(std::make_unique<Place>());
     Place& place = *places_.back();
     place.number = ++numbers_;
-    place.file = file;
+    place.key = key;
+    place.name = name;
     return place;
 }
 
@@ -58,7 +85,8 @@ void Interpreters::end_least_used() {
 }
 
 bool Interpreters::begin(Place& place) {
-    place.interpreter = std::make_unique<Interpreter>(InterpreterSettings{place.file, environment_, files_});
+    place.interpreter = std::make_unique<Interpreter>(InterpreterSettings{
+        place.archive.valid() ? "" : place.name, place.archive.get(), environment_, files_});
     if (!place.interpreter->running()) return false;
     listener_.interpreter_started(place.interpreter->pid());
     poller_.add(place.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, place.number);
@@ -81,10 +109,11 @@ void Interpreters::begin_anew(Place& place) {
     const bool hopeless = ++place.failures >= most_failures;
     if (hopeless) place.failures = 0;
     for (auto& request : requests) {
-        if (request->abandoned) continue;
         if (hopeless)
             refuse(std::move(request),
-                   "the interpreter " + place.file + " ended" + (words.empty() ? "" : ": " + words), false);
+                   (place.archive.valid() ? place.name : "the interpreter " + place.name + " ended") +
+                       (words.empty() ? "" : ": " + words),
+                   false);
         else
             send(place, std::move(request));
     }
@@ -94,28 +123,14 @@ void Interpreters::refuse(std::unique_ptr<Request> request, const std::string& w
     listener_.call_refused(request->serial, why, may_pass);
 }
 
-void Interpreters::abandon(std::uint64_t serial) {
-    for (const auto& place : places_)
-        if (place->interpreter) place->interpreter->abandon(serial);
-}
-
 void Interpreters::ready(std::size_t number) {
     const auto found = std::find_if(places_.begin(), places_.end(),
                                     [&](const auto& place) { return place->number == number; });
     if (found == places_.end() || !(*found)->interpreter) return;
     Place& place = **found;
-    bool gone = false;
-    for (Interpreter::News& news : place.interpreter->receive(gone)) {
-        place.failures = 0;
-        if (news.abandoned) {
-            if (news.pid > 0) ::kill(news.pid, SIGKILL);
-        } else if (news.pid > 0) {
-            listener_.call_forked(news.serial, news.pid);
-        } else {
-            listener_.call_refused(news.serial, std::move(news.refusal), true);
-        }
-    }
-    if (gone) begin_anew(place);
+    const bool lives = place.interpreter->receive(listener_);
+    if (place.interpreter->answered()) place.failures = 0;
+    if (!lives) begin_anew(place);
 }
 
 bool Interpreters::reaped(pid_t pid) {
@@ -131,11 +146,10 @@ bool Interpreters::reaped(pid_t pid) {
 void Interpreters::check(Instant now) {
     for (const auto& place : places_) {
         if (!place->interpreter) continue;
-        const bool idle = place->interpreter->idle();
-        if (now < place->interpreter->since() + (idle ? unused_limit : stuck_limit)) continue;
-        if (idle)
+        if (now < due(*place->interpreter)) continue;
+        if (place->interpreter->idle())
             place->interpreter.reset();
-        else
+        else if (place->interpreter->waited_for())
             begin_anew(*place);
     }
 }
@@ -144,9 +158,8 @@ std::optional<Instant> Interpreters::next_check() const {
     std::optional<Instant> next;
     for (const auto& place : places_) {
         if (!place->interpreter) continue;
-        const Instant due =
-            place->interpreter->since() + (place->interpreter->idle() ? unused_limit : stuck_limit);
-        next = std::min(next.value_or(due), due);
+        const Instant then = due(*place->interpreter);
+        next = std::min(next.value_or(then), then);
     }
     return next;
 }

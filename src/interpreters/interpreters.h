@@ -22,8 +22,6 @@ class Interpreters {
 
     // The listener learns what becomes of it, perhaps before this returns.
     void start(const PythonCall& call, std::unique_ptr<Request> request);
-    // The listener learns no more of it.
-    void abandon(std::uint64_t serial);
 
     // A member of the poller with Source::interpreter is ready.
     void ready(std::size_t number);
@@ -36,11 +34,13 @@ class Interpreters {
   private:
     struct Place {
         std::size_t number = 0;
-        std::string file;
+        std::string key;
+        std::string name;    // for messages: the interpreter, or the archive
+        Descriptor archive;  // of its environment, if it has one
         std::unique_ptr<Interpreter> interpreter;
         int failures = 0;  // since it last answered
     };
-    Place& place_of(const std::string& file);
+    Place& place_of(const std::string& key, const std::string& name);
     bool begin(Place& place);
     void send(Place& place, std::unique_ptr<Request> request);
     void begin_anew(Place& place);

@@ -1,9 +1,10 @@
-// The text of interpreter.py, which the build makes a part of the program: a worker of one file needs no
-// other.
+// The texts of interpreter.py and unpack.sh, which the build makes a part of the program: a worker of one
+// file needs no other.
 #pragma once
 
 namespace wq::interpreters {
 
 extern const char* const script;
+extern const char* const unpack;
 
 }  // namespace wq::interpreters

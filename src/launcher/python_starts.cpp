@@ -55,31 +55,23 @@ void TaskRunner::start_python(Lane& lane) {
     request->result.reset(fcntl(lane.result.get(), F_DUPFD_CLOEXEC, 0));
     request->out.reset(open(lane.out.writer_path(), O_WRONLY | O_CLOEXEC));
     request->err.reset(open(lane.err.writer_path(), O_WRONLY | O_CLOEXEC));
-    int go[2] = {-1, -1};
-    if (pipe2(go, O_CLOEXEC) == 0) {
-        request->go.reset(go[0]);
-        lane.go_write.reset(go[1]);
-    }
-    if (!request->go.valid() || !request->err.valid() || !request->result.valid() ||
+    if (!request->err.valid() || !request->out.valid() || !request->result.valid() ||
         !request->arguments.valid())
         return task_not_started(lane,
                                 {std::string("no descriptor or memory for it: ") + strerror(errno), true});
+    if (accounts_.mask(lane.holding).bytes() != 0) request->cores = lane.cores_list;
+    watch_.prepare(lane);
+    if (lane.group) request->group = lane.group->path() + "/cgroup.procs";
     interpreters_.start(*call, std::move(request));
 }
 
 void TaskRunner::call_forked(std::uint64_t serial, pid_t pid) {
     auto* const task = lanes_.running().by_serial(serial);
-    if (task == nullptr) return static_cast<void>(::kill(pid, SIGKILL));
-    Lane& lane = Lanes::lane_of(*task);
-    setpgid(pid, pid);
-    if (const machine::CpuMask& mask = accounts_.mask(lane.holding); mask.bytes() != 0) mask.apply_to(pid);
-    lane.pid = pid;
-    watch_.prepare(lane);
-    if (lane.group && !lane.group->take(pid)) lane.group.reset();
-    task_started(lane);
-    // Written only after the launcher knows its process, because a call may end at once.
-    if (write(lane.go_write.get(), "g", 1) != 1) ::kill(pid, SIGKILL);
-    lane.go_write.reset();
+    if (task == nullptr) return static_cast<void>(::kill(-pid, SIGKILL));
+    task->pid = pid;
+    task_started(Lanes::lane_of(*task));
+    // It was to be killed before it had a process.
+    if (task->verdict != watch::Verdict::none) ::kill(-pid, SIGKILL);
 }
 
 void TaskRunner::call_refused(std::uint64_t serial, std::string reason, bool may_pass) {

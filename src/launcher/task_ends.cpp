@@ -117,19 +117,33 @@ void TaskRunner::children_ended(Instant now) {
         }
         leftovers_.reaped(pid);
     }
-    bool left = others;
-    for (Lane* lane : ended) left = held_open(*lane) || left;
-    // If listing orphans is costly, at least the process group is killed at once.
-    if (!leftovers_.cheap())
-        for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
-    const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now);
-    killed_orphans_ = killed_orphans_ || killed;
-    for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
+    settle(ended, others);
     // Only now, because the ended tasks may have freed resources for them.
     for (Lane* lane : not_executed) start_anew(*lane);
     if (!shell_ended) return;
     shell_->died(*shell_ended);
     watch_shell();
+}
+
+void TaskRunner::call_ended(std::uint64_t serial, const interpreters::End& end) {
+    auto* const task = lanes_.running().by_serial(serial);
+    if (task == nullptr) return;
+    Lane& lane = Lanes::lane_of(*task);
+    note_end(lane, end.status, end.usage, now_);
+    lanes_.retire(lane);
+    told_ends_.push_back(&lane);
+}
+
+// `others`: processes that are no tasks' have ended, too.
+void TaskRunner::settle(const std::vector<Lane*>& ended, bool others) {
+    bool left = others;
+    for (Lane* lane : ended) left = held_open(*lane) || left;
+    // If listing orphans is costly, at least the process group is killed at once.
+    if (!leftovers_.cheap())
+        for (const Lane* lane : ended) left = ::kill(-lane->pid, SIGKILL) == 0 || left;
+    const bool killed = left ? leftovers_.sweep() : leftovers_.sweep_if_cheap(now_);
+    killed_orphans_ = killed_orphans_ || killed;
+    for (Lane* lane : ended) finish(*lane, left || killed || leftovers_.any_unknown());
 }
 
 bool TaskRunner::loop_runs_tasks() const {

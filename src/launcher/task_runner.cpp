@@ -83,10 +83,9 @@ void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
     if (Lane* lane = lanes_.by_task(task, attempt)) {
         limits_.kill(*lane, watch::Verdict::killed, now);
         if (lane->pid != 0) return;
-        // It is being started.
-        if (!lane->order.order.call) return shell_->abandon();
-        interpreters_.abandon(lane->order.serial);
-        return task_not_started(*lane, {});
+        // It is being started. An interpreter may have begun the call already.
+        if (!lane->order.order.call) shell_->abandon();
+        return;
     }
     if (const auto queued = queue_.take(task, attempt)) give_back(*queued);
 }
@@ -140,7 +139,9 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
         case process::Source::shell_err:
             return outputs_.drain(shell_->err(), source, 0);
         case process::Source::interpreter:
-            return interpreters_.ready(number);
+            interpreters_.ready(number);
+            if (!told_ends_.empty()) settle(std::exchange(told_ends_, {}), false);
+            return;
         case process::Source::disk_meter:
             return watch_.take_disk_answer(now);
         default:

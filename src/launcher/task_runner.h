@@ -63,6 +63,7 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
     void line_left(EnvironmentExit exit, Lane& lane) override;
     void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
     void call_forked(std::uint64_t serial, pid_t pid) override;
+    void call_ended(std::uint64_t serial, const interpreters::End& end) override;
     void call_refused(std::uint64_t serial, std::string reason, bool may_pass) override;
 
     bool start_next(Starters::Index by);
@@ -76,6 +77,7 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
     void start_anew(Lane& lane);
     void start_failed(Lane& lane);
     void put_back(Lane& lane);
+    void settle(const std::vector<Lane*>& ended, bool others);
     void finish(Lane& lane, bool may_be_held);
     void release(Lane& lane);
     void give_back(const process::OrderMessage& message);
@@ -105,6 +107,7 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
     OrderQueue queue_;
     OutputWatch outputs_;
     Instant now_{};
+    std::vector<Lane*> told_ends_;     // of calls, by an interpreter; not settled yet
     bool forks_fail_ = false;          // until a lane is free
     std::uint64_t ended_ = 0;          // tasks
     std::uint64_t shell_watched_ = 0;  // generation

@@ -13,7 +13,8 @@ constexpr WallMicros no_limit_us = 3'155'760'000'000'000;
 // Whether `give` fits into `free` plus `times` times `give`.
 bool fits_queued(const Resources& give, const Resources& free, std::int64_t times) {
     return give.fits_in({free.cores + times * give.cores, free.memory_mb + times * give.memory_mb,
-                         free.disk_mb + times * give.disk_mb, free.gpus + times * give.gpus});
+                         free.disk_mb + times * give.disk_mb, free.gpus + times * give.gpus,
+                         free.coprocesses + times * give.coprocesses});
 }
 
 // `free` plus `times` times `whole`.
@@ -23,7 +24,8 @@ Resources with_more(const Resources& free, const Resources& whole, double times)
     };
     return {free.cores + Count::of_thousandths(part(whole.cores.thousandths())),
             free.memory_mb + part(whole.memory_mb), free.disk_mb + part(whole.disk_mb),
-            free.gpus + Count::of_thousandths(part(whole.gpus.thousandths()))};
+            free.gpus + Count::of_thousandths(part(whole.gpus.thousandths())),
+            free.coprocesses + part(whole.coprocesses)};
 }
 
 // The memory limit that the user set. A category that only measures enforces none.
@@ -61,7 +63,7 @@ std::optional<Resources> Fit::open_share(const Worker& worker, ShapeId shape, bo
         (state_.reserved->shape != shape || state_.reserved->suspect != suspect))
         return std::nullopt;
     const Resources give = share(shape, worker.whole);
-    const bool weightless = give.cores == 0 && give.gpus == 0;
+    const bool weightless = give.cores == 0 && give.gpus == 0 && give.coprocesses == 0;
     if (weightless && worker.leases.size() >= static_cast<std::size_t>(most_weightless(worker.whole)))
         return std::nullopt;
     return give;

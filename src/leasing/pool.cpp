@@ -18,6 +18,7 @@ void raise_to(Resources& largest, const Resources& offer) {
     largest.memory_mb = std::max(largest.memory_mb, offer.memory_mb);
     largest.disk_mb = std::max(largest.disk_mb, offer.disk_mb);
     largest.gpus = std::max(largest.gpus, offer.gpus);
+    largest.coprocesses = std::max(largest.coprocesses, offer.coprocesses);
 }
 
 bool offers_enough(const Offer& offer, const Ask& ask, const Shape& shape) {
@@ -32,6 +33,8 @@ std::string describe(const std::vector<std::string>& features) {
         text += text.empty() ? "" : ", ";
         if (feature.starts_with(function_feature))
             text += "function '" + feature.substr(function_feature.size()) + "'";
+        else if (feature.starts_with(coprocess_feature))
+            text += "coprocess '" + feature.substr(coprocess_feature.size()) + "'";
         else
             text += "feature " + feature;
     }

@@ -42,8 +42,9 @@ class Shapes {
 
     void add(wire::TasksOfShape more) {
         std::string key = more.category;
-        for (const std::int64_t amount : {more.needs.cores.thousandths(), more.needs.memory_mb,
-                                          more.needs.disk_mb, more.needs.gpus.thousandths()})
+        for (const std::int64_t amount :
+             {more.needs.cores.thousandths(), more.needs.memory_mb, more.needs.disk_mb,
+              more.needs.gpus.thousandths(), more.needs.coprocesses})
             key += "\n" + std::to_string(amount);
         for (const std::string& feature : more.features) key += "\n" + feature;
         const auto [found, is_new] = places_.try_emplace(std::move(key), report_.shapes.size());

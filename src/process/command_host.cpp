@@ -1,5 +1,6 @@
 #include "process/command_host.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -18,6 +21,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/remove_tree.h"
 #include "process/passed_descriptors.h"
 #include "process/process_tree.h"
 
@@ -164,7 +168,7 @@ class Host {
 }  // namespace
 
 CommandHost::CommandHost(Style style) : style_(std::move(style)) {
-    begin();
+    if (!style_.fork) begin();
 }
 
 CommandHost::~CommandHost() {
@@ -181,6 +185,7 @@ void CommandHost::begin() {
         control_.reset(ends[1]);
         if (stopped_) ::shutdown(control_.get(), SHUT_WR);
     }
+    if (style_.fork) return fork_host(theirs.get());
     std::string word(style_.tells_all_ends ? telling_host_word : command_host_word);
     std::string name = style_.program;
     const std::array<char*, 3> argv{name.data(), word.data(), nullptr};
@@ -197,6 +202,17 @@ void CommandHost::begin() {
     pid_ = child.pid;
 }
 
+void CommandHost::fork_host(int socket) {
+    if (const Status forked = style_.fork(socket); !forked) throw std::runtime_error(forked.error().message);
+    std::string text(sizeof(Length), '\0');
+    const Length length = folder_.size();
+    std::memcpy(text.data(), &length, sizeof length);
+    text += folder_;
+    const auto ready = send_all(control_.get(), text) ? receive_answer(control_.get()) : std::nullopt;
+    if (!ready) throw std::runtime_error("the process that starts commands was killed");
+    pid_ = ready->pid;
+}
+
 void CommandHost::stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -211,12 +227,19 @@ void CommandHost::shut_down() {
 void CommandHost::end() {
     {
         const std::lock_guard lock(mutex_);
-        control_.reset();
+        if (style_.fork && control_.valid())
+            ::shutdown(control_.get(), SHUT_WR);
+        else
+            control_.reset();
     }
-    while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    // Of a forked one we are not the parent.
+    while (style_.fork && control_.valid() && receive_answer(control_.get())) continue;
+    while (!style_.fork && pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
     pid_ = command_ = -1;
     ends_.clear();
+    const std::lock_guard lock(mutex_);
+    control_.reset();
 }
 
 Status CommandHost::start(const CommandLine& command, int in) {
@@ -277,7 +300,10 @@ std::optional<CommandHost::End> CommandHost::receive_end() {
     return answer ? std::optional<End>({answer->pid, answer->number}) : std::nullopt;
 }
 
-void host_commands(bool tells_all_ends) {
+namespace {
+
+// Until the program is gone, and nothing runs any more.
+void serve_as_host(bool tells_all_ends) {
     ::signal(SIGPIPE, SIG_DFL);
     ::signal(SIGCHLD, SIG_DFL);  // ignored, ends would not be told
     // A signal is a command's mistake (`kill $PPID`); commands get an empty mask.
@@ -288,6 +314,36 @@ void host_commands(bool tells_all_ends) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     Host(STDIN_FILENO, tells_all_ends).run();
     end_all_children(kill_limit_ms);
+}
+
+// The folder that begin() sends; nullopt: the program is gone.
+std::optional<std::string> receive_folder() {
+    std::array<char, sizeof(Length)> bytes;
+    if (!receive_all(STDIN_FILENO, bytes)) return std::nullopt;
+    Length length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    std::string folder(std::min<Length>(length, PATH_MAX), '\0');
+    if (!receive_all(STDIN_FILENO, folder)) return std::nullopt;
+    return folder;
+}
+
+}  // namespace
+
+void host_commands(bool tells_all_ends) {
+    serve_as_host(tells_all_ends);
+    ::_exit(0);
+}
+
+void forked_host_main(int socket) {
+    ::dup2(socket, STDIN_FILENO);
+    close_from(STDERR_FILENO + 1);
+    const auto folder = receive_folder();
+    const Answer ready{0, ::getpid(), 0};
+    std::array<char, sizeof ready> bytes;
+    std::memcpy(bytes.data(), &ready, sizeof ready);
+    if (!folder || !send_all(STDIN_FILENO, {bytes.data(), bytes.size()})) ::_exit(0);
+    serve_as_host(false);
+    if (!folder->empty()) remove_tree(AT_FDCWD, *folder);
     ::_exit(0);
 }
 

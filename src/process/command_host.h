@@ -3,6 +3,8 @@
 // kernel makes it the parent of what a command leaves behind. (mpirun would wait for all who hold its
 // output.)
 //
+// A program whose main() does not know of hosts can let a launcher fork them (Style::fork).
+//
 // A process of its own, because a program that is killed can end nothing, and because libraries may have
 // changed the program's signals (MpiSession ignores SIGPIPE).
 #pragma once
@@ -10,6 +12,7 @@
 #include <sys/types.h>
 
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -38,8 +41,11 @@ class CommandHost {
         std::string program;          // argv[0] of the host
         bool own_group = true;        // false: a terminal's keys reach its commands
         bool tells_all_ends = false;  // see next_end()
+        // If set, hosts are forked by this instead, where forked_host_main(socket) runs, in their own group
+        // and without stdout and stderr; the first by start().
+        std::function<Status(int socket)> fork{};
     };
-    explicit CommandHost(Style style);  // starts it; throws std::runtime_error
+    explicit CommandHost(Style style);  // starts it, if it is not forked; throws std::runtime_error
     ~CommandHost();                     // ends it, and with it all that its commands have left running
     CommandHost(const CommandHost&) = delete;
 
@@ -47,6 +53,8 @@ class CommandHost {
     // are as they were when this process began, SIGPIPE ends it. Error: why it cannot be started. One at a
     // time.
     Status start(const CommandLine& command, int in);
+    // A forked host that start() starts removes the folder when it ends, also if this program is gone.
+    void remove_at_end(std::string folder) { folder_ = std::move(folder); }
     // Waits for the end of the command. Returns its status as of waitpid(); nullopt: the host is gone, killed
     // by the command perhaps. The next start() starts another one.
     std::optional<int> wait();
@@ -76,11 +84,13 @@ class CommandHost {
     std::optional<int> ask(const CommandLine& command,
                            int in);  // returns an errno; nullopt: the host is gone
     void begin();
+    void fork_host(int socket);
     void end();
 
     std::optional<End> receive_end();
 
     Style style_;
+    std::string folder_;
     ChildStack stack_;
     std::mutex mutex_;    // of a change of control_, stopped_
     Descriptor control_;  // ends with the rank
@@ -92,6 +102,8 @@ class CommandHost {
 
 // That process; its control is stdin. Does not return. main() calls it if it has one of the words above.
 [[noreturn]] void host_commands(bool tells_all_ends);
+// The same for a host that a launcher has forked.
+[[noreturn]] void forked_host_main(int socket);
 // Does so, if the command line is that of a host.
 void host_commands_if_asked(int argc, char** argv);
 

@@ -196,16 +196,17 @@ std::int64_t ProgramManager::submit(Task task, std::string& error) {
     data->report.reset();
     data->exhausted = 0;
     const std::string tag = data->tag;
+    const bool by_tag_only = data->by_tag_only;
     results_.expect(*data);
     std::int64_t id = 0;
     try {
         id = queue_.submit(std::move(data));
     } catch (const std::bad_alloc&) {
-        results_.forget(tag);
+        results_.forget(tag, by_tag_only);
         throw;
     }
     if (id == 0) {
-        results_.forget(tag);
+        results_.forget(tag, by_tag_only);
         error = why_ended();
     }
     return id;
@@ -311,7 +312,8 @@ std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
     queue_.ask([&] {
         std::vector<std::int64_t> wanted;
         tasks_.for_each([&](TaskData& task) {
-            if (category == nullptr || task.category == *category) wanted.push_back(task.id);
+            if (!task.by_tag_only && (category == nullptr || task.category == *category))
+                wanted.push_back(task.id);
         });
         all.reserve(wanted.size());  // a failed push_back would lose a cancelled task
         // While one task is cancelled, another's end time may come; wait() returns that one.

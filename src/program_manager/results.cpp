@@ -39,17 +39,17 @@ bool is_written(const TaskData& task) {
 void Results::expect(const TaskData& task) {
     const std::lock_guard lock(mutex_);
     ++tagged_[task.tag];
-    ++to_come_;
+    if (!task.by_tag_only) ++to_come_;
 }
 
-void Results::forget(const std::string& tag) {
+void Results::forget(const std::string& tag, bool by_tag_only) {
     const std::lock_guard lock(mutex_);
-    uncount(tag);
+    uncount(tag, by_tag_only);
     there_is_one_.notify_all();
 }
 
-void Results::uncount(const std::string& tag) {
-    --to_come_;
+void Results::uncount(const std::string& tag, bool by_tag_only) {
+    if (!by_tag_only) --to_come_;
     const auto tagged = tagged_.find(tag);
     if (tagged != tagged_.end() && --tagged->second == 0) tagged_.erase(tagged);
 }
@@ -65,7 +65,7 @@ bool Results::none_to_come(const std::string* tag) const {
 std::unique_ptr<TaskData> Results::pop(WaitingResults& from, Place place) {
     const bool last = place->last;
     std::unique_ptr<TaskData> task = from.take(place);
-    if (last) uncount(task->tag);
+    if (last) uncount(task->tag, task->by_tag_only);
     return task;
 }
 
@@ -214,7 +214,7 @@ RangeProgress Results::cancelled(const TaskData& task) {
     const Place report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
     if (report != ready_.end()) unheard = std::move(ready_.take(report)->tell().progress);
     figures_.returned += static_cast<std::int64_t>(unheard.done_now);
-    uncount(task.tag);
+    uncount(task.tag, task.by_tag_only);
     there_is_one_.notify_all();
     return unheard;
 }
@@ -249,7 +249,7 @@ void Results::merge_fresh() {
 
 void Results::make_all_ready() {
     merge_fresh();
-    while (unwritten_.size() > 0) unwritten_.move_to(ready_, unwritten_.begin());
+    while (unwritten_.size() > 0) unwritten_.move_to(ready_, unwritten_.any());
 }
 
 // ---- any thread ----

@@ -25,18 +25,18 @@ class Results {
     // A task is about to be submitted: expects all its ends.
     void expect(const TaskData& task);
     // A task with this tag was not submitted after all, or is returned by another call.
-    void forget(const std::string& tag);
+    void forget(const std::string& tag, bool by_tag_only = false);
 
     // Returns the next ended task; waits until `limit` (nothing: no limit), but returns nothing at once if
-    // none is to come. `tag`: only tasks with this tag; "": tasks without one. A task with a summary is
-    // returned once the summary is written.
+    // none is to come. `tag`: only tasks with this tag; "": tasks without one; null: all but those that only
+    // their tag returns. A task with a summary is returned once the summary is written.
     std::unique_ptr<TaskData> wait(std::optional<Instant> limit, const std::string* tag = nullptr);
     // Removes an ended task that was not returned yet, because it is cancelled.
     std::unique_ptr<TaskData> take(std::int64_t id);
     std::unique_ptr<TaskData> take_tagged(const std::string& tag);
     std::vector<std::unique_ptr<TaskData>> take_category(const std::string* category);  // null: of all
 
-    bool empty() const;
+    bool empty() const;  // but for tasks that only their tag returns
     bool holds(std::int64_t id) const;
 
     struct Figures {
@@ -84,14 +84,14 @@ class Results {
     bool none_to_come(const std::string* tag) const;
     void merge(Fresh& fresh);
     void merge_fresh();
-    void uncount(const std::string& tag);
+    void uncount(const std::string& tag, bool by_tag_only);
 
     mutable std::mutex mutex_;
     std::condition_variable there_is_one_;
     WaitingResults ready_;
     WaitingResults unwritten_;                               // ready but for their summaries
     std::unordered_map<std::string, std::uint64_t> tagged_;  // to come or ready, by tag
-    std::uint64_t to_come_ = 0;                              // or ready
+    std::uint64_t to_come_ = 0;                              // or ready, for a wait without a tag
     std::size_t waiters_ = 0;
     bool ended_ = false;
     Figures figures_;

@@ -81,22 +81,46 @@ Status check(TaskSpecs& specs) {
         if (feature.starts_with(core::function_feature))
             return no_task("feature(" + quote_for_message(feature) +
                            "): calls of the function require it by themselves");
+    if (specs.coprocess.size() > core::longest_feature)
+        return no_task("the name of a coprocess has at most " + std::to_string(core::longest_feature) +
+                       " bytes");
     return check_amounts(specs.needs);
 }
 
 core::Needs needs_of(const TaskData& task, bool category_speaks) {
     core::Needs needs;
     if (task.specs) needs = program_manager::needs_of(task.specs->needs);
+    if (task.remote()) {
+        needs.coprocesses = 1;
+        return needs;
+    }
     // A function needs one core; a command's needs are unknown, so it may get the whole worker.
     if (needs == core::Needs{} && task.kind != TaskKind::command && !category_speaks) needs.cores = 1;
     return needs;
 }
 
+// A command with a coprocess becomes a call, whose event was given as the file "infile".
+void make_call(TaskData& task) {
+    task.kind = TaskKind::call;
+    task.arguments = "{}";
+    if (!task.specs->files) return;
+    files::TaskFiles& files = task.say_files();
+    const auto event = std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::Input& input) {
+        return input.source == files::Source::buffer && input.name == "infile";
+    });
+    if (event == files.inputs.end()) return;
+    task.arguments = std::move(event->from);
+    files.inputs.erase(event);
+    if (files.inputs.empty() && files.outputs.empty()) task.specs->files.reset();
+}
+
 }  // namespace
 
 Status check(TaskData& task) {
+    if (task.remote() && task.kind == TaskKind::command) make_call(task);
+    if (task.remote() && task.kind == TaskKind::range) return no_task("a range cannot have a coprocess");
     if (task.specs && task.specs->files) {
-        if (task.kind != TaskKind::command && task.mode != CallMode::fork)
+        if (task.kind != TaskKind::command && task.mode != CallMode::fork && !task.remote())
             return no_task("only commands and calls of CallMode::fork can have files");
         if (task.kind == TaskKind::range) return no_task("calls of a range cannot have files");
         if (const Status sound = check(task.say_files()); !sound) return sound;
@@ -116,11 +140,13 @@ core::Shape shape_of(const TaskData& task, bool category_speaks) {
     shape.priority = task.priority;
     if (task.kind == TaskKind::range && task.count() >= large_range)
         shape.kind = static_cast<std::uint64_t>(task.id);
-    shape.unstoppable = task.kind != TaskKind::command && task.mode != CallMode::fork;
-    if (task.kind != TaskKind::command)
+    shape.unstoppable = task.kind != TaskKind::command && task.mode != CallMode::fork && !task.remote();
+    if (task.remote())
+        shape.features.push_back(std::string(core::coprocess_feature) + task.specs->coprocess);
+    else if (task.kind != TaskKind::command)
         shape.features.push_back(std::string(core::function_feature) + task.text);
     if (!task.specs) return shape;
-    shape.leased_only = task.specs->files != nullptr;
+    shape.leased_only = task.specs->files != nullptr || task.remote();
     shape.measured = !task.specs->monitor_output.empty();
     const TaskSpecs& specs = *task.specs;
     shape.timeout = seconds(specs.running_time_max);

@@ -12,7 +12,8 @@ namespace {
 constexpr std::uint64_t tasks_of_a_block = 1024;
 
 wire::Call call_of(const TaskData& task, std::string arguments) {
-    return {task.text, std::move(arguments), static_cast<core::CallMode>(task.mode)};
+    return {task.text, std::move(arguments), static_cast<core::CallMode>(task.mode),
+            task.specs ? task.specs->coprocess : std::string()};
 }
 
 // A msgpack array of one integer.

@@ -19,6 +19,7 @@ std::unique_ptr<TaskData> copy_of(const TaskData& from) {
     auto copy = std::make_unique<TaskData>();
     copy->kind = from.kind;
     copy->mode = from.mode;
+    copy->by_tag_only = from.by_tag_only;
     copy->id = from.id;
     copy->text = from.text;
     copy->arguments = from.arguments;
@@ -92,6 +93,12 @@ Task Task::packed_call(std::string function, std::string arguments, CallMode mod
     task.data_->kind = TaskKind::call;
     task.data_->arguments = std::move(arguments);
     task.data_->mode = mode;
+    return task;
+}
+
+Task Task::remote(std::string function, std::string coprocess, std::string event, CallMode mode) {
+    Task task = packed_call(std::move(function), std::move(event), mode);
+    task.data_->say().coprocess = std::move(coprocess);
     return task;
 }
 
@@ -172,6 +179,10 @@ Task& Task::end_time(std::int64_t us_since_epoch) {
 }
 Task& Task::start_time_min(std::int64_t us_since_epoch) {
     own().say().start_time_min = us_since_epoch;
+    return *this;
+}
+Task& Task::coprocess(std::string name) {
+    own().say().coprocess = std::move(name);
     return *this;
 }
 Task& Task::call_mode(CallMode mode) {

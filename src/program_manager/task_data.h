@@ -27,6 +27,7 @@ struct TaskSpecs {
     std::int64_t end_time = 0;          // us since the epoch
     std::int64_t start_time_min = 0;    // us since the epoch
     std::string monitor_output;         // folder
+    std::string coprocess;              // of a remote task; empty: it is none
     std::int64_t first = 0;             // of a range
     std::int64_t last = 0;
 };
@@ -60,10 +61,13 @@ struct TaskReport {
 struct TaskData {
     TaskKind kind = TaskKind::command;
     CallMode mode = CallMode::fork;
+    // Only calls that name its tag or its id return it: it is a part of a larger call, such as a map, which
+    // must get it, whoever else waits for tasks.
+    bool by_tag_only = false;
     std::uint32_t exhausted = 0;  // attempts that exceeded their allocation, except the last one
     std::int64_t id = 0;
     std::string text;       // the command or the function
-    std::string arguments;  // of a call: msgpack
+    std::string arguments;  // of a call: msgpack; of a remote task: its event as JSON
     std::string tag;
     std::string category{"default"};
     double priority = 0;
@@ -91,6 +95,7 @@ struct TaskData {
         return *report;
     }
     std::string text_for_people() const { return kind == TaskKind::call ? text + "(...)" : text; }
+    bool remote() const { return specs && !specs->coprocess.empty(); }
     // Number of core tasks that it stands for.
     std::uint64_t count() const {
         return kind == TaskKind::range

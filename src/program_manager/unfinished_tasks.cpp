@@ -28,7 +28,7 @@ std::unique_ptr<TaskData> UnfinishedTasks::give_back(TaskData* task) {
         report.progress.size = range->size();
     }
     std::unique_ptr<TaskData> taken = range != nullptr ? tasks_.remove_range(*range) : tasks_.remove(id);
-    results_.forget(taken->tag);
+    results_.forget(taken->tag, taken->by_tag_only);
     return taken;
 }
 
@@ -36,8 +36,10 @@ std::unique_ptr<TaskData> UnfinishedTasks::next(const std::string* tag) {
     const std::lock_guard lock(mutex_);
     if (!look()) return nullptr;
     if (tag != nullptr) return give_back(tasks_.tagged(*tag));
-    for (; next_ <= static_cast<std::int64_t>(tasks_.size()); ++next_)
-        if (TaskData* const task = tasks_.find_whole(next_)) return give_back(task);
+    for (; next_ <= static_cast<std::int64_t>(tasks_.size()); ++next_) {
+        TaskData* const task = tasks_.find_whole(next_);
+        if (task != nullptr && !task->by_tag_only) return give_back(task);
+    }
     return nullptr;
 }
 
@@ -52,7 +54,7 @@ std::vector<std::unique_ptr<TaskData>> UnfinishedTasks::take_category(const std:
     if (!look()) return all;
     std::vector<TaskData*> wanted;
     tasks_.for_each([&](TaskData& task) {
-        if (category == nullptr || task.category == *category) wanted.push_back(&task);
+        if (!task.by_tag_only && (category == nullptr || task.category == *category)) wanted.push_back(&task);
     });
     all.reserve(wanted.size());
     for (TaskData* const task : wanted) all.push_back(give_back(task));

@@ -13,9 +13,10 @@ void WaitingResults::put(std::unique_ptr<TaskData>&& task, bool last) {
     by_id_.emplace(task->id, place);
     // Nothing below needs memory.
     place->of_tag = of_tag.begin();
+    std::list<Entry>& list = list_of(*task);
     place->task = std::move(task);
     tag.splice(tag.end(), of_tag);
-    all_.splice(all_.end(), entry);
+    list.splice(list.end(), entry);
 }
 
 void WaitingResults::remove(Place place, const TaskData& task) {
@@ -24,7 +25,7 @@ void WaitingResults::remove(Place place, const TaskData& task) {
     if (tag->second.empty()) by_tag_.erase(tag);
     const auto [first, end] = by_id_.equal_range(task.id);
     by_id_.erase(std::find_if(first, end, [&](const auto& one) { return one.second == place; }));
-    all_.erase(place);
+    list_of(task).erase(place);
 }
 
 std::unique_ptr<TaskData> WaitingResults::take(Place place) {

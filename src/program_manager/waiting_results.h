@@ -21,9 +21,12 @@ class WaitingResults {
     };
     using Place = std::list<Entry>::iterator;
 
-    std::size_t size() const { return all_.size(); }
+    std::size_t size() const { return all_.size() + by_tag_only_.size(); }
+    // Without those that only their tag returns.
     Place begin() { return all_.begin(); }
     Place end() { return all_.end(); }
+    // Any of all, of which there must be one.
+    Place any() { return all_.empty() ? by_tag_only_.begin() : all_.begin(); }
 
     // If it throws std::bad_alloc, nothing has changed.
     void put(std::unique_ptr<TaskData>&& task, bool last);
@@ -42,7 +45,10 @@ class WaitingResults {
     template <class Wanted>
     Place find(std::int64_t id, Wanted&& wanted);
 
+    std::list<Entry>& list_of(const TaskData& task) { return task.by_tag_only ? by_tag_only_ : all_; }
+
     std::list<Entry> all_;
+    std::list<Entry> by_tag_only_;
     std::unordered_map<std::string, std::list<Place>> by_tag_;
     // A range has the same id as its first call, which may also wait.
     std::unordered_multimap<std::int64_t, Place> by_id_;

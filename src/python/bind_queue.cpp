@@ -8,6 +8,7 @@
 #include "program_manager/tuning.h"
 #include "python/amounts.h"
 #include "python/queue.h"
+#include "python/ranks.h"
 #include "python/text.h"
 
 namespace py = pybind11;
@@ -24,10 +25,14 @@ program_manager::HeldPort hold_port(const ManagerOptions& options) {
     return std::move(*held);
 }
 
-std::unique_ptr<PyQueue> make_queue(int port, std::optional<std::pair<int, int>> range, bool ssl,
-                                    const Text& key, const Text& certificate, bool shutdown) {
+// `port`: none: no TCP. `ranks`: a PyRanks, or None.
+std::unique_ptr<PyQueue> make_queue(std::optional<int> port, std::optional<std::pair<int, int>> range,
+                                    bool ssl, const Text& key, const Text& certificate, bool shutdown,
+                                    const py::object& ranks) {
     ManagerOptions options;
-    options.port = port;
+    options.listen = port.has_value();
+    options.port = port.value_or(0);
+    if (!ranks.is_none()) options.mpi = &ranks.cast<PyRanks&>().session();
     options.port_range = range;
     options.ssl = ssl;
     options.ssl_key = key;
@@ -57,10 +62,16 @@ auto text_option(const char* function, std::string ManagerOptions::*option) {
 
 void bind_start(py::class_<PyQueue>& queue) {
     queue.def(py::init(&make_queue), py::arg("port"), py::arg("port_range"), py::arg("ssl"),
-              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"));
-    queue.def_property_readonly("port", [](PyQueue& q) { return q.deferred().port(); })
-        .def_property_readonly("name", [](PyQueue& q) { return to_str(q.deferred().options.name); })
-        .def_property_readonly("using_ssl", [](PyQueue& q) { return q.deferred().options.ssl; })
+              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("ranks"),
+              py::keep_alive<1, 8>());
+    queue
+        .def_property_readonly(
+            "port", [](PyQueue& q) { return q.deferred().port(); }, "The TCP port that workers connect to.")
+        .def_property_readonly(
+            "name", [](PyQueue& q) { return to_str(q.deferred().options.name); },
+            "The name by which workers find it; empty: none.")
+        .def_property_readonly(
+            "using_ssl", [](PyQueue& q) { return q.deferred().options.ssl; }, "Whether connections use TLS.")
         .def_property_readonly("_begun", [](PyQueue& q) { return q.deferred().begun(); })
         .def("_serve", [](PyQueue& q) { q.serving(); })
         .def("_end", &PyQueue::end)

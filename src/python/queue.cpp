@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "program_manager/listening.h"
+#include "program_manager/task_data.h"
 
 namespace py = pybind11;
 
@@ -14,6 +15,10 @@ namespace {
 
 // Python sees a signal only between two of our waits.
 constexpr std::chrono::milliseconds signals_look{50};
+
+std::size_t is_by_tag_only(const PyTask& task) {
+    return TaskAccess::data(task.spec).by_tag_only ? 1 : 0;
+}
 
 }  // namespace
 
@@ -27,6 +32,7 @@ PyQueue::~PyQueue() {
 // The manager's last lines may be for a function of Python.
 void PyQueue::end() {
     for (auto& [id, object] : std::exchange(tasks_, {})) object.cast<PyTask&>().in_queue = false;
+    by_tag_only_ = 0;
     const py::gil_scoped_release others_run;
     deferred_->end();
 }
@@ -48,6 +54,7 @@ std::int64_t PyQueue::submit(const py::object& object) {
     task.in_queue = true;
     task.ended.reset();
     tasks_.emplace(id, object);
+    by_tag_only_ += is_by_tag_only(task);
     return id;
 }
 
@@ -58,6 +65,7 @@ py::object PyQueue::take_back(std::optional<Task> ended) {
     py::object object = std::move(found->second);
     tasks_.erase(found);
     auto& task = object.cast<PyTask&>();
+    by_tag_only_ -= is_by_tag_only(task);
     task.ended = std::move(ended);
     task.in_queue = false;
     return object;

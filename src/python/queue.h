@@ -31,7 +31,8 @@ class PyQueue {
     pybind11::object wait(double seconds, const std::optional<std::string>& tag);
     pybind11::object take_back(std::optional<Task> ended);
     std::vector<pybind11::object> tasks() const;  // by their ids
-    std::size_t size() const { return tasks_.size(); }
+    // Without tasks that only their tag returns.
+    std::size_t size() const { return tasks_.size() - by_tag_only_; }
     // Ends the manager; tasks that are in it are returned by no wait() any more. No effect the second time.
     void end();
 
@@ -40,6 +41,7 @@ class PyQueue {
 
     std::shared_ptr<api::DeferredManager> deferred_;
     std::unordered_map<std::int64_t, pybind11::object> tasks_;
+    std::size_t by_tag_only_ = 0;
 };
 
 void bind_queue(pybind11::module_& module);

@@ -107,6 +107,14 @@ void set_call(PyTask& task, const std::string& function, const py::bytes& argume
     task.spec = TaskAccess::wrap(std::move(data));
 }
 
+// No wait without its tag returns it, and `empty()` does not count it.
+void only_by_tag(PyTask& task, const Text& tag) {
+    auto data = TaskAccess::take(std::move(task.to_specify()));
+    data->tag = tag.bytes;
+    data->by_tag_only = true;
+    task.spec = TaskAccess::wrap(std::move(data));
+}
+
 void take_settings(PyTask& to, const PyTask& of) {
     auto data = TaskAccess::take(Task(of.spec));
     data->id = 0;
@@ -116,6 +124,7 @@ void take_settings(PyTask& to, const PyTask& of) {
 void bind_settings(py::class_<PyTask>& task) {
     task.def("_command", [](PyTask& t, const Text& text) { t.to_specify().command(text); })
         .def("_call", set_call)
+        .def("_only_by_tag", only_by_tag)
         .def("_tag", [](PyTask& t, const Text& text) { t.to_specify().tag(text); })
         .def("_category", [](PyTask& t, const Text& text) { t.to_specify().category(text); })
         .def("_feature", [](PyTask& t, const Text& text) { t.to_specify().feature(text); })
@@ -169,32 +178,54 @@ void bind_files(py::class_<PyTask>& task) {
         });
 }
 
+// Its documentation is what help() shows.
+void bind_identity(py::class_<PyTask>& task) {
+    task.def_property_readonly(
+            "id", [](const PyTask& t) { return t.id; },
+            "Its id in its queue, or the last one; 0: it was in none.")
+        .def_property_readonly(
+            "command",
+            [](const PyTask& t) {
+                const std::string& line = t.spec.command();
+                return to_str(line.empty() ? t.spec.function() : line);
+            },
+            "The command.")
+        .def_property_readonly(
+            "tag", [](const PyTask& t) { return to_str(t.spec.tag()); }, "What specify_tag() was given.")
+        .def_property_readonly(
+            "category", [](const PyTask& t) { return to_str(t.spec.category()); },
+            "The name of its category.")
+        .def_property_readonly(
+            "priority", [](const PyTask& t) { return t.spec.priority(); },
+            "What specify_priority() was given.")
+        .def_property_readonly("_in_queue", [](const PyTask& t) { return t.in_queue; });
+}
+
 void bind_results(py::class_<PyTask>& task) {
-    task.def_property_readonly("id", [](const PyTask& t) { return t.id; })
-        .def_property_readonly("command",
-                               [](const PyTask& t) {
-                                   const std::string& line = t.spec.command();
-                                   return to_str(line.empty() ? t.spec.function() : line);
-                               })
-        .def_property_readonly("tag", [](const PyTask& t) { return to_str(t.spec.tag()); })
-        .def_property_readonly("category", [](const PyTask& t) { return to_str(t.spec.category()); })
-        .def_property_readonly("priority", [](const PyTask& t) { return t.spec.priority(); })
-        .def_property_readonly("std_output", output_of)
-        .def_property_readonly("reason", [](const PyTask& t) { return to_str(t.results().reason()); })
-        .def_property_readonly("result",
-                               [](const PyTask& t) {
-                                   return static_cast<int>(t.ended ? t.ended->result() : TaskResult::unknown);
-                               })
+    task.def_property_readonly("std_output", output_of,
+                               "What it wrote to stdout, then to stderr; None before it has ended.")
+        .def_property_readonly(
+            "reason", [](const PyTask& t) { return to_str(t.results().reason()); },
+            "Why it failed, in a line.")
+        .def_property_readonly(
+            "result",
+            [](const PyTask& t) {
+                return static_cast<int>(t.ended ? t.ended->result() : TaskResult::unknown);
+            },
+            "One of WORK_QUEUE_RESULT_*: whether it ran to its end, with any exit code.")
         .def_property_readonly(
             "result_str",
-            [](const PyTask& t) { return result_str(t.ended ? t.ended->result() : TaskResult::unknown); })
-        .def_property_readonly("return_status",
-                               [](const PyTask& t) { return t.ended ? t.ended->return_status() : -1; })
-        .def_property_readonly("host", text_result(&Task::host))
-        .def_property_readonly("hostname", text_result(&Task::hostname))
-        .def_property_readonly("total_submissions", result(&Task::attempts))
-        .def_property_readonly("exhausted_attempts", result(&Task::exhausted_attempts))
-        .def_property_readonly("_in_queue", [](const PyTask& t) { return t.in_queue; })
+            [](const PyTask& t) { return result_str(t.ended ? t.ended->result() : TaskResult::unknown); },
+            "The result as a word, such as SUCCESS.")
+        .def_property_readonly(
+            "return_status", [](const PyTask& t) { return t.ended ? t.ended->return_status() : -1; },
+            "Its exit code, or the number of the signal that killed it; -1: it did not run.")
+        .def_property_readonly("host", text_result(&Task::host), "Address and port of the worker, or None.")
+        .def_property_readonly("hostname", text_result(&Task::hostname),
+                               "The name of the worker's host, or None.")
+        .def_property_readonly("total_submissions", result(&Task::attempts), "How often it was started.")
+        .def_property_readonly("exhausted_attempts", result(&Task::exhausted_attempts),
+                               "How many of its attempts exceeded their resources.")
         .def_property_readonly("_ok", [](const PyTask& t) { return t.ended && t.ended->ok(); })
         .def_property_readonly("_result",
                                [](const PyTask& t) { return py::bytes(t.results().packed_result()); })
@@ -208,22 +239,29 @@ void bind_results(py::class_<PyTask>& task) {
 }
 
 void bind_times(py::class_<PyTask>& task) {
-    task.def_property_readonly("submit_time", time_result(&Task::submit_time))
-        .def_property_readonly("finish_time", time_result(&Task::finish_time))
-        .def_property_readonly("send_input_start", time_result(&Task::commit_time))
-        .def_property_readonly("send_input_finish", time_result(&Task::execute_cmd_start))
-        .def_property_readonly("execute_cmd_start", time_result(&Task::execute_cmd_start))
-        .def_property_readonly("execute_cmd_finish", time_result(&Task::execute_cmd_finish))
-        .def_property_readonly("receive_output_start", time_result(&Task::execute_cmd_finish))
-        .def_property_readonly("receive_output_finish", time_result(&Task::finish_time))
-        .def_property_readonly("cmd_execution_time", time_result(&Task::cmd_execution_time))
-        .def_property_readonly("total_cmd_execution_time", time_result(&Task::cmd_execution_time))
-        .def_property_readonly("total_cmd_exhausted_execute_time", exhausted_time)
-        .def_property_readonly("total_transfer_time", transfer_time)
-        .def_property_readonly("app_delay", app_delay)
-        .def_property_readonly("total_bytes_received", bytes_received)
-        .def_property_readonly("total_bytes_sent", [](const PyTask&) { return 0; })
-        .def_property_readonly("total_bytes_transferred", bytes_received);
+    const auto moment = [&task](const char* name, std::int64_t (Task::*get)() const, const char* doc) {
+        task.def_property_readonly(name, time_result(get), doc);
+    };
+    moment("submit_time", &Task::submit_time, "When it was submitted, in microseconds since 1970.");
+    moment("finish_time", &Task::finish_time, "When its result came, in microseconds since 1970.");
+    moment("send_input_start", &Task::commit_time, "When it was sent to its worker.");
+    moment("send_input_finish", &Task::execute_cmd_start, "When its worker had all inputs.");
+    moment("execute_cmd_start", &Task::execute_cmd_start, "When it started, by the worker's clock.");
+    moment("execute_cmd_finish", &Task::execute_cmd_finish, "When it ended, by the worker's clock.");
+    moment("receive_output_start", &Task::execute_cmd_finish, "When its outputs began to come.");
+    moment("receive_output_finish", &Task::finish_time, "When its outputs had come.");
+    moment("cmd_execution_time", &Task::cmd_execution_time, "Microseconds that its last attempt ran.");
+    moment("total_cmd_execution_time", &Task::cmd_execution_time, "Same as cmd_execution_time.");
+    task.def_property_readonly("total_cmd_exhausted_execute_time", exhausted_time,
+                               "Microseconds of an attempt that exceeded its resources.")
+        .def_property_readonly("total_transfer_time", transfer_time,
+                               "Microseconds between dispatch and result in which it did not run.")
+        .def_property_readonly("app_delay", app_delay, "Microseconds that its result waited for wait().")
+        .def_property_readonly("total_bytes_received", bytes_received,
+                               "Bytes of its output and result; files are not counted by task.")
+        .def_property_readonly(
+            "total_bytes_sent", [](const PyTask&) { return 0; }, "0: files are not counted by task.")
+        .def_property_readonly("total_bytes_transferred", bytes_received, "Same as total_bytes_received.");
 }
 
 }  // namespace
@@ -242,6 +280,7 @@ void bind_task(py::module_& module) {
         .def("_take_settings", take_settings);
     bind_settings(task);
     bind_files(task);
+    bind_identity(task);
     bind_results(task);
     bind_times(task);
 }

@@ -89,7 +89,9 @@ CategoryRequest CategorySizes::request_of(const Shape& shape, const Category& ca
     return pool_.fits_somewhere(ask_for(collecting), shape) ? collecting : computed;
 }
 
+// A remote task takes a coprocess, which its worker has sized.
 Ask CategorySizes::ask_of(const Shape& shape, const Category& category) const {
+    if (shape.needs.remote()) return Ask(shape.needs);
     Ask ask = ask_for(request_of(shape, category));
     ask.at_most = needs_of(category.most_given(sizes_of(shape.needs)));
     return ask;
@@ -100,7 +102,7 @@ void CategorySizes::shapes_added() {
         const ShapeId id(static_cast<std::uint32_t>(state_.asks.size()));
         const Shape& shape = ledger_.shape(id);
         CategoryState& state = state_.category(shape.category);
-        if (!shape.at_maximum) state.category.submitted(sizes_of(shape.needs));
+        if (!shape.at_maximum && !shape.needs.remote()) state.category.submitted(sizes_of(shape.needs));
         state.shapes.push_back(id);
         state_.asks.push_back(ask_of(shape, state.category));
     }
@@ -137,6 +139,7 @@ void CategorySizes::look_at_pool() {
 
 void CategorySizes::succeeded(TaskId task, const Outcome& outcome) {
     const Shape& shape = state_.shape_of(task);
+    if (shape.needs.remote()) return;
     const CategoryId id = shape.category;
     const bool of_thread = (state_.options.monitoring.measures || shape.measured) && shape.unstoppable;
     if (!outcome.measured && !of_thread) return;
@@ -150,6 +153,7 @@ void CategorySizes::succeeded(TaskId task, const Outcome& outcome) {
 }
 
 bool CategorySizes::exhausted(TaskId task, Outcome& outcome) {
+    if (state_.shape_of(task).needs.remote()) return false;
     if (std::optional<Shape> larger = asks_for_more(task, outcome)) {
         try_with_more(task, std::move(*larger), outcome);
         return true;

@@ -10,7 +10,8 @@ namespace {
 constexpr int workers_recalled_at_once = 16;
 constexpr Duration longest_recall_pause = std::chrono::seconds(10);
 // The resources that may be short for one worker's leases while other workers have some left.
-constexpr std::array<Scarce, 4> recalled_for{Scarce::cores, Scarce::gpus, Scarce::memory, Scarce::disk};
+constexpr std::array<Scarce, 5> recalled_for{Scarce::cores, Scarce::gpus, Scarce::memory, Scarce::disk,
+                                             Scarce::coprocesses};
 
 }  // namespace
 

@@ -109,7 +109,8 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello) {
     if (hello.job.size() > longest_name || !plain(hello.job)) return "its job's id is invalid";
     const core::Resources& offers = hello.offers;
     if (!within(offers.cores.rounded_up(), most_cores) || !within(offers.memory_mb, most_mb) ||
-        !within(offers.disk_mb, most_mb) || !within(offers.gpus.rounded_up(), most_cores))
+        !within(offers.disk_mb, most_mb) || !within(offers.gpus.rounded_up(), most_cores) ||
+        !within(offers.coprocesses, core::most_coprocesses))
         return "its offer is impossible";
     return nonsense_in(hello.features);
 }

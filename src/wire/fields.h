@@ -9,11 +9,11 @@ namespace wq::wire {
 // Values of the core in messages.
 template <class V>
 void fields(core::Resources& v, V& visit) {
-    visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);
+    visit(v.cores, v.memory_mb, v.disk_mb, v.gpus, v.coprocesses);
 }
 template <class V>
 void fields(core::Needs& v, V& visit) {
-    visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);
+    visit(v.cores, v.memory_mb, v.disk_mb, v.gpus, v.coprocesses);
 }
 template <class V>
 void fields(core::AllocationRules& v, V& visit) {
@@ -48,7 +48,7 @@ void fields(core::Output& v, V& visit) {
 }
 template <class V>
 void fields(Call& v, V& visit) {
-    visit(v.function, v.arguments, v.mode);
+    visit(v.function, v.arguments, v.mode, v.coprocess);
 }
 
 template <class V>

@@ -4,7 +4,8 @@
 // than a small multiple of the frame's size.
 //
 // Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
-// as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks); 7 (status, batch jobs).
+// as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks); 7 (status, batch jobs);
+// 8 (coprocesses).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 7;
+inline constexpr std::uint32_t protocol_version = 8;
 
 // ---- worker -> manager ----
 
@@ -129,8 +130,9 @@ struct EnvironmentLine {  // a `#!` line that applies to this worker; sent in or
 // A call of one of the worker's functions.
 struct Call {
     std::string function;
-    std::string arguments;  // a msgpack array
+    std::string arguments;  // a msgpack array; for a coprocess: its event, a JSON object
     core::CallMode mode = core::CallMode::fork;
+    std::string coprocess;  // whose function it is; empty: the worker's own
 };
 // A task's input. The bytes of `content` are a stream of files/tree_format.h: small ones are in the lease,
 // the worker requests others unless its cache has them.

@@ -121,6 +121,7 @@ class Unpack {
             if (amount < least || amount > core::most_size) fail();
         for (const Count amount : {value.cores, value.gpus})
             if (amount < least || amount.thousandths() > core::most_size) fail();
+        if (value.coprocesses < 0 || value.coprocesses > core::most_coprocesses) fail();
     }
     template <class T>
     void nested(const msgpack::object& in, T& value) {

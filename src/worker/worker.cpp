@@ -36,6 +36,12 @@ WorkerOptions completed(WorkerOptions options, const WorkerTasks::Parts& parts) 
     if (interpreters::has_python())
         hello.features.push_back(std::string(core::function_feature) +
                                  std::string(interpreters::python_function));
+    if (parts.coprocesses != nullptr) {
+        hello.offers.coprocesses = parts.coprocesses->count();
+        // The second one is CCTools' name of it.
+        for (const std::string_view prefix : {core::coprocess_feature, core::coprocess_feature_of_cctools})
+            hello.features.push_back(std::string(prefix) + parts.coprocesses->name());
+    }
     return options;
 }
 
@@ -45,11 +51,11 @@ Worker::Worker(WorkerOptions options, net::Transport& transport, net::PeerId man
                launcher::Launcher& launcher, TicketClient* tickets, launcher::FunctionRunner* functions,
                Background* background)
     : Worker(std::move(options), session::Outbox(transport, manager),
-             {launcher, tickets, functions, background}) {}
+             {launcher, tickets, functions, background, nullptr}) {}
 
 Worker::Worker(WorkerOptions options, launcher::Launcher& launcher, launcher::FunctionRunner* functions,
-               Background* background)
-    : Worker(std::move(options), std::nullopt, {launcher, nullptr, functions, background}) {}
+               Background* background, coprocess::Runner* coprocesses)
+    : Worker(std::move(options), std::nullopt, {launcher, nullptr, functions, background, coprocesses}) {}
 
 Worker::Worker(WorkerOptions options, std::optional<session::Outbox> outbox, const WorkerTasks::Parts& parts)
     : options_(completed(std::move(options), parts)),

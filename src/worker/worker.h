@@ -51,7 +51,7 @@ class Worker {
            launcher::FunctionRunner* functions = nullptr, Background* background = nullptr);
     // For TCP; not connected yet.
     Worker(WorkerOptions options, launcher::Launcher& launcher, launcher::FunctionRunner* functions = nullptr,
-           Background* background = nullptr);
+           Background* background = nullptr, coprocess::Runner* coprocesses = nullptr);
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 

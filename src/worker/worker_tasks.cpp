@@ -20,6 +20,7 @@ WorkerTasks::WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts 
       link_(link),
       launcher_(parts.launcher),
       functions_(parts.functions),
+      coprocesses_(parts.coprocesses),
       leave_(std::move(leave)),
       held_(link),
       orders_(options),
@@ -44,6 +45,7 @@ Status WorkerTasks::forget_manager() {
     staged_.forget();
     signalled_ends_ = {};
     if (functions_ != nullptr) functions_->forget(kill_limit);
+    if (coprocesses_ != nullptr) coprocesses_->forget();
     return launcher_.begin_anew(options_.launcher, kill_limit);
 }
 
@@ -58,6 +60,7 @@ void WorkerTasks::run(const wire::Lease& lease, bool ticket) {
 }
 
 void WorkerTasks::begin(const wire::Lease& lease, const std::string& sandbox) {
+    if (lease.call && !lease.call->coprocess.empty()) return call_coprocess(lease, sandbox);
     const bool python = lease.call && lease.call->function == interpreters::python_function;
     if (lease.call && !python && (lease.call->mode != core::CallMode::fork || !options_.forks_calls))
         return call(lease);
@@ -75,6 +78,15 @@ void WorkerTasks::call(const wire::Lease& lease) {
     ended.outcome.ending = end.ending;
     ended.outcome.exit_code = end.exit_code;
     ended.outcome.reason = end.reason;
+    take_end(ended);
+}
+
+void WorkerTasks::call_coprocess(const wire::Lease& lease, const std::string& sandbox) {
+    if (coprocesses_ != nullptr && coprocesses_->name() == lease.call->coprocess)
+        return coprocesses_->run({lease.task, lease.attempt, lease.call->function, lease.call->arguments,
+                                  lease.call->mode, lease.timeout, lease.watch.limits.memory_mb, sandbox});
+    launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
+    core::set_not_started(ended.outcome, "this worker has no coprocess '" + lease.call->coprocess + "'");
     take_end(ended);
 }
 
@@ -103,6 +115,7 @@ void WorkerTasks::on(const wire::Kill& message) {
         if (attempt != message.attempt) continue;
         launcher_.kill(task, attempt);
         if (functions_ != nullptr) functions_->kill(task, attempt);
+        if (coprocesses_ != nullptr) coprocesses_->kill(task, attempt);
     }
     staged_.kill([&](HeldTasks::Key key) {
         return key.first.value() >= first && key.first.value() < end && key.second == message.attempt;
@@ -114,6 +127,7 @@ void WorkerTasks::kill_all() {
     signalled_ends_.stop_waiting();
     launcher_.kill_all();
     if (functions_ != nullptr) functions_->kill_all();
+    if (coprocesses_ != nullptr) coprocesses_->kill_all();
     staged_.kill([](HeldTasks::Key) { return true; });
 }
 
@@ -126,6 +140,7 @@ void WorkerTasks::take_no_more() {
 void WorkerTasks::recall(std::uint64_t most) {
     most -= staged_.recall(most);
     if (functions_ != nullptr) most -= functions_->recall(most);
+    if (coprocesses_ != nullptr) most -= coprocesses_->recall(most);
     if (takes_no_more_) claims_.return_ranges();
     if (most > 0) launcher_.recall(most);
 }
@@ -141,6 +156,7 @@ void WorkerTasks::take_reports(Instant now) {
     while (auto end = signalled_ends_.take(now)) take_end(*end);
     staged_.take_events();  // for inputs that could not be created
     take_call_reports(now);
+    take_remote_reports();
 }
 
 void WorkerTasks::on_report(launcher::TaskEnded& report) {
@@ -189,6 +205,16 @@ void WorkerTasks::take_call_reports(Instant now) {
             for (launcher::TaskEnded& failed : progress.failed) take_end(failed);
             claims_.on_report(progress);
         }
+    }
+}
+
+void WorkerTasks::take_remote_reports() {
+    if (coprocesses_ == nullptr) return;
+    for (coprocess::RemoteReport& report : coprocesses_->next()) {
+        if (auto* ended = std::get_if<launcher::TaskEnded>(&report))
+            take_end(*ended);
+        else
+            on_report(std::get<launcher::OrderReturned>(report));
     }
 }
 

@@ -1,6 +1,6 @@
 // Runs the tasks of a worker: passes leases and claimed tasks to the launcher, to the functions of this
-// process or to staging, and their ends to the manager. A lease that the worker already holds is not run
-// again, and a kill of a task that it does not hold is ignored.
+// process, to its coprocesses or to staging, and their ends to the manager. A lease that the worker already
+// holds is not run again, and a kill of a task that it does not hold is ignored.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "coprocess/runner.h"
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
 #include "wire/messages.h"
@@ -36,6 +37,7 @@ class WorkerTasks {
         TicketClient* tickets = nullptr;                // null: all tasks come as leases
         launcher::FunctionRunner* functions = nullptr;  // null: only the launcher has functions
         Background* background = nullptr;               // for files; null: it takes no tasks with files
+        coprocess::Runner* coprocesses = nullptr;       // for remote tasks; null: it takes none
     };
     // Called if no task can run any longer; the worker must then leave. `broken`: its launcher does not work.
     using Leave = std::function<void(std::string why, bool broken)>;
@@ -86,6 +88,7 @@ class WorkerTasks {
     void run(const wire::Lease& lease, bool ticket);
     void begin(const wire::Lease& lease, const std::string& sandbox);
     void call(const wire::Lease& lease);
+    void call_coprocess(const wire::Lease& lease, const std::string& sandbox);
     void recall(std::uint64_t most);
 
     void on_report(const launcher::TaskStarted&) {}
@@ -95,12 +98,14 @@ class WorkerTasks {
     void on_report(const launcher::EnvironmentExit& report);
     void on_report(const launcher::LauncherDied& report);
     void take_call_reports(Instant now);
+    void take_remote_reports();
     void take_end(launcher::TaskEnded& end);
 
     const WorkerOptions& options_;
     ManagerLink& link_;
     launcher::Launcher& launcher_;
     launcher::FunctionRunner* functions_;
+    coprocess::Runner* coprocesses_;
     Leave leave_;
     HeldTasks held_;
     OrderBuilder orders_;

@@ -16,6 +16,7 @@
 #include "options/option_values.h"
 #include "session/session_table.h"
 #include "taskfile/settings.h"
+#include "worker_program/coprocess_options.h"
 
 namespace wq::worker_program {
 
@@ -85,7 +86,7 @@ po::options_description visible_worker_options() {
         "debug-file,o", text("FILE"), "file for --debug (default: stderr)")(
         "debug-rotate-max", text("BYTES"), "start a new debug log at BYTES (default: 10M; 0: never)")(
         "version,v", "print the version and exit")("help,h", "print this help and exit");
-    all.add(manager).add(offers).add(work);
+    all.add(manager).add(offers).add(coprocess_options()).add(work);
     return all;
 }
 
@@ -115,8 +116,6 @@ po::options_description hidden_options() {
 
 // Options of other kinds of workers are refused.
 std::optional<std::string> refused_word(std::string_view word) {
-    for (const char* name : {"--coprocess", "--num_coprocesses"})
-        if (word.starts_with(name)) return std::string(word) + ": this worker runs no coprocesses; omit it";
     for (const char* name : {"--foreman", "--specify-log", "--fast-abort", "--bandwidth", "-Z", "-F", "-f"})
         if (word == name || (name[1] == '-' && word.starts_with(name)))
             return std::string(word) + ": this worker is not a foreman; connect all workers to the manager";
@@ -294,8 +293,8 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
                                                 const std::function<const char*(const char*)>& variable) {
     for (int i = 1; i < argc; ++i)
         if (const auto why = refused_word(argv[i])) return usage_error(*why);
-    const auto split = options::split_words(options::words_of(argc, argv), visible_worker_options(), "place",
-                                            hidden_options());
+    const auto split = options::split_words(with_one_spelling(options::words_of(argc, argv)),
+                                            visible_worker_options(), "place", hidden_options());
     if (!split) return split.error();
     const Given& given = *split;
     WorkerCommand command;
@@ -309,7 +308,8 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     if (command.json && command.draw) return usage_error("--json and --draw: give only one");
     if (const Status bad = take_drawn_task(given, command); !bad) return bad.error();
     for (const Status& status : {detects ? success() : take_place(given, work), take_times(given, work),
-                                 take_amounts(given, variable, work), take_binding(given, work)})
+                                 take_amounts(given, variable, work), take_binding(given, work),
+                                 take_coprocesses(given, work.coprocesses)})
         if (!status) return status.error();
     const auto given_text = [&](const char* name, std::string& target) {
         if (given.count(name) != 0) target = given[name].as<std::string>();
@@ -334,6 +334,10 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
             return usage_error(
                 "--feature " + quote_for_message(feature) +
                 ": only workers of programs have functions, and they announce them themselves");
+    for (const std::string& feature : work.features)
+        if (feature.starts_with(core::coprocess_feature) ||
+            feature.starts_with(core::coprocess_feature_of_cctools))
+            return usage_error("--feature " + quote_for_message(feature) + ": give --coprocess FILE");
     work.ssl = given.count("ssl") != 0 || !work.ssl_ca.empty();
     work.single_shot = given.count("single-shot") != 0;
     work.parent_death = given.count("parent-death") != 0;

@@ -17,6 +17,17 @@
 
 namespace wq::worker_program {
 
+// Of --coprocess and its companions. Amounts are those of all coprocesses together; nothing: as the worker
+// offers.
+struct CoprocessSettings {
+    std::string file;  // empty: none
+    std::optional<std::int64_t> count;
+    std::optional<Count> cores;
+    std::optional<std::int64_t> memory_mb;
+    std::optional<std::int64_t> disk_mb;
+    std::optional<Count> gpus;
+};
+
 struct WorkerProgramOptions {
     // One of these locates the manager.
     std::vector<net::HostPort> managers;
@@ -44,6 +55,7 @@ struct WorkerProgramOptions {
     std::optional<std::size_t> threads_per_core;  // nothing: all
     std::optional<Duration> wall_time;
     std::vector<std::string> features;
+    CoprocessSettings coprocesses;
 
     std::string password_file;
     bool ssl = false;

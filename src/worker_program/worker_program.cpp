@@ -26,6 +26,7 @@
 #include "threads/background_thread.h"
 #include "threads/signals.h"
 #include "worker/worker_session.h"
+#include "worker_program/coprocess_options.h"
 #include "worker_program/detect.h"
 #include "worker_program/manager_calls.h"
 #include "worker_program/worker_resources.h"
@@ -101,6 +102,7 @@ class Program {
             code = serve();
             calls_ended = functions_->end(calls_end_limit);
             worker_.reset();
+            coprocesses_.reset();
             files_.reset();  // nothing is written in the workspace any more
             say("deleting workspace " + launcher_->scratch());
         } while (std::exchange(comes_back_, false) && calls_ended && code == ExitCode::ok);
@@ -124,6 +126,7 @@ class Program {
             session.turn(instant_now());
             fail_by_chance();
             leave_with_less(session);
+            leave_without_coprocesses(session);
             if (!session.over()) wait(session, waiter, back_off);
         }
         if (session.dismissed()) comes_back_ = false;
@@ -147,6 +150,24 @@ class Program {
         comes_back_ = true;
         session.leave(less + "; " + lacks + ": it finishes its tasks, leaves, and rejoins with less",
                       instant_now());
+    }
+
+    // A worker cannot change its offer, so it joins again.
+    void leave_without_coprocesses(worker::WorkerSession& session) {
+        const auto why = coprocesses_ ? coprocesses_->given_up() : std::nullopt;
+        if (!why || session.draining()) return;
+        coprocesses_failed_ = comes_back_ = true;
+        session.leave(*why + "; it finishes its tasks, leaves, and rejoins without coprocesses",
+                      instant_now());
+    }
+
+    void start_coprocesses() {
+        if (options_.coprocesses.file.empty() || coprocesses_failed_) return;
+        coprocesses_ =
+            worker_program::start_coprocesses(options_.coprocesses, resources_, workspace_parent(options_),
+                                              *launcher_, options_.time_scale, signals_.descriptor())
+                .or_throw();
+        say("using " + describe(*coprocesses_, coprocess_share(options_.coprocesses, resources_.offers)));
     }
 
     // Looks for GPUs only once: their number does not shrink, and waiting for their driver would block
@@ -234,9 +255,11 @@ class Program {
         say("using " + resources_line(resources.offers));
         const auto cores =
             static_cast<std::size_t>(std::max<std::int64_t>(resources.offers.cores.rounded_down(), 1));
+        start_coprocesses();
         functions_.emplace(function_table_, cores);
         files_.emplace();
-        worker_ = std::make_unique<worker::Worker>(std::move(worker), *launcher_, &*functions_, &*files_);
+        worker_ = std::make_unique<worker::Worker>(std::move(worker), *launcher_, &*functions_, &*files_,
+                                                   coprocesses_.get());
     }
 
     // If the user gave the end, the worker does not wait for the batch system's answer.
@@ -282,6 +305,7 @@ class Program {
         waiter.watch(launcher_->descriptor());
         waiter.watch(functions_->descriptor());
         waiter.watch(files_->descriptor());
+        if (coprocesses_) waiter.watch(coprocesses_->descriptor());
         for (const int descriptor : session.descriptors()) waiter.watch(descriptor);
         std::optional<Duration> longest;
         if (next) longest = std::max(*next - before, Duration{0});
@@ -316,7 +340,8 @@ class Program {
     std::unique_ptr<records::DebugLog> debug_;
     std::optional<launcher::FunctionRunner> functions_;
     files::KeptCache kept_cache_;
-    std::optional<BackgroundThread> files_;  // started after the launcher is forked
+    std::optional<BackgroundThread> files_;           // started after the launcher is forked
+    std::unique_ptr<coprocess::Runner> coprocesses_;  // null: none
     std::unique_ptr<worker::Worker> worker_;
     std::optional<Instant> leaves_at_;
     Instant next_draw_;
@@ -325,6 +350,7 @@ class Program {
     machine::Allowance allowed_;         // at the last look
     Instant next_look_;
     std::string cannot_look_;  // last message about a failed look
+    bool coprocesses_failed_ = false;
     bool call_ended_ = false;
     bool comes_back_ = false;  // it leaves to join again with a smaller offer
 };

@@ -63,6 +63,7 @@ static void there_and_back(struct work_queue* q) {
     const double passed =
         (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) / 1e9;
     CHECK(passed >= 0.999);
+    CHECK(work_queue_wait_at_most(q, NULL, 60000) == NULL);
 }
 
 static void results(struct work_queue* q) {
@@ -143,9 +144,14 @@ static void cancelling(struct work_queue* q) {
     CHECK(work_queue_cancel_by_taskid(q, first->taskid) == NULL &&
           work_queue_cancel_by_taskid(q, 99999) == NULL);
     CHECK(first->result == WORK_QUEUE_RESULT_FORSAKEN);
-    CHECK(work_queue_wait_for_tag(q, "short", WORK_QUEUE_WAITFORTASK) == third);
+    CHECK(work_queue_wait_at_most(q, "long", 0) == NULL);
+    CHECK(work_queue_wait_at_most(q, "long", 10) == NULL);
+    CHECK(work_queue_wait_at_most(q, "none", 60000) == NULL);
+    CHECK(work_queue_wait_at_most(q, "short", 60000) == third);
     CHECK(work_queue_cancel_by_tasktag(q, "long") == second);
     CHECK(work_queue_cancel_by_tasktag(q, "long") == NULL && work_queue_empty(q));
+    CHECK(work_queue_submit(q, third) > 0);
+    CHECK(work_queue_wait_for_tag(q, "short", WORK_QUEUE_WAITFORTASK) == third);
     CHECK(work_queue_submit(q, first) > 0 && work_queue_submit(q, second) > 0);
     struct list* all = work_queue_cancel_all_tasks(q);
     CHECK(list_size(all) == 2);

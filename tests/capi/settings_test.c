@@ -259,10 +259,10 @@ static void no_effect_yet(void) {
     CHECK_REFUSED((work_queue_specify_tlq_port(q, 1), 0), 0, "work_queue_specify_tlq_port: ");
     CHECK_REFUSED(work_queue_specify_snapshot_file(t, "file"), 0, "work_queue_specify_snapshot_file: ");
     CHECK_TEXT(t->monitor_snapshot_file, "file");
-    CHECK_REFUSED((work_queue_task_specify_coprocess(t, "functions"), 0), 0,
-                  "work_queue_task_specify_coprocess: ");
+    work_queue_task_specify_coprocess(t, "functions");
     CHECK_TEXT(t->coprocess, "functions");
-    CHECK_REFUSED(work_queue_submit(q, t), 0, "work_queue_submit: coprocesses are not supported");
+    work_queue_task_specify_coprocess(t, NULL);
+    CHECK(t->coprocess == NULL);
     struct rmsummary** workers = NULL;
     begin_stderr();
     workers = work_queue_workers_summary(q);

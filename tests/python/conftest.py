@@ -21,10 +21,14 @@ class Workers:
         self.all = []
 
     def start(self, queue, *options, cores=2, environment=None):
+        return self.start_at(*options, "localhost", str(queue.port), cores=cores, environment=environment)
+
+    def start_at(self, *options, cores=2, environment=None):
+        """The same with other words for where the manager is."""
         log = open(self.folder / f"worker-{len(self.all)}.log", "w")
         worker = subprocess.Popen(
-            [WORKER, "--cores", str(cores), "-s", str(self.folder), "-t", "60", "-b", "1", *options, "localhost", str(queue.port)],
-            stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})})
+            [WORKER, "--cores", str(cores), "-s", str(self.folder), "-t", "60", "-b", "1", *options],
+            stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": str(self.folder), **(environment or {})})
         worker.log = log.name
         log.close()
         self.all.append(worker)
@@ -93,7 +97,7 @@ def interrupted_after(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def python(code, *, timeout=60, **variables):
+def python(code, *, timeout=60, cwd=None, **variables):
     """Runs a program of Python; returns what subprocess.run() does."""
-    return subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, timeout=timeout,
+    return subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, timeout=timeout, cwd=cwd,
                           env={**os.environ, **variables}, check=False)

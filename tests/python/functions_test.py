@@ -1,13 +1,14 @@
 """Calls of Python functions at workers."""
 
 import os
+import subprocess
 import sys
 
 import cloudpickle
 import pytest
 
 import work_queue as wq
-from conftest import finish, run
+from conftest import Workers, finish, run
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 counter = 0
@@ -206,3 +207,113 @@ def test_time_limits_and_cancelling(served):
     taskid = served.submit(task)
     assert served.cancel_by_taskid(taskid) is task
     assert served.empty()
+
+
+def test_what_calls_import_is_imported_for_later_ones(served):
+    def imported():
+        import sys
+
+        before = "numpy" in sys.modules, "xml.dom.minidom" in sys.modules
+        import numpy
+        import xml.dom.minidom
+
+        return before, len(os.listdir("/proc/self/task"))
+
+    assert run(served, wq.PythonTask(imported)).output[0] == (False, False)
+    # The interpreter imports it aside, so some calls may still come too early.
+    for _ in range(200):
+        (before, threads) = run(served, wq.PythonTask(imported)).output
+        if before == (True, True):
+            break
+    assert before == (True, True) and threads == 1
+
+
+def test_an_import_that_crashes_or_starts_threads_stays_with_its_call(served, tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "wq_crashes.py").write_text("import os\nif os.getppid() and 'WORK_QUEUE_TASK_ID' not in os.environ:\n    os._exit(3)\n")
+    (folder / "wq_threads.py").write_text("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n")
+    with wq.WorkQueue(0, say=lambda line: None) as queue:
+        worker = Workers(tmp_path)
+        worker.start(queue, environment={"PYTHONPATH": str(folder)})
+        try:
+            for _ in range(3):
+                for name in ("wq_crashes", "wq_threads"):
+                    output = run(queue, wq.PythonTask(lambda name: __import__(name).__name__, name)).output
+                    assert output == name
+            assert run(queue, wq.PythonTask(lambda: "wq_threads" in sys.modules)).output is False
+        finally:
+            worker.end()
+
+
+def test_random_numbers_differ(served):
+    def draw():
+        import random
+
+        import numpy
+
+        return random.random(), numpy.random.random()
+
+    for _ in range(20):
+        served.submit(wq.PythonTask(draw))
+    outputs = [task.output for task in finish(served)]
+    assert len({first for first, _ in outputs}) == len({second for _, second in outputs}) == 20
+
+
+def packed_environment(folder, name, version="one"):
+    """An archive as conda-pack makes them: its Python is the one of this test, and tells that it is packed."""
+    root = folder / f"root-{name}"
+    (root / "bin").mkdir(parents=True)
+    python = root / "bin" / "python3"
+    python.write_text(f'#!/bin/sh\nPACKED={version} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    subprocess.run(["tar", "-czf", folder / name, "-C", root, "bin"], check=True)
+
+
+def test_environments(queue, tmp_path, workers):
+    packed_environment(tmp_path, "my-env.tar.gz")
+    packed_environment(tmp_path, "other-env.tar.gz", "other")
+    (tmp_path / "temporary").mkdir()
+    for _ in range(2):
+        workers.start(queue, environment={"TMPDIR": str(tmp_path / "temporary")})
+    for environment in ("my-env.tar.gz", "other-env.tar.gz") * 5:
+        task = wq.PythonTask(lambda: (os.environ.get("PACKED"), os.environ["PATH"].split(":")[0]))
+        task.specify_environment(environment)
+        task.specify_cores(1)
+        queue.submit(task)
+    queue.submit(wq.PythonTask(lambda: (os.environ.get("PACKED"), "")))
+    outputs = [task.output for task in finish(queue)]
+    assert sorted(str(packed) for packed, _ in outputs) == ["None"] + 5 * ["one"] + 5 * ["other"]
+    folders = {folder for _, folder in outputs if folder}
+    assert len(folders) == 2, "each is unpacked once for both workers"
+    assert all(folder.startswith(str(tmp_path / "temporary")) for folder in folders)
+
+
+@pytest.mark.parametrize("content, told", [(b"no archive", "tar"), (None, "no bin/python3")])
+def test_environments_that_are_none(served, tmp_path, content, told):
+    if content is None:
+        (tmp_path / "empty").mkdir()
+        subprocess.run(["tar", "-cf", tmp_path / "env.tar", "-C", tmp_path, "empty"], check=True)
+    else:
+        (tmp_path / "env.tar").write_bytes(content)
+    task = wq.PythonTask(my_sum, 1, 2)
+    task.specify_environment("env.tar")
+    assert isinstance(run(served, task).output, wq.PythonTaskNoResult)
+    assert "env.tar: the environment cannot be used" in task.reason and told in task.reason
+    assert run(served, wq.PythonTask(my_sum, 1, 2)).output == 3
+
+
+def test_another_version_of_python(served, tmp_path, monkeypatch):
+    """The worker's version is what it is; so the manager's is another one."""
+    monkeypatch.setattr("work_queue.function_task._VERSION", "3.5")
+    output = run(served, wq.PythonTask(my_sum, 1, 2)).output
+    assert isinstance(output, wq.RemoteError) and "the manager's 3.5" in str(output)
+
+
+def test_a_worker_without_python(queue, workers, tmp_path):
+    """It is given no functions; what waits says why."""
+    workers.start(queue, environment={"PATH": str(tmp_path), "WORK_QUEUE_PYTHON": ""})
+    assert run(queue, wq.Task("/bin/true")).return_status == 0
+    taskid = queue.submit(wq.PythonTask(my_sum, 1, 2))
+    assert queue.wait(1) is None
+    assert "python" in queue.why(taskid)

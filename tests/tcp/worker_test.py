@@ -409,14 +409,29 @@ class Refused(TcpCase):
     def test_options(self):
         for text, words in (("name the manager", []), ("name the manager in one way", ["h", "1", "--contact", "f"]),
                             ("PORT", ["host", "0"]), ("PORT", ["host", "99999"]), ("one manager at a time", ["a", "1", "b"]),
-                            ("not a foreman", ["--foreman", "h", "1"]), ("no coprocesses", ["--coprocess", "f", "h", "1"]),
+                            ("not a foreman", ["--foreman", "h", "1"]), 
                             ("--cores", ["h", "1", "--cores", "many"]), ("--min-backoff", ["h", "1", "-i", "9", "-b", "3"]),
+                            ("--coprocesses-total needs --coprocess", ["h", "1", "--num_coprocesses", "4"]),
+                            ("--coprocess-cores needs", ["h", "1", "--coprocess_cores=4"]),
+                            ("--coprocesses-total", ["h", "1", "--coprocess", "f", "--num-coprocesses", "0"]),
+                            ("give --coprocess", ["h", "1", "--feature", "coprocess:a"]),
                             ("not a regular expression", ["-M", "("]), ("unrecognised option", ["h", "1", "--nonsense"]),
                             ("--connection-mode", ["h", "1", "--connection-mode", "by_magic"])):
             with self.subTest(words=words):
                 run = self.refused(64, text, *words)
                 self.assertEqual(run.err.count("\n"), 1, run.err)
         self.refused(64, "CORES in the environment", "h", "1", env={"CORES": "some"})
+
+    def test_coprocesses_that_cannot_start(self):
+        with open(self.path("broken.py"), "w") as file:
+            file.write("import no_such_module\n")
+        with open(self.path("plain"), "w") as file:
+            file.write("echo\n")
+        for text, name in (("No such file", "none.py"), ("not executable", "plain"), ("exit 1: ModuleNotFoundError: No module named", "broken.py")):
+            with self.subTest(name=name):
+                run = self.refused(65, text, "h", "1", "--coprocess", self.path(name))
+                self.assertIn(f"work_queue_worker: --coprocess {self.path(name)}: ", run.err)
+                self.assertEqual(run.err.count("\n"), 1, run.err)
 
     def test_nobody_is_there(self):
         with socket.socket() as free:

@@ -134,6 +134,16 @@ class Task {
     template <class... Arguments>
     static Task call(std::string function, const Arguments&... arguments);
 
+    // A remote task: calls `function` of the coprocess with the name `coprocess`, in whichever way `mode`
+    // says
+    //. It takes one coprocess of a worker and nothing else of
+    // it, and waits for a worker with that coprocess (work_queue_worker --coprocess). `event`: the arguments,
+    // a JSON object such as {"fn_args": [1, 2], "fn_kwargs": {"scale": 0.5}}; a "remote_task_exec_method"
+    // there counts more than `mode`. output() is {"Result": ..., "StatusCode": 200}, or 500 and a text if the
+    // function raised an exception (then ok() is false and reason() has the text, too).
+    static Task remote(std::string function, std::string coprocess, std::string event = "{}",
+                       CallMode mode = CallMode::fork);
+
     // Calls `function` for each index of [first, last), which is its only argument. The range uses last -
     // first task ids. submit() refuses empty ranges.
     static Task range(std::string function, std::int64_t first, std::int64_t last,
@@ -211,7 +221,10 @@ class Task {
     Task& running_time_min(std::int64_t seconds);       // not started on a worker that ends sooner
     Task& end_time(std::int64_t us_since_epoch);        // expires or is killed then
     Task& start_time_min(std::int64_t us_since_epoch);  // not started earlier
-    Task& call_mode(CallMode mode);                     // for calls and ranges
+    Task& call_mode(CallMode mode);                     // for calls, ranges and remote tasks
+    // Makes a command a remote task, as remote() does: the command is the name of the function, and its
+    // input_buffer() "infile", if it has one, the event. "": none.
+    Task& coprocess(std::string name);
 
     // Measures the task with all its processes and writes a report wq-PID-task-ID.summary to this folder on
     // the manager's machine (PID: manager process, ID: task) before wait() returns the task. submit() creates
@@ -239,6 +252,7 @@ class Task {
     void specify_end_time(std::int64_t us) { end_time(us); }
     void specify_start_time_min(std::int64_t us) { start_time_min(us); }
     void specify_exec_method(CallMode mode) { call_mode(mode); }
+    void specify_coprocess(std::string name) { coprocess(std::move(name)); }
     void specify_monitor_output(std::string folder) { monitor_output(std::move(folder)); }
     void specify_input_file(std::string path, std::string name = {}, bool cache = false) {
         input_file(std::move(path), std::move(name), {cache});

@@ -97,6 +97,10 @@ struct work_queue_task* work_queue_wait(struct work_queue* q, int timeout);
 /** The same for tasks with this tag (NULL: all tasks); others stay for other calls. */
 struct work_queue_task* work_queue_wait_for_tag(struct work_queue* q, const char* tag, int timeout);
 
+/** work_queue_wait_for_tag() with a limit in milliseconds; 0 or less: does not wait. NULL at once if there is
+ * no such task. For languages that run signal handlers only between calls. (Not in CCTools.) */
+struct work_queue_task* work_queue_wait_at_most(struct work_queue* q, const char* tag, int milliseconds);
+
 /** How many more tasks would keep all workers busy; 0: enough. */
 int work_queue_hungry(struct work_queue* q);
 

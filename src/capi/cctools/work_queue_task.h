@@ -216,7 +216,10 @@ void work_queue_task_specify_algorithm(struct work_queue_task* t, work_queue_sch
  * the folder; it refuses the task if the folder cannot be written. NULL (default): off. */
 void work_queue_task_specify_monitor_output(struct work_queue_task* t, const char* folder);
 
-/** Not supported: work_queue_submit() refuses such a task. NULL: none. */
+/** Makes it a remote task: its command is the name of a function of the coprocess @p name, and its buffer
+ * "infile" holds the arguments, a JSON object such as {"fn_args": [1, 2], "fn_kwargs": {},
+ * "remote_task_exec_method": "fork"}. It runs on workers with that coprocess (work_queue_worker --coprocess),
+ * and its output is {"Result": ..., "StatusCode": 200}, or 500 if the function failed. NULL: a command. */
 void work_queue_task_specify_coprocess(struct work_queue_task* t, const char* name);
 
 /** No effect; returns 0. */

@@ -10,10 +10,19 @@
 CCTools' name for it is `ndcctools.work_queue`.
 """
 
+import os as _os
+import sys as _sys
+
+# Started as a rank of an MPI job, or by work_queue_python: the module that has ranks, too.
+if any(name in _os.environ for name in ("WORK_QUEUE_RANKS", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")):
+    from . import _core_mpi as _core
+
+    _sys.modules[__name__ + "._core"] = _core
+
 from ._core import SetupError
 from ._core import version as __version__
 from .constants import *  # noqa: F403
-from .constants import __all__ as _constants
+from .constants import _NAMES as _constants
 from .factory import Factory
 from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
 from .queue import WorkQueue, set_debug_flag, specify_debug_log, specify_port_range

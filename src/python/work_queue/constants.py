@@ -71,4 +71,5 @@ WORK_QUEUE_TASK_ORDER_LIFO = 1
 WORK_QUEUE_MASTER_MODE_STANDALONE = 0
 WORK_QUEUE_MASTER_MODE_CATALOG = 1
 
-__all__ = [name for name in dir() if name.startswith("WORK_QUEUE_")]
+# Not __all__: type checkers know only those that are written out, and take all names without one.
+_NAMES = [name for name in dir() if name.startswith("WORK_QUEUE_")]

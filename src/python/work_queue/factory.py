@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import IO, Any, TypeVar
 
 from . import _core
 from .queue import WorkQueue
+from .task import Path
 
 _SETTINGS = {name for name in dir(_core.FactorySettings) if not name.startswith("_")}
 _OPTIONS = {name for name in dir(_core.FactoryOptions) if not name.startswith("_")} - {"settings", "options"}
@@ -14,6 +17,7 @@ _OTHER_NAMES = {"password": "password_file", "manager_name_": "manager_name"}
 # Options that go to work_queue_factory as they are.
 _WORDS = {"batch_options", "feature", "env", "wrapper", "task_wrapper", "foremen_name", "catalog", "debug",
           "debug_file", "debug_file_size", "runos", "poncho_env", "python_env", "python_package", "extra_options"}
+_FactoryT = TypeVar("_FactoryT", bound="Factory")
 
 
 class Factory:
@@ -40,8 +44,14 @@ class Factory:
     are given before its start.
     """
 
-    def __init__(self, batch_type="local", manager=None, manager_host_port=None, manager_name=None,
-                 factory_binary=None, worker_binary=None, log_file=None):
+    # What is not found here is in __getattr__: settings and options.
+    _log: IO[str] | None
+    _factory: _core.Factory | None
+    _queue: WorkQueue | None
+
+    def __init__(self, batch_type: str = "local", manager: WorkQueue | str | None = None,
+                 manager_host_port: str | None = None, manager_name: str | None = None,
+                 factory_binary: Path | None = None, worker_binary: Path | None = None, log_file: Path | None = None):
         values = self.__dict__
         values["_options"] = options = _core.FactoryOptions()
         values["_settings"] = _core.FactorySettings()
@@ -66,21 +76,22 @@ class Factory:
                 raise ValueError(f"manager_host_port is {manager_host_port!r}: give HOST:PORT")
             options.manager_host, options.manager_port = host, int(port)
         if factory_binary:
-            options.factory_binary = factory_binary
+            options.factory_binary = os.fsdecode(factory_binary)
         if worker_binary:
-            options.worker_binary = worker_binary
+            options.worker_binary = os.fsdecode(worker_binary)
         if log_file is not None:
             values["_log"] = open(log_file, "a", buffering=1)
         options._say(self._line)
 
-    def _line(self, line):
+    def _line(self, line: str) -> None:
         print(f"work_queue_factory: {line}", file=sys.stderr if self._log is None else self._log)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         name = _OTHER_NAMES.get(name, name)
         if name in _SETTINGS:
             setattr(self._settings, name, value)
-            if self.running() and not self._factory.set(self._settings):
+            factory = self._factory
+            if factory is not None and factory.running() and not factory.set(self._settings):
                 raise RuntimeError(f"{name}: the factory's settings cannot be written")
         elif name in _OPTIONS or name in _WORDS:
             if self.running():
@@ -92,7 +103,7 @@ class Factory:
         else:
             raise AttributeError(f"a factory has no {name!r}; it has " + ", ".join(sorted(_SETTINGS | _OPTIONS | _WORDS)))
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         name = _OTHER_NAMES.get(name, name)
         if name in _SETTINGS:
             return getattr(self._settings, name)
@@ -102,7 +113,7 @@ class Factory:
             return self._words.get(name)
         raise AttributeError(f"a factory has no {name!r}; it has " + ", ".join(sorted(_SETTINGS | _OPTIONS | _WORDS)))
 
-    def start(self):
+    def start(self) -> None:
         """Starts it. Raises RuntimeError if a program is missing or the folder cannot be written."""
         if self.running():
             return
@@ -116,28 +127,28 @@ class Factory:
         factory.start()
         self.__dict__["_factory"] = factory
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends it, with its jobs and workers; waits for that, at most 30 s."""
         if self._factory is not None:
             self._factory.stop()
 
-    def running(self):
+    def running(self) -> bool:
         """Whether it runs."""
         return self._factory is not None and self._factory.running()
 
-    def report(self):
+    def report(self) -> dict[str, Any] | None:
         """What it saw at its last look, as a dict: tasks and workers, and why it submits none; None before the first."""
         return None if self._factory is None else self._factory.report()
 
-    def specify_environment(self, env):
+    def specify_environment(self, env: Path) -> None:
         """A packed Python environment (conda-pack) in which the workers run."""
         self.python_env = env
 
     specify_package = specify_environment
 
-    def __enter__(self):
+    def __enter__(self: _FactoryT) -> _FactoryT:
         self.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.stop()

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from typing import TYPE_CHECKING, Any, Callable
 
-from .task import Task
+from .task import Path, Task
+
+if TYPE_CHECKING:
+    from .queue import WorkQueue
 
 try:
     import cloudpickle
@@ -27,26 +31,39 @@ class RemoteError(Exception):
     """Stands for an exception of a function that could not be sent, or for what is no error of it, such as sys.exit()."""
 
 
-def _dumps(value, buffers=None):
+def _dumps(value: object, buffers: list[pickle.PickleBuffer] | None = None) -> bytes:
     callback = None if buffers is None else buffers.append
-    return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+    packed: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+    return packed
 
 
-def _pack(function, args, kwargs, environment=""):
+def _pack(function: object, args: tuple[Any, ...], kwargs: dict[str, Any], environment: str = "") -> bytes:
     """The arguments of the call, in the form of interpreters/python_call.h."""
-    buffers = []
-    parts = [_dump_part(function, f"the function {_name(function)}"), _dump_part((args, kwargs), "an argument", buffers)]
-    parts += [buffer.raw() for buffer in buffers]
+    return _pack_call(_pack_function(function), args, kwargs, environment)
+
+
+def _pack_function(function: object) -> bytes:
+    """The function as bytes, for any number of _pack_call()."""
+    if cloudpickle is None:
+        raise RuntimeError("PythonTask needs cloudpickle (Debian: python3-cloudpickle; conda: cloudpickle)")
+    return _dump_part(function, f"the function {_name(function)}")
+
+
+def _pack_call(packed_function: bytes, args: Any, kwargs: dict[str, Any] | None, environment: str = "") -> bytes:
+    """The same for a packed function. kwargs None: `args` is a list, and the function is called with each of its items."""
+    buffers: list[pickle.PickleBuffer] = []
+    arguments = _dump_part((args, kwargs), "an argument", buffers)
+    parts: list[bytes | memoryview] = [packed_function, arguments, *(buffer.raw() for buffer in buffers)]
     sizes = " ".join(str(len(part)) for part in parts)
     first = f"{_VERSION}\n{sys.executable}\n{environment}\n{sizes}\n"
     return b"".join([first.encode("utf-8", "surrogateescape"), *parts])
 
 
-def _name(function):
+def _name(function: object) -> str:
     return getattr(function, "__qualname__", None) or repr(function)
 
 
-def _dump_part(value, what, buffers=None):
+def _dump_part(value: object, what: str, buffers: list[pickle.PickleBuffer] | None = None) -> bytes:
     try:
         return _dumps(value, buffers)
     except Exception as error:
@@ -55,7 +72,7 @@ def _dump_part(value, what, buffers=None):
         raise TypeError(f"{what} cannot be sent to a worker: {where(value, error)}") from error
 
 
-def _unpack(packed):
+def _unpack(packed: bytes) -> tuple[bytes, Any]:
     """(kind, value) of a result: b"R" and what the function returned, b"E" and its exception."""
     whole = memoryview(packed)
     end = packed.index(b"\n")
@@ -66,23 +83,32 @@ def _unpack(packed):
         at += size
     if kind == b"R":
         return kind, pickle.loads(parts[0], buffers=[bytearray(part) for part in parts[1:]])
+    return b"E", _unpack_error(kind, *parts)
+
+
+def _unpack_error(kind, packed, traceback):
+    """The exception whose parts interpreter.py's dump_error() made."""
     if kind == b"E":
-        error = pickle.loads(parts[0])
+        try:
+            error = pickle.loads(packed)
+        except Exception as problem:
+            last = bytes(traceback).decode("utf-8", "replace").strip().rpartition("\n")[2]
+            error = RemoteError(f"{last} (the exception cannot be read here: {type(problem).__name__}: {problem})")
     else:
-        error = RemoteError(bytes(parts[0]).decode("utf-8", "replace"))
-    error.remote_traceback = bytes(parts[1]).decode("utf-8", "replace")
+        error = RemoteError(bytes(packed).decode("utf-8", "replace"))
+    error.remote_traceback = bytes(traceback).decode("utf-8", "replace")
     error.__cause__ = _RemoteTraceback(error.remote_traceback)
-    return b"E", error
+    return error
 
 
 class _RemoteTraceback(Exception):
     """Shows the traceback of the worker above one of this program, as concurrent.futures does."""
 
-    def __init__(self, text):
+    def __init__(self, text: str):
         super().__init__(text)
         self.text = text
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n" + self.text
 
 
@@ -100,7 +126,7 @@ class PythonTask(Task):
     traceback at the worker; if it did neither, a `PythonTaskNoResult` that says why.
     """
 
-    def __init__(self, func, *args, **kwargs):
+    def __init__(self, func: Callable[..., Any], *args: Any, **kwargs: Any):
         if not callable(func):
             raise TypeError(f"PythonTask takes a function first, not {func!r}")
         if cloudpickle is None:
@@ -108,22 +134,22 @@ class PythonTask(Task):
         super().__init__(_name(func))
         self._func, self._args, self._kwargs = func, args, kwargs
         self._environment = ""
-        self._output = None
+        self._output: tuple[Any] | None = None
 
-    def specify_environment(self, env_file):
+    def specify_environment(self, env_file: Path) -> None:
         """A packed environment (conda-pack, or a tar archive with bin/python3) in which the function runs."""
-        name = os.path.basename(os.fspath(env_file))
+        name = os.path.basename(os.fsdecode(env_file))
         self.specify_input_file(env_file, name, cache=True)
         self._environment = name
 
     specify_package = specify_environment
 
-    def _before_submit(self, queue):
+    def _before_submit(self, queue: WorkQueue) -> None:
         self._output = None
         self._call(_FUNCTION, _pack(self._func, self._args, self._kwargs, self._environment))
 
     @property
-    def output(self):
+    def output(self) -> Any:
         """See the class; None before the task has ended."""
         if self._in_queue or not self.id:
             return None
@@ -131,7 +157,7 @@ class PythonTask(Task):
             self._output = (self._find_output(),)
         return self._output[0]
 
-    def _find_output(self):
+    def _find_output(self) -> Any:
         if self._ok:
             try:
                 return _unpack(self._result)[1]

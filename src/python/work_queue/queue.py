@@ -8,33 +8,41 @@ import sys
 import time
 import warnings
 import weakref
+from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 
 from . import _core, constants
 from .constants import (
+    WORK_QUEUE_ALLOCATION_MODE_FIXED,
+    WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT,
     WORK_QUEUE_DEFAULT_PORT,
     WORK_QUEUE_SCHEDULE_UNSET,
     WORK_QUEUE_TASK_ORDER_FIFO,
     WORK_QUEUE_WAITFORTASK,
 )
+from .abstractions import Abstractions
 from .resources import amounts_of
 from .statistics import Statistics
-from .task import Task
+from .task import Path, Task, has_no_effect
 
-_queues = weakref.WeakSet()
+if TYPE_CHECKING:
+    from .ranks import Ranks
+
+_queues: weakref.WeakSet[WorkQueue] = weakref.WeakSet()
+_QueueT = TypeVar("_QueueT", bound="WorkQueue")
 
 
 @atexit.register
-def _end_all():
+def _end_all() -> None:
     """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
     for queue in list(_queues):
         queue.close()
 
 
-def _absolute(path):
+def _absolute(path: Path) -> str | bytes:
     return os.path.abspath(os.fspath(path))
 
 
-class WorkQueue(_core.Queue):
+class WorkQueue(_core.Queue, Abstractions):
     """Hands tasks to workers and returns them when they have ended.
 
     >>> q = WorkQueue(9123)
@@ -60,49 +68,67 @@ class WorkQueue(_core.Queue):
         password_file: same as specify_password_file().
         contact_file: written at the start; who can read it may join, safely: `work_queue_worker --contact FILE`.
         say: function for lines to the user (one str); default: they go to stderr.
+        ranks: the `work_queue.ranks.Ranks` of this MPI job are workers, too; with port None, the only ones.
 
     Raises RuntimeError if it cannot start: the port is taken, a file cannot be used. The message has the remedy.
     """
 
-    def __init__(self, port=WORK_QUEUE_DEFAULT_PORT, name=None, shutdown=False, stats_log=None, transactions_log=None,
-                 debug_log=None, ssl=None, status_display_interval=None, *, password_file=None, contact_file=None,
-                 say=None):
+    # The manual has them at the queue, too; the others of `constants` follow below.
+    WORK_QUEUE_ALLOCATION_MODE_FIXED = constants.WORK_QUEUE_ALLOCATION_MODE_FIXED
+    WORK_QUEUE_ALLOCATION_MODE_MAX = constants.WORK_QUEUE_ALLOCATION_MODE_MAX
+    WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE = constants.WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE
+    WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT = constants.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT
+
+    def __init__(self, port: int | tuple[int, int] | None = WORK_QUEUE_DEFAULT_PORT, name: str | None = None,
+                 shutdown: bool = False, stats_log: Path | None = None, transactions_log: Path | None = None,
+                 debug_log: Path | None = None, ssl: bool | tuple[Path, Path] | None = None,
+                 status_display_interval: float | None = None, *, password_file: Path | None = None,
+                 contact_file: Path | None = None, say: Callable[[str], object] | None = None,
+                 ranks: Ranks | None = None):
         ports = None
         if isinstance(port, (tuple, list)):
-            ports, port = tuple(int(number) for number in port), 0
+            low, high = port
+            ports, port = (int(low), int(high)), 0
         key, certificate = (os.fspath(file) for file in ssl) if isinstance(ssl, (tuple, list)) else ("", "")
-        super().__init__(0 if port is None else int(port), ports, bool(ssl), key, certificate, bool(shutdown))
+        if ranks is None and "work_queue.ranks" in sys.modules:
+            ranks = sys.modules["work_queue.ranks"].current()
+        listens = port is not None or ranks is None
+        super().__init__(int(port or 0) if listens else None, ports, bool(ssl), key, certificate, bool(shutdown),
+                         None if ranks is None else ranks._ranks)
         self._stats = Statistics()
-        self._categories_stats = {}
+        self._categories_stats: dict[str, Statistics] = {}
         self._display = status_display_interval
-        for given, specify in ((name, self.specify_name), (stats_log, self.specify_log), (debug_log, self._debug),
-                               (transactions_log, self.specify_transactions_log), (say, self._say),
-                               (password_file, self.specify_password_file), (contact_file, self._contact)):
+        settings: list[tuple[Any, Callable[[Any], object]]] = [
+            (name, self.specify_name), (stats_log, self.specify_log), (debug_log, self._debug),
+            (transactions_log, self.specify_transactions_log), (say, self._say),
+            (password_file, self.specify_password_file), (contact_file, self._contact)]
+        for given, specify in settings:
             if given:
                 specify(given)
         if _debug_log is not None and not debug_log:
             self._debug(_debug_log)
         _queues.add(self)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the manager and its tasks. `with` and the end of the program do it, too."""
+        self._end_calls()
         self._end()
 
-    def __enter__(self):
+    def __enter__(self: _QueueT) -> _QueueT:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ---- tasks ----
 
-    def submit(self, task):
+    def submit(self, task: Task) -> int:
         """Gives the task to the manager; returns its id, from 1. Raises ValueError if it cannot run."""
         if isinstance(task, Task):
             task._before_submit(self)
         return self._submit(task)
 
-    def wait(self, timeout=WORK_QUEUE_WAITFORTASK):
+    def wait(self, timeout: float | None = WORK_QUEUE_WAITFORTASK) -> Task | None:
         """Returns the next task that has ended, or None after `timeout` seconds.
 
         Without a limit by default; None at once if no task is left. As in Work Queue, 0 means 1 s and other negative
@@ -110,11 +136,11 @@ class WorkQueue(_core.Queue):
         """
         return self._next(timeout, None)
 
-    def wait_for_tag(self, tag, timeout=WORK_QUEUE_WAITFORTASK):
+    def wait_for_tag(self, tag: str | bytes | None, timeout: float | None = WORK_QUEUE_WAITFORTASK) -> Task | None:
         """Same, for tasks with this tag (None: any). Other tasks stay for other calls."""
         return self._next(timeout, tag)
 
-    def _next(self, timeout, tag):
+    def _next(self, timeout: float | None, tag: str | bytes | None) -> Task | None:
         if timeout is None or timeout == WORK_QUEUE_WAITFORTASK:
             timeout = -1
         elif timeout <= 0:
@@ -131,77 +157,77 @@ class WorkQueue(_core.Queue):
             print(f"{stats.tasks_waiting} waiting, {stats.tasks_running} running, {stats.tasks_done} done, "
                   f"{stats.workers_connected} workers", file=sys.stderr)
 
-    def empty(self):
+    def empty(self) -> bool:
         """Whether no task is left: none waits, runs, or has a result for wait()."""
         return len(self) == 0
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return True
 
-    def hungry(self):
+    def hungry(self) -> int:
         """How many more tasks would keep all workers busy; 0: there are enough."""
         return self._hungry()
 
-    def task_state(self, taskid):
+    def task_state(self, taskid: int) -> int:
         """One of the constants WORK_QUEUE_TASK_*."""
         return self._task_state(taskid)
 
-    def why(self, taskid):
+    def why(self, taskid: int) -> str:
         """One line: why the task does not run, or where it runs."""
         return self._why(taskid)
 
-    def cancel_by_taskid(self, id):
+    def cancel_by_taskid(self, id: int) -> Task | None:
         """Kills the task, wherever it is, and returns it; None: there is none."""
         return self._cancel_by_taskid(id)
 
-    def cancel_by_tasktag(self, tag):
+    def cancel_by_tasktag(self, tag: Path | None) -> Task | None:
         """Same, for one task with this tag. Call again for the next one."""
         return self._cancel_by_tasktag("" if tag is None else tag)
 
-    def cancel_by_category(self, category):
+    def cancel_by_category(self, category: Path) -> list[Task]:
         """Kills all tasks of a category, and returns their list."""
         return self._cancel_by_category(category)
 
     # ---- settings before it starts ----
 
-    def specify_name(self, name):
+    def specify_name(self, name: Path | None) -> None:
         """The name by which workers find this queue (`work_queue_worker -M NAME`)."""
         self._name(name or "")
 
-    def specify_password(self, password):
+    def specify_password(self, password: str | bytes) -> None:
         """Workers must know it: `work_queue_worker --password FILE`."""
         self._password(password)
 
-    def specify_password_file(self, file):
+    def specify_password_file(self, file: Path) -> int:
         """Same, from a file, verbatim. Raises RuntimeError if it cannot be read."""
         self._password_file(file)
         return 1
 
-    def specify_log(self, logfile):
+    def specify_log(self, logfile: Path) -> int:
         """File for statistics, appended to; HDF5 if its name ends in .h5."""
         self._stats_log(_absolute(logfile))
         return 1
 
-    def specify_transactions_log(self, logfile):
+    def specify_transactions_log(self, logfile: Path) -> int:
         """File for the events of tasks and workers, appended to."""
         self._transactions_log(_absolute(logfile))
         return 1
 
-    def _debug(self, logfile):
+    def _debug(self, logfile: Path) -> None:
         self._debug_log(_absolute(logfile))
 
-    def _contact(self, file):
+    def _contact(self, file: Path) -> None:
         self._contact_file(_absolute(file))
 
-    def specify_keepalive_interval(self, interval):
+    def specify_keepalive_interval(self, interval: float) -> None:
         """Seconds of silence after which a worker is asked whether it lives; 0: never."""
         self._keepalive_or_tune(True, "keepalive-interval", interval)
 
-    def specify_keepalive_timeout(self, timeout):
+    def specify_keepalive_timeout(self, timeout: float) -> None:
         """Seconds that it has to answer."""
         self._keepalive_or_tune(False, "keepalive-timeout", timeout)
 
-    def _keepalive_or_tune(self, interval, parameter, seconds):
+    def _keepalive_or_tune(self, interval: bool, parameter: str, seconds: float) -> None:
         if seconds < 0:
             raise ValueError("give 0 seconds or more")
         if self._begun:
@@ -212,23 +238,23 @@ class WorkQueue(_core.Queue):
     # ---- statistics ----
 
     @property
-    def stats(self):
+    def stats(self) -> Statistics:
         """Statistics, brought up to date; always the same object."""
         self._stats._update(self)
         return self._stats
 
     @property
-    def stats_hierarchy(self):
+    def stats_hierarchy(self) -> Statistics:
         """Same as `stats`: there are no foremen."""
         return self.stats
 
-    def stats_category(self, category):
+    def stats_category(self, category: str) -> Statistics:
         """Statistics of the tasks of one category."""
         stats = self._categories_stats.setdefault(category, Statistics())
         stats._update_category(self, category)
         return stats
 
-    def status(self, request):
+    def status(self, request: str) -> list[dict[str, Any]]:
         """The state of "queue", "tasks", "workers" or "categories", as a list of dicts."""
         if request in ("queue", "manager"):
             return [dict(self.stats.as_dict(), project=self.name, port=self.port, type="wq_master")]
@@ -241,88 +267,97 @@ class WorkQueue(_core.Queue):
             return []
         raise ValueError(f"status of {request!r}: give queue, tasks, workers or categories")
 
-    def workers_summary(self):
+    def workers_summary(self) -> list[dict[str, Any]]:
         """Single workers are not listed: an empty list."""
         return []
 
-    def application_info(self):
+    def application_info(self) -> None:
         """None: there is no information from outside."""
         return None
 
     @property
-    def addresses(self):
+    def addresses(self) -> list[str]:
         """All addresses for workers, the likeliest first: "10.0.0.7:9123"."""
         return self._addresses()
 
     # ---- resources by category ----
 
-    def specify_max_resources(self, rmd):
+    def specify_max_resources(self, rmd: Mapping[str, float] | object) -> None:
         """Same as specify_category_max_resources("default", rmd)."""
         self.specify_category_max_resources("default", rmd)
 
-    def specify_min_resources(self, rmd):
+    def specify_min_resources(self, rmd: Mapping[str, float] | object) -> None:
         """Same as specify_category_min_resources("default", rmd)."""
         self.specify_category_min_resources("default", rmd)
 
-    def specify_category_max_resources(self, category, rmd):
+    def specify_category_max_resources(self, category: Path, rmd: Mapping[str, float] | object) -> None:
         """What each task of the category asks for, unless it says so itself: a dict of cores, memory (MB), disk (MB),
         gpus. In automatic modes: the most that its tasks may get."""
         self._max_resources(category, amounts_of(rmd))
 
-    def specify_category_min_resources(self, category, rmd):
+    def specify_category_min_resources(self, category: Path, rmd: Mapping[str, float] | object) -> None:
         """The least that its tasks get."""
         self._min_resources(category, amounts_of(rmd))
 
-    def specify_category_first_allocation_guess(self, category, rmd):
+    def specify_category_first_allocation_guess(self, category: Path, rmd: Mapping[str, float] | object) -> None:
         """What the first tasks get in automatic modes, until enough of them are measured."""
         self._first_guess(category, amounts_of(rmd))
 
-    def specify_category_max_concurrent(self, category, max_concurrent):
+    def specify_category_max_concurrent(self, category: Path, max_concurrent: int) -> None:
         """How many of its tasks run at once; below 0: no limit."""
         self._max_concurrent(category, max_concurrent)
 
-    def specify_category_mode(self, category, mode):
+    def specify_category_mode(self, category: Path | None, mode: int) -> int:
         """One of the constants WORK_QUEUE_ALLOCATION_MODE_*; category None: for all new categories."""
+        if not WORK_QUEUE_ALLOCATION_MODE_FIXED <= mode <= WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT:
+            raise ValueError(f"mode is {mode}: give WORK_QUEUE_ALLOCATION_MODE_FIXED, _MAX, _MIN_WASTE or _MAX_THROUGHPUT")
         self._mode("" if category is None else category, mode)
         return 1
 
-    def specify_category_autolabel_resource(self, category, resource, autolabel):
+    def specify_category_autolabel_resource(self, category: Path, resource: str, autolabel: bool) -> int:
         """Whether automatic modes find "cores", "memory", "disk" or "gpus"."""
+        amounts_of({resource: 0})
         self._autolabel(category, resource, bool(autolabel))
         return 1
 
-    def initialize_categories(self, filename, rm=None):
-        """Loads what an earlier run has measured: DIRECTORY/wq-PID.summaries of enable_monitoring()."""
+    def initialize_categories(self, filename: Path, rm: Mapping[str, float] | object = None) -> None:
+        """Loads what an earlier run has measured: DIRECTORY/wq-PID.summaries of enable_monitoring(). `rm`: the most that
+        tasks of its categories may get. Raises OSError if the file cannot be read."""
+        with open(filename, "rb"):
+            pass
         self._initialize(_absolute(filename), amounts_of(rm))
 
-    def enable_monitoring(self, dirname=None, watchdog=True):
-        """Measures what tasks use; `watchdog` kills those that use more than they got. `dirname`: reports go there."""
+    def enable_monitoring(self, dirname: Path | None = None, watchdog: bool = True) -> int:
+        """Measures what tasks use; `watchdog` kills those that use more than they got. `dirname`: reports go there; it is
+        created if needed. Raises OSError if that fails."""
+        if dirname is not None:
+            os.makedirs(dirname, exist_ok=True)
         self._monitor("" if dirname is None else _absolute(dirname), bool(watchdog))
         return 1
 
-    def enable_monitoring_full(self, dirname=None, watchdog=True):
+    def enable_monitoring_full(self, dirname: Path | None = None, watchdog: bool = True) -> int:
         """Same as enable_monitoring(): there are no time series."""
         return self.enable_monitoring(dirname, watchdog)
 
     # ---- workers ----
 
-    def shutdown_workers(self, n):
+    def shutdown_workers(self, n: int) -> int:
         """Asks n workers (0: all) to end, idle ones first; returns how many were asked."""
         return self._shutdown_workers(n)
 
-    def specify_draining_by_hostname(self, hostname, drain_mode=True):
+    def specify_draining_by_hostname(self, hostname: Path, drain_mode: bool = True) -> int:
         """Workers of this host get no more tasks, and end when theirs have; returns their number."""
         return self._drain(hostname, bool(drain_mode))
 
-    def block_host(self, host):
+    def block_host(self, host: Path) -> None:
         """Workers of this host (`task.hostname`) get no more tasks."""
         self._block(host, 0)
 
-    def block_host_with_timeout(self, host, timeout):
+    def block_host_with_timeout(self, host: Path, timeout: float) -> None:
         """Same, for so many seconds."""
         self._block(host, int(timeout))
 
-    def unblock_host(self, host=None):
+    def unblock_host(self, host: Path | None = None) -> None:
         """Ends that; None: for all hosts."""
         self._unblock(host)
 
@@ -331,21 +366,21 @@ class WorkQueue(_core.Queue):
     blacklist_clear = unblock_host
 
     @property
-    def blocked_hosts(self):
+    def blocked_hosts(self) -> list[str]:
         """Names of the hosts that are blocked now."""
         return self._blocked()
 
-    def activate_fast_abort(self, multiplier):
+    def activate_fast_abort(self, multiplier: float) -> int:
         """Tasks that run `multiplier` times longer than the mean of their category are run elsewhere. Below 1: off."""
         self._fast_abort(multiplier)
         return 1
 
-    def activate_fast_abort_category(self, name, multiplier):
+    def activate_fast_abort_category(self, name: Path, multiplier: float) -> int:
         """Same, for one category; 0: off for it."""
         self._fast_abort_category(name, multiplier)
         return 1
 
-    def tune(self, name, value):
+    def tune(self, name: str, value: float) -> int:
         """Sets a parameter by its name, such as "hungry-minimum"; 0. Unknown names: a warning, and -1."""
         try:
             self._tune(name, value)
@@ -356,60 +391,64 @@ class WorkQueue(_core.Queue):
 
     # ---- accepted, without effect ----
 
-    def specify_algorithm(self, algorithm=WORK_QUEUE_SCHEDULE_UNSET):
+    def specify_algorithm(self, algorithm: int = WORK_QUEUE_SCHEDULE_UNSET) -> None:
         """Accepted, without effect: workers are chosen by the files they hold and by what they have free."""
 
-    def specify_task_order(self, order=WORK_QUEUE_TASK_ORDER_FIFO):
+    def specify_task_order(self, order: int = WORK_QUEUE_TASK_ORDER_FIFO) -> None:
         """Accepted, without effect: tasks run by priority, then in the order of submission."""
 
-    def specify_manager_mode(self, mode):
+    def specify_manager_mode(self, mode: int) -> None:
         """Accepted, without effect: a queue with a name can be found by it."""
 
     specify_master_mode = specify_manager_mode
 
-    def specify_catalog_server(self, hostname, port):
+    def specify_catalog_server(self, hostname: str, port: int) -> None:
         """Accepted, without effect: names are found in a folder, not by a catalog server."""
+        has_no_effect("specify_catalog_server", "workers find the queue by its name in a folder, or by its port")
 
-    def specify_manager_preferred_connection(self, mode):
+    def specify_manager_preferred_connection(self, mode: str) -> None:
         """Accepted, without effect: workers try all addresses."""
+        has_no_effect("specify_manager_preferred_connection", "workers try all addresses")
 
     specify_master_preferred_connection = specify_manager_preferred_connection
 
-    def specify_priority(self, priority):
-        """Accepted, without effect."""
+    def specify_priority(self, priority: int) -> None:
+        """Accepted, without effect: no catalog shows queues by priority."""
+        has_no_effect("specify_priority", "there is no catalog")
 
-    def specify_num_tasks_left(self, ntasks):
-        """Accepted, without effect."""
+    def specify_num_tasks_left(self, ntasks: int) -> None:
+        """Accepted, without effect: a factory sees submitted tasks only."""
+        has_no_effect("specify_num_tasks_left", "a factory counts the tasks that are submitted")
 
-    def specify_min_taskid(self, minid):
+    def specify_min_taskid(self, minid: int) -> int:
         """Accepted, without effect: ids count from 1. Returns 1."""
+        has_no_effect("specify_min_taskid", "ids count from 1")
         return 1
 
-    def estimate_capacity(self):
+    def estimate_capacity(self) -> None:
         """Accepted, without effect: the capacity is always estimated."""
 
-    def invalidate_cache_file(self, local_name):
+    def invalidate_cache_file(self, local_name: Path) -> None:
         """Accepted, without effect: files are known by their content, so a changed file is sent again."""
 
 
-# The manual has them at the queue, too: q.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT.
-for _name in constants.__all__:
+for _name in constants._NAMES:
     setattr(WorkQueue, _name, getattr(constants, _name))
 
-_debug_log = None
+_debug_log: Path | None = None
 
 
-def specify_debug_log(logfile):
+def specify_debug_log(logfile: Path | None) -> None:
     """Debug output of all queues that are made after this."""
     global _debug_log
     _debug_log = logfile
 
 
-def set_debug_flag(*flags):
+def set_debug_flag(*flags: str) -> None:
     """Accepted: a debug log has the lines of all subsystems."""
 
 
-def specify_port_range(low_port, high_port):
+def specify_port_range(low_port: int, high_port: int) -> None:
     """Ports that WorkQueue(0) takes the first free one of."""
     if not 0 < low_port <= high_port < 65536:
         raise ValueError(f"a range of ports needs 0 < low <= high < 65536, not {low_port} to {high_port}")

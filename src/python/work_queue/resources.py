@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, Mapping, Tuple
+
 _UNITS = ("cores", "memory", "disk", "gpus")
+_MEASURED = ("start", "end", "wall_time", "cpu_time", "cores_avg", "virtual_memory", "swap_memory", "bytes_read", "bytes_written",
+             "bytes_received", "bytes_sent", "bandwidth", "machine_cpus", "machine_load", "context_switches",
+             "max_concurrent_processes", "total_processes", "total_files", "fs_nodes", "workers", "exit_status", "signal")
+_FIELDS = {*_UNITS, *_MEASURED}
+
+Amounts = Tuple[float, int, int, float]
 
 
 class Resources:
@@ -12,25 +21,34 @@ class Resources:
     bandwidth Mbit per second.
     """
 
-    def __init__(self, values: dict, limits_exceeded: Resources | None = None):
+    limits_exceeded: Resources | None
+
+    def __init__(self, values: Mapping[str, float], limits_exceeded: Resources | None = None):
         self.__dict__.update(values)
         self.limits_exceeded = limits_exceeded
 
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return -1
+    def __getattr__(self, name: str) -> float:
+        if name in _FIELDS:
+            return -1
+        raise AttributeError(f"there is no resource {name!r}")
 
-    def __repr__(self):
-        known = {name: value for name, value in self.__dict__.items() if value is not None and value != -1}
-        return "Resources(" + ", ".join(f"{name}={value!r}" for name, value in known.items()) + ")"
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_FIELDS})
+
+    def as_dict(self) -> dict[str, float]:
+        """All that is known, by name."""
+        return {name: value for name, value in self.__dict__.items() if name in _FIELDS and value != -1}
+
+    def __repr__(self) -> str:
+        return "Resources(" + ", ".join(f"{name}={value!r}" for name, value in self.as_dict().items()) + ")"
 
 
-def from_amounts(amounts: tuple) -> Resources:
+def from_amounts(amounts: Amounts) -> Resources:
+    """The resources of a tuple (cores, memory, disk, gpus)."""
     return Resources(dict(zip(_UNITS, amounts)))
 
 
-def amounts_of(said) -> tuple:
+def amounts_of(said: Any) -> Amounts:
     """The amounts of a dict such as {'cores': 2, 'memory': 1024}, of another object with these attributes, or of None."""
     if said is None:
         said = {}
@@ -40,4 +58,9 @@ def amounts_of(said) -> tuple:
     if unknown:
         raise ValueError(f"unknown resource {sorted(unknown)[0]!r}: give " + ", ".join(_UNITS))
     cores, memory, disk, gpus = (said.get(unit, -1) for unit in _UNITS)
-    return float(cores), int(memory), int(disk), float(gpus)
+    return float(cores), whole(memory), whole(disk), float(gpus)
+
+
+def whole(amount: float) -> int:
+    """MB are counted whole; half a one is one, not none."""
+    return math.ceil(amount)

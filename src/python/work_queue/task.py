@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from . import _core
 from .constants import (
@@ -15,10 +17,16 @@ from .constants import (
     WORK_QUEUE_SUCCESS_ONLY,
     WORK_QUEUE_WATCH,
 )
-from .resources import Resources, from_amounts
+from .resources import Resources, from_amounts, whole
+
+if TYPE_CHECKING:
+    from .queue import WorkQueue
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+TaskT = TypeVar("TaskT", bound="Task")
 
 
-def _flags(flags, cache=None, failure_only=None):
+def _flags(flags: int | None, cache: bool | None = None, failure_only: bool | None = None) -> int:
     """Flags of a file; `cache` and `failure_only`, unless None, replace theirs."""
     flags = WORK_QUEUE_NOCACHE if flags is None else int(flags)
     for wanted, flag in ((cache, WORK_QUEUE_CACHE), (failure_only, WORK_QUEUE_FAILURE_ONLY)):
@@ -27,9 +35,20 @@ def _flags(flags, cache=None, failure_only=None):
     return flags
 
 
-def _only_input(type, what):
+def _base(name: Path) -> str | bytes:
+    """The last part of a path."""
+    path: str | bytes = os.fspath(name)
+    return os.path.basename(path.rstrip("/")) if isinstance(path, str) else os.path.basename(path.rstrip(b"/"))
+
+
+def _only_input(type: int | None, what: str) -> None:
     if type not in (None, WORK_QUEUE_INPUT):
         raise ValueError(f"{what} can only be an input: give type=WORK_QUEUE_INPUT")
+
+
+def has_no_effect(function: str, why: str) -> None:
+    """Warns whoever called the function that called this."""
+    warnings.warn(f"{function}() has no effect: {why}", stacklevel=3)
 
 
 class Task(_core.Task):
@@ -44,13 +63,15 @@ class Task(_core.Task):
     submitted again then.
     """
 
+    _algorithm = WORK_QUEUE_SCHEDULE_UNSET
+
     # ---- what to run ----
 
-    def specify_command(self, command):
+    def specify_command(self, command: Path) -> None:
         """Replaces the command."""
         self._command(command)
 
-    def clone(self):
+    def clone(self: TaskT) -> TaskT:
         """A task with the same settings, which is in no queue."""
         twin = type(self).__new__(type(self))
         _core.Task.__init__(twin, "")
@@ -58,28 +79,30 @@ class Task(_core.Task):
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def specify_tag(self, tag):
+    def specify_tag(self, tag: Path) -> None:
         """Any text; `WorkQueue.wait_for_tag` and `cancel_by_tasktag` find the task by it."""
         self._tag(tag)
 
-    def specify_category(self, name):
+    def specify_category(self, name: Path) -> None:
         """A name for similar tasks: see `WorkQueue.specify_category_max_resources`. Default: "default"."""
         self._category(name)
 
-    def specify_feature(self, name):
+    def specify_feature(self, name: Path) -> None:
         """Only workers that were started with `--feature NAME` may run it. Can be repeated."""
         self._feature(name)
 
-    def specify_priority(self, priority):
+    def specify_priority(self, priority: float) -> None:
         """Tasks with a higher number run first; equal ones in the order of submission. Default: 0."""
         self._priority(priority)
 
-    def specify_algorithm(self, algorithm=WORK_QUEUE_SCHEDULE_UNSET):
+    def specify_algorithm(self, algorithm: int = WORK_QUEUE_SCHEDULE_UNSET) -> None:
         """Accepted, without effect: workers are chosen by the files they hold and by what they have free."""
+        self._algorithm = algorithm
 
     # ---- its files ----
 
-    def specify_file(self, local_name, remote_name=None, type=None, flags=None, cache=None, failure_only=None):
+    def specify_file(self, local_name: Path, remote_name: Path | None = None, type: int | None = None, flags: int | None = None,
+                     cache: bool | None = None, failure_only: bool | None = None) -> int:
         """A file or folder of this machine that the task reads (type=WORK_QUEUE_INPUT, default) or makes
         (WORK_QUEUE_OUTPUT).
 
@@ -89,9 +112,8 @@ class Task(_core.Task):
         WORK_QUEUE_SUCCESS_ONLY. `cache` and `failure_only` set those flags.
         """
         flags = _flags(flags, cache, failure_only)
-        local_name = os.fspath(local_name)
         if remote_name is None:
-            remote_name = os.path.basename(local_name.rstrip("/" if isinstance(local_name, str) else b"/"))
+            remote_name = _base(local_name)
         if type in (None, WORK_QUEUE_INPUT):
             self._input_file(local_name, remote_name, bool(flags & WORK_QUEUE_CACHE))
         elif type == WORK_QUEUE_OUTPUT:
@@ -101,147 +123,156 @@ class Task(_core.Task):
             raise ValueError(f"type is {type!r}: give WORK_QUEUE_INPUT or WORK_QUEUE_OUTPUT")
         return 1
 
-    def specify_input_file(self, local_name, remote_name=None, flags=None, cache=None):
+    def specify_input_file(self, local_name: Path, remote_name: Path | None = None, flags: int | None = None,
+                           cache: bool | None = None) -> int:
         """An input: see `specify_file`."""
         return self.specify_file(local_name, remote_name, WORK_QUEUE_INPUT, flags, cache)
 
-    def specify_output_file(self, local_name, remote_name=None, flags=None, cache=None, failure_only=None,
-                            success_only=None):
+    def specify_output_file(self, local_name: Path, remote_name: Path | None = None, flags: int | None = None,
+                            cache: bool | None = None, failure_only: bool | None = None,
+                            success_only: bool | None = None) -> int:
         """An output: see `specify_file`. `success_only`: it is sent only if the task did not fail."""
         flags = _flags(flags, cache, failure_only)
         if success_only is not None:
             flags = flags | WORK_QUEUE_SUCCESS_ONLY if success_only else flags & ~WORK_QUEUE_SUCCESS_ONLY
         return self.specify_file(local_name, remote_name, WORK_QUEUE_OUTPUT, flags)
 
-    def specify_file_piece(self, local_name, remote_name=None, start_byte=0, end_byte=0, type=None, flags=None,
-                           cache=None, failure_only=None):
+    def specify_file_piece(self, local_name: Path, remote_name: Path | None = None, start_byte: int = 0, end_byte: int = 0,
+                           type: int | None = None, flags: int | None = None, cache: bool | None = None,
+                           failure_only: bool | None = None) -> int:
         """Bytes start_byte to end_byte, inclusive and counted from 0, of a file, as an input."""
         _only_input(type, "a piece of a file")
         if not 0 <= start_byte <= end_byte:
             raise ValueError("a piece needs 0 <= start_byte <= end_byte")
-        name = os.path.basename(os.fspath(local_name)) if remote_name is None else remote_name
-        self._input_piece(local_name, name, start_byte, end_byte,
+        self._input_piece(local_name, _base(local_name) if remote_name is None else remote_name, start_byte, end_byte,
                           bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
-    def specify_directory(self, local_name, remote_name=None, type=None, flags=None, recursive=False, cache=None,
-                          failure_only=None):
+    def specify_directory(self, local_name: Path, remote_name: Path | None = None, type: int | None = None,
+                          flags: int | None = None, recursive: bool = False, cache: bool | None = None,
+                          failure_only: bool | None = None) -> int:
         """A folder. As an input that is not `recursive`: an empty folder of that name."""
         if recursive or type == WORK_QUEUE_OUTPUT:
             return self.specify_file(local_name, remote_name, type, flags, cache, failure_only)
-        self._input_folder(local_name if remote_name is None else remote_name)
+        self._input_folder(_base(local_name) if remote_name is None else remote_name)
         return 1
 
-    def specify_buffer(self, buffer, remote_name, flags=None, cache=None):
+    def specify_buffer(self, buffer: str | bytes | bytearray | memoryview, remote_name: Path, flags: int | None = None,
+                       cache: bool | None = None) -> int:
         """Bytes (or a str) that the task gets as a file."""
         data = buffer.encode("utf-8", "surrogateescape") if isinstance(buffer, str) else bytes(buffer)
         self._input_buffer(data, remote_name, bool(_flags(flags, cache) & WORK_QUEUE_CACHE))
         return 1
 
-    def specify_url(self, url, remote_name, type=None, flags=None, cache=None, failure_only=None):
+    def specify_url(self, url: Path, remote_name: Path, type: int | None = None, flags: int | None = None,
+                    cache: bool | None = None, failure_only: bool | None = None) -> int:
         """What the worker fetches from a URL (http, https, ftp, ...), as an input."""
         _only_input(type, "a URL")
         self._input_url(url, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
-    def specify_file_command(self, cmd, remote_name, type=None, flags=None, cache=None, failure_only=None):
+    def specify_file_command(self, cmd: Path, remote_name: Path, type: int | None = None, flags: int | None = None,
+                             cache: bool | None = None, failure_only: bool | None = None) -> int:
         """What a shell command at the worker makes, as an input: the file that it calls %%, or its stdout."""
         _only_input(type, "the result of a command")
         self._input_command(cmd, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
-    def specify_snapshot_file(self, filename):
+    def specify_snapshot_file(self, filename: Path) -> None:
         """Accepted, without effect: there are no snapshots of resources."""
+        has_no_effect("specify_snapshot_file", "there are no snapshots of resources")
 
     # ---- what it needs ----
 
-    def specify_cores(self, cores):
+    def specify_cores(self, cores: float) -> None:
         """Cores; 0.5 is half a core."""
         self._cores(cores)
 
-    def specify_memory(self, memory):
+    def specify_memory(self, memory: float) -> None:
         """Memory in MB."""
-        self._memory(int(memory))
+        self._memory(whole(memory))
 
-    def specify_disk(self, disk):
+    def specify_disk(self, disk: float) -> None:
         """Disk space in MB."""
-        self._disk(int(disk))
+        self._disk(whole(disk))
 
-    def specify_gpus(self, gpus):
+    def specify_gpus(self, gpus: float) -> None:
         """GPUs; 0.25 is a quarter of one."""
         self._gpus(gpus)
 
-    def specify_max_retries(self, max_retries):
+    def specify_max_retries(self, max_retries: int) -> None:
         """Retries after lost workers and the like; below 1 (default): no limit."""
         self._max_retries(max_retries)
 
-    def specify_end_time(self, useconds):
+    def specify_end_time(self, useconds: float) -> None:
         """When it expires, or is killed, in microseconds since 1970."""
         self._end_time(int(useconds))
 
-    def specify_start_time_min(self, useconds):
+    def specify_start_time_min(self, useconds: float) -> None:
         """It starts no earlier; microseconds since 1970."""
         self._start_time_min(int(useconds))
 
-    def specify_running_time(self, useconds):
+    def specify_running_time(self, useconds: float) -> None:
         """It is killed after running for so long; microseconds."""
         self._running_time(int(useconds))
 
-    def specify_running_time_max(self, seconds):
+    def specify_running_time_max(self, seconds: float) -> None:
         """It is killed after running for so many seconds."""
-        self._running_time_max(int(seconds))
+        self._running_time_max(whole(seconds))
 
-    def specify_running_time_min(self, seconds):
+    def specify_running_time_min(self, seconds: float) -> None:
         """Workers that end sooner (`--wall-time`) do not start it."""
-        self._running_time_min(int(seconds))
+        self._running_time_min(whole(seconds))
 
-    def specify_environment_variable(self, name, value=None):
+    def specify_environment_variable(self, name: Path, value: object = None) -> None:
         """Sets a variable of its environment; without a value, unsets it."""
         self._variable(name, None if value is None else value if isinstance(value, (str, bytes)) else str(value))
 
-    def specify_monitor_output(self, directory):
+    def specify_monitor_output(self, directory: Path) -> None:
         """A folder of this machine for a report of what it uses, wq-PID-task-ID.summary."""
         self._monitor_output(directory)
 
-    def _before_submit(self, queue):
+    def _before_submit(self, queue: WorkQueue) -> None:
         """For kinds of tasks that are packed at the last moment."""
 
     # ---- results ----
 
+    # What it is depends on the kind of task, and wait() returns any.
     @property
-    def output(self):
-        """What it wrote to stdout and stderr; None before it has ended."""
+    def output(self) -> Any:
+        """What it wrote to stdout and stderr, as str; None before it has ended."""
         return self.std_output
 
     @property
-    def exit_status(self):
+    def exit_status(self) -> int:
         """Same as `return_status`: its exit code, or the number of the signal that killed it; -1: it did not run."""
         return self.return_status
 
     @property
-    def resources_requested(self):
+    def resources_requested(self) -> Resources:
         """What was specified."""
         return from_amounts(self._requested)
 
     @property
-    def resources_allocated(self):
+    def resources_allocated(self) -> Resources:
         """What it got at the worker."""
         return from_amounts(self._allocated)
 
     @property
-    def limits_exceeded(self):
+    def limits_exceeded(self) -> Resources | None:
         """The limits that it exceeded, the others -1; None: none."""
         exceeded = self._exceeded
         return from_amounts(exceeded) if max(exceeded) >= 0 else None
 
     @property
-    def resources_measured(self):
+    def resources_measured(self) -> Resources:
         """What it used; `WorkQueue.enable_monitoring` measures all of it."""
         return Resources(self._measured, self.limits_exceeded)
 
     @property
-    def algorithm(self):
-        return WORK_QUEUE_SCHEDULE_UNSET
+    def algorithm(self) -> int:
+        """What `specify_algorithm` was given."""
+        return self._algorithm
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id or ''} {self.command!r}>".replace("  ", " ")

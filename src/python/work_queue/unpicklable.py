@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Iterator
+
 import cloudpickle
 
 _DEEPEST = 6
 _MOST_PARTS = 200
 
 
-def where(value, error):
+def where(value: object, error: Exception) -> str:
     """One line: the innermost part of `value` that cannot be pickled, and the way to it."""
     path, part, reason = _search(value, "", error, set(), _DEEPEST)
     text = f"{type(reason).__name__}: {reason}".splitlines()[0]
@@ -17,12 +19,12 @@ def where(value, error):
     return f"{path} is {_short(part)} ({text})"
 
 
-def _short(part):
+def _short(part: object) -> str:
     text = repr(part)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _search(value, path, error, seen, depth):
+def _search(value: object, path: str, error: Exception, seen: set[int], depth: int) -> tuple[str, object, Exception]:
     if depth == 0 or id(value) in seen:
         return path, value, error
     seen.add(id(value))
@@ -36,7 +38,7 @@ def _search(value, path, error, seen, depth):
     return path, value, error
 
 
-def _parts(value):
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     """The parts of an object, each with its name in the object."""
     if isinstance(value, dict):
         yield from ((f"[{key!r}]", part) for key, part in value.items())

@@ -57,6 +57,21 @@ TEST(Allocation, WhoSaysNothingGetsAllButTheGpus) {
     EXPECT_TRUE(ever_fits({}, Resources{}));
 }
 
+TEST(Allocation, RemoteTasksGetACoprocessAndNothingElse) {
+    const Resources whole{8, 8000, 100, 2, 3};
+    for (const Needs& needs :
+         {Needs{.coprocesses = 1}, Needs{.cores = 16, .memory_mb = 9000, .coprocesses = 1}})
+        for (const bool proportional : {true, false}) {
+            EXPECT_EQ(allocate(needs, whole, {.proportional = proportional}), (Resources{0, 0, 0, 0, 1}));
+            EXPECT_EQ(fill(needs, whole, {.proportional = proportional}), 3);
+            EXPECT_EQ(how_many_fit(allocate(needs, whole), whole), 3);
+            EXPECT_TRUE(ever_fits(needs, whole));
+            EXPECT_FALSE(ever_fits(needs, {8, 8000, 100, 2}));
+        }
+    EXPECT_EQ(describe(Needs{.cores = 16, .coprocesses = 1}), "1 coprocess");
+    EXPECT_EQ(describe(whole), "8 cores, 8000 MB memory, 100 MB disk, 2 GPUs, 3 coprocesses");
+}
+
 TEST(Allocation, WhoAsksForGpusOnlyGetsNoCores) {
     const Resources whole{8, 8000, 100, 4};
     EXPECT_EQ(share({.gpus = 1}, whole), (Resources{0, 2000, 25, 1}));

@@ -41,6 +41,30 @@ TEST_F(ResultsTest, WaitsForTasksWithoutATagOnlyWhileThereAreSome) {
     EXPECT_TRUE(results_.empty());
 }
 
+// A map's tasks must come to the map, although the program waits for its own meanwhile.
+TEST_F(ResultsTest, SomeComeOnlyToThoseWhoNameTheirTag) {
+    for (const std::int64_t id : {1, 2, 3}) {
+        auto made = task(id, "map");
+        made->by_tag_only = true;
+        results_.expect(*made);
+        results_.put(std::move(made), false);
+    }
+    EXPECT_TRUE(results_.empty());
+    results_.publish();
+    EXPECT_EQ(results_.wait(std::nullopt), nullptr);
+    EXPECT_TRUE(results_.take_category(nullptr).empty());
+    submit(4, "");
+    end(4, "");
+    results_.publish();
+    EXPECT_FALSE(results_.empty());
+    EXPECT_EQ(results_.wait(std::nullopt)->id, 4);
+    EXPECT_EQ(wait_for("map"), 1);
+    EXPECT_EQ(results_.take(2)->id, 2);
+    EXPECT_EQ(results_.figures().waiting, 1);
+    EXPECT_EQ(wait_for("map"), 3);
+    EXPECT_EQ(wait_for("map"), 0);
+}
+
 // Look by look through all that wait, this would take minutes.
 TEST_F(ResultsTest, AreAtHandByTagAndIdHoweverManyWait) {
     constexpr std::int64_t many = 200'000;

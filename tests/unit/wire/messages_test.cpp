@@ -25,7 +25,7 @@ std::vector<Message> samples() {
     Hello hello;
     hello.rank = 7;
     hello.host = "node3";
-    hello.offers = {64, 1 << 20, 5, 2};
+    hello.offers = {64, 1 << 20, 5, 2, 3};
     hello.leaves_in = std::chrono::hours(3);
     hello.clock = 1'700'000'000'000'000;
     hello.takes_tickets = true;
@@ -47,7 +47,7 @@ std::vector<Message> samples() {
     sealed.command = {"echo", "{}"};
     sealed.indexes = "1-9:2";
     sealed.first_item = TaskId(77);
-    sealed.call = Call{"f", "", core::CallMode::direct};
+    sealed.call = Call{"f", "", core::CallMode::direct, "coprocess"};
     sealed.first_index = -5;
     sealed.by_counter = true;
     sealed.nodes = 3;

@@ -1,0 +1,18 @@
+#include <cstdio>
+
+#include "api/function_table.h"
+#include "coprocess/remote_call.h"
+#include "coprocess/server.h"
+#include "work_queue/worker.h"
+
+namespace wq {
+
+int coprocess_main(const std::string& name, const Functions& functions) {
+    if (!coprocess::is_function_name(name)) {
+        std::fprintf(stderr, "coprocess: its name has 1 to 200 bytes and no blank\n");
+        return 64;
+    }
+    return coprocess::serve(name, api::function_table(functions));
+}
+
+}  // namespace wq

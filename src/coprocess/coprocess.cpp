@@ -1,0 +1,213 @@
+#include "coprocess/coprocess.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "base/random_bits.h"
+#include "base/units.h"
+
+namespace wq::coprocess {
+
+namespace {
+
+std::string random_secret() {
+    std::string text;
+    for (int word = 0; word < 2; ++word) {
+        std::uint64_t bits = random_bits();
+        for (int digit = 0; digit < 16; ++digit, bits >>= 4) text += "0123456789abcdef"[bits & 15];
+    }
+    return text;
+}
+
+std::string end_text(int status) {
+    if (WIFSIGNALED(status)) {
+        const int signal = WTERMSIG(status);
+        return "signal " + std::to_string(signal) + " (" + core::signal_name(signal) + ")";
+    }
+    return "exit " + std::to_string(WEXITSTATUS(status));
+}
+
+// A Python file needs no permission to be executed.
+std::vector<std::string> words_for(const std::string& file) {
+    if (file.ends_with(".py") && ::access(file.c_str(), X_OK) != 0) return {"python3", file};
+    return {file};
+}
+
+process::CommandHost::Style host_style(const CoprocessOptions& options) {
+    process::CommandHost::Style style;
+    style.program = "work_queue_coprocess";
+    style.fork = options.fork;
+    return style;
+}
+
+pollfd polled(const Descriptor& descriptor, short events) {
+    return {descriptor.get(), events, 0};
+}
+
+}  // namespace
+
+Coprocess::Coprocess(CoprocessOptions options) : options_(std::move(options)), host_(host_style(options_)) {}
+
+Coprocess::~Coprocess() {
+    stop();
+}
+
+// ---- its process ----
+
+void Coprocess::start(Instant now) {
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return fall(std::string("no descriptor for it: ") + std::strerror(errno));
+    output_.reset(ends[0]);
+    const Descriptor theirs(ends[1]);
+    ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+    secret_ = random_secret();
+    auto folder = process::ScratchFolder::make(options_.folder);
+    if (!folder) return fall("no folder in " + options_.folder + ": " + std::strerror(errno));
+    folder_ = std::move(*folder);
+    host_.remove_at_end(folder_.path());
+    // The host has only stdin to pass on: here its stdout as well.
+    process::CommandLine line{
+        "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>stderr", folder_.path()}, {}};
+    for (std::string& word : words_for(options_.file)) line.words.push_back(std::move(word));
+    line.environment = options_.environment;
+    line.environment.push_back(std::string(secret_variable) + "=" + secret_);
+    try {
+        if (const Status started = host_.start(line, theirs.get()); !started)
+            return fall(started.error().message);
+    } catch (const std::runtime_error& trouble) {
+        return fall(trouble.what());
+    }
+    state_ = State::greeting;
+    has_worked_ = link_lost_ = false;
+    first_output_ = LengthReader(64u << 10);
+    until_ = now + options_.greeting_limit;
+    share_watch_.emplace(options_.share, folder_.path());
+    next_look_ = now + look_while_busy;
+}
+
+void Coprocess::stop() {
+    host_.end_command();
+    folder_.remove();
+    output_.reset();
+    link_.reset();
+    order_.reset();
+    until_.reset();
+    next_look_.reset();
+    state_ = State::down;
+}
+
+void Coprocess::fall(std::string why) {
+    why_down_ = std::move(why);
+    remove_task_folder();
+    stop();
+}
+
+Coprocess::Polled Coprocess::descriptors() const {
+    const Descriptor none;
+    Polled all{pollfd{state_ == State::down ? -1 : host_.descriptor(), POLLIN, 0}, polled(output_, POLLIN),
+               polled(link_, POLLIN)};
+    if (sent_ < to_send_.size()) all[2].events |= POLLOUT;
+    return all;
+}
+
+void Coprocess::turn(const Polled& polled, Instant now) {
+    if (state_ == State::down) return;
+    if (polled[1].revents != 0) state_ == State::greeting ? greet(now) : drain_output();
+    if (polled[2].revents != 0 && link_.valid()) exchange(polled[2].revents, now);
+    if ((polled[0].revents != 0 || host_.has_end()) && state_ != State::down) process_ended(now);
+    if (state_ != State::down) watch(now);
+    if (state_ != State::down) check_times(now);
+}
+
+void Coprocess::greet(Instant now) {
+    std::array<char, 4096> bytes;
+    const ssize_t got = ::read(output_.get(), bytes.data(), bytes.size());
+    if (got < 0 && would_block(errno)) return;
+    if (got <= 0) return output_.reset();  // it has probably ended, which the host tells
+    first_output_.feed({bytes.data(), static_cast<std::size_t>(got)});
+    if (first_output_.broken()) return fail({}, "its first output is no length and JSON object", now);
+    if (!first_output_.complete()) return;
+    const auto greeting = greeting_in(first_output_.body());
+    if (!greeting) return fail({}, greeting.error().message, now);
+    greeting_ = *greeting;
+    state_ = State::idle;
+    until_.reset();
+    next_look_ = now + look_while_idle;
+}
+
+// What functions print is not ours.
+void Coprocess::drain_output() {
+    std::array<char, 65536> bytes;
+    const ssize_t got = ::read(output_.get(), bytes.data(), bytes.size());
+    if (got == 0 || (got < 0 && !would_block(errno))) output_.reset();
+}
+
+void Coprocess::process_ended(Instant now) {
+    const auto ended = host_.next_end();
+    // It may have answered before.
+    if (state_ == State::busy && link_.valid()) receive_more(now);
+    const std::string how = ended ? "ended with " + end_text(ended->status) : "was killed with its parent";
+    const std::string words = last_words();
+    if (state_ != State::busy) return fall("it " + how + (words.empty() ? "" : ": " + words));
+    core::Outcome outcome = outcome_at(now);
+    outcome.ending = core::Ending::raised;
+    outcome.exit_code = 1;
+    outcome.reason = "its coprocess " + how + " before the function returned";
+    if (ended && WIFSIGNALED(ended->status)) {
+        outcome.ending = core::Ending::signalled;
+        outcome.signal = WTERMSIG(ended->status);
+        outcome.exit_code = 0;
+        outcome.reason = "its coprocess ended with it";
+    } else if (ended && WEXITSTATUS(ended->status) != 0) {
+        outcome.exit_code = WEXITSTATUS(ended->status);
+    }
+    report(std::move(outcome), "");
+    fall("it " + how);
+}
+
+// ---- times and usage ----
+
+void Coprocess::watch(Instant now) {
+    if (!next_look_ || now < *next_look_) return;
+    next_look_ = now + (state_ == State::idle ? look_while_idle : look_while_busy);
+    const auto more = share_watch_->sample(host_.pid(), now);
+    if (!more) return;
+    if (state_ == State::busy) {
+        core::Outcome outcome = outcome_at(now);
+        outcome.ending = more->ending;
+        outcome.reason = more->reason;
+        outcome.measured = more->measured;
+        report(std::move(outcome), "");
+    }
+    fall(more->reason);
+}
+
+void Coprocess::check_times(Instant now) {
+    if (!until_ || now < *until_) return;
+    const auto limit = [](Duration time) { return format_duration(time); };
+    if (state_ == State::greeting)
+        return fail({}, "it did not name itself within " + limit(options_.greeting_limit), now);
+    if (state_ == State::clearing) return fall("it did not end a call within " + limit(options_.kill_limit));
+    if (state_ != State::busy) return;
+    if (link_lost_)
+        return fail(core::Ending::raised, "its coprocess closed the connection without an answer", now);
+    end_call(core::Ending::timed_out, "", now);
+}
+
+std::optional<Instant> Coprocess::wakeup() const {
+    std::optional<Instant> next = until_;
+    earliest(next, next_look_);
+    return next;
+}
+
+}  // namespace wq::coprocess

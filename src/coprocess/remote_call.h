@@ -1,0 +1,53 @@
+// A call of a coprocess' function, and what its answer means.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/outcome.h"
+
+namespace wq::coprocess {
+
+struct RemoteOrder {
+    TaskId task;
+    Attempt attempt = 1;
+    std::string function;
+    std::string event;  // a JSON object
+    core::CallMode mode = core::CallMode::fork;
+    Duration timeout{0};         // 0: none
+    std::int64_t memory_mb = 0;  // limit of the coprocess meanwhile; 0: its share alone
+    std::string sandbox;         // folder with the task's files; empty: it has none
+};
+
+// How an event names the mode.
+std::string_view name_of(core::CallMode mode);
+
+// Whether the name can be that of a function: the first line of a call is divided by blanks.
+bool is_function_name(std::string_view name);
+
+// The event with its mode. If the event names a mode already, this one counts, and `mode` is set to it.
+// Error: the event is no JSON object, or the mode is unknown.
+Result<std::string> with_mode(std::string_view event, core::CallMode& mode);
+
+// What a coprocess says of itself.
+struct Greeting {
+    std::string name;
+    std::uint16_t port = 0;
+    bool guarded = false;
+};
+Result<Greeting> greeting_in(std::string_view json);
+inline constexpr std::size_t longest_name = 200;
+
+// Sets how the call ended: its function returned (200) or raised an exception, or ended its process as the
+// `words` of the answer say. `output` becomes the answer; if that is no JSON object with Result and
+// StatusCode, one that says so.
+void take_answer(std::string_view words, std::string answer, core::Outcome& outcome, std::string& output);
+
+// {"Result": reason, "StatusCode": 500}
+std::string failure_text(std::string_view reason);
+
+}  // namespace wq::coprocess

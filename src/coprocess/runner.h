@@ -1,0 +1,81 @@
+// Runs a worker's remote tasks on its coprocesses, which a thread of its own serves, so that the worker's
+// loop never waits for them. Its interface is that of launcher/function_runner.h.
+//
+// Only one thread may use it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "coprocess/pool.h"
+
+namespace wq::coprocess {
+
+using RemoteReport = std::variant<launcher::TaskEnded, launcher::OrderReturned>;
+
+class Runner {
+  public:
+    // Starts the coprocesses, and waits until the first has named itself, or `interrupt` (a descriptor; -1:
+    // none) is readable. Error: why it cannot be started.
+    static Result<std::unique_ptr<Runner>> start(PoolOptions options, int interrupt = -1);
+    ~Runner();  // ends the coprocesses, with all that they have started
+    Runner(const Runner&) = delete;
+
+    const std::string& name() const { return name_; }
+    std::int64_t count() const { return count_; }
+
+    // Readable when next() has something to report. It never changes; poll it, do not read it.
+    int descriptor() const { return bell_.get(); }
+
+    void run(RemoteOrder order);
+    // Returns up to `most` tasks that have not begun, the last first, and says how many.
+    std::uint64_t recall(std::uint64_t most);
+    void kill(TaskId task, Attempt attempt);
+    void kill_all();
+    void forget();  // drops all without reports
+
+    std::vector<RemoteReport> next();
+    std::uint64_t held() const { return held_; }  // tasks not yet reported
+
+    // Why it runs no more tasks, one line; those that it had not begun are returned.
+    std::optional<std::string> given_up() const;
+
+  private:
+    using Key = std::pair<TaskId, Attempt>;
+
+    explicit Runner(PoolOptions options);
+    Status wait_for_name(int interrupt);
+    void work();
+    void take_orders(Instant now);
+    void give_reports();
+    void wake();
+
+    Pool pool_;  // of the thread
+    std::string name_;
+    std::int64_t count_;
+    Descriptor bell_;   // for the loop
+    Descriptor alarm_;  // for the thread
+    std::uint64_t held_ = 0;
+
+    mutable std::mutex mutex_;  // of what follows
+    std::deque<RemoteOrder> waiting_;
+    std::vector<Key> to_kill_;
+    bool kill_all_ = false;
+    bool drops_reports_ = false;  // of the calls that kill_all_ ends
+    bool over_ = false;
+    std::vector<RemoteReport> reports_;
+    std::optional<std::string> given_up_;
+    std::thread thread_;
+};
+
+}  // namespace wq::coprocess

@@ -1,0 +1,64 @@
+// What one coprocess may use: an equal share of all coprocesses' resources, and whether it uses more.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/outcome.h"
+#include "core/resources.h"
+#include "watch/disk_use.h"
+#include "watch/tree_sample.h"
+
+namespace wq::coprocess {
+
+// One of `count` equal shares. Cores and GPUs may be fractions; memory and disk are rounded down, but at
+// least 1 MB. 0 of anything stays 0: no limit.
+core::Resources equal_share(const core::Resources& total, std::int64_t count);
+
+// More was used than the share allows.
+struct Excess {
+    core::Ending ending = core::Ending::exhausted;
+    std::string reason;
+    core::Measured measured;
+};
+
+// Watches the processes of one coprocess, and its folder.
+//
+// Cores are counted over at least a second, and a tenth of a core more is allowed: no sample is exact. Memory
+// is what the processes have resident; what they share counts once, since a forked child shares all with its
+// parent.
+class ShareWatch {
+  public:
+    ShareWatch(const core::Resources& share, std::string folder)
+        : share_(share), folder_(std::move(folder)) {}
+
+    // A new coprocess, or a new call: earlier samples say nothing of it.
+    void begin_anew();
+    // The memory limit of the running task, if that is below the share; 0: none.
+    void limit_memory(std::int64_t mb) { task_memory_mb_ = mb; }
+    // `root`: the parent of all its processes, which itself does not count.
+    std::optional<Excess> sample(pid_t root, Instant now);
+
+  private:
+    std::optional<Excess> cores(Instant now);
+    std::optional<Excess> memory(pid_t root);
+    std::optional<Excess> disk(Instant now);
+    Excess excess(core::Ending ending, const std::string& reason) const;
+
+    core::Resources share_;
+    std::string folder_;
+    std::int64_t task_memory_mb_ = 0;
+    watch::TreeReader reader_;
+    std::vector<watch::ProcessSample> processes_;
+    std::optional<Instant> cores_since_;
+    std::int64_t cpu_before_us_ = 0;
+    std::optional<watch::DiskWalk> walk_;
+    core::Usage usage_;
+};
+
+}  // namespace wq::coprocess

@@ -1,0 +1,53 @@
+"""Functions that travel to workers by value: a worker need not have this package."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import cloudpickle
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+class Fold:
+    """Reduces a list to one value: `function` gets lists of up to `arity` neighbours, in rounds, as in tree_reduce()."""
+
+    def __init__(self, function: Callable[[list[Any]], Any], arity: int) -> None:
+        self.function = function
+        self.arity = arity
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        row = list(values)
+        while len(row) > 1:
+            groups = (row[at:at + self.arity] for at in range(0, len(row), self.arity))
+            row = [group[0] if len(group) == 1 else self.function(group) for group in groups]
+        return row[0]
+
+
+class Spread:
+    """Calls `function` with the items of a tuple as its arguments."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        return self.function(*arguments)
+
+
+def evaluate(work: Any, values: Mapping[Any, Any]) -> Any:
+    """The value of a task of dask: (function, argument...), a key of `values`, a list of these, or data."""
+    if isinstance(work, list):
+        return [evaluate(part, values) for part in work]
+    if isinstance(work, tuple) and work and callable(work[0]):
+        return work[0](*[evaluate(part, values) for part in work[1:]])
+    try:
+        return values[work] if work in values else work
+    except TypeError:  # it cannot be a key
+        return work
+
+
+def evaluate_node(work: Callable[[Mapping[Any, Any]], Any], values: Mapping[Any, Any]) -> Any:
+    """The same for a node of dask's newer graphs."""
+    return work(values)

@@ -1,0 +1,201 @@
+"""Chunks of items as tasks, and what became of the items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from .function_task import (
+    _FUNCTION,
+    PythonTask,
+    PythonTaskNoResult,
+    RemoteError,
+    _dump_part,
+    _name,
+    _pack_call,
+    _pack_function,
+    _unpack,
+    _unpack_error,
+)
+from .task import Task
+
+
+class Outcome(NamedTuple):
+    """What became of one item: what the function returned, or the exception."""
+
+    value: Any
+    failed: bool
+
+
+class Report(NamedTuple):
+    """What became of a chunk."""
+
+    outcomes: list[Outcome] | None  # None: it has none for its items; `error` says why
+    error: BaseException | None = None
+    died: bool = False  # its process did: perhaps one of its items is to blame
+    first: float = 0.0  # seconds
+    seconds: float = 0.0
+    size: int = 0  # bytes
+
+
+class Chunks(Protocol):
+    """Makes tasks of chunks."""
+
+    cores: float  # that a task takes
+
+    def task(self, items: Sequence[Any]) -> Task: ...
+
+    def read(self, task: Task, count: int) -> Report: ...
+
+    def unsendable(self, items: Sequence[Any]) -> dict[int, TypeError]:
+        """Which items cannot be sent, and why, by their places."""
+
+
+class _ChunkTask(PythonTask):
+    """A function of which many chunks have the same bytes."""
+
+    def __init__(self, name: str, packed: bytes, items: Sequence[Any]) -> None:
+        Task.__init__(self, name)
+        self._environment = ""
+        self._output = None
+        self._packed = packed
+        self._items: list[Any] | None = list(items)
+
+    def _before_submit(self, queue: object) -> None:
+        packed = _pack_call(self._packed, self._items, None, self._environment)
+        self._size = len(packed) - len(self._packed)
+        self._items = None
+        self._call(_FUNCTION, packed)
+
+
+def use_settings(task: Task, like: Task | None, env: str | None) -> None:
+    """The settings of `like` for a task that has none; one core unless that says otherwise."""
+    if like is not None:
+        name = task.command
+        task._take_settings(like)
+        task.specify_command(name)
+        environment = getattr(like, "_environment", "")
+        if environment:
+            task._environment = environment
+    if task.resources_requested.cores < 0:
+        task.specify_cores(1)
+    if env is not None:
+        task.specify_environment(env)
+
+
+def cores_of(like: Task | None) -> float:
+    return 1.0 if like is None or like.resources_requested.cores < 0 else float(like.resources_requested.cores)
+
+
+class PythonChunks:
+    """A function of this program. It is packed once, whatever the number of chunks."""
+
+    def __init__(self, function: Callable[[Any], Any], env: str | None = None, like: Task | None = None,
+                 name: str | None = None) -> None:
+        if not callable(function):
+            raise TypeError(f"give a function first, not {function!r}")
+        self._name = name or _name(function)
+        self._packed = _pack_function(function)
+        self._env = env
+        self._like = like
+        self.cores = cores_of(like)
+
+    def task(self, items: Sequence[Any]) -> Task:
+        task = _ChunkTask(self._name, self._packed, items)
+        use_settings(task, self._like, self._env)
+        return task
+
+    def unsendable(self, items: Sequence[Any]) -> dict[int, TypeError]:
+        return _errors(lambda item: _dump_part(item, "an item", []), items)
+
+    def read(self, task: Task, count: int) -> Report:
+        if not task._ok:
+            return Report(None, no_result(task), died=True)
+        packed = task._result
+        try:
+            kind, value = _unpack(packed)
+        except Exception as error:
+            return Report(None, RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}"))
+        if kind != b"R":
+            return Report(None, value)
+        first, seconds, results, errors = value
+        outcomes = [Outcome(result, False) for result in results]
+        for place, answer in errors.items():
+            outcomes[place] = Outcome(_unpack_error(*answer), True)
+        return Report(outcomes, None, False, first, seconds, max(len(packed), getattr(task, "_size", 0)))
+
+
+def no_result(task: Task) -> PythonTaskNoResult:
+    return PythonTaskNoResult(f"{task.result_str}: {task.reason}")
+
+
+class RemoteChunks:
+    """A function of a coprocess, which gets a chunk as a list under the name of one of its parameters, and returns the
+    list of the results; or one result, if `single`."""
+
+    def __init__(self, function: str, coprocess: str, parameter: str, *, single: bool = False,
+                 like: Task | None = None) -> None:
+        self._function, self._coprocess, self._parameter = function, coprocess, parameter
+        self._single = single
+        self._like = like
+        self.cores = cores_of(like)
+
+    def task(self, items: Sequence[Any]) -> Task:
+        if self._single:
+            (items,) = items
+        arguments = {self._parameter: list(items)}
+        _check_json(arguments)
+        task: Task = _remote_task()(self._function, self._coprocess, **arguments)
+        if self._like is not None:
+            task.specify_category(self._like.category)
+            task.specify_priority(self._like.priority)
+        return task
+
+    def unsendable(self, items: Sequence[Any]) -> dict[int, TypeError]:
+        return _errors(_check_json, items)
+
+    def read(self, task: Task, count: int) -> Report:
+        if not task._ok:
+            return Report(None, no_result(task), died=True)
+        try:
+            answer = json.loads(task.output)
+            result, status = answer["Result"], answer["StatusCode"]
+        except (TypeError, ValueError, KeyError):
+            return Report(None, RemoteError(f"the coprocess answered {task.output!r}"))
+        seconds = max(task.cmd_execution_time, 0) / 1e6
+        if status != 200:
+            return Report(None, RemoteError(str(result)), died=count > 1)
+        if self._single:
+            return Report([Outcome(result, False)], None, False, seconds, seconds, len(task.output))
+        if not isinstance(result, list) or len(result) != count:
+            got = f"{len(result)}" if isinstance(result, list) else f"a {type(result).__name__}"
+            return Report(None, RemoteError(f"{self._function} got a list of {count} and must return one, not {got}"))
+        first = seconds / count
+        return Report([Outcome(one, False) for one in result], None, False, first, seconds, len(task.output))
+
+
+def _check_json(value: Any) -> None:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"an argument cannot be sent to a coprocess, which takes JSON: {error}") from error
+
+
+def _errors(check: Callable[[Any], object], items: Sequence[Any]) -> dict[int, TypeError]:
+    errors: dict[int, TypeError] = {}
+    for place, item in enumerate(items):
+        try:
+            check(item)
+        except TypeError as error:
+            errors[place] = error
+    return errors
+
+
+def _remote_task() -> Callable[..., Task]:
+    import work_queue
+
+    found: Callable[..., Task] | None = getattr(work_queue, "RemoteTask", None)
+    if found is None:
+        raise RuntimeError("this version has no tasks for coprocesses (RemoteTask)")
+    return found

@@ -1,0 +1,269 @@
+"""Calls on workers as futures: an executor like those of concurrent.futures."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import wait as wait_for_futures
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .chunk_tasks import PythonChunks, no_result, use_settings
+from .constants import WORK_QUEUE_TASK_RUNNING
+from .function_task import PythonTask, _unpack
+from .own_tasks import Cores, OwnTasks
+
+if TYPE_CHECKING:
+    from .queue import WorkQueue
+    from .task import Task
+
+T = TypeVar("T")
+_CHUNKS_FOR_EACH_CORE = 16  # of WorkQueueExecutor.map, which cannot measure: it submits all at once
+_telling = threading.Lock()
+
+
+class TaskFuture(Future[T]):
+    """The result of a task that some day will be. cancel() kills the task, also if it runs."""
+
+    def __init__(self, collector: Collector, task: Task, read: Callable[[Task], T]) -> None:
+        super().__init__()
+        self._collector = collector
+        self._task = task
+        self._read = read
+        self._told = False
+
+    def running(self) -> bool:
+        """Whether a worker runs it now."""
+        return not self.done() and self._collector.is_running(self._task)
+
+    def cancel(self) -> bool:
+        if not super().cancel():
+            return False
+        with _telling:
+            told, self._told = self._told, True
+        if not told:
+            self.set_running_or_notify_cancel()  # for those who wait for it
+            self._collector.cancel(self._task)
+        return True
+
+    def _ended(self, task: Task, cancelled: bool) -> None:
+        """The task has; `cancelled`: by the program, as a task of its queue."""
+        if cancelled:
+            self.cancel()
+            return
+        with _telling:
+            if self._told or self.cancelled():
+                return
+            self._told = True
+            going_on = self.set_running_or_notify_cancel()
+        if not going_on:
+            return
+        try:
+            self.set_result(self._read(task))
+        except BaseException as error:
+            self.set_exception(error)
+
+
+def read_call(task: Task) -> Any:
+    """What the function of a PythonTask returned; raises what it raised."""
+    if not task._ok:
+        raise no_result(task)
+    kind, value = _unpack(task._result)
+    if kind == b"R":
+        return value
+    raise value
+
+
+class Collector:
+    """Takes tasks from a queue as they end, on a thread of its own, and tells their futures."""
+
+    def __init__(self, queue: WorkQueue) -> None:
+        self.queue = queue
+        self._own = OwnTasks(queue, "call")
+        self._futures: dict[int, TaskFuture[Any]] = {}  # by the tasks' ids (of objects)
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def submit(self, task: Task, read: Callable[[Task], T]) -> TaskFuture[T]:
+        future = TaskFuture(self, task, read)
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("the queue has ended")
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="work_queue futures", daemon=True)
+                self._thread.start()
+        self._futures[id(task)] = future
+        try:
+            self._own.submit(task)
+        except BaseException:
+            self._futures.pop(id(task), None)
+            raise
+        with self._changed:
+            self._changed.notify()
+        return future
+
+    def is_running(self, task: Task) -> bool:
+        return bool(task._in_queue and self.queue.task_state(task.id) == WORK_QUEUE_TASK_RUNNING)
+
+    def cancel(self, task: Task) -> None:
+        self._futures.pop(id(task), None)
+        self._own.cancel([task])
+
+    def close(self) -> None:
+        """Cancels all. Later calls of submit() raise RuntimeError."""
+        with self._changed:
+            self._closed = True
+            thread = self._thread
+            self._changed.notify()
+        for future in list(self._futures.values()):
+            future.cancel()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or len(self._own) > 0)
+                if self._closed:
+                    return
+            self._take_one()
+
+    def _take_one(self) -> None:
+        try:
+            ended = self._own.wait()
+        except RuntimeError:  # the queue has ended, perhaps in a thread that is still at it
+            with self._changed:
+                self._closed = True
+            for future in list(self._futures.values()):
+                future.cancel()
+            return
+        if ended is not None:
+            future = self._futures.pop(id(ended.task), None)
+            if future is not None:
+                future._ended(*ended)
+
+
+class WorkQueueExecutor(Executor):
+    """An executor like those of `concurrent.futures`, whose calls run at the workers of a queue.
+
+    >>> with WorkQueueExecutor(queue) as executor:
+    ...     future = executor.submit(pow, 2, 10)
+    ...     print(future.result())
+    1024
+
+    A future's cancel() also kills a call that runs. At the end of the block it waits for all calls; after Ctrl-C, it
+    cancels them instead. What is left when the queue or the program ends is cancelled.
+
+    Parameters:
+        queue: any number of executors can share one with each other and with other tasks.
+        env: a packed environment for the functions, as in `PythonTask.specify_environment`.
+        like: a task whose settings the calls get: files, cores, memory, category, ... Default: one core each.
+    """
+
+    def __init__(self, queue: WorkQueue, *, env: str | None = None, like: Task | None = None) -> None:
+        self._queue = queue
+        self._env = env
+        self._like = like
+        self._pending: set[Future[Any]] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """A future of fn(*args, **kwargs). Raises TypeError if one of these cannot be sent to a worker."""
+        task = PythonTask(fn, *args, **kwargs)
+        use_settings(task, self._like, self._env)
+        return self._begin(task, read_call)
+
+    def map(self, fn: Callable[..., T], *iterables: Iterable[Any], timeout: float | None = None,
+            chunksize: int | None = None) -> Iterator[T]:
+        """Results of fn(*items) in order, as of `Executor.map`: all is submitted at once, and the iterator raises the
+        first exception. `chunksize` calls are one task; None: 16 tasks for each core. `WorkQueue.map` measures."""
+        from .at_worker import Spread
+
+        end = None if timeout is None else time.monotonic() + timeout
+        calls = list(zip(*iterables))
+        chunks = PythonChunks(Spread(fn), self._env, self._like, name=getattr(fn, "__qualname__", repr(fn)))
+        if chunksize is None:
+            chunksize = max(1, len(calls) // (_CHUNKS_FOR_EACH_CORE * Cores(self._queue, chunks.cores).slots()))
+        elif chunksize < 1:
+            raise ValueError(f"chunksize is {chunksize}: give 1 or more, or None")
+        futures = [self._begin_chunk(chunks, calls[at:at + chunksize]) for at in range(0, len(calls), chunksize)]
+        return self._results(futures, end)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """No more calls are taken. `wait`: returns when all have ended. `cancel_futures`: those that do not run yet
+        are cancelled. The queue goes on."""
+        with self._lock:
+            self._ended = True
+            pending = set(self._pending)
+        if cancel_futures:
+            for future in pending:
+                if not future.running():
+                    future.cancel()
+        if wait:
+            try:
+                wait_for_futures(pending)
+            except KeyboardInterrupt:
+                self._cancel(pending)
+                raise
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool | None:
+        if exc_type is not None and not issubclass(exc_type, Exception):
+            self.shutdown(wait=False)
+            self._cancel(set(self._pending))
+        else:
+            self.shutdown()
+        return None
+
+    @staticmethod
+    def _cancel(futures: Iterable[Future[Any]]) -> None:
+        for future in futures:
+            future.cancel()
+
+    def _begin(self, task: Task, read: Callable[[Task], T]) -> Future[T]:
+        with self._lock:
+            if self._ended:
+                raise RuntimeError("the executor has been shut down: make another one")
+        future = self._queue._calls().submit(task, read)
+        with self._lock:
+            self._pending.add(future)
+        future.add_done_callback(self._forget)
+        return future
+
+    def _forget(self, future: Future[Any]) -> None:
+        with self._lock:
+            self._pending.discard(future)
+
+    def _begin_chunk(self, chunks: PythonChunks, calls: list[Any]) -> Future[list[Any]]:
+        def read(task: Task) -> list[Any]:
+            report = chunks.read(task, len(calls))
+            if report.outcomes is None:
+                assert report.error is not None
+                raise report.error
+            return list(report.outcomes)
+
+        return self._begin(chunks.task(calls), read)
+
+    def _results(self, futures: list[Future[list[Any]]], end: float | None) -> Iterator[Any]:
+        def results() -> Iterator[Any]:
+            try:
+                for at in itertools.count():
+                    if at == len(futures):
+                        return
+                    left = None if end is None else end - time.monotonic()
+                    outcomes = futures[at].result(left)
+                    del futures[at].__dict__["_result"]
+                    for outcome in outcomes:
+                        if outcome.failed:
+                            raise outcome.value
+                        yield outcome.value
+            finally:
+                self._cancel(futures)
+
+        return results()
+
+
+__all__ = ["CancelledError", "Collector", "TaskFuture", "WorkQueueExecutor", "read_call"]

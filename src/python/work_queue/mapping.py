@@ -1,0 +1,163 @@
+"""Calls of a function for all items of an iterable, in chunks, with the outcomes in order."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .chunk_tasks import Chunks, Outcome, Report
+from .chunks import ChunkSizes
+from .own_tasks import Cores, OwnTasks
+
+if TYPE_CHECKING:
+    from .queue import WorkQueue
+
+_AHEAD = 2  # chunks in the queue for each core: while one runs, the next one travels
+_KEPT = 2  # chunks for each core that have ended and wait for an earlier one, in bounded memory
+
+
+class _Chunk:
+    """Some items of the input that follow each other, with the places for their outcomes."""
+
+    def __init__(self, number: int, count: int) -> None:
+        self.number = number
+        self.outcomes: list[Outcome | None] = [None] * count
+        self.missing = count
+
+
+class _Part(NamedTuple):
+    """A chunk, or one item of a chunk that is run again by itself."""
+
+    chunk: _Chunk
+    place: int  # of the first item in the chunk
+    items: list[Any]
+
+
+class Mapping:
+    """Iterates over lists of outcomes, each for the next items of the input.
+
+    The input is read as far as needed: at most some chunks for each core are in the queue. If `bounded`, this includes
+    those that have ended and wait until the program takes them. close() cancels what has not ended.
+    """
+
+    def __init__(self, queue: WorkQueue, chunks: Chunks, items: Iterable[Any], sizes: ChunkSizes, *,
+                 bounded: bool = False) -> None:
+        self._chunks = chunks
+        self._sizes = sizes
+        self._bounded = bounded
+        self._items: Iterator[Any] = iter(items)
+        self._remaining: int | None = len(items) if hasattr(items, "__len__") else None
+        self._exhausted = False
+        self._own = OwnTasks(queue, "map")
+        self._cores = Cores(queue, chunks.cores)
+        self._numbers = itertools.count()
+        self._parts: dict[int, _Part] = {}  # in the queue, by their tasks' ids (of objects)
+        self._again: deque[_Part] = deque()  # to be run by themselves
+        self._ended: dict[int, _Chunk] = {}  # that wait for an earlier one
+        self._unended = 0  # chunks
+        self._next = 0  # chunk
+        self._any_ran = False
+
+    def __iter__(self) -> Mapping:
+        return self
+
+    def __next__(self) -> list[Outcome]:
+        try:
+            return self._advance()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._exhausted = True
+        self._own.cancel()
+        self._parts.clear()
+        self._again.clear()
+
+    def fill(self) -> None:
+        """Submits chunks while the workers have room."""
+        slots = self._cores.slots()
+        while len(self._own) < _AHEAD * slots + 1:
+            if self._again:
+                self._submit(self._again.popleft())
+            elif self._exhausted or (self._bounded and self._held() > (_AHEAD + _KEPT) * slots):
+                return
+            else:
+                self._draw(slots)
+
+    def _held(self) -> int:
+        return self._unended + len(self._ended)
+
+    def _advance(self) -> list[Outcome]:
+        while True:
+            self.fill()
+            chunk = self._ended.pop(self._next, None)
+            if chunk is not None:
+                self._next += 1
+                return [outcome for outcome in chunk.outcomes if outcome is not None]
+            if self._exhausted and self._unended == 0:
+                raise StopIteration
+            self._take_one()
+
+    def _draw(self, slots: int) -> None:
+        size = self._sizes.next(slots, self._remaining)
+        items = list(itertools.islice(self._items, size))
+        if self._remaining is not None:
+            self._remaining = max(self._remaining - len(items), 0)
+        if len(items) < size:
+            self._exhausted = True
+        if items:
+            self._unended += 1
+            self._submit(_Part(_Chunk(next(self._numbers), len(items)), 0, items))
+
+    def _submit(self, part: _Part) -> None:
+        try:
+            task = self._chunks.task(part.items)
+            self._parts[id(task)] = part
+            self._own.submit(task)
+        except TypeError as error:
+            self._without_unsendable(part, error)
+
+    def _without_unsendable(self, part: _Part, error: TypeError) -> None:
+        errors = self._chunks.unsendable(part.items) if len(part.items) > 1 else {0: error}
+        if not errors:
+            raise error
+        for place, item in enumerate(part.items):
+            if place in errors:
+                self._put(part, place, Outcome(errors[place], True))
+            else:
+                self._again.append(_Part(part.chunk, part.place + place, [item]))
+
+    def _take_one(self) -> None:
+        ended = self._own.wait()
+        if ended is None:
+            return
+        part = self._parts.pop(id(ended.task))
+        report = self._chunks.read(ended.task, len(part.items))
+        if report.outcomes is not None:
+            self._any_ran = True
+            self._sizes.learn(len(part.items), report.first, report.seconds, report.size)
+            for place, outcome in enumerate(report.outcomes):
+                self._put(part, place, outcome)
+        else:
+            self._failed(part, report, ended.cancelled)
+
+    def _failed(self, part: _Part, report: Report, cancelled: bool) -> None:
+        """An item of it may be to blame: the others must not suffer. Not if the function itself cannot be loaded there."""
+        alone = len(part.items) == 1
+        if not alone and not cancelled and (report.died or self._any_ran):
+            for place, item in enumerate(part.items):
+                self._again.append(_Part(part.chunk, part.place + place, [item]))
+            return
+        for place in range(len(part.items)):
+            self._put(part, place, Outcome(report.error, True))
+
+    def _put(self, part: _Part, place: int, outcome: Outcome) -> None:
+        chunk = part.chunk
+        chunk.outcomes[part.place + place] = outcome
+        chunk.missing -= 1
+        if chunk.missing == 0:
+            self._unended -= 1
+            self._ended[chunk.number] = chunk

@@ -1,0 +1,54 @@
+"""Shows how far a call such as map() is: a bar by tqdm if that is installed, else lines; on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+class Progress:
+    """`wanted` None: a bar if stderr is a terminal and tqdm is installed; True: always, without tqdm as lines."""
+
+    def __init__(self, wanted: bool | None, what: str, total: int | None) -> None:
+        self._what, self._total = what, total
+        self._done = 0
+        self._begun = time.monotonic()
+        self._next_line = self._begun + _SECONDS_BETWEEN_LINES
+        self._bar: Any = None
+        if wanted is None:
+            wanted = sys.stderr is not None and sys.stderr.isatty()
+            self._lines = False
+        else:
+            self._lines = wanted
+        if wanted:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return
+            self._bar = tqdm(total=total, desc=what, unit="", file=sys.stderr)
+            self._lines = False
+
+    def add(self, count: int) -> None:
+        self._done += count
+        if self._bar is not None:
+            self._bar.update(count)
+        elif self._lines and time.monotonic() >= self._next_line:
+            self._line()
+
+    def _line(self) -> None:
+        now = time.monotonic()
+        self._next_line = now + _SECONDS_BETWEEN_LINES
+        of = "" if self._total is None else f" of {self._total}"
+        print(f"{self._what}: {self._done}{of} done in {now - self._begun:.0f} s", file=sys.stderr)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        elif self._lines:
+            self._line()

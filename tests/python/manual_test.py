@@ -1,0 +1,543 @@
+"""The calls of the Python examples in CCTools' manual, section by section, each doing what the manual says of it.
+
+Functions of coprocesses, and map, pair and tree_reduce, have tests of their own. Some examples cannot run in any Python:
+
+    specify_url(..., type=WORK_QUEUE_INPUT)       needs `from ndcctools.work_queue import WORK_QUEUE_INPUT`, or wq. before it
+    specify_file_command("curl ... | tar cvzf -") packs nothing: `mkdir %% && curl ... | tar xzf - -C %%` unpacks
+    print("... {} cores", t.resources_measured.cores)  prints the braces: "...".format(...) was meant
+    workers = work_queue.Factory(...)             with `import ndcctools.work_queue as wq`: wq.Factory(...)
+    while q->cancel_by_taskid("my-tag")           is Perl, and by id: while q.cancel_by_tasktag("my-tag")
+    RemoteTask(..., {x:1, y:2})                   needs quotes, and is one argument, a dict
+    response["Result]                             lacks a quote
+    q.treeReduce(...)                             is q.tree_reduce(...)
+    q.tune("hungry-minumum", 20)                  is misspelt; it is taken anyway
+"""
+
+import contextlib
+import http.server
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+
+import cloudpickle
+import pytest
+
+import ndcctools.work_queue as wq
+from conftest import finish, run
+from ndcctools.work_queue import WORK_QUEUE_INPUT
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
+
+
+@pytest.fixture(autouse=True)
+def any_port(monkeypatch, tmp_path):
+    """Tests run side by side, so the manual's port may be taken; and in a folder of their own."""
+    original = wq.WorkQueue
+
+    class AnyPort(original):
+        def __init__(self, port=9123, *words, **named):
+            super().__init__(0 if port == 9123 else port, *words, **{"say": lambda line: None, **named})
+
+    monkeypatch.setattr(wq, "WorkQueue", AnyPort)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORK_QUEUE_REGISTRY", str(tmp_path / "registry"))
+
+
+def my_sum(x, y):
+    return x + y
+
+
+# ---- Quick Start ----
+
+QUICK_START = '''
+import ndcctools.work_queue as wq
+
+def my_sum(x, y):
+    import math
+    return x+y
+
+queue = wq.WorkQueue(0)
+print("listening on port {}".format(queue.port), flush=True)
+
+print("submitting tasks...")
+for value in range(1,100):
+    task = wq.PythonTask(my_sum, value, value)
+    task.specify_cores(1)
+    queue.submit(task)
+
+print("waiting for tasks to complete...")
+while not queue.empty():
+    task = queue.wait(5)
+    if task:
+        print("task {} completed with result {}".format(task.id,task.output))
+
+print("all done.")
+'''
+
+
+def test_quick_start(workers, tmp_path):
+    (tmp_path / "manager.py").write_text(QUICK_START)
+    with subprocess.Popen([sys.executable, "-B", "manager.py"], stdout=subprocess.PIPE, text=True) as manager:
+        first = manager.stdout.readline().split()
+        workers.start_at("localhost", first[3])
+        lines = manager.stdout.read().splitlines()
+    assert first[:3] == ["listening", "on", "port"] and manager.returncode == 0
+    assert lines[:2] == ["submitting tasks...", "waiting for tasks to complete..."] and lines[-1] == "all done."
+    assert sorted(lines[2:-1]) == sorted(f"task {n} completed with result {2 * n}" for n in range(1, 100))
+
+
+# ---- Creating a Queue ----
+
+
+def test_creating_a_queue(capsys):
+    q = wq.WorkQueue(9123)
+    q.close()
+    q = wq.WorkQueue(0)
+    print("listening on port {}".format(q.port))
+    assert capsys.readouterr().out == f"listening on port {q.port}\n" and 1024 <= q.port < 65536
+    q.close()
+
+
+# ---- Creating Standard Tasks, Describing Tasks, Managing Tasks ----
+
+
+def test_a_standard_task(queue, workers, tmp_path, capsys):
+    q = queue
+    workers.start(q, "--memory", "8000")
+    (tmp_path / "my-file").write_text("hello\n")
+    t = wq.Task("./gzip < my-file > my-file.gz; echo $WORK_QUEUE_SANDBOX $PWD")
+    t.specify_input_file("/usr/bin/gzip", "gzip", cache = True)
+    t.specify_input_file("my-file", "my-file", cache = False)
+    t.specify_output_file("my-file.gz", "my-file.gz", cache = False)
+    t.specify_cores(2)
+    t.specify_memory(4096)
+    t.specify_tag("config-4.5.0")
+    taskid = q.submit(t)
+    while not q.empty():
+        t = q.wait(5)
+        if t:
+            print("Task {} has returned!".format(t.id))
+            if t.return_status == 0:
+                print("command exit code:\n{}".format(t.return_status))
+                print("stdout:\n{}".format(t.output))
+            else:
+                print("There was a problem executing the task.")
+    lines = capsys.readouterr().out.splitlines()
+    assert taskid == 1 and lines[:4] == ["Task 1 has returned!", "command exit code:", "0", "stdout:"]
+    sandbox, folder = lines[4].split()
+    assert sandbox == folder
+    assert subprocess.run(["gzip", "-dc", "my-file.gz"], stdout=subprocess.PIPE, check=True).stdout == b"hello\n"
+    assert (t.tag, t.exit_status) == ("config-4.5.0", 0)
+
+
+def test_names_at_the_worker_are_those_at_the_manager(served, tmp_path):
+    (tmp_path / "my-file").write_text("hello\n")
+    t = wq.Task("gzip < my-file > my-file.gz")
+    t.specify_input_file("my-file", cache = False)
+    t.specify_output_file("my-file.gz", cache = False)
+    assert run(served, t).return_status == 0 and (tmp_path / "my-file.gz").exists()
+
+
+# ---- Managing Python Tasks ----
+
+
+def test_a_python_task(served, capsys):
+    q = served
+    t = wq.PythonTask(my_sum, 1, 2)
+    q.submit(t)
+    t = wq.PythonTask(my_sum, 1, "2")
+    q.submit(t)
+    while not q.empty():
+        t = q.wait(5)
+        if t:
+            x = t.output
+            if isinstance(x,Exception):
+                print("Exception: {}".format(x))
+            else:
+                print("Result: {}".format(x))
+    assert sorted(capsys.readouterr().out.splitlines()) == [
+        "Exception: unsupported operand type(s) for +: 'int' and 'str'", "Result: 3"]
+
+
+def test_an_environment(served, tmp_path):
+    """As conda-pack makes them; this one's Python is a script that calls the one of this test."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\nPACKED=1 exec {sys.executable} "$@"\n')
+    (tmp_path / "bin" / "python3").chmod(0o755)
+    subprocess.run(["tar", "-czf", "my-env.tar.gz", "bin"], check=True)
+    t = wq.PythonTask(lambda x, y: (x + y, os.environ.get("PACKED")), 1, 2)
+    t.specify_environment("my-env.tar.gz")
+    assert run(served, t).output == (3, "1")
+
+
+# ---- Project Names ----
+
+
+def test_a_project_name(workers):
+    q = wq.WorkQueue(name = "myproject")
+    q.submit(wq.Task("echo found"))
+    q.tune("wait-for-workers", 0)  # a queue has begun, and can be found, once it is asked something
+    assert q.hungry() >= 0
+    workers.start_at("-M", "myproject")
+    assert q.wait(60).output == "found\n" and q.name == "myproject"
+    q.close()
+
+
+# ---- Using the factory with python ----
+
+
+def test_a_factory_for_condor():
+    workers = wq.Factory("condor", "myproject")
+    workers.cores = 4
+    workers.memory = 4000
+    workers.disk = 5000
+    workers.max_workers = 20
+    assert (workers.batch_type, workers.manager_name) == ("condor", "myproject")
+    assert (workers.cores, workers.memory, workers.disk, workers.max_workers, workers.running()) == (4, 4000, 5000, 20, False)
+
+
+def test_a_factory_for_this_machine(tmp_path):
+    q = wq.WorkQueue(name = "myproject")
+    for number in range(4):
+        q.submit(wq.Task(f"echo {number}"))
+    assert q.hungry() >= 0  # it can be found from now on
+    programs = os.path.dirname(os.environ["WORKER"])
+    workers = wq.Factory("local", "myproject", factory_binary=programs + "/work_queue_factory", worker_binary=os.environ["WORKER"],
+                         log_file=tmp_path / "factory.log")
+    workers.cores = 1
+    workers.memory = 500
+    workers.disk = 500
+    workers.max_workers = 2
+    workers.scratch_dir = str(tmp_path / "scratch")
+    outputs = []
+    with workers:
+        assert workers.running()
+        while not q.empty():
+            t = q.wait(5)
+            if t:
+                outputs.append(t.output)
+    assert sorted(outputs) == ["0\n", "1\n", "2\n", "3\n"] and not workers.running()
+    q.close()
+
+
+# ---- Managing Resources ----
+
+
+def test_resources_of_a_task(queue, workers):
+    workers.start(queue, "--memory", "4096", "--disk", "8192", "--wall-time", "3600")
+    t = wq.Task("echo $CORES $MEMORY $DISK")
+    t.specify_cores(1)
+    t.specify_memory(1024)
+    t.specify_disk(4096)
+    t.specify_gpus(0)
+    t.specify_running_time_max(100)
+    t.specify_running_time_min(10)
+    assert run(queue, t).output == "1 2048 4096\n", "half of the worker, since it needs half of its disk"
+    asked, got = t.resources_requested, t.resources_allocated
+    assert (asked.cores, asked.memory, asked.disk, asked.gpus) == (1, 1024, 4096, 0)
+    assert (got.cores, got.memory, got.disk, got.gpus) == (1, 2048, 4096, 0)
+
+
+def test_monitoring(queue, workers, capsys):
+    q = queue
+    q.enable_monitoring()
+    workers.start(q, "--memory", "1000")
+    q.submit(wq.Task("python3 -c 'x = bytearray(50_000_000)'"))
+    t = q.wait(60)
+    if t:
+        print("Task used {} cores, {} MB memory, {} MB disk".format(
+            t.resources_measured.cores,
+            t.resources_measured.memory,
+            t.resources_measured.disk))
+        print("Task was allocated {} cores, {} MB memory, {} MB disk".format(
+            t.resources_requested.cores,
+            t.resources_requested.memory,
+            t.resources_requested.disk))
+        if t.limits_exceeded and t.limits_exceeded.cores > -1:
+            print("Task exceeded its cores allocation.")
+    assert t.resources_measured.memory >= 48 and t.resources_measured.cores >= 0 and t.resources_measured.disk >= 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    for name in ("bandwidth", "bytes_read", "bytes_written", "bytes_sent", "bytes_received", "total_files", "cpu_time", "wall_time"):
+        assert getattr(t.resources_measured, name) >= 0, name
+
+
+def test_monitoring_ends_tasks_only_with_a_watchdog(queue, workers):
+    workers.start(queue, "--memory", "1000")
+    grow = "exec python3 -c 'import threading; x = bytearray(300_000_000); print(len(x)); threading.Event().wait(%d)'"
+    queue.enable_monitoring()
+    t = wq.Task(grow % 60)
+    t.specify_memory(100)
+    assert run(queue, t).result == wq.WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION
+    # The other limits of the manual's Python objects are -1.
+    assert t.limits_exceeded.memory >= 100 and t.limits_exceeded.cores == -1
+    assert t.resources_measured.limits_exceeded.memory == t.limits_exceeded.memory
+    queue.enable_monitoring(watchdog=False)
+    twin = t.clone()
+    twin.specify_command(grow % 1)
+    assert run(queue, twin).output == "300000000\n" and twin.resources_measured.memory > 100
+
+
+def test_a_report_of_a_task(served, tmp_path):
+    t = wq.Task("true")
+    t.specify_monitor_output("my-resources-output")
+    taskid = served.submit(t)
+    assert served.wait(60) is t
+    report = json.loads((tmp_path / "my-resources-output" / f"wq-{os.getpid()}-task-{taskid}.summary").read_text())
+    assert report["exit_status"] == 0 and report["wall_time"][1] == "s" and report["memory"][1] == "MB"
+
+
+def test_categories(queue, workers):
+    q = queue
+    workers.start(q, "--memory", "2048", "--disk", "4096")
+    q.specify_category_max_resources('my-category-a', {'cores': 2, 'memory': 1024, 'disk': 2048, 'gpus': 0})
+    q.specify_category_max_resources('my-category-b', {'cores': 1})
+    q.specify_category_max_resources('my-category-c', {})
+    expected = {"my-category-a": "2 2048 4096\n", "my-category-b": "1 1024 2048\n", "my-category-c": "2 2048 4096\n"}
+    for name, output in expected.items():
+        t = wq.Task("echo $CORES $MEMORY $DISK")
+        t.specify_category(name)
+        assert run(q, t).output == output, name
+    t = wq.Task("echo $CORES $MEMORY $DISK")
+    t.specify_category('my-category-a')
+    t.specify_cores(1)  # precedes that of the category
+    assert run(q, t).output == "1 1024 2048\n" and t.resources_requested.cores == 1
+
+
+def test_automatic_resources(queue, workers):
+    q = queue
+    q.enable_monitoring()
+    q.specify_category_max_resources('my-category-a', {})
+    q.specify_category_mode('my-category-a', q.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT)
+    q.specify_category_max_resources('my-category-b', {'cores': 2})
+    q.specify_category_mode('my-category-b', q.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT)
+    q.specify_category_min_resources('my-category-a', {'memory': 512})
+    q.tune("category-steady-n-tasks", 5)
+    workers.start(q, "--memory", "2048", "--disk", "20000")
+    allocated = []
+    for number in range(16):
+        t = wq.Task("true")
+        t.specify_category("my-category-a")
+        allocated.append(run(q, t).resources_allocated)
+    assert (allocated[0].cores, allocated[0].memory) == (2, 2048), "a whole worker, until something is known"
+    assert 512 <= allocated[-1].memory < 2048 and allocated[-1].cores == 1
+    assert sorted(one["category"] for one in q.status("categories") if one["category"] != "default") == ["my-category-a", "my-category-b"]
+
+
+# ---- Advanced Techniques ----
+
+
+def served_with(queue, workers, *options):
+    """What a task says that a worker with these options ran."""
+    workers.start(queue, *options)
+    return run(queue, wq.Task("echo served")).output
+
+
+def test_ssl(workers, tmp_path):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-keyout", "MY_KEY.pem", "-out", "MY_CERT.pem", "-sha256", "-days", "365",
+                    "-nodes", "-subj", "/CN=localhost"], check=True, capture_output=True)
+    q = wq.WorkQueue(port=9123, ssl=('MY_KEY.pem', 'MY_CERT.pem'))
+    assert q.using_ssl and served_with(q, workers, "--ssl") == "served\n"
+    q.close()
+    q = wq.WorkQueue(port=9123, ssl=True)
+    assert q.using_ssl and served_with(q, workers, "--ssl") == "served\n"
+    q.close()
+    with pytest.raises(RuntimeError, match="MISSING.pem"):
+        wq.WorkQueue(port=9123, ssl=('MISSING.pem', 'MY_CERT.pem')).hungry()
+
+
+def test_a_password_file(queue, workers, tmp_path):
+    q = queue
+    (tmp_path / "mypwfile").write_text("This is my password")
+    (tmp_path / "other").write_text("This is my password\n")
+    q.specify_password_file("mypwfile")
+    refused = workers.start(q, "--password", "other", "--single-shot")
+    assert q.hungry() >= 0
+    assert refused.wait(30) != 0, "a newline is part of the password"
+    assert served_with(q, workers, "--password", "mypwfile") == "served\n"
+
+
+def test_retries(queue, workers):
+    """Fast abort ends attempts, and each counts."""
+    q = queue
+    q.activate_fast_abort(2)
+    workers.start(q, cores=1)
+    for _ in range(10):
+        run(q, wq.Task("true"))
+    t = wq.Task("exec tail -f /dev/null")
+    t.specify_max_retries(1)
+    assert run(q, t).result == wq.WORK_QUEUE_RESULT_MAX_RETRIES
+    assert (t.result_str, t.total_submissions) == ("MAX_RETRIES", 2)
+    assert q.stats.workers_fast_aborted == 2
+
+
+def test_pipelined_submission(served):
+    q = served
+    submitted = 0
+    while submitted < 30 or not q.empty():
+        if submitted < 30 and q.hungry():
+            t = wq.Task("true")
+            t.specify_cores(1)
+            submitted = q.submit(t)
+        else:
+            q.wait(5)
+        assert q.stats.tasks_waiting <= 20
+    assert q.stats.tasks_done == 30
+
+
+@contextlib.contextmanager
+def web_server(files):
+    """Serves {path: bytes}, and counts the requests for each."""
+    asked = dict.fromkeys(files, 0)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked[self.path] += 1
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(files[self.path])))
+            self.end_headers()
+            self.wfile.write(files[self.path])
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        server.shutdown()
+        thread.join()
+
+
+def packed_data(tmp_path):
+    (tmp_path / "table.txt").write_text("1 2 3\n")
+    subprocess.run(["tar", "-czf", "data.tar.gz", "table.txt"], check=True)
+    return (tmp_path / "data.tar.gz").read_bytes()
+
+
+def test_a_url(served, tmp_path):
+    with web_server({"/data.tar.gz": packed_data(tmp_path)}) as (address, asked):
+        for _ in range(3):
+            t = wq.Task("tar xzf data.tar.gz && cat table.txt")
+            t.specify_url(address + "/data.tar.gz", "data.tar.gz", type=WORK_QUEUE_INPUT, cache=True)
+            assert run(served, t).output == "1 2 3\n"
+        assert asked == {"/data.tar.gz": 1}, "once for all tasks of a worker"
+    with pytest.raises(ValueError, match="only be an input"):
+        t.specify_url(address + "/data.tar.gz", "data.tar.gz", type=wq.WORK_QUEUE_OUTPUT)
+
+
+def test_a_file_command(served, tmp_path):
+    with web_server({"/data.tar.gz": packed_data(tmp_path)}) as (address, asked):
+        for _ in range(3):
+            t = wq.Task("cat data/table.txt")
+            t.specify_file_command(f"mkdir %% && curl -s {address}/data.tar.gz | tar xzf - -C %%", "data", type=WORK_QUEUE_INPUT, cache=True)
+            assert run(served, t).output == "1 2 3\n"
+        assert asked == {"/data.tar.gz": 1}
+        t = wq.Task("cat data")  # as the manual has it: what the command prints
+        t.specify_file_command(f"curl -s {address}/data.tar.gz | tar xzf - -O", "data" , type=WORK_QUEUE_INPUT, cache=True)
+        assert run(served, t).output == "1 2 3\n"
+
+
+def test_watching_an_output(served, tmp_path):
+    q = served
+    t = wq.Task("echo one > my-file; while ! [ -e STOP ]; do read line < pipe; echo $line >> my-file; [ $line != end ] || touch STOP; done")
+    os.mkfifo(tmp_path / "pipe")
+    t.specify_command(t.command.replace("< pipe", f"< {tmp_path}/pipe"))
+    t.specify_output_file("my-file", flags = wq.WORK_QUEUE_WATCH)
+    q.submit(t)
+    while not ((tmp_path / "my-file").exists() and (tmp_path / "my-file").read_text() == "one\n"):
+        assert q.wait(0.1) is None, "it ended without having been watched"
+    (tmp_path / "pipe").write_text("end\n")
+    assert q.wait(60) is t and (tmp_path / "my-file").read_text() == "one\nend\n"
+
+
+def test_optional_outputs(served, tmp_path):
+    for code in (0, 1):
+        t = wq.Task(f"echo {code} > debug.out; echo {code} > good.out; exit {code}")
+        t.specify_output_file("debug.out", flags = wq.WORK_QUEUE_FAILURE_ONLY)
+        t.specify_output_file("good.out", flags = wq.WORK_QUEUE_SUCCESS_ONLY)
+        assert run(served, t).result == wq.WORK_QUEUE_RESULT_SUCCESS
+        assert (tmp_path / "debug.out").exists() == (code == 1) and (tmp_path / "good.out").read_text() == "0\n"
+
+
+def test_fast_abort(queue, workers, tmp_path):
+    """The first attempt never ends; another one does."""
+    q = queue
+    q.activate_fast_abort(2)
+    workers.start(q, cores=1)
+    for _ in range(10):
+        run(q, wq.Task("true"))
+    t = wq.Task(f"mkdir {tmp_path}/first 2>&- && exec tail -f /dev/null; echo second")
+    assert run(q, t).output == "second\n" and t.total_submissions == 2
+
+
+def test_system_and_architecture_in_names(served, tmp_path):
+    (tmp_path / f"my-executable.{platform.system()}.{platform.machine()}").write_text("#!/bin/sh\necho mine\n")
+    os.chmod(f"my-executable.{platform.system()}.{platform.machine()}", 0o755)
+    t = wq.Task("./my-exe")
+    t.specify_input_file("my-executable.$OS.$ARCH", "my-exe")
+    assert run(served, t).output == "mine\n"
+
+
+def test_cancelling(queue):
+    q = queue
+    for _ in range(5):
+        t = wq.Task("true")
+        t.specify_tag("my-tag")
+        taskid = q.submit(t)
+    t = q.cancel_by_taskid(taskid)
+    assert t.id == taskid
+    t = q.cancel_by_tasktag("my-tag")
+    assert t.tag == "my-tag"
+    while q.cancel_by_tasktag("my-tag"):
+        pass
+    assert q.empty() and q.stats.tasks_cancelled == 5
+
+
+def test_the_blacklist(served):
+    q = served
+    q.submit(wq.Task("true"))
+    t = q.wait(5)
+    q.blacklist(t.hostname)
+    q.submit(wq.Task("true"))
+    assert q.blocked_hosts == [t.hostname] and q.wait(0.5) is None
+    q.blacklist_clear(t.hostname)
+    assert q.blocked_hosts == [] and q.wait(60).return_status == 0
+
+
+def test_statistics(served, capsys):
+    q = served
+    run(q, wq.Task("true"))
+    stats = q.stats
+    print(stats.workers_busy)
+    assert capsys.readouterr().out == "0\n"
+
+
+def test_logs(workers, tmp_path):
+    q = wq.WorkQueue(debug_log = "my.debug.log", stats_log = "my.statslog", transactions_log = "my.tr.log")
+    workers.start(q)
+    t = wq.Task("true")
+    t.specify_cores(1)
+    t.specify_memory(80)
+    run(q, t)
+    q.close()
+    assert "task" in (tmp_path / "my.debug.log").read_text()
+    header, *rows = (tmp_path / "my.statslog").read_text().splitlines()
+    assert header.startswith("# timestamp workers_connected workers_init workers_idle workers_busy workers_able")
+    assert rows and all(len(row.split()) == len(header.split()) - 1 and int(row.split()[0]) > 1e15 for row in rows)
+    lines = (tmp_path / "my.tr.log").read_text().splitlines()
+    records = [line.split() for line in lines if line and not line.startswith("#")]
+    assert records[0][2:] == ["MANAGER", "START"] and records[-1][2:] == ["MANAGER", "END"]
+    life = [record for record in records if record[2:4] == ["TASK", "1"]]
+    assert [record[4] for record in life] == ["WAITING", "RUNNING", "WAITING_RETRIEVAL", "RETRIEVED", "DONE"]
+    asked = json.loads("".join(life[0][7:]))
+    assert life[0][5:7] == ["default", "FIRST_RESOURCES"] and asked["cores"] == [1, "cores"] and asked["memory"] == [80, "MB"]
+    assert life[3][5:7] == life[4][5:7] == ["SUCCESS", "0"]
+
+
+def test_tuning(queue):
+    q = queue
+    assert q.tune("hungry-minumum", 20) == 0
+    assert q.hungry() == 20

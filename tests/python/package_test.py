@@ -1,0 +1,68 @@
+"""The package as users get it: installed by CMake under a prefix, and as a wheel."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from conftest import python
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = os.environ["BUILD"]
+PROGRAM = """
+import ndcctools.work_queue as wq, sys
+print(wq.__version__, wq.WorkQueue(0).port > 0, wq.__file__)
+"""
+
+
+def imported_from(folder):
+    ended = python(PROGRAM, PYTHONPATH=str(folder))
+    assert ended.returncode == 0, ended.stderr
+    version, listens, file = ended.stdout.split()
+    assert listens == "True" and file.startswith(str(folder))
+    return version
+
+
+def test_installed_under_a_prefix(tmp_path):
+    script = f"set(CMAKE_INSTALL_PREFIX {tmp_path})\ninclude({BUILD}/src/python/cmake_install.cmake)\n"
+    (tmp_path / "install.cmake").write_text(script)
+    subprocess.run(["cmake", "-P", tmp_path / "install.cmake"], check=True, stdout=subprocess.DEVNULL)
+    folder = tmp_path / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    assert (folder / "work_queue" / "py.typed").exists()
+    imported_from(folder)
+
+
+def test_the_wheel(tmp_path):
+    program = f"import sys\nsys.path.insert(0, {str(ROOT / 'src/python/packaging')!r})\nimport wheel\nprint(wheel.build_wheel({str(tmp_path)!r}))"
+    ended = python(program, WORK_QUEUE_BUILD=BUILD)
+    assert ended.returncode == 0, ended.stderr
+    file = tmp_path / ended.stdout.strip()
+    with zipfile.ZipFile(file) as wheel:
+        wheel.extractall(tmp_path / "here")
+        names = wheel.namelist()
+    version = imported_from(tmp_path / "here")
+    assert f"work_queue-{version}.data/scripts/work_queue_worker" in names
+    assert f"\nVersion: {version}\n" in (tmp_path / "here" / f"work_queue-{version}.dist-info" / "METADATA").read_text()
+
+
+def test_pip_installs_the_wheel(tmp_path):
+    try:
+        import pip  # noqa: F401
+    except ImportError:
+        pytest.skip("SKIP: this Python has no pip (Debian: python3-pip)")
+    target = tmp_path / "target"
+    ended = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", target, ROOT],
+                           env={**os.environ, "WORK_QUEUE_BUILD": BUILD, "PIP_NO_CACHE_DIR": "1"}, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    imported_from(target)
+    assert subprocess.run([target / "bin" / "work_queue_worker", "--version"], capture_output=True, check=False).returncode == 0
+
+
+def test_import_is_quick():
+    """No heavy module comes with the package; how long that takes is measured by the benchmarks."""
+    ended = python("import sys, work_queue\nprint(*[name for name in sys.modules if name.split('.')[0] in "
+                   "('numpy', 'torch', 'mpi4py', 'asyncio', 'multiprocessing', 'tqdm', 'dask')])")
+    assert ended.stdout == "\n", ended.stdout + ended.stderr

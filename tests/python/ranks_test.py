@@ -1,0 +1,122 @@
+"""Ranks of MPI jobs as workers of Python programs, under mpirun."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+MPIRUN = os.environ["MPIRUN"].split()
+PROGRAM = str(pathlib.Path(__file__).resolve().parents[2] / "src" / "python" / "work_queue_python")
+SUM = """
+import ndcctools.work_queue as wq, os, sys
+q = wq.WorkQueue(0, say=lambda line: None)
+for number in range(30):
+    task = wq.PythonTask(lambda x: x * x, number) if number % 3 else wq.Task(f"echo $(({number} * {number}))")
+    task.specify_cores(1)
+    q.submit(task)
+ended = []
+while not q.empty():
+    ended.append(q.wait(30))
+print(sum(int(task.output) for task in ended), len({task.host for task in ended}), *sys.argv)
+"""
+
+
+def job(tmp_path, ranks, script, *words, program=(PROGRAM,), **variables):
+    (tmp_path / "manager.py").write_text(script)
+    mpirun = [*MPIRUN, "-n", str(ranks)] if ranks else []
+    return subprocess.run([*mpirun, *program, "manager.py", *words], cwd=tmp_path, capture_output=True, text=True, timeout=150,
+                          env={**os.environ, "TMPDIR": str(tmp_path), **variables}, check=False)
+
+
+@pytest.mark.parametrize("ranks", [3, 0])
+def test_a_script_by_work_queue_python(tmp_path, ranks):
+    ended = job(tmp_path, ranks, SUM, "a", "b")
+    assert ended.returncode == 0, ended.stderr
+    total, hosts, *words = ended.stdout.split()
+    assert total == str(sum(x * x for x in range(30))) and 1 <= int(hosts) <= max(ranks, 1)
+    assert words == ["manager.py", "a", "b"]
+
+
+def test_a_script_that_begins_the_ranks(tmp_path):
+    ended = job(tmp_path, 3, """
+import sys
+import work_queue as wq
+from work_queue.ranks import Ranks
+with Ranks() as ranks, wq.WorkQueue(None, ranks=ranks) as q:
+    for number in range(20):
+        q.submit(wq.PythonTask(pow, number, 2))
+    total = 0
+    while not q.empty():
+        total += q.wait(30).output
+    print(ranks.size, total, q.port)
+sys.exit(3)
+""", program=(sys.executable, "-B"))
+    assert (ended.returncode, ended.stdout) == (3, "3 2470 0\n"), ended.stderr
+
+
+def test_mpi4py_may_have_started_mpi(tmp_path):
+    pytest.importorskip("mpi4py", reason="SKIP: no mpi4py here (Debian: python3-mpi4py)")
+    ended = job(tmp_path, 2, """
+from mpi4py import MPI
+import work_queue as wq
+from work_queue.ranks import Ranks
+with Ranks() as ranks, wq.WorkQueue(None, ranks=ranks) as q:
+    for number in range(10):
+        q.submit(wq.PythonTask(pow, number, 2))
+    total = 0
+    while not q.empty():
+        total += q.wait(30).output
+    print(MPI.COMM_WORLD.size, total)
+""", program=(sys.executable, "-B"))
+    assert (ended.returncode, ended.stdout) == (0, "2 285\n"), ended.stderr
+
+
+def test_a_lost_rank_ends_nothing(tmp_path):
+    ended = job(tmp_path, 3, """
+import os, signal
+import work_queue as wq
+
+def parent(process):
+    with open(f"/proc/{process}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1])
+
+def kill_a_rank(mark):
+    # Above a call: the interpreter, the launcher, the process that forks launchers, the rank.
+    if os.environ.get("WORKERID") != "0":
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return 1
+        process = os.getpid()
+        for _ in range(4):
+            process = parent(process)
+        os.kill(process, signal.SIGKILL)
+        signal.pause()
+    return 1
+
+q = wq.WorkQueue(0, say=lambda line: None)
+mark = os.path.abspath("mark")
+for number in range(60):
+    task = wq.PythonTask(kill_a_rank, mark)
+    task.specify_cores(1)
+    q.submit(task)
+total = 0
+while not q.empty():
+    total += q.wait(60).output
+print(total, os.path.exists(mark), q.stats.workers_lost)
+""")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "60 True 1\n", ended.stdout + ended.stderr
+
+
+def test_help_and_errors():
+    def said(*words):
+        ended = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    assert said("--help")[1].startswith("Usage: work_queue_python")
+    assert said() == (64, "work_queue_python: name a script; see --help\n")
+    assert said("no-such-file") == (65, "work_queue_python: 'no-such-file' cannot be read\n")
+    assert said("--odd")[0] == 64

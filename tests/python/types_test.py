@@ -1,0 +1,123 @@
+"""Type annotations: of the package itself, as programs see them, and of the C++ module."""
+
+import ast
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import work_queue
+from work_queue import _core
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src" / "python"
+STUB = SOURCE / "work_queue" / "_core.pyi"
+
+GOOD = '''
+from __future__ import annotations
+
+import ndcctools.work_queue as wq
+
+
+def area(width: float, height: float) -> float:
+    return width * height
+
+
+with wq.WorkQueue(port=(9000, 9100), name="project", ssl=("key.pem", "cert.pem")) as q:
+    t = wq.Task("gzip < a > a.gz")
+    t.specify_input_file("a", cache=True)
+    t.specify_file("a.gz", type=wq.WORK_QUEUE_OUTPUT, flags=wq.WORK_QUEUE_WATCH)
+    t.specify_cores(0.5)
+    taskid: int = q.submit(t)
+    q.submit(wq.PythonTask(area, 2.0, height=3))
+    q.specify_category_max_resources("a", {"cores": 2, "memory": 1024})
+    q.specify_category_mode("a", q.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT)
+    workers = wq.Factory("local", q)
+    workers.cores = 4
+    with workers:
+        while not q.empty():
+            ended = q.wait(5)
+            if ended:
+                memory: float = ended.resources_measured.memory
+                print(ended.id, ended.output, memory, q.stats.workers_busy + 1, ended.hostname)
+'''
+
+# Each line is wrong, and the message names the reason.
+BAD = {
+    'wq.WorkQueue("9123")': "WorkQueue",
+    'q.submit("echo")': "submit",
+    "q.wait(5).output": "has no attribute",
+    't.specify_cores("2")': "specify_cores",
+    "t.specify_core(2)": "specify_core",
+    't.specify_file("a", kind=wq.WORK_QUEUE_OUTPUT)': "kind",
+    'q.specify_category_mode("a", "max")': "specify_category_mode",
+    "x: str = q.stats.tasks_done": "str",
+    "q.stats.tasks_finished": "tasks_finished",
+    "wq.WORK_QUEUE_OUT": "WORK_QUEUE_OUT",
+    "wq.PythonTask(3)": "PythonTask",
+}
+
+
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
+    """Runs mypy in a folder of its own, with one cache for all; returns its lines and exit code."""
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("SKIP: this Python has no mypy (Debian: mypy)")
+    folder = tmp_path_factory.mktemp("types")
+
+    def run(*words, files=None):
+        for name, text in (files or {}).items():
+            (folder / name).write_text(text)
+        ended = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", folder / "cache", *words],
+                               cwd=folder, env={**os.environ, "MYPYPATH": str(SOURCE)}, capture_output=True, text=True, check=False)
+        return ended.stdout + ended.stderr, ended.returncode
+
+    return run
+
+
+def test_the_package(mypy):
+    said, code = mypy("-p", "work_queue", "-p", "ndcctools")
+    assert code == 0, said
+
+
+def test_a_program(mypy):
+    said, code = mypy("good.py", files={"good.py": GOOD})
+    assert code == 0, said
+
+
+def test_wrong_calls(mypy):
+    head = "import work_queue as wq\nq = wq.WorkQueue(0)\nt = wq.Task('true')\n"
+    said, code = mypy("bad.py", files={"bad.py": head + "\n".join(BAD) + "\n"})
+    assert code == 1, said
+    for number, (line, reason) in enumerate(BAD.items(), 4):
+        assert any(f"bad.py:{number}: error" in one and reason in one for one in said.splitlines()), f"{line}\n{said}"
+
+
+def stub_names(body):
+    """Names of a module or class in the stub: functions, classes, annotated values."""
+    for one in body:
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+            yield one.name
+        elif isinstance(one, ast.AnnAssign):
+            yield one.target.id
+
+
+def real_names(owner):
+    own = vars(owner)
+    return {name for name in own if not name.startswith("__") or name in ("__init__", "__len__")}
+
+
+def test_the_stub_has_the_names_of_the_module():
+    tree = ast.parse(STUB.read_text())
+    classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
+    assert set(stub_names(tree.body)) == {name for name in vars(_core) if not name.startswith("_")}
+    for name, stub in classes.items():
+        if name != "SetupError":
+            assert set(stub_names(stub.body)) == {one for one in real_names(getattr(_core, name)) if not one.startswith("_pybind11")}, name
+
+
+def test_programs_find_the_types():
+    folder = pathlib.Path(work_queue.__file__).parent
+    assert (folder / "py.typed").exists() and (folder / "_core.pyi").exists()
