@@ -12,12 +12,11 @@ CCTools' name for it is `ndcctools.work_queue`.
 
 import os as _os
 import sys as _sys
+from importlib import import_module as _import_module
 
-# Started as a rank of an MPI job, or by work_queue_python: the module that has ranks, too.
+# Started as a rank of an MPI job, or by work_queue_python: the module that has ranks, too. Type checkers see the other.
 if any(name in _os.environ for name in ("WORK_QUEUE_RANKS", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")):
-    from . import _core_mpi as _core
-
-    _sys.modules[__name__ + "._core"] = _core
+    _sys.modules[__name__ + "._core"] = globals()["_core"] = _import_module("._core_mpi", __name__)
 
 from ._core import SetupError
 from ._core import version as __version__
