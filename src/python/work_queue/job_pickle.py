@@ -7,6 +7,7 @@ import pickle
 import sys
 from typing import Any, List, Tuple
 
+cloudpickle: Any
 try:
     import cloudpickle
 except ImportError:

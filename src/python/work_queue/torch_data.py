@@ -23,7 +23,7 @@ from .slices import SliceDataset, WorkQueue
 __all__ = ["SliceIterable"]
 
 
-class SliceIterable(IterableDataset):  # type: ignore[misc, type-arg]
+class SliceIterable(IterableDataset):  # type: ignore
     """What is in the slices of a queue, for a DataLoader.
 
     Parameters:
