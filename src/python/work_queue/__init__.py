@@ -12,12 +12,11 @@ CCTools' name for it is `ndcctools.work_queue`.
 
 import os as _os
 import sys as _sys
+from importlib import import_module as _import_module
 
-# Started as a rank of an MPI job, or by work_queue_python: the module that has ranks, too.
+# Started as a rank of an MPI job, or by work_queue_python: the module that has ranks, too. Type checkers see the other.
 if any(name in _os.environ for name in ("WORK_QUEUE_RANKS", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")):
-    from . import _core_mpi as _core
-
-    _sys.modules[__name__ + "._core"] = _core
+    _sys.modules[__name__ + "._core"] = globals()["_core"] = _import_module("._core_mpi", __name__)
 
 from ._core import SetupError
 from ._core import version as __version__
@@ -25,11 +24,12 @@ from .constants import *  # noqa: F403
 from .constants import _NAMES as _constants
 from .factory import Factory
 from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
+from .futures import WorkQueueExecutor
 from .queue import WorkQueue, set_debug_flag, specify_debug_log, specify_port_range
 from .resources import Resources
 from .statistics import Statistics
 from .task import Task
 
 __all__ = [*_constants, "Factory", "PythonTask", "PythonTaskNoResult", "RemoteError", "Resources", "SetupError",
-           "Statistics", "Task", "WorkQueue", "__version__", "pythontask_available", "set_debug_flag",
-           "specify_debug_log", "specify_port_range"]
+           "Statistics", "Task", "WorkQueue", "WorkQueueExecutor", "__version__", "pythontask_available",
+           "set_debug_flag", "specify_debug_log", "specify_port_range"]

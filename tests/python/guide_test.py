@@ -1,0 +1,42 @@
+"""The programs of share/doc/python.md, each with a worker or the workers that it starts itself."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "share" / "doc" / "python.md"
+PROGRAMS = re.findall(r"^## (.*?)\n(?:(?!^## ).*\n)*?```python\n((?:(?!```).*\n)*)```", PAGE.read_text(), re.MULTILINE)
+OUTPUT = {
+    "A first function": [f"task {n}: {2 * n}" for n in range(1, 11)],
+    "Tasks with files": ["words: exit code 0, output ''"],
+    "Ctrl-C and the end": ["0", "1", "2", "3"],
+    "Resources": [r"[\d.]+ cores, \d+ MB memory, \d+ MB disk"],
+    "Workers of a batch system": [str(n * n) for n in range(20)],
+}
+
+
+def test_every_program_is_checked():
+    assert [title for title, _ in PROGRAMS] == list(OUTPUT)
+    assert PAGE.read_text().count("```python") == len(PROGRAMS)
+
+
+@pytest.mark.parametrize("title, program", PROGRAMS, ids=[title for title, _ in PROGRAMS])
+def test_it_runs(title, program, workers, tmp_path):
+    (tmp_path / "words.txt").write_text("a\nc\nb\n")
+    (tmp_path / "program.py").write_text(program.replace("9123", "0"))
+    commands = os.path.dirname(os.environ["WORKER"])
+    with subprocess.Popen([sys.executable, "-B", "program.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"}) as manager:
+        if "listening on port" in program:
+            workers.start_at("--single-shot", "localhost", manager.stdout.readline().split()[3])
+        said, told = manager.communicate(timeout=120)
+    assert manager.returncode == 0 and "Traceback" not in told, told
+    lines = sorted(said.splitlines())
+    assert len(lines) == len(OUTPUT[title]), said + told
+    assert all(re.fullmatch(expected, line) for expected, line in zip(sorted(OUTPUT[title]), lines)), said
+    if title == "Tasks with files":
+        assert (tmp_path / "sorted.txt").read_text() == "c\nb\na\n"

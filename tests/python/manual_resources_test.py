@@ -1,0 +1,107 @@
+"""The calls of the Python examples in CCTools' manual, "Managing Resources": see manual_test.py."""
+
+import json
+import os
+
+import ndcctools.work_queue as wq
+from conftest import run
+
+
+def test_resources_of_a_task(queue, workers):
+    workers.start(queue, "--memory", "4096", "--disk", "8192", "--wall-time", "3600")
+    t = wq.Task("echo $CORES $MEMORY $DISK")
+    t.specify_cores(1)
+    t.specify_memory(1024)
+    t.specify_disk(4096)
+    t.specify_gpus(0)
+    t.specify_running_time_max(100)
+    t.specify_running_time_min(10)
+    assert run(queue, t).output == "1 2048 4096\n", "half of the worker, since it needs half of its disk"
+    asked, got = t.resources_requested, t.resources_allocated
+    assert (asked.cores, asked.memory, asked.disk, asked.gpus) == (1, 1024, 4096, 0)
+    assert (got.cores, got.memory, got.disk, got.gpus) == (1, 2048, 4096, 0)
+
+
+def test_monitoring(queue, workers, capsys):
+    q = queue
+    q.enable_monitoring()
+    workers.start(q, "--memory", "1000")
+    q.submit(wq.Task("python3 -c 'x = bytearray(50_000_000)'"))
+    t = q.wait(60)
+    if t:
+        print("Task used {} cores, {} MB memory, {} MB disk".format(
+            t.resources_measured.cores,
+            t.resources_measured.memory,
+            t.resources_measured.disk))
+        print("Task was allocated {} cores, {} MB memory, {} MB disk".format(
+            t.resources_requested.cores,
+            t.resources_requested.memory,
+            t.resources_requested.disk))
+        if t.limits_exceeded and t.limits_exceeded.cores > -1:
+            print("Task exceeded its cores allocation.")
+    assert t.resources_measured.memory >= 48 and t.resources_measured.cores >= 0 and t.resources_measured.disk >= 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    for name in ("bandwidth", "bytes_read", "bytes_written", "bytes_sent", "bytes_received", "total_files", "cpu_time", "wall_time"):
+        assert getattr(t.resources_measured, name) >= 0, name
+
+
+def test_monitoring_ends_tasks_only_with_a_watchdog(queue, workers):
+    workers.start(queue, "--memory", "1000")
+    grow = "exec python3 -c 'import threading; x = bytearray(300_000_000); print(len(x)); threading.Event().wait(%d)'"
+    queue.enable_monitoring()
+    t = wq.Task(grow % 60)
+    t.specify_memory(100)
+    assert run(queue, t).result == wq.WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION
+    # The other limits of the manual's Python objects are -1.
+    assert t.limits_exceeded.memory >= 100 and t.limits_exceeded.cores == -1
+    assert t.resources_measured.limits_exceeded.memory == t.limits_exceeded.memory
+    queue.enable_monitoring(watchdog=False)
+    twin = t.clone()
+    twin.specify_command(grow % 1)
+    assert run(queue, twin).output == "300000000\n" and twin.resources_measured.memory > 100
+
+
+def test_a_report_of_a_task(served, tmp_path):
+    t = wq.Task("true")
+    t.specify_monitor_output("my-resources-output")
+    taskid = served.submit(t)
+    assert served.wait(60) is t
+    report = json.loads((tmp_path / "my-resources-output" / f"wq-{os.getpid()}-task-{taskid}.summary").read_text())
+    assert report["exit_status"] == 0 and report["wall_time"][1] == "s" and report["memory"][1] == "MB"
+
+
+def test_categories(queue, workers):
+    q = queue
+    workers.start(q, "--memory", "2048", "--disk", "4096")
+    q.specify_category_max_resources('my-category-a', {'cores': 2, 'memory': 1024, 'disk': 2048, 'gpus': 0})
+    q.specify_category_max_resources('my-category-b', {'cores': 1})
+    q.specify_category_max_resources('my-category-c', {})
+    expected = {"my-category-a": "2 2048 4096\n", "my-category-b": "1 1024 2048\n", "my-category-c": "2 2048 4096\n"}
+    for name, output in expected.items():
+        t = wq.Task("echo $CORES $MEMORY $DISK")
+        t.specify_category(name)
+        assert run(q, t).output == output, name
+    t = wq.Task("echo $CORES $MEMORY $DISK")
+    t.specify_category('my-category-a')
+    t.specify_cores(1)  # precedes that of the category
+    assert run(q, t).output == "1 1024 2048\n" and t.resources_requested.cores == 1
+
+
+def test_automatic_resources(queue, workers):
+    q = queue
+    q.enable_monitoring()
+    q.specify_category_max_resources('my-category-a', {})
+    q.specify_category_mode('my-category-a', q.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT)
+    q.specify_category_max_resources('my-category-b', {'cores': 2})
+    q.specify_category_mode('my-category-b', q.WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT)
+    q.specify_category_min_resources('my-category-a', {'memory': 512})
+    q.tune("category-steady-n-tasks", 5)
+    workers.start(q, "--memory", "2048", "--disk", "20000")
+    allocated = []
+    for number in range(16):
+        t = wq.Task("true")
+        t.specify_category("my-category-a")
+        allocated.append(run(q, t).resources_allocated)
+    assert (allocated[0].cores, allocated[0].memory) == (2, 2048), "a whole worker, until something is known"
+    assert 512 <= allocated[-1].memory < 2048 and allocated[-1].cores == 1
+    assert sorted(one["category"] for one in q.status("categories") if one["category"] != "default") == ["my-category-a", "my-category-b"]
