@@ -70,7 +70,7 @@ def shared_array(shape: Any, dtype: Any = float) -> Any:
 
     dtype = numpy.dtype(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    memory = _core.new_memory(dtype.itemsize * int(numpy.prod(shape, dtype=object)))
+    memory: Any = _core.new_memory(dtype.itemsize * int(numpy.prod(shape, dtype=object)))
     return numpy.frombuffer(memory, dtype, count=int(numpy.prod(shape, dtype=object))).reshape(shape)
 
 
@@ -369,7 +369,7 @@ def _pickled_function(function: Callable[..., Any]) -> bytes:
     if job_pickle.cloudpickle is None:
         return pickle.dumps(function)
     try:
-        return job_pickle.cloudpickle.dumps(function)
+        return bytes(job_pickle.cloudpickle.dumps(function))
     except Exception as error:
         from .unpicklable import where
 

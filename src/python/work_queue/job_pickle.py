@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import pickle
 import sys
@@ -9,7 +10,7 @@ from typing import Any, List, Tuple
 
 cloudpickle: Any
 try:
-    import cloudpickle
+    cloudpickle = importlib.import_module("cloudpickle")
 except ImportError:
     cloudpickle = None
 

@@ -179,6 +179,7 @@ class WorkQueue:
         self._options = options
         self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
+        self._slices: _core.Slices
         self._last: Optional[Slice] = None
         self._patience = -1.0  # seconds after which no slice is the end; below 0: only the end is
         _queues.add(self)
