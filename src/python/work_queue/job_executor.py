@@ -233,7 +233,7 @@ class JobExecutor2(Generic[_In, _Out]):
         answer, ready = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, *subprocess._args_from_interpreter_flags(), "-c", code, str(control), str(ready)],  # type: ignore[attr-defined]
+                [sys.executable, *_flags(), "-c", code, str(control), str(ready)],
                 stdin=subprocess.PIPE, pass_fds=(control, ready), start_new_session=True, env=_environment())
         except BaseException:
             os.close(answer)
@@ -374,6 +374,12 @@ def _pickled_function(function: Callable[..., Any]) -> bytes:
         from .unpicklable import where
 
         raise TypeError(f"the function cannot be sent to workers: {where(function, error)}") from error
+
+
+def _flags() -> List[str]:
+    """Options of this interpreter, such as -B, for another."""
+    flags: Any = getattr(subprocess, "_args_from_interpreter_flags", list)
+    return list(flags())
 
 
 def _environment() -> Dict[str, str]:
