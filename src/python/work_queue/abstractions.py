@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, cast
 
 from .chunk_tasks import Chunks, Outcome, PythonChunks, RemoteChunks
@@ -37,12 +37,12 @@ class _Sized:
 def _pairs(seq1: Iterable[Any], seq2: Iterable[Any]) -> Iterable[Any]:
     """All pairs, in the order of itertools.product; only `seq2` is held in memory."""
     second: Any = seq2 if hasattr(seq2, "__len__") else list(seq2)
-    pairs = ((a, b) for a in seq1 for b in second)
-    return _Sized(pairs, len(seq1) * len(second)) if hasattr(seq1, "__len__") else pairs
+    pairs: Any = ((a, b) for a in seq1 for b in second)
+    return _Sized(pairs, len(seq1) * len(second)) if isinstance(seq1, Sized) else pairs
 
 
 def _count(items: Iterable[Any]) -> int | None:
-    return len(items) if hasattr(items, "__len__") else None
+    return len(items) if isinstance(items, Sized) else None
 
 
 class Results(Iterator[Any]):

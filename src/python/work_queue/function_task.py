@@ -86,7 +86,7 @@ def _unpack(packed: bytes) -> tuple[bytes, Any]:
     return b"E", _unpack_error(kind, *parts)
 
 
-def _unpack_error(kind, packed, traceback):
+def _unpack_error(kind: bytes, packed: memoryview, traceback: memoryview) -> Any:
     """The exception whose parts interpreter.py's dump_error() made."""
     if kind == b"E":
         try:

@@ -141,9 +141,9 @@ class Collector:
                 future.cancel()
             return
         if ended is not None:
-            future = self._futures.pop(id(ended.task), None)
-            if future is not None:
-                future._ended(*ended)
+            known = self._futures.pop(id(ended.task), None)
+            if known is not None:
+                known._ended(*ended)
 
 
 class WorkQueueExecutor(Executor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .chunk_tasks import Chunks, Outcome, Report
@@ -48,7 +48,7 @@ class Mapping:
         self._sizes = sizes
         self._bounded = bounded
         self._items: Iterator[Any] = iter(items)
-        self._remaining: int | None = len(items) if hasattr(items, "__len__") else None
+        self._remaining: int | None = len(items) if isinstance(items, Sized) else None
         self._exhausted = False
         self._own = OwnTasks(queue, "map")
         self._cores = Cores(queue, chunks.cores)

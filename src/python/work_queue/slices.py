@@ -177,7 +177,7 @@ class WorkQueue:
 
     def _begin(self, options: Any, contact: Optional[_Path]) -> None:
         self._options = options
-        self._contact = None if contact is None else os.path.abspath(os.fspath(contact))
+        self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
         self._last: Optional[Slice] = None
         _queues.add(self)
