@@ -128,15 +128,26 @@ bool Executor::is_full() const {
     return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_room(); });
 }
 
+void Executor::check_some_are_left() const {
+    if (std::all_of(lanes_.begin(), lanes_.end(),
+                    [](const auto& one) { return one->state() == Lane::State::gone; }))
+        throw ExecutorClosed("no worker is left: " + lanes_.front()->describe_end());
+}
+
+bool Executor::has_room() const {
+    check_open();
+    if (!is_full()) return true;
+    if (!lanes_.empty()) check_some_are_left();
+    return false;
+}
+
 bool Executor::put(Batch& batch) {
     check_open();
     if (lanes_.empty()) return run_here(batch);
     const std::lock_guard lock(put_mutex_);
     Lane* const lane = lane_with_room();
     if (lane == nullptr) {
-        if (std::all_of(lanes_.begin(), lanes_.end(),
-                        [](const auto& one) { return one->state() == Lane::State::gone; }))
-            throw ExecutorClosed("no worker is left: " + lanes_.front()->describe_end());
+        check_some_are_left();
         return false;
     }
     Job job;

@@ -32,6 +32,7 @@ class Executor {
     void close(Duration timeout);
     void abort();
     bool is_full() const;
+    bool has_room() const;  // throws as put()
     bool is_idle();
     bool put(Batch& batch);
     std::optional<JobResult<Batch>> take(std::optional<Duration> timeout);
@@ -47,6 +48,7 @@ class Executor {
     enum class State : std::uint8_t { made, running, closing, closed };
 
     void check_open() const;
+    void check_some_are_left() const;
     Lane* lane_with_room() const;
     bool run_here(Batch& batch);
     bool is_running() const;

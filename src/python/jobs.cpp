@@ -60,6 +60,7 @@ class PyJobs {
     }
     void abort() { executor_->abort(); }
     bool is_full() const { return executor_->is_full(); }
+    bool has_room() const { return executor_->has_room(); }
     bool is_idle() const {
         const py::gil_scoped_release others_run;
         return executor_->is_idle();
@@ -180,6 +181,7 @@ void bind_jobs(py::module_& module) {
         .def("close", &PyJobs::close)
         .def("abort", &PyJobs::abort)
         .def("is_full", &PyJobs::is_full)
+        .def("has_room", &PyJobs::has_room)
         .def("is_idle", &PyJobs::is_idle)
         .def("put", &PyJobs::put)
         .def("take", &PyJobs::take)

@@ -83,10 +83,10 @@ PyProducer::~PyProducer() {
     }
 }
 
-py::object PyProducer::next() {
+py::object PyProducer::next(double seconds) {
     process_.check("this producer", "make one in the process that uses it");
     bool ended = false;
-    const auto slice = in_parts(-1, ended, [&](auto limit) {
+    const auto slice = in_parts(seconds, ended, [&](auto limit) {
         const std::lock_guard only(mutex_);
         return producer_ ? producer_->next_at_most(limit) : std::nullopt;
     });

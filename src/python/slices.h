@@ -46,7 +46,8 @@ class PyProducer {
     ~PyProducer();
     PyProducer(const PyProducer&) = delete;
 
-    pybind11::object next();
+    // None: the end, or nothing came in time. `seconds` below 0: without a limit.
+    pybind11::object next(double seconds);
     // On any thread; next() returns None from now on.
     void stop();
     // Ends it; a next() that waits returns first.

@@ -89,9 +89,9 @@ CategoryRequest CategorySizes::request_of(const Shape& shape, const Category& ca
     return pool_.fits_somewhere(ask_for(collecting), shape) ? collecting : computed;
 }
 
-// A remote task takes a coprocess, which its worker has sized.
+// A remote task takes a coprocess, which its worker has sized, and nothing else.
 Ask CategorySizes::ask_of(const Shape& shape, const Category& category) const {
-    if (shape.needs.remote()) return Ask(shape.needs);
+    if (shape.needs.remote()) return Ask(Needs{.coprocesses = shape.needs.coprocesses});
     Ask ask = ask_for(request_of(shape, category));
     ask.at_most = needs_of(category.most_given(sizes_of(shape.needs)));
     return ask;

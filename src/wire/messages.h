@@ -132,7 +132,7 @@ struct Call {
     std::string function;
     std::string arguments;  // a msgpack array; for a coprocess: its event, a JSON object
     core::CallMode mode = core::CallMode::fork;
-    std::string coprocess;  // whose function it is; empty: the worker's own
+    std::string coprocess{};  // whose function it is; empty: the worker's own
 };
 // A task's input. The bytes of `content` are a stream of files/tree_format.h: small ones are in the lease,
 // the worker requests others unless its cache has them.

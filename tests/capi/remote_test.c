@@ -1,5 +1,5 @@
 /* Remote tasks of a C program. */
-#include "cctools/work_queue.h"
+#include <work_queue.h>
 #include "support.h"
 
 static struct work_queue_task* remote(const char* function, const char* event) {

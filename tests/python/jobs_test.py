@@ -32,11 +32,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot im
 
 def run_all(executor, batches):
     """The results of the batches, in any order."""
-    results = []
-    for batch in batches:
-        while not executor.put(batch):
-            results.append(executor.take())
-    return results + list(executor)
+    return list(executor.map(batches))
 
 
 def double(batch):
@@ -188,7 +184,9 @@ def test_handing_over_takes_no_longer_for_large_arrays():
 
 def test_many_arrays_and_large_values():
     with JobExecutor2(1, lambda batch: batch) as executor:
-        batch = [numpy.full(number, number % 251, dtype="u1") for number in range(0, 3_000_000, 10_000)] + ["text" * 1_000_000]
+        # More large ones than a batch may have, of which each is seen as it is; and small ones, which share their memory.
+        sizes = [*range(0, 200_000, 10_000), *[1 << 20] * 205]
+        batch = [numpy.full(size, at, dtype="u1") for at, size in enumerate(sizes)] + ["text" * 1_000_000]
         executor.put(batch)
         _, result = executor.take()
     assert all((a == b).all() for a, b in zip(batch[:-1], result)) and result[-1] == batch[-1]

@@ -34,7 +34,8 @@ class Guide(unittest.TestCase):
         return child
 
     def test_example(self):
-        serverize, worker = [shlex.split(line) for line in blocks("")[0].splitlines()]
+        serverize = shlex.split(re.search(r"^work_queue_serverize .*", PAGE, re.MULTILINE).group())
+        worker = shlex.split(re.search(r"^work_queue_worker HOST PORT .*", PAGE, re.MULTILINE).group())
         subprocess.run(serverize, cwd=self.folder.name, env=self.environment, check=True, timeout=PATIENCE)
         manager = self.start([os.environ["GUIDE_MANAGER"]], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         place = worker.index("HOST")

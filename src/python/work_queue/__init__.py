@@ -24,11 +24,12 @@ from .constants import *  # noqa: F403
 from .constants import _NAMES as _constants
 from .factory import Factory
 from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
+from .futures import WorkQueueExecutor
 from .queue import WorkQueue, set_debug_flag, specify_debug_log, specify_port_range
 from .resources import Resources
 from .statistics import Statistics
 from .task import Task
 
 __all__ = [*_constants, "Factory", "PythonTask", "PythonTaskNoResult", "RemoteError", "Resources", "SetupError",
-           "Statistics", "Task", "WorkQueue", "__version__", "pythontask_available", "set_debug_flag",
-           "specify_debug_log", "specify_port_range"]
+           "Statistics", "Task", "WorkQueue", "WorkQueueExecutor", "__version__", "pythontask_available",
+           "set_debug_flag", "specify_debug_log", "specify_port_range"]

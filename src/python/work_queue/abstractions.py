@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from .chunk_tasks import Chunks, Outcome, PythonChunks, RemoteChunks
-from .chunks import ChunkSizes
+from .chunks import ChunkSizes, count_of
 from .function_task import _name
 from .mapping import Mapping
 from .progress import Progress
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _making = threading.Lock()
 
 
-class _Sized:
+class _Sized(Iterable[Any]):
     """An iterator of which the number of items is known."""
 
     def __init__(self, items: Iterator[Any], count: int) -> None:
@@ -36,13 +37,10 @@ class _Sized:
 
 def _pairs(seq1: Iterable[Any], seq2: Iterable[Any]) -> Iterable[Any]:
     """All pairs, in the order of itertools.product; only `seq2` is held in memory."""
-    second: Any = seq2 if hasattr(seq2, "__len__") else list(seq2)
-    pairs: Any = ((a, b) for a in seq1 for b in second)
-    return _Sized(pairs, len(seq1) * len(second)) if isinstance(seq1, Sized) else pairs
-
-
-def _count(items: Iterable[Any]) -> int | None:
-    return len(items) if isinstance(items, Sized) else None
+    second = list(seq2) if count_of(seq2) is None else seq2
+    pairs = ((a, b) for a in seq1 for b in second)
+    count, each = count_of(seq1), count_of(second)
+    return pairs if count is None or each is None else _Sized(pairs, count * each)
 
 
 class Results(Iterator[Any]):
@@ -160,7 +158,7 @@ class Abstractions:
              what: str) -> list[Any]:
         results: list[Any] = []
         mapping = Mapping(self._queue, chunks, seq, ChunkSizes(chunksize))
-        with Progress(progress, what, _count(seq)) as bar:
+        with contextlib.closing(mapping), Progress(progress, what, count_of(seq)) as bar:
             for outcomes in mapping:
                 results.extend(outcome.value for outcome in outcomes)
                 bar.add(len(outcomes))
@@ -168,7 +166,7 @@ class Abstractions:
 
     def _reduce(self, chunks: Chunks, seq: Iterable[Any], sizes: ChunkSizes, arity: int, progress: bool | None,
                 what: str) -> Any:
-        count = _count(seq)
+        count = count_of(seq)
         with Progress(progress, what, None if count is None else max(count - 1, 0)) as bar:
             return Reduction(self._queue, chunks, seq, sizes, arity).run(bar.add).value
 

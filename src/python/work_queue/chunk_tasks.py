@@ -55,10 +55,8 @@ class Chunks(Protocol):
 class _ChunkTask(PythonTask):
     """A function of which many chunks have the same bytes."""
 
-    def __init__(self, name: str, packed: bytes, items: Sequence[Any]) -> None:
-        Task.__init__(self, name)
-        self._environment = ""
-        self._output = None
+    def __init__(self, function: Callable[[Any], Any], packed: bytes, items: Sequence[Any]) -> None:
+        super().__init__(function)
         self._packed = packed
         self._items: list[Any] | None = list(items)
 
@@ -95,6 +93,7 @@ class PythonChunks:
                  name: str | None = None) -> None:
         if not callable(function):
             raise TypeError(f"give a function first, not {function!r}")
+        self._function = function
         self._name = name or _name(function)
         self._packed = _pack_function(function)
         self._env = env
@@ -102,7 +101,8 @@ class PythonChunks:
         self.cores = cores_of(like)
 
     def task(self, items: Sequence[Any]) -> Task:
-        task = _ChunkTask(self._name, self._packed, items)
+        task = _ChunkTask(self._function, self._packed, items)
+        task.specify_command(self._name)
         use_settings(task, self._like, self._env)
         return task
 

@@ -6,12 +6,20 @@ take some 75 ms at a worker. Near the end chunks shrink, so that all cores end a
 
 from __future__ import annotations
 
+from collections.abc import Sized
+
 GOAL = 0.075  # seconds of work in a chunk
 LEAST = 0.002  # below this, a chunk costs more than it does
 GROWTH = 8  # a chunk is at most so much larger than those measured so far
+PROBED = 1.0  # seconds of an item above which nobody asks how long the start was
 MOST_ITEMS = 16_384
 MOST_BYTES = 8 << 20  # of arguments, or of results
 SHARES = 2  # chunks of this size, for each core, are left after this one
+
+
+def count_of(items: object) -> int | None:
+    """How many items there are; None: nobody knows, as of a generator."""
+    return len(items) if isinstance(items, Sized) else None
 
 
 class ChunkSizes:
@@ -50,6 +58,8 @@ class ChunkSizes:
         each = max(self._each, 1e-8)
         goal = max(GOAL, 3 * self._start)
         size = min(int(goal / each), GROWTH * self._largest, MOST_ITEMS)
+        if self._largest == 1 and each < PROBED:
+            size = max(size, 2)  # shows how much of the first item's time was the start
         if self._bytes > 0:
             size = min(size, int(MOST_BYTES / self._bytes))
         if remaining is not None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for_futures
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .chunk_tasks import PythonChunks, no_result, use_settings
+from .chunk_tasks import Outcome, PythonChunks, no_result, use_settings
 from .constants import WORK_QUEUE_TASK_RUNNING
 from .function_task import PythonTask, _unpack
 from .own_tasks import Cores, OwnTasks
@@ -103,6 +103,9 @@ class Collector:
             raise
         with self._changed:
             self._changed.notify()
+            closed = self._closed
+        if closed:  # meanwhile
+            future.cancel()
         return future
 
     def is_running(self, task: Task) -> bool:
@@ -141,9 +144,9 @@ class Collector:
                 future.cancel()
             return
         if ended is not None:
-            known = self._futures.pop(id(ended.task), None)
-            if known is not None:
-                known._ended(*ended)
+            its_future = self._futures.pop(id(ended.task), None)
+            if its_future is not None:
+                its_future._ended(*ended)
 
 
 class WorkQueueExecutor(Executor):
@@ -190,7 +193,7 @@ class WorkQueueExecutor(Executor):
             chunksize = max(1, len(calls) // (_CHUNKS_FOR_EACH_CORE * Cores(self._queue, chunks.cores).slots()))
         elif chunksize < 1:
             raise ValueError(f"chunksize is {chunksize}: give 1 or more, or None")
-        futures = [self._begin_chunk(chunks, calls[at:at + chunksize]) for at in range(0, len(calls), chunksize)]
+        futures = deque(self._begin_chunk(chunks, calls[at:at + chunksize]) for at in range(0, len(calls), chunksize))
         return self._results(futures, end)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -237,33 +240,24 @@ class WorkQueueExecutor(Executor):
         with self._lock:
             self._pending.discard(future)
 
-    def _begin_chunk(self, chunks: PythonChunks, calls: list[Any]) -> Future[list[Any]]:
-        def read(task: Task) -> list[Any]:
+    def _begin_chunk(self, chunks: PythonChunks, calls: list[Any]) -> Future[list[Outcome]]:
+        def read(task: Task) -> list[Outcome]:
             report = chunks.read(task, len(calls))
             if report.outcomes is None:
                 assert report.error is not None
                 raise report.error
-            return list(report.outcomes)
+            return report.outcomes
 
         return self._begin(chunks.task(calls), read)
 
-    def _results(self, futures: list[Future[list[Any]]], end: float | None) -> Iterator[Any]:
-        def results() -> Iterator[Any]:
-            try:
-                for at in itertools.count():
-                    if at == len(futures):
-                        return
-                    left = None if end is None else end - time.monotonic()
-                    outcomes = futures[at].result(left)
-                    del futures[at].__dict__["_result"]
-                    for outcome in outcomes:
-                        if outcome.failed:
-                            raise outcome.value
-                        yield outcome.value
-            finally:
-                self._cancel(futures)
-
-        return results()
-
-
-__all__ = ["CancelledError", "Collector", "TaskFuture", "WorkQueueExecutor", "read_call"]
+    def _results(self, futures: deque[Future[list[Outcome]]], end: float | None) -> Iterator[Any]:
+        try:
+            while futures:
+                left = None if end is None else end - time.monotonic()
+                for outcome in futures[0].result(left):
+                    if outcome.failed:
+                        raise outcome.value
+                    yield outcome.value
+                futures.popleft()  # its results are not held any longer
+        finally:
+            self._cancel(futures)

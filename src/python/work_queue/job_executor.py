@@ -2,10 +2,7 @@
 
 >>> from work_queue.job_executor import JobExecutor2
 >>> with JobExecutor2(4, decode) as executor:
-...     for batch in batches:
-...         while not executor.put(batch):
-...             use(*executor.take())
-...     for metadata, result in executor:
+...     for metadata, result in executor.map(batches):
 ...         use(metadata, result)
 
 A batch is any value that can be pickled, mostly a dict of arrays. Arrays of numpy and tensors of torch go through
@@ -25,7 +22,7 @@ import queue as _queue
 import subprocess
 import sys
 import weakref
-from typing import Any, Callable, Deque, Dict, Generic, Iterator, List, Optional, TextIO, Tuple, TypeVar
+from typing import Any, Callable, Deque, Dict, Generic, Iterable, Iterator, List, Optional, TextIO, Tuple, TypeVar
 
 from . import _core, job_pickle, job_process
 from ._core import BatchError, ExecutorClosed
@@ -293,7 +290,7 @@ class JobExecutor2(Generic[_In, _Out]):
 
         The worker has the arrays for itself, and may change them; yours stay as they are.
         """
-        if self._core.is_full():
+        if not self._core.has_room():  # before anything is copied
             return False
         return self._core.put(*job_pickle.dumps(data))
 
@@ -306,6 +303,16 @@ class JobExecutor2(Generic[_In, _Out]):
             if pair is not None:
                 return pair
         return self._next(0.0)
+
+    def map(self, batches: Iterable[_In]) -> Iterator[Tuple[JobMetadata, _Out]]:
+        """Puts all batches, and gives results as they come, until no job is unfinished."""
+        for batch in batches:
+            while not self.put(batch):
+                # None: jobs without results have ended, and their worker may be starting.
+                pair = self.take() or self._next(0.01)
+                if pair is not None:
+                    yield pair
+        yield from self
 
     def __iter__(self) -> Iterator[Tuple[JobMetadata, _Out]]:
         """Results until no job is unfinished."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .chunk_tasks import Chunks, Outcome, Report
-from .chunks import ChunkSizes
+from .chunks import ChunkSizes, count_of
 from .own_tasks import Cores, OwnTasks
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Mapping:
         self._sizes = sizes
         self._bounded = bounded
         self._items: Iterator[Any] = iter(items)
-        self._remaining: int | None = len(items) if isinstance(items, Sized) else None
+        self._remaining = count_of(items)
         self._exhausted = False
         self._own = OwnTasks(queue, "map")
         self._cores = Cores(queue, chunks.cores)
@@ -75,6 +75,8 @@ class Mapping:
         self._own.cancel()
         self._parts.clear()
         self._again.clear()
+        self._ended.clear()
+        self._unended = 0
 
     def fill(self) -> None:
         """Submits chunks while the workers have room."""

@@ -11,11 +11,11 @@ tree grows while the input is read, so few values are held at a time:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .chunk_tasks import Chunks, Outcome
-from .chunks import ChunkSizes
+from .chunks import ChunkSizes, count_of
 from .own_tasks import Cores, OwnTasks
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Reduction:
         self._sizes = sizes
         self._arity = arity
         self._items: Iterator[Any] = iter(items)
-        self._remaining: int | None = len(items) if isinstance(items, Sized) else None
+        self._remaining = count_of(items)
         self._own = OwnTasks(queue, "reduce")
         self._cores = Cores(queue, chunks.cores)
         self._levels: list[dict[int, Any]] = []  # values by their places, until they are combined

@@ -82,7 +82,7 @@ class SliceProducer:
 
     def next(self) -> Optional[Slice]:
         """The next slice; None: the end, or closed. Commits the one before, unless commit_by_hand."""
-        slice = self._core.next()
+        slice = self._core.next(self._queue._patience)
         return None if slice is None else Slice(slice)
 
     def stop(self) -> None:
@@ -180,6 +180,7 @@ class WorkQueue:
         self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
         self._last: Optional[Slice] = None
+        self._patience = -1.0  # seconds after which no slice is the end; below 0: only the end is
         _queues.add(self)
 
     def _open(self, restore: Union[_Path, bytes, None]) -> None:
@@ -222,7 +223,7 @@ class WorkQueue:
         Commits the slice that it gave before, unless commit_by_hand. At the end it waits for slices that other
         processes still have. Raises RuntimeError if rank 0 is lost.
         """
-        slice = self._slices.take(-1)
+        slice = self._slices.take(self._patience)
         self._last = None if slice is None else Slice(slice)
         return self._last
 

@@ -246,6 +246,16 @@ TEST_F(FactoryTest, TasksThatNeedOtherFeaturesAreNotForItsWorkers) {
     EXPECT_EQ(report.submitted, 0);
 }
 
+TEST_F(FactoryTest, RemoteTasksAreForWorkersWithCoprocesses) {
+    managers.tasks = 20;
+    managers.features = {"coprocess:arithmetic"};
+    settings.worker_extra_options = "--coprocess arithmetic.py";
+    start();
+    const CycleReport report = cycle();
+    EXPECT_EQ(report.unfit, 0u);
+    EXPECT_GT(report.submitted, 0);
+}
+
 TEST_F(FactoryTest, ItsEndRemovesWhatItSubmitted) {
     managers.tasks = 4;
     start();

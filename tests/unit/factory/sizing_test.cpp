@@ -47,6 +47,12 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              {.least = 0},
              {.wanted = 7, .submit = 5}},
+        Case{"remote tasks, one for each core",
+             {tasks(20, {.memory_mb = 9000, .coprocesses = 1})},
+             node,
+             {},
+             {.least = 0},
+             {.wanted = 3, .submit = 3}},
         Case{"few at once", {tasks(50)}, {}, {.starting = 2, .pending = 2}, {}, {.wanted = 50, .submit = 1}},
         Case{"none while enough are unconnected", {tasks(50)}, {}, {.pending = 9}, {}, {.wanted = 50}},
         Case{

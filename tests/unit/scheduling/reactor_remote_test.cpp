@@ -56,6 +56,9 @@ TEST_F(RemoteTest, FillAllWorkersWhateverElseTheyAskFor) {
 }
 
 TEST_F(RemoteTest, GoOnlyWhereTheirCoprocessIs) {
+    ReactorOptions waits;
+    waits.wait_for_fitting = true;
+    options(waits);
     join(1);
     join_with(2, 2, "b");
     add(2, remote());

@@ -135,7 +135,7 @@ TEST(Messages, FieldsSurvive) {
     const auto read = decode(all_in_one_frame());
     ASSERT_TRUE(read.has_value());
     const auto& hello = std::get<Hello>(read->at(0));
-    EXPECT_EQ(hello.offers, (core::Resources{64, 1 << 20, 5, 2}));
+    EXPECT_EQ(hello.offers, (core::Resources{64, 1 << 20, 5, 2, 3}));
     EXPECT_EQ(hello.leaves_in, std::chrono::hours(3));
     EXPECT_EQ(hello.clock, 1'700'000'000'000'000);
     EXPECT_EQ(hello.holding.at(1), (std::pair<TaskId, Attempt>(1, 3)));

@@ -1,0 +1,78 @@
+"""Slices for torch: a dataset that the workers of a DataLoader, and ranks, share as they can.
+
+>>> from work_queue.slices import WorkQueue
+>>> from work_queue.torch_data import SliceIterable
+>>> queue = WorkQueue(["d.h5:/x"], num_epochs=3, num_slices=200, contact="slices.contact")
+>>> data = SliceIterable(queue, lambda slices: slices.rows(64))
+>>> for batch in torch.utils.data.DataLoader(data, batch_size=None, num_workers=2):
+...     train_on(batch)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Union
+
+try:
+    from torch.utils.data import IterableDataset, get_worker_info
+except ImportError as error:
+    raise ImportError("work_queue.torch_data needs torch (Debian: python3-torch)") from error
+
+from .slices import SliceDataset, WorkQueue
+
+__all__ = ["SliceIterable"]
+
+
+class SliceIterable(IterableDataset):  # type: ignore[misc, type-arg]
+    """What is in the slices of a queue, for a DataLoader.
+
+    Parameters:
+        queue: a WorkQueue, or the contact file of one in another process, such as rank 0 of the training. Workers of a
+            DataLoader join it by its contact file, so they need WorkQueue(..., contact=FILE).
+        read: what to make of the slices, from `WorkQueue.input_dataset()`; default: their names.
+        patience: in a worker of a DataLoader: seconds without a new slice after which it has no more. Other workers may
+            still have some, but it must not wait for them: the DataLoader asks its workers in turn, and would wait for it.
+
+    Each slice is read by one of them, in each epoch, and fast ones read more. A slice is committed when its reader takes
+    the next: batches that the DataLoader has ahead of the training count as read. One pass has all epochs of the queue.
+    """
+
+    def __init__(self, queue: Union[WorkQueue, str, "os.PathLike[str]"],
+                 read: Optional[Callable[[SliceDataset], Iterable[Any]]] = None, *, patience: float = 1.0) -> None:
+        super().__init__()
+        self._queue = queue if isinstance(queue, WorkQueue) else None
+        self._contact = queue.contact if isinstance(queue, WorkQueue) else os.path.abspath(os.fspath(queue))
+        self._process = os.getpid()
+        self._read = read
+        self._patience = patience
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_queue": None, "_process": None}
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._queue is not None and self._process == os.getpid():
+            yield from self._elements(self._queue)
+            return
+        if self._contact is None:
+            raise RuntimeError("workers of a DataLoader join the queue by its contact file: give WorkQueue(..., contact=FILE)")
+        with WorkQueue.join(self._contact) as queue:
+            if get_worker_info() is not None:
+                queue._patience = self._patience
+            yield from self._elements(queue)
+
+    def _elements(self, queue: WorkQueue) -> Iterable[Any]:
+        slices = queue.input_dataset()
+        return slices if self._read is None else self._read(slices)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """That of the queue, in the process that has it: see `WorkQueue.state_dict`."""
+        return self._own().state_dict()
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Before the DataLoader begins."""
+        self._own().load_state_dict(state)
+
+    def _own(self) -> WorkQueue:
+        if self._queue is None or self._process != os.getpid():
+            raise RuntimeError("checkpoints are for the process that gives the slices")
+        return self._queue

@@ -1,0 +1,174 @@
+"""The executor: futures of calls on workers."""
+
+import concurrent.futures
+import operator
+import os
+import sys
+import threading
+import time
+
+import cloudpickle
+import pytest
+
+import work_queue as wq
+from conftest import finish, interrupted_after, python
+from work_queue import WorkQueueExecutor
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
+
+
+def wait_for_ever():
+    threading.Event().wait()
+
+
+def fail(key):
+    return {}[key]
+
+
+def until(what):
+    """Waits until it is true."""
+    end = time.monotonic() + 30
+    while not what():
+        assert time.monotonic() < end, "it is not so after 30 s"
+        threading.Event().wait(0.01)
+
+
+@pytest.fixture
+def executor(served):
+    with WorkQueueExecutor(served) as one:
+        yield one
+
+
+def test_a_thousand_calls(executor, served):
+    futures = [executor.submit(pow, number, 2) for number in range(1000)]
+    assert [future.result(60) for future in futures] == [number * number for number in range(1000)]
+    assert all(future.done() and not future.running() for future in futures)
+    assert served.empty()
+
+
+def test_exceptions_have_the_traceback_of_the_worker(executor):
+    future = executor.submit(fail, "key")
+    with pytest.raises(KeyError, match="key") as caught:
+        future.result(60)
+    assert "in fail" in caught.value.remote_traceback and "in fail" in str(caught.value.__cause__)
+    assert isinstance(future.exception(), KeyError)
+    assert isinstance(executor.submit(os._exit, 1).exception(60), wq.PythonTaskNoResult)
+    assert executor.submit(lambda: KeyError("returned")).result(60).args == ("returned",)
+
+
+def test_arguments_that_cannot_be_sent(executor):
+    with pytest.raises(TypeError, match="an argument cannot be sent"):
+        executor.submit(len, [threading.Lock()])
+    with pytest.raises(TypeError, match="takes a function first"):
+        executor.submit("len", [])
+    assert executor.submit(len, [1]).result(60) == 1
+
+
+def test_waiting_for_several(executor):
+    futures = {executor.submit(operator.add, 1, number): 1 + number for number in range(20)}
+    for future in concurrent.futures.as_completed(futures, 60):
+        assert future.result() == futures[future]
+    called = []
+    future = executor.submit(pow, 2, 3)
+    future.add_done_callback(lambda one: called.append(one.result()))
+    concurrent.futures.wait([future], 60)
+    until(lambda: called)
+    assert called == [8]
+
+
+def test_cancelling_calls_that_wait_and_that_run(executor, served):
+    futures = [executor.submit(wait_for_ever) for _ in range(5)]
+    until(lambda: sum(future.running() for future in futures) == 2)
+    for future in futures:
+        assert future.cancel() and future.cancelled() and future.cancel()
+    done, not_done = concurrent.futures.wait(futures, 60)
+    assert done == set(futures) and not not_done
+    with pytest.raises(concurrent.futures.CancelledError):
+        futures[0].result()
+    assert served.status("tasks") == []
+    future = executor.submit(pow, 2, 4)
+    assert future.result(60) == 16 and not future.cancel()
+
+
+def test_calls_that_the_program_cancels_as_tasks(executor, served):
+    future = executor.submit(wait_for_ever)
+    (task,) = served.status("tasks")
+    served.cancel_by_taskid(task["taskid"])
+    with pytest.raises(concurrent.futures.CancelledError):
+        future.result(60)
+
+
+def test_map(executor):
+    assert list(executor.map(pow, range(500), [2] * 500)) == [number * number for number in range(500)]
+    assert list(executor.map(pow, [2, 3], [3, 2, 1], chunksize=1)) == [8, 9]
+    results = executor.map(fail, ["a", "b"], chunksize=2)
+    with pytest.raises(KeyError, match="a"):
+        next(results)
+    with pytest.raises(concurrent.futures.TimeoutError):
+        list(executor.map(lambda _: wait_for_ever(), [1], timeout=0.1))
+    with pytest.raises(ValueError, match="chunksize is 0"):
+        executor.map(fail, [1], chunksize=0)
+
+
+def test_map_runs_all_also_if_nobody_reads_the_results(served, tmp_path):
+    folder = str(tmp_path)
+    with WorkQueueExecutor(served) as executor:
+        executor.map(lambda name: open(f"{folder}/made-{name}", "w").close(), range(40))
+    assert len([name for name in os.listdir(folder) if name.startswith("made-")]) == 40
+
+
+def test_other_tasks_of_the_program_stay(executor, served):
+    ours = [served.submit(wq.Task("true")) for _ in range(5)]
+    futures = [executor.submit(pow, 2, number) for number in range(20)]
+    assert sorted(task.id for task in finish(served)) == ours
+    assert [future.result(60) for future in futures] == [2 ** number for number in range(20)]
+
+
+def test_settings(served):
+    like = wq.Task("")
+    like.specify_cores(2)
+    like.specify_buffer("text", "data")
+    with WorkQueueExecutor(served, like=like) as executor:
+        assert executor.submit(lambda: (os.environ["CORES"], open("data").read())).result(60) == ("2", "text")
+
+
+def test_shutdown(served):
+    executor = WorkQueueExecutor(served)
+    running = [executor.submit(wait_for_ever) for _ in range(2)]
+    waiting = [executor.submit(pow, 2, 2) for _ in range(5)]
+    until(lambda: all(future.running() for future in running))
+    executor.shutdown(wait=False, cancel_futures=True)
+    assert all(future.cancelled() for future in waiting) and not any(future.done() for future in running)
+    with pytest.raises(RuntimeError, match="has been shut down"):
+        executor.submit(pow, 2, 2)
+    for future in running:
+        future.cancel()
+    executor.shutdown()
+    with WorkQueueExecutor(served) as executor:
+        future = executor.submit(pow, 2, 5)
+    assert future.done() and future.result() == 32
+
+
+def test_interrupts_end_the_block_at_once(served):
+    begun = time.monotonic()
+    with interrupted_after(0.3), pytest.raises(KeyboardInterrupt), WorkQueueExecutor(served) as executor:
+        future = executor.submit(wait_for_ever)
+        future.result()
+    assert time.monotonic() - begun < 5 and future.cancelled()
+    with interrupted_after(0.3), pytest.raises(KeyboardInterrupt), WorkQueueExecutor(served) as executor:
+        future = executor.submit(wait_for_ever)  # interrupted while it waits at the end of the block
+    assert future.cancelled() and served.status("tasks") == []
+
+
+def test_the_end_of_the_queue_cancels_what_is_left(queue):
+    executor = WorkQueueExecutor(queue)
+    future = executor.submit(pow, 2, 2)
+    queue.close()
+    assert future.cancelled()
+    with pytest.raises(RuntimeError, match="has ended"):
+        executor.submit(pow, 2, 2)
+
+
+def test_the_end_of_the_program_does_not_wait():
+    ended = python("import work_queue as wq\nq = wq.WorkQueue(0)\nf = wq.WorkQueueExecutor(q).submit(pow, 2, 3)\nprint('end')")
+    assert (ended.returncode, ended.stdout) == (0, "end\n"), ended.stderr

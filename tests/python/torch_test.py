@@ -1,0 +1,125 @@
+"""Slices and jobs with torch. Skipped where it is missing: Debian's is large."""
+
+import io
+import os
+import sys
+import threading
+
+import cloudpickle
+import pytest
+
+torch = pytest.importorskip("torch", reason="SKIP: no torch (Debian: python3-torch)")
+numpy = pytest.importorskip("numpy")
+
+from torch.utils.data import DataLoader
+
+from work_queue.job_executor import JobExecutor2
+from work_queue.slices import WorkQueue
+from work_queue.torch_data import SliceIterable
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+NAMES = [f"w{number}" for number in range(30)]
+
+
+def quiet(line):
+    pass
+
+
+def with_pid(slices):
+    return slices.map(lambda name: (os.getpid(), name.position))
+
+
+def test_workers_of_a_dataloader_take_each_slice_once(tmp_path):
+    with WorkQueue(NAMES, num_epochs=4, contact=tmp_path / "contact", say=quiet) as q:
+        data = SliceIterable(q, with_pid, patience=0.3)
+        taken = list(DataLoader(data, batch_size=None, num_workers=2))
+        assert q.wait(30)  # all are committed
+    assert sorted(position for _, position in taken) == list(range(120))
+    pids = {pid for pid, _ in taken}
+    assert len(pids) == 2 and os.getpid() not in pids
+
+
+def test_records_of_a_dataloader(tmp_path):
+    numpy.arange(40_000, dtype=numpy.float32).tofile(tmp_path / "r")
+    q = WorkQueue([tmp_path / "r"], num_slices=20, record_bytes=40, contact=tmp_path / "contact", say=quiet)
+    data = SliceIterable(q, lambda slices: slices.records(40, 32, numpy.float32), patience=0.3)
+    batches = list(DataLoader(data, batch_size=None, num_workers=2))
+    assert all(batch.dtype is torch.float32 and batch.shape[1] == 10 for batch in batches)
+    assert sorted(torch.cat(batches).reshape(-1).tolist()) == list(range(40_000))
+    q.close()
+
+
+def test_in_the_program_itself_tensors_are_views(tmp_path):
+    numpy.arange(1000, dtype=numpy.float32).tofile(tmp_path / "r")
+    seen = []
+
+    def read(slices):
+        return slices.records(40, 50, numpy.float32).map(lambda array: seen.append(array) or array)
+
+    with WorkQueue([tmp_path / "r"], record_bytes=40) as q:
+        batches = list(DataLoader(SliceIterable(q, read), batch_size=None))
+    assert [batch.data_ptr() for batch in batches] == [array.ctypes.data for array in seen]
+    assert torch.cat(batches).reshape(-1).tolist() == list(range(1000))
+
+
+def test_ranks_join_by_the_contact_file(tmp_path):
+    with WorkQueue(NAMES, num_epochs=2, contact=tmp_path / "contact", say=quiet) as q:
+        taken = [[], []]
+
+        def rank(number, queue):
+            taken[number] += [name.position for name in SliceIterable(queue)]
+
+        ranks = [threading.Thread(target=rank, args=args) for args in ((0, q), (1, tmp_path / "contact"))]
+        for one in ranks:
+            one.start()
+        for one in ranks:
+            one.join()
+    assert sorted(sum(taken, [])) == list(range(60))
+
+
+def test_a_dataloader_needs_a_contact_file():
+    with WorkQueue(NAMES) as q, pytest.raises(RuntimeError, match="contact=FILE"):
+        list(DataLoader(SliceIterable(q), batch_size=None, num_workers=1))
+
+
+def test_checkpoints_of_a_training_loop():
+    def train(state, until):
+        model = torch.nn.Linear(1, 1)
+        with WorkQueue(NAMES, seed=3) as q:
+            data = SliceIterable(q)
+            if state is not None:
+                saved = torch.load(io.BytesIO(state))
+                model.load_state_dict(saved["model"])
+                data.load_state_dict(saved["data"])
+            seen = []
+            for name in data:
+                if len(seen) == until:
+                    break
+                seen.append(str(name))
+            file = io.BytesIO()
+            torch.save({"model": model.state_dict(), "data": data.state_dict()}, file)
+        return seen, file.getvalue()
+
+    whole, _ = train(None, 30)
+    first, state = train(None, 12)
+    rest, _ = train(state, 30)
+    assert first + rest == whole
+
+
+def test_tensors_of_jobs_are_views():
+    def work(batch):
+        assert batch["x"].is_contiguous()
+        batch["x"] += 1
+        return {"x": batch["x"], "half": batch["half"], "grad": batch["grad"], "n": torch.get_num_threads()}
+
+    with JobExecutor2(1, work) as executor:
+        mine = torch.zeros(1000, 300)
+        executor.put({"x": mine.t(), "half": torch.arange(5).to(torch.bfloat16), "grad": torch.ones(2, requires_grad=True)})
+        metadata, result = executor.take()
+    x = result["x"]
+    assert (x == 1).all() and x.shape == (300, 1000) and (mine == 0).all()
+    with open("/proc/self/maps") as maps:
+        ranges = [line.split()[0].split("-") + [line] for line in maps]
+    assert any("memfd" in line for low, high, line in ranges if int(low, 16) <= x.data_ptr() < int(high, 16))
+    assert result["half"].tolist() == [0, 1, 2, 3, 4] and result["half"].dtype is torch.bfloat16
+    assert result["grad"].requires_grad and result["n"] == 1
