@@ -44,6 +44,18 @@ with wq.WorkQueue(port=(9000, 9100), name="project", ssl=("key.pem", "cert.pem")
                 print(ended.id, ended.output, memory, q.stats.workers_busy + 1, ended.hostname)
 '''
 
+# Heavy packages that ours only passes on; torch alone takes minutes.
+SETTINGS = """[mypy]
+ignore_missing_imports = True
+disallow_untyped_defs = True
+disallow_incomplete_defs = True
+[mypy-work_queue,ndcctools.*]
+implicit_reexport = False
+[mypy-numpy.*,torch.*,dask.*,tqdm.*,mpi4py.*,cloudpickle.*]
+follow_imports = skip
+follow_imports_for_stubs = True
+"""
+
 # Each line is wrong, and the message names the reason.
 BAD = {
     'wq.WorkQueue("9123")': "WorkQueue",
@@ -66,11 +78,12 @@ def mypy(tmp_path_factory):
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("SKIP: this Python has no mypy (Debian: mypy)")
     folder = tmp_path_factory.mktemp("types")
+    (folder / "mypy.ini").write_text(SETTINGS)
 
     def run(*words, files=None):
         for name, text in (files or {}).items():
             (folder / name).write_text(text)
-        ended = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", folder / "cache", *words],
+        ended = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", folder / "cache", *words],
                                cwd=folder, env={**os.environ, "MYPYPATH": str(SOURCE)}, capture_output=True, text=True, check=False)
         return ended.stdout + ended.stderr, ended.returncode
 
@@ -98,15 +111,14 @@ def test_wrong_calls(mypy):
 def stub_names(body):
     """Names of a module or class in the stub: functions, classes, annotated values."""
     for one in body:
-        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)) and not one.name.startswith("__"):
             yield one.name
         elif isinstance(one, ast.AnnAssign):
             yield one.target.id
 
 
 def real_names(owner):
-    own = vars(owner)
-    return {name for name in own if not name.startswith("__") or name in ("__init__", "__len__")}
+    return {name for name in vars(owner) if not name.startswith(("__", "_pybind11"))}
 
 
 def test_the_stub_has_the_names_of_the_module():
@@ -114,8 +126,8 @@ def test_the_stub_has_the_names_of_the_module():
     classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
     assert set(stub_names(tree.body)) == {name for name in vars(_core) if not name.startswith("_")}
     for name, stub in classes.items():
-        if name != "SetupError":
-            assert set(stub_names(stub.body)) == {one for one in real_names(getattr(_core, name)) if not one.startswith("_pybind11")}, name
+        if not issubclass(getattr(_core, name), Exception):
+            assert set(stub_names(stub.body)) == real_names(getattr(_core, name)), name
 
 
 def test_programs_find_the_types():
