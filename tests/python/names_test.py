@@ -45,6 +45,7 @@ execute_cmd_start execute_cmd_finish receive_output_start receive_output_finish 
 total_bytes_transferred total_transfer_time cmd_execution_time total_cmd_execution_time resources_measured
 limits_exceeded resources_requested resources_allocated
 """
+# map() and its relatives find a chunksize by measurement unless one is given.
 QUEUE = """
 __init__(self, port=9123, name=None, shutdown=False, stats_log=None, transactions_log=None, debug_log=None, ssl=None, status_display_interval=None)
 __enter__(self)
@@ -103,6 +104,13 @@ tune(self, name, value)
 submit(self, task)
 wait(self, timeout=-1)
 wait_for_tag(self, tag, timeout=-1)
+map(self, fn, seq, chunksize)
+pair(self, fn, seq1, seq2, chunksize)
+tree_reduce(self, fn, seq, chunksize)
+treeReduce(self, fn, seq, chunksize)
+remote_map(self, fn, seq, coprocess, name, chunksize=1)
+remote_pair(self, fn, seq1, seq2, coprocess, name, chunksize=1)
+remote_tree_reduce(self, fn, seq, coprocess, name, chunksize=2)
 """
 FUNCTION_TASK = """
 __init__(self, func)
