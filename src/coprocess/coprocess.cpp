@@ -180,7 +180,7 @@ void Coprocess::process_ended(Instant now) {
 void Coprocess::watch(Instant now) {
     if (!next_look_ || now < *next_look_) return;
     next_look_ = now + (state_ == State::idle ? look_while_idle : look_while_busy);
-    const auto more = share_watch_->sample(host_.pid(), now);
+    const auto more = share_watch_->sample(host_.pid(), now, state_ == State::greeting);
     if (!more) return;
     if (state_ == State::busy) {
         core::Outcome outcome = outcome_at(now);

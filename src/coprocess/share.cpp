@@ -33,11 +33,12 @@ void ShareWatch::begin_anew() {
     usage_ = {};
 }
 
-std::optional<Excess> ShareWatch::sample(pid_t root, Instant now) {
+std::optional<Excess> ShareWatch::sample(pid_t root, Instant now, bool starts) {
     reader_.begin_pass();
     processes_ = reader_.tree({root}, processes_);
     if (auto more = memory(root)) return more;
-    if (auto more = cores(now)) return more;
+    if (!starts)
+        if (auto more = cores(now)) return more;
     return disk(now);
 }
 
@@ -57,11 +58,12 @@ std::optional<Excess> ShareWatch::cores(Instant now) {
     cores_since_ = now;
     cpu_before_us_ = cpu_us;
     usage_.cores = std::max(usage_.cores, used);
-    const std::int64_t most = share_.cores.thousandths();
-    if (most == 0 || used <= most + noise) return std::nullopt;
-    Excess more = excess(core::Ending::exhausted,
-                         "its coprocess used " + format_count_with_fraction(Count::of_thousandths(used)) +
-                             " cores, its share is " + format_count_with_fraction(share_.cores));
+    const std::int64_t most = std::max<std::int64_t>(share_.cores.thousandths(), 1000);
+    if (share_.cores == 0 || used <= most + noise) return std::nullopt;
+    Excess more =
+        excess(core::Ending::exhausted,
+               "its coprocess used " + format_count_with_fraction(Count::of_thousandths(used)) +
+                   " cores, its limit is " + format_count_with_fraction(Count::of_thousandths(most)));
     more.measured.exceeded.cores = most;
     return more;
 }

@@ -29,9 +29,9 @@ struct Excess {
 
 // Watches the processes of one coprocess, and its folder.
 //
-// Cores are counted over at least a second, and a tenth of a core more is allowed: no sample is exact. Memory
-// is what the processes have resident; what they share counts once, since a forked child shares all with its
-// parent.
+// Cores are counted over at least a second, and a tenth of a core more is allowed: no sample is exact. One
+// core is always allowed: a function that computes cannot use less. Memory is what the processes have
+// resident; what they share counts once, since a forked child shares all with its parent.
 class ShareWatch {
   public:
     ShareWatch(const core::Resources& share, std::string folder)
@@ -41,8 +41,9 @@ class ShareWatch {
     void begin_anew();
     // The memory limit of the running task, if that is below the share; 0: none.
     void limit_memory(std::int64_t mb) { task_memory_mb_ = mb; }
-    // `root`: the parent of all its processes, which itself does not count.
-    std::optional<Excess> sample(pid_t root, Instant now);
+    // `root`: the parent of all its processes, which itself does not count. `starts`: the coprocess starts,
+    // and may use any cores.
+    std::optional<Excess> sample(pid_t root, Instant now, bool starts = false);
 
   private:
     std::optional<Excess> cores(Instant now);

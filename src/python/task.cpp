@@ -115,6 +115,14 @@ void only_by_tag(PyTask& task, const Text& tag) {
     task.spec = TaskAccess::wrap(std::move(data));
 }
 
+// A call of a coprocess's function; its name is the command.
+void set_event(PyTask& task, const Text& event) {
+    auto data = TaskAccess::take(std::move(task.to_specify()));
+    data->kind = TaskKind::call;
+    data->arguments = event.bytes;
+    task.spec = TaskAccess::wrap(std::move(data));
+}
+
 void take_settings(PyTask& to, const PyTask& of) {
     auto data = TaskAccess::take(Task(of.spec));
     data->id = 0;
@@ -124,6 +132,8 @@ void take_settings(PyTask& to, const PyTask& of) {
 void bind_settings(py::class_<PyTask>& task) {
     task.def("_command", [](PyTask& t, const Text& text) { t.to_specify().command(text); })
         .def("_call", set_call)
+        .def("_event", set_event)
+        .def("_coprocess_name", [](PyTask& t, const Text& name) { t.to_specify().coprocess(name); })
         .def("_only_by_tag", only_by_tag)
         .def("_tag", [](PyTask& t, const Text& text) { t.to_specify().tag(text); })
         .def("_category", [](PyTask& t, const Text& text) { t.to_specify().category(text); })

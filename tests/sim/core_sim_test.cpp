@@ -97,6 +97,16 @@ TEST(CoreSim, QueuesInLaunchers) {
     run_all(faults, {&Counts::queued, &Counts::recalls});
 }
 
+TEST(CoreSim, RemoteTasksBesideOthers) {
+    Faults faults = storm();
+    faults.remote = 0.5;
+    faults.short_tasks = true;
+    faults.most_tasks = 120;
+    faults.losses = 0.02;
+    faults.max_losses = 1000;
+    run_all(faults, {&Counts::queued, &Counts::recalls});
+}
+
 TEST(CoreSim, InnocentNeighboursOfKillersNeverFail) {
     Faults faults = storm();
     faults.killers = 0.15;

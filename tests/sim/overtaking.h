@@ -15,7 +15,8 @@ inline bool may_pass(const core::Resources& head, const core::Resources& give, c
     return give.fits_in(free) && leaves_enough(head.cores, give.cores, free.cores) &&
            leaves_enough(head.memory_mb, give.memory_mb, free.memory_mb) &&
            leaves_enough(head.disk_mb, give.disk_mb, free.disk_mb) &&
-           leaves_enough(head.gpus, give.gpus, free.gpus);
+           leaves_enough(head.gpus, give.gpus, free.gpus) &&
+           leaves_enough(head.coprocesses, give.coprocesses, free.coprocesses);
 }
 
 // One of [first, last); `give_of` returns its allocation; `last`: none.

@@ -62,6 +62,10 @@ PlannedTask random_task(const Faults& faults, Random& random, const std::vector<
         task.shape.needs.memory_mb = -1;
         task.peak_mb = 1 + static_cast<std::int64_t>(below(random, least_memory_mb));
     }
+    if (faults.remote > 0 && task.fits && task.exhausts == 0 && chance(random, faults.remote)) {
+        task.shape.needs.coprocesses = 1;
+        task.shape.leased_only = true;
+    }
     if (faults.slow > 0 && chance(random, faults.slow))
         task.slow_runs = 1 + static_cast<std::uint32_t>(below(random, 3));
     if (faults.priorities) task.shape.priority = static_cast<double>(below(random, 5));
@@ -98,6 +102,7 @@ Plan make_plan(const Faults& faults, Random& random) {
                                         : 4 + static_cast<std::int64_t>(below(random, 5));
         worker.offers = {cores, least_memory_mb + static_cast<std::int64_t>(below(random, 2)) * cores * 1000,
                          0, 1 + cores % 2};
+        if (faults.remote > 0) worker.offers.coprocesses = 1 + id % 3;
         worker.takes_tickets = faults.tickets && (id == 0 || chance(random, 0.8));
         worker.node = id / 2;
         worker.tcp = faults.tcp && (id > 0 || !faults.tickets) && chance(random, 0.8);

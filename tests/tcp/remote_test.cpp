@@ -247,9 +247,9 @@ TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
     exceeds("disk", "[8]", "MB disk, its share is 4 MB");
     EXPECT_EQ(run(remote("memory", "[200]")).limits_exceeded().memory, 150);
     kill_worker(first);
-    // A tenth of a core, and a tenth beyond: they get more than that on a busy machine, too.
-    start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "0.1"});
-    exceeds("busy", "[4]", "cores, its share is 0.1");
+    // So many that they get more than a core of a busy machine, too.
+    start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "0.5"});
+    exceeds("busy", "[16]", "cores, its limit is 1");
 }
 
 TEST_F(RemoteTasks, HaveFiles) {

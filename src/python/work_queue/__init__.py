@@ -26,10 +26,11 @@ from .factory import Factory
 from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
 from .futures import WorkQueueExecutor
 from .queue import WorkQueue, set_debug_flag, specify_debug_log, specify_port_range
+from .remote_task import RemoteTask
 from .resources import Resources
 from .statistics import Statistics
 from .task import Task
 
-__all__ = [*_constants, "Factory", "PythonTask", "PythonTaskNoResult", "RemoteError", "Resources", "SetupError",
+__all__ = [*_constants, "Factory", "PythonTask", "PythonTaskNoResult", "RemoteError", "RemoteTask", "Resources", "SetupError",
            "Statistics", "Task", "WorkQueue", "WorkQueueExecutor", "__version__", "pythontask_available",
            "set_debug_flag", "specify_debug_log", "specify_port_range"]

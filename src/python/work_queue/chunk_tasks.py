@@ -67,7 +67,7 @@ class _ChunkTask(PythonTask):
         self._call(_FUNCTION, packed)
 
 
-def use_settings(task: Any, like: Task | None, env: str | None) -> None:
+def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:
     """The settings of `like` for a task that has none; one core unless that says otherwise."""
     if like is not None:
         name = task.command

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import importlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +67,11 @@ class _Graph:
     """The needed part of a graph: what waits for what, and the values so far."""
 
     def __init__(self, dsk: Mapping[Key, Any], wanted: Iterable[Key]) -> None:
-        from dask.core import get_dependencies
-        from dask.order import order
-        from dask.utils import ensure_dict
-
-        whole = ensure_dict(dsk)
+        # At the first use, because most programs do without dask.
+        dask: Any = importlib.import_module("dask")
+        for name in ("core", "order", "utils"):
+            importlib.import_module("dask." + name)
+        whole = dask.utils.ensure_dict(dsk)
         self.wanted = set(wanted)
         self.tasks: dict[Key, Any] = {}
         self.values: dict[Key, Any] = {}
@@ -82,13 +83,13 @@ class _Graph:
             if key in self.tasks:
                 continue
             self.tasks[key] = task = whole[key]
-            needs = set(task.dependencies) if _is_node(task) else set(get_dependencies(whole, key))
+            needs = set(task.dependencies) if _is_node(task) else set(dask.core.get_dependencies(whole, key))
             self._missing[key] = set(needs)
             for need in needs:
                 self._users.setdefault(need, set()).add(key)
             to_look_at += needs
         self._needs = {key: tuple(needs) for key, needs in self._missing.items()}
-        self._places: Mapping[Key, Any] = order(dict(self.tasks)) if self.tasks else {}
+        self._places: Mapping[Key, Any] = dask.order.order(dict(self.tasks)) if self.tasks else {}
         self._ready = [(self._places[key], number, key)
                        for number, key in enumerate(self.tasks) if not self._missing[key]]
         heapq.heapify(self._ready)

@@ -86,18 +86,19 @@ def _unpack(packed: bytes) -> tuple[bytes, Any]:
     return b"E", _unpack_error(kind, *parts)
 
 
-def _unpack_error(kind: bytes, packed: memoryview, traceback: memoryview) -> Any:
+def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
     """The exception whose parts interpreter.py's dump_error() made."""
     if kind == b"E":
         try:
-            error = pickle.loads(packed)
+            error: BaseException = pickle.loads(packed)
         except Exception as problem:
             last = bytes(traceback).decode("utf-8", "replace").strip().rpartition("\n")[2]
             error = RemoteError(f"{last} (the exception cannot be read here: {type(problem).__name__}: {problem})")
     else:
         error = RemoteError(bytes(packed).decode("utf-8", "replace"))
-    error.remote_traceback = bytes(traceback).decode("utf-8", "replace")
-    error.__cause__ = _RemoteTraceback(error.remote_traceback)
+    text = bytes(traceback).decode("utf-8", "replace")
+    error.__dict__["remote_traceback"] = text
+    error.__cause__ = _RemoteTraceback(text)
     return error
 
 

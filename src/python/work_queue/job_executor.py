@@ -37,6 +37,7 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 _executors: "weakref.WeakSet[JobExecutor2[Any, Any]]" = weakref.WeakSet()
+_OF_RANKS = ("OMPI_", "PMIX_", "PMI_", "WORK_QUEUE_RANKS")
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -69,7 +70,7 @@ def shared_array(shape: Any, dtype: Any = float) -> Any:
 
     dtype = numpy.dtype(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    memory = _core.new_memory(dtype.itemsize * int(numpy.prod(shape, dtype=object)))
+    memory: Any = _core.new_memory(dtype.itemsize * int(numpy.prod(shape, dtype=object)))
     return numpy.frombuffer(memory, dtype, count=int(numpy.prod(shape, dtype=object))).reshape(shape)
 
 
@@ -103,7 +104,7 @@ class JobMetadata:
         self.error: Optional[str] = None
 
     @classmethod
-    def _of(cls, told: tuple) -> "JobMetadata":
+    def _of(cls, told: Tuple[Any, ...]) -> "JobMetadata":
         self = cls(told[1])
         self.job, _, self.worker, self.attempt, self.job_created, self.job_begun = told[:6]
         self.job_processing_finished, self.job_results_queued, self.job_pin_thread_received = told[6:]
@@ -232,7 +233,7 @@ class JobExecutor2(Generic[_In, _Out]):
         answer, ready = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, *subprocess._args_from_interpreter_flags(), "-c", code, str(control), str(ready)],  # type: ignore[attr-defined]
+                [sys.executable, *_flags(), "-c", code, str(control), str(ready)],
                 stdin=subprocess.PIPE, pass_fds=(control, ready), start_new_session=True, env=_environment())
         except BaseException:
             os.close(answer)
@@ -316,7 +317,7 @@ class JobExecutor2(Generic[_In, _Out]):
 
     def __iter__(self) -> Iterator[Tuple[JobMetadata, _Out]]:
         """Results until no job is unfinished."""
-        return iter(self.take, None)  # type: ignore[arg-type]
+        return iter(self.take, None)
 
     def _next(self, seconds: float) -> Optional[Tuple[JobMetadata, _Out]]:
         """The next result that is to be told. `seconds` below 0: without a limit."""
@@ -368,14 +369,21 @@ def _pickled_function(function: Callable[..., Any]) -> bytes:
     if job_pickle.cloudpickle is None:
         return pickle.dumps(function)
     try:
-        return job_pickle.cloudpickle.dumps(function)
+        return bytes(job_pickle.cloudpickle.dumps(function))
     except Exception as error:
         from .unpicklable import where
 
         raise TypeError(f"the function cannot be sent to workers: {where(function, error)}") from error
 
 
+def _flags() -> List[str]:
+    """Options of this interpreter, such as -B, for another."""
+    flags: Any = getattr(subprocess, "_args_from_interpreter_flags", list)
+    return list(flags())
+
+
 def _environment() -> Dict[str, str]:
-    """Each worker is one of several: libraries use one thread, unless the user has said otherwise."""
+    """Each worker is one of several: libraries use one thread, unless the user has said otherwise. It is no rank of MPI."""
     one = {} if "OMP_NUM_THREADS" in os.environ else dict.fromkeys(_ONE_THREAD, "1")
-    return {**one, **os.environ}
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(_OF_RANKS)}
+    return {**one, **ours}

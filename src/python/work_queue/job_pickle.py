@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import pickle
 import sys
 from typing import Any, List, Tuple
 
+cloudpickle: Any
 try:
-    import cloudpickle
+    cloudpickle = importlib.import_module("cloudpickle")
 except ImportError:
     cloudpickle = None
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .slices import Slice, SliceProducer, WorkQueue
 
 
-class RecordKeys(Sequence):
+class RecordKeys(Sequence):  # type: ignore[type-arg]
     """Where records are: "FILE:LINE" (from 1), "FILE.h5:/path?row=N" or "FILE?record=N" (from 0)."""
 
     def __init__(self, prefix: str, first: int, size: int) -> None:

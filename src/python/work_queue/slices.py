@@ -16,7 +16,7 @@ import os
 import sys
 import tempfile
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from . import _core
 from .slice_dataset import SliceDataset
@@ -56,15 +56,15 @@ class Slice(str):
     end: Optional[int]
     epoch: int
     position: int
-    _tuple: tuple
+    _tuple: Tuple[Any, ...]
 
-    def __new__(cls, values: tuple) -> "Slice":
+    def __new__(cls, values: Tuple[Any, ...]) -> "Slice":
         self = super().__new__(cls, values[0])
         self._tuple = values
         _, self.work, self.start, self.end, self.epoch, self.position = values
         return self
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> Tuple[Any, ...]:
         return Slice, (self._tuple,)
 
 
@@ -179,6 +179,7 @@ class WorkQueue:
         self._options = options
         self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
+        self._slices: _core.Slices
         self._last: Optional[Slice] = None
         self._patience = -1.0  # seconds after which no slice is the end; below 0: only the end is
         _queues.add(self)

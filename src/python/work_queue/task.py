@@ -79,6 +79,10 @@ class Task(_core.Task):
         twin.__dict__.update(self.__dict__)
         return twin
 
+    def specify_coprocess(self, coprocess: str) -> None:
+        """The command is then the name of a function of this coprocess; see `RemoteTask`."""
+        self._coprocess_name(coprocess)
+
     def specify_tag(self, tag: Path) -> None:
         """Any text; `WorkQueue.wait_for_tag` and `cancel_by_tasktag` find the task by it."""
         self._tag(tag)

@@ -14,7 +14,8 @@ import os
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Union
 
 try:
-    from torch.utils.data import IterableDataset, get_worker_info
+    from torch.utils.data import IterableDataset
+    from torch.utils.data import get_worker_info as _get_worker_info
 except ImportError as error:
     raise ImportError("work_queue.torch_data needs torch (Debian: python3-torch)") from error
 
@@ -22,8 +23,10 @@ from .slices import SliceDataset, WorkQueue
 
 __all__ = ["SliceIterable"]
 
+_worker_of_loader: Any = _get_worker_info
 
-class SliceIterable(IterableDataset):  # type: ignore[misc, type-arg]
+
+class SliceIterable(IterableDataset):  # type: ignore
     """What is in the slices of a queue, for a DataLoader.
 
     Parameters:
@@ -56,7 +59,7 @@ class SliceIterable(IterableDataset):  # type: ignore[misc, type-arg]
         if self._contact is None:
             raise RuntimeError("workers of a DataLoader join the queue by its contact file: give WorkQueue(..., contact=FILE)")
         with WorkQueue.join(self._contact) as queue:
-            if get_worker_info() is not None:
+            if _worker_of_loader() is not None:
                 queue._patience = self._patience
             yield from self._elements(queue)
 
