@@ -10,6 +10,7 @@ import work_queue as wq
 
 TASK = """
 specify_command(self, command)
+specify_coprocess(self, coprocess)
 clone(self)
 specify_algorithm(self, algorithm)
 specify_tag(self, tag)
@@ -117,6 +118,11 @@ __init__(self, func)
 specify_environment(self, env_file)
 specify_package(self, env_file)
 """
+REMOTE_TASK = """
+__init__(self, fn, coprocess)
+specify_fn_args(self, args, kwargs)
+specify_exec_method(self, remote_task_exec_method)
+"""
 # Its log_file is os.devnull there, so that nobody learns why no worker comes.
 FACTORY = """
 __init__(self, batch_type='local', manager=None, manager_host_port=None, manager_name=None, factory_binary=None, worker_binary=None, log_file=None)
@@ -156,8 +162,8 @@ def lines(text):
     return text.strip().splitlines()
 
 
-@pytest.mark.parametrize("owner, expected", [(wq.Task, TASK), (wq.WorkQueue, QUEUE), (wq.PythonTask, FUNCTION_TASK), (wq.Factory, FACTORY),
-                                             (wq, MODULE)])
+@pytest.mark.parametrize("owner, expected", [(wq.Task, TASK), (wq.WorkQueue, QUEUE), (wq.PythonTask, FUNCTION_TASK),
+                                             (wq.RemoteTask, REMOTE_TASK), (wq.Factory, FACTORY), (wq, MODULE)])
 def test_methods(owner, expected):
     for line in lines(expected):
         name = line.split("(")[0]
@@ -220,7 +226,7 @@ def public(owner):
     return [name for name in dir(owner) if not name.startswith("_") and not name.startswith("WORK_QUEUE_")]
 
 
-@pytest.mark.parametrize("owner", [wq.Task, wq.PythonTask, wq.WorkQueue, wq.Factory, wq.Resources])
+@pytest.mark.parametrize("owner", [wq.Task, wq.PythonTask, wq.RemoteTask, wq.WorkQueue, wq.Factory, wq.Resources])
 def test_every_method_has_a_docstring(owner):
     """help() of the classes is a reference."""
     assert owner.__doc__

@@ -28,7 +28,7 @@ class RemoteTask(Task):
         self._coprocess_name(coprocess)
         self._method = "fork"
         if len(args) == 1 and isinstance(args[0], dict) and not kwargs:
-            args, kwargs = (), args[0]
+            kwargs, args = args[0], ()
         self.specify_fn_args(list(args), kwargs)
 
     def specify_fn_args(self, args: list[Any] | tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> None:
