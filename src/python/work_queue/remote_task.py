@@ -27,9 +27,10 @@ class RemoteTask(Task):
         super().__init__(fn)
         self._coprocess_name(coprocess)
         self._method = "fork"
-        if len(args) == 1 and isinstance(args[0], dict) and not kwargs:
-            kwargs, args = args[0], ()
-        self.specify_fn_args(list(args), kwargs)
+        positional = list(args)
+        if len(positional) == 1 and isinstance(positional[0], dict) and not kwargs:
+            kwargs = positional.pop()
+        self.specify_fn_args(positional, kwargs)
 
     def specify_fn_args(self, args: list[Any] | tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> None:
         """Replaces the arguments. Raises TypeError for what JSON cannot hold."""
