@@ -235,8 +235,8 @@ TEST_F(RemoteTasks, GetEqualShares) {
 }
 
 TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
-    const pid_t first = start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "8",
-                                              "--coprocess_memory", "150", "--coprocess_disk", "4"});
+    start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "8", "--coprocess_memory", "150",
+                          "--coprocess_disk", "4"});
     const auto exceeds = [&](const char* function, const char* arguments, const char* reason) {
         const Task failed = run(remote(function, arguments));
         EXPECT_EQ(failed.result(), TaskResult::resource_exhaustion) << function;
