@@ -1,14 +1,16 @@
-"""The programs of share/doc/python.md, each with a worker or the workers that it starts itself."""
+"""The programs of share/doc/python.md and the README's, each with a worker or the workers that it starts itself."""
 
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "share" / "doc" / "python.md"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "share" / "doc" / "python.md"
 PROGRAMS = re.findall(r"^## (.*?)\n(?:(?!^## ).*\n)*?```python\n((?:(?!```).*\n)*)```", PAGE.read_text(), re.MULTILINE)
 OUTPUT = {
     "A first function": [f"task {n}: {2 * n}" for n in range(1, 11)],
@@ -24,17 +26,30 @@ def test_every_program_is_checked():
     assert PAGE.read_text().count("```python") == len(PROGRAMS)
 
 
-@pytest.mark.parametrize("title, program", PROGRAMS, ids=[title for title, _ in PROGRAMS])
-def test_it_runs(title, program, workers, tmp_path):
-    (tmp_path / "words.txt").write_text("a\nc\nb\n")
-    (tmp_path / "program.py").write_text(program.replace("9123", "0"))
+def run_program(program, folder, workers):
+    """Its output, and what it wrote to stderr."""
+    (folder / "program.py").write_text(program.replace("9123", "0"))
     commands = os.path.dirname(os.environ["WORKER"])
-    with subprocess.Popen([sys.executable, "-B", "program.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    with subprocess.Popen([sys.executable, "-B", "program.py"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env={**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"}) as manager:
         if "listening on port" in program:
             workers.start_at("--single-shot", "localhost", manager.stdout.readline().split()[3])
         said, told = manager.communicate(timeout=120)
     assert manager.returncode == 0 and "Traceback" not in told, told
+    return said, told
+
+
+def test_the_program_of_the_readme(workers, tmp_path):
+    program = re.search(r"```python\n((?:(?!\s*```).*\n)*)", (ROOT / "README.md").read_text()).group(1)
+    listening = 'print(f"listening on port {q.port}", flush=True)\n'
+    program = re.sub("(q = .*\n)", lambda line: line.group(1) + listening, textwrap.dedent(program))
+    assert run_program(program, tmp_path, workers)[0] == "3\n"
+
+
+@pytest.mark.parametrize("title, program", PROGRAMS, ids=[title for title, _ in PROGRAMS])
+def test_it_runs(title, program, workers, tmp_path):
+    (tmp_path / "words.txt").write_text("a\nc\nb\n")
+    said, told = run_program(program, tmp_path, workers)
     lines = sorted(said.splitlines())
     assert len(lines) == len(OUTPUT[title]), said + told
     assert all(re.fullmatch(expected, line) for expected, line in zip(sorted(OUTPUT[title]), lines)), said

@@ -10,6 +10,7 @@ import work_queue as wq
 
 TASK = """
 specify_command(self, command)
+specify_coprocess(self, coprocess)
 clone(self)
 specify_algorithm(self, algorithm)
 specify_tag(self, tag)
@@ -45,6 +46,7 @@ execute_cmd_start execute_cmd_finish receive_output_start receive_output_finish 
 total_bytes_transferred total_transfer_time cmd_execution_time total_cmd_execution_time resources_measured
 limits_exceeded resources_requested resources_allocated
 """
+# map() and its relatives find a chunksize by measurement unless one is given.
 QUEUE = """
 __init__(self, port=9123, name=None, shutdown=False, stats_log=None, transactions_log=None, debug_log=None, ssl=None, status_display_interval=None)
 __enter__(self)
@@ -103,11 +105,23 @@ tune(self, name, value)
 submit(self, task)
 wait(self, timeout=-1)
 wait_for_tag(self, tag, timeout=-1)
+map(self, fn, seq, chunksize)
+pair(self, fn, seq1, seq2, chunksize)
+tree_reduce(self, fn, seq, chunksize)
+treeReduce(self, fn, seq, chunksize)
+remote_map(self, fn, seq, coprocess, name, chunksize=1)
+remote_pair(self, fn, seq1, seq2, coprocess, name, chunksize=1)
+remote_tree_reduce(self, fn, seq, coprocess, name, chunksize=2)
 """
 FUNCTION_TASK = """
 __init__(self, func)
 specify_environment(self, env_file)
 specify_package(self, env_file)
+"""
+REMOTE_TASK = """
+__init__(self, fn, coprocess)
+specify_fn_args(self, args, kwargs)
+specify_exec_method(self, remote_task_exec_method)
 """
 # Its log_file is os.devnull there, so that nobody learns why no worker comes.
 FACTORY = """
@@ -148,8 +162,8 @@ def lines(text):
     return text.strip().splitlines()
 
 
-@pytest.mark.parametrize("owner, expected", [(wq.Task, TASK), (wq.WorkQueue, QUEUE), (wq.PythonTask, FUNCTION_TASK), (wq.Factory, FACTORY),
-                                             (wq, MODULE)])
+@pytest.mark.parametrize("owner, expected", [(wq.Task, TASK), (wq.WorkQueue, QUEUE), (wq.PythonTask, FUNCTION_TASK),
+                                             (wq.RemoteTask, REMOTE_TASK), (wq.Factory, FACTORY), (wq, MODULE)])
 def test_methods(owner, expected):
     for line in lines(expected):
         name = line.split("(")[0]
@@ -212,7 +226,7 @@ def public(owner):
     return [name for name in dir(owner) if not name.startswith("_") and not name.startswith("WORK_QUEUE_")]
 
 
-@pytest.mark.parametrize("owner", [wq.Task, wq.PythonTask, wq.WorkQueue, wq.Factory, wq.Resources])
+@pytest.mark.parametrize("owner", [wq.Task, wq.PythonTask, wq.RemoteTask, wq.WorkQueue, wq.Factory, wq.Resources])
 def test_every_method_has_a_docstring(owner):
     """help() of the classes is a reference."""
     assert owner.__doc__

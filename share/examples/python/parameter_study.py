@@ -98,19 +98,20 @@ def main():
     parser.add_argument("--periods", type=int, default=60, metavar="N", help="periods of the drive to compute (default: 60)")
     parser.add_argument("--output", default="pendulum.png", metavar="FILE", help="PNG, or SVG by its name (default: pendulum.png)")
     parser.add_argument("--workers", type=int, default=0, metavar="N", help="start so many workers on this machine")
-    parser.add_argument("--port", type=int, default=0, help="port for other workers (default: any)")
+    parser.add_argument("--port", type=int, default=0, help="port for workers (default: any)")
+    parser.add_argument("--contact", default="contact", metavar="FILE", help="what workers need to connect (default: contact)")
     given = parser.parse_args()
 
     frequencies = numpy.linspace(0.5, 1.3, given.points)
     dampings = numpy.linspace(0.05, 0.5, given.points)
-    with wq.WorkQueue(given.port) as q:
+    with wq.WorkQueue(given.port, contact_file=given.contact) as q:
         if given.workers > 0:
             workers = wq.Factory("local", q)
             workers.min_workers = workers.max_workers = given.workers
             with workers:
                 angles = study(q, frequencies, dampings, given.periods)
         else:
-            print(f"waiting for workers: work_queue_worker HOST {q.port}", flush=True)
+            print(f"waiting for workers: work_queue_worker --contact {given.contact}", flush=True)
             angles = study(q, frequencies, dampings, given.periods)
     draw(given.output, frequencies, dampings, angles)
     row, column = numpy.unravel_index(angles.argmax(), angles.shape)
