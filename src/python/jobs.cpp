@@ -11,6 +11,7 @@
 
 #include "executor/executor.h"
 #include "executor/zygote.h"
+#include "python/callback.h"
 #include "python/job_values.h"
 #include "python/text.h"
 #include "python/waits.h"
@@ -100,7 +101,7 @@ class PyJobs {
     static void end(executor::Executor* last) {
         if (last->is_copy()) return;
         std::optional<py::gil_scoped_release> others_run;
-        if (PyGILState_Check() != 0) others_run.emplace();
+        if (holds_lock_of_python()) others_run.emplace();
         delete last;
     }
     static executor::ZygoteLink started(const py::object& start_process) {

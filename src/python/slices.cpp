@@ -1,10 +1,11 @@
 #include "python/slices.h"
 
-#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <functional>
 #include <stdexcept>
 
+#include "python/callback.h"
 #include "python/memory_view.h"
 #include "python/text.h"
 
@@ -17,7 +18,7 @@ namespace wq::python {
 PySlices::Queue PySlices::share(std::unique_ptr<SliceQueue> queue) {
     return {queue.release(), [](SliceQueue* last) {
                 std::optional<py::gil_scoped_release> others_run;
-                if (PyGILState_Check() != 0) others_run.emplace();
+                if (holds_lock_of_python()) others_run.emplace();
                 delete last;
             }};
 }
@@ -178,17 +179,16 @@ Delivery delivery_of(const std::string& name) {
     throw py::value_error("delivery is '" + name + "': give exactly_once, at_most_once or at_least_once");
 }
 
-void set_records(SliceOptions& options, std::function<std::optional<std::uint64_t>(py::str)> count) {
-    options.records = [count = std::move(count)](const std::string& work) {
-        const py::gil_scoped_acquire python;
-        return count(to_str(work));
+void set_records(SliceOptions& options, py::function count) {
+    options.records = [count = Callback(std::move(count))](const std::string& work) {
+        return count.call(
+            work, [](const py::object& records) { return records.cast<std::optional<std::uint64_t>>(); });
     };
 }
 
-std::function<void(const std::string&)> line_for(std::function<void(py::str)> say) {
-    return [say = std::move(say)](const std::string& line) {
-        const py::gil_scoped_acquire python;
-        say(to_str(line));
+std::function<void(const std::string&)> line_for(py::function say) {
+    return [say = Callback(std::move(say))](const std::string& line) {
+        say.call(line, [](const py::object&) { return true; });
     };
 }
 
@@ -216,8 +216,7 @@ void bind_options(py::module_& module) {
         .def("_contact", &set_text<&SliceOptions::contact>)
         .def("_delivery", [](SliceOptions& o, const std::string& name) { o.delivery = delivery_of(name); })
         .def("_records", set_records)
-        .def("_say",
-             [](SliceOptions& o, std::function<void(py::str)> say) { o.say = line_for(std::move(say)); });
+        .def("_say", [](SliceOptions& o, py::function say) { o.say = line_for(std::move(say)); });
 }
 
 std::unique_ptr<PySlices> open_slices(const std::vector<Text>& works, const SliceOptions& options) {
@@ -228,7 +227,7 @@ std::unique_ptr<PySlices> open_slices(const std::vector<Text>& works, const Slic
 }
 
 std::unique_ptr<PySlices> join_slices(const Text& contact, double wait, bool commit_by_hand,
-                                      std::function<void(py::str)> say) {
+                                      py::function say) {
     SliceWorkerOptions options;
     options.contact = contact;
     options.wait = wait;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <future>
 #include <memory>
 #include <optional>
@@ -25,6 +26,23 @@ inline void look_at_signals() {
     if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
 }
 
+// Lets other threads of Python run meanwhile. When the interpreter ends, it ends threads that want its lock
+// again, by unwinding them: a destructor, such as gil_scoped_release's, must not be where that begins.
+template <class Wait>
+auto without_lock(Wait wait) -> decltype(wait()) {
+    PyThreadState* const thread = PyEval_SaveThread();
+    std::optional<decltype(wait())> result;
+    std::exception_ptr error;
+    try {
+        result.emplace(wait());
+    } catch (const std::exception&) {
+        error = std::current_exception();
+    }
+    PyEval_RestoreThread(thread);
+    if (error) std::rethrow_exception(error);
+    return std::move(*result);
+}
+
 // Waits by `part(limit)`, which returns an optional, and nullopt before its limit only if nothing will come.
 // `seconds` below 0: without a limit. nullopt: nothing has come. Sets `ended` if nothing will come.
 template <class Part>
@@ -36,11 +54,8 @@ auto in_parts(double seconds, bool& ended, Part part) -> decltype(part(signals_l
         const auto begun = Clock::now();
         Clock::duration limit = signals_look;
         if (seconds >= 0) limit = std::clamp(end - begun, Clock::duration(0), limit);
-        decltype(part(signals_look)) result;
-        {
-            const pybind11::gil_scoped_release others_run;
-            result = part(std::chrono::duration_cast<std::chrono::nanoseconds>(limit));
-        }
+        auto result =
+            without_lock([&] { return part(std::chrono::duration_cast<std::chrono::nanoseconds>(limit)); });
         if (result) return result;
         look_at_signals();
         const auto now = Clock::now();
@@ -72,10 +87,7 @@ auto interruptibly(Work work) -> decltype(work()) {
         }
     }).detach();
     for (;;) {
-        {
-            const pybind11::gil_scoped_release others_run;
-            if (coming.wait_for(signals_look) == std::future_status::ready) break;
-        }
+        if (without_lock([&] { return coming.wait_for(signals_look) == std::future_status::ready; })) break;
         look_at_signals();
     }
     return coming.get();

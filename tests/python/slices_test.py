@@ -285,7 +285,7 @@ def test_processes_join_and_one_that_is_killed_loses_nothing(tmp_path):
         def join(code):
             return subprocess.Popen([sys.executable, "-B", "-c", code, str(contact)], stdout=subprocess.PIPE, text=True)
 
-        victim = join(JOIN.replace("flush=True)", "flush=True); sys.stdin.read()"))
+        victim = join(JOIN.replace("flush=True)", "flush=True); __import__('threading').Event().wait()"))
         assert int(victim.stdout.readline()) >= 0  # has one, and waits
         victim.kill()
         victim.wait()
@@ -375,6 +375,17 @@ def test_an_interpreter_that_ends_with_an_open_queue():
     ended = python(code)
     assert (ended.returncode, ended.stdout) == (0, "end\n"), ended.stderr
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interpreter_that_ends_while_threads_wait():
+    code = ("import threading\nfrom work_queue.slices import WorkQueue\n"
+            "q = WorkQueue(list('abcdef'), commit_by_hand=True)\nq.take()\n"
+            "for slice in q.input_dataset().map(str).prefetch(1):\n    break\n"
+            "d = iter(q.input_dataset().map(str).prefetch(1))\nnext(d)\n"
+            "threading.Thread(target=q.wait, daemon=True).start()\nprint('end')")
+    for _ in range(3):
+        ended = python(code)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
 
 
 def test_a_session_of_ranks_opens_the_queue():

@@ -1,0 +1,65 @@
+// A function of Python that threads of the engine call. A thread that needs Python's lock while the
+// interpreter ends would be ended inside our code: so no thread needs it only to drop the function.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "python/text.h"
+
+namespace wq::python {
+
+inline bool holds_lock_of_python() {
+    return PyGILState_GetThisThreadState() != nullptr && PyGILState_Check() != 0;
+}
+
+class Callback {
+  public:
+    // With Python's lock.
+    explicit Callback(pybind11::function function)
+        : function_(new pybind11::function(std::move(function)), drop) {
+        const std::vector<pybind11::function*> dropped = [] {
+            const std::lock_guard lock(left().mutex);
+            return std::exchange(left().functions, {});
+        }();
+        for (pybind11::function* const one : dropped) delete one;
+    }
+    // Empty: the interpreter ends. With Python's lock, which `use` gets the result under.
+    template <class Use>
+    auto call(const std::string& text, Use use) const -> decltype(use(pybind11::object())) {
+#if PY_VERSION_HEX >= 0x030d0000
+        if (Py_IsFinalizing() != 0) return {};
+#else
+        if (_Py_IsFinalizing() != 0) return {};
+#endif
+        const pybind11::gil_scoped_acquire python;
+        return use((*function_)(to_str(text)));
+    }
+
+  private:
+    struct Left {
+        std::mutex mutex;
+        std::vector<pybind11::function*> functions;
+    };
+    static Left& left() {
+        static Left& left = *new Left;
+        return left;
+    }
+    static void drop(pybind11::function* last) {
+        if (holds_lock_of_python()) {
+            delete last;
+            return;
+        }
+        const std::lock_guard lock(left().mutex);
+        left().functions.push_back(last);  // the next one drops it
+    }
+
+    std::shared_ptr<pybind11::function> function_;
+};
+
+}  // namespace wq::python
