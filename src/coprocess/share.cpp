@@ -37,16 +37,16 @@ std::optional<Excess> ShareWatch::sample(pid_t root, Instant now, bool starts) {
     reader_.begin_pass();
     processes_ = reader_.tree({root}, processes_);
     if (auto more = memory(root)) return more;
+    std::int64_t cpu_us = 0;
+    for (const watch::ProcessSample& process : processes_) cpu_us += process.cpu_us;
     if (!starts)
-        if (auto more = cores(now)) return more;
+        if (auto more = judge_cpu(cpu_us, now)) return more;
     return disk(now);
 }
 
 // Children that ended meanwhile are in the CPU time of the parents that waited for them; of those that nobody
 // waited for, nothing is known.
-std::optional<Excess> ShareWatch::cores(Instant now) {
-    std::int64_t cpu_us = 0;
-    for (const watch::ProcessSample& process : processes_) cpu_us += process.cpu_us;
+std::optional<Excess> ShareWatch::judge_cpu(std::int64_t cpu_us, Instant now) {
     if (!cores_since_ || cpu_us < cpu_before_us_) {
         cores_since_ = now;
         cpu_before_us_ = cpu_us;

@@ -45,8 +45,10 @@ class ShareWatch {
     // and may use any cores.
     std::optional<Excess> sample(pid_t root, Instant now, bool starts = false);
 
+    // The part of sample() that judges cores; `cpu_us`: CPU time of all processes so far.
+    std::optional<Excess> judge_cpu(std::int64_t cpu_us, Instant now);
+
   private:
-    std::optional<Excess> cores(Instant now);
     std::optional<Excess> memory(pid_t root);
     std::optional<Excess> disk(Instant now);
     Excess excess(core::Ending ending, const std::string& reason) const;

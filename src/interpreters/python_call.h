@@ -6,6 +6,9 @@
 //   /usr/bin/python3     its interpreter; used if this machine has it, too
 //   my-env.tar.gz        packed environment among the task's files, or an empty line
 //   2 812 35             sizes of the parts that follow: function, arguments, buffers of arrays
+//
+// The arguments are a pickled pair: positional ones and the named ones. If the latter are None, the former
+// are the items of a chunk, and the function is called with each.
 #pragma once
 
 #include <optional>

@@ -23,11 +23,11 @@ using options::help_width;
 using options::take;
 using options::usage_error;
 
-auto text(const char* name) {
+auto text_value(const char* name) {
     return po::value<std::string>()->value_name(name);
 }
 
-std::int64_t count_of(const CoprocessSettings& settings, const core::Resources& worker) {
+std::int64_t coprocesses_of(const CoprocessSettings& settings, const core::Resources& worker) {
     if (settings.count) return *settings.count;
     return std::clamp<std::int64_t>(worker.cores.rounded_down(), 1, core::most_coprocesses);
 }
@@ -56,13 +56,13 @@ Status check_file(const std::string& file) {
 
 po::options_description coprocess_options() {
     po::options_description all("Coprocesses for remote tasks", help_width, help_width / 2);
-    all.add_options()("coprocess", text("FILE"),
+    all.add_options()("coprocess", text_value("FILE"),
                       "run remote tasks in coprocesses of FILE, as work_queue_serverize makes it")(
-        "coprocesses-total", text("N"), "start N coprocesses (default: one for each core)")(
-        "coprocess-cores", text("N"), "cores of all coprocesses together (default: as the worker offers)")(
-        "coprocess-memory", text("MB"), "their memory (default: as the worker offers)")(
-        "coprocess-disk", text("MB"), "their disk (default: as the worker offers)")(
-        "coprocess-gpus", text("N"),
+        "coprocesses-total", text_value("N"), "start N coprocesses (default: one for each core)")(
+        "coprocess-cores", text_value("N"), "cores of all coprocesses together (default: as the worker offers)")(
+        "coprocess-memory", text_value("MB"), "their memory (default: as the worker offers)")(
+        "coprocess-disk", text_value("MB"), "their disk (default: as the worker offers)")(
+        "coprocess-gpus", text_value("N"),
         "their GPUs (default: as the worker offers). Each coprocess gets an equal share of all four; one "
         "that "
         "uses more is ended and started anew");
@@ -111,7 +111,7 @@ Status take_coprocesses(const po::variables_map& given, CoprocessSettings& setti
 }
 
 core::Resources coprocess_share(const CoprocessSettings& settings, const core::Resources& worker) {
-    return coprocess::equal_share(total_of(settings, worker), count_of(settings, worker));
+    return coprocess::equal_share(total_of(settings, worker), coprocesses_of(settings, worker));
 }
 
 Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
@@ -122,7 +122,7 @@ Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSett
     if (const Status usable = check_file(settings.file); !usable) return usable.error();
     coprocess::PoolOptions pool;
     pool.file = std::filesystem::absolute(settings.file);
-    pool.count = count_of(settings, worker.offers);
+    pool.count = coprocesses_of(settings, worker.offers);
     pool.total = total_of(settings, worker.offers);
     pool.folder = folder;
     // The worker's program may be one with functions of its own, whose main() knows of no hosts.

@@ -2,10 +2,11 @@
 
 import functools
 import itertools
-import json
 import operator
 import os
+import pathlib
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -14,12 +15,12 @@ import cloudpickle
 import pytest
 
 import ndcctools.work_queue as wq
-import work_queue
 from conftest import finish, interrupted_after
 from work_queue.chunks import GOAL, GROWTH, LEAST, MOST_ITEMS, ChunkSizes
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 
+SERVERIZE = pathlib.Path(__file__).resolve().parents[2] / "src" / "coprocess" / "serverize" / "work_queue_serverize"
 EXAMPLE = """
 import ndcctools.work_queue as wq
 
@@ -385,32 +386,37 @@ def test_progress(served, capsys, monkeypatch):
 
 # ---- functions of coprocesses ----
 
-class StandIn(wq.PythonTask):
-    """A RemoteTask whose coprocess is a function here, for lists of numbers."""
+FUNCTIONS = """
+def name():
+    return "arithmetic"
 
-    def __init__(self, fn, coprocess, *args, **kwargs):
-        assert coprocess == "arithmetic" and args == ()
-        super().__init__(run_remote, fn, kwargs)
+def double_all(numbers):
+    return [2 * number for number in numbers]
 
+def multiply_all(numbers):
+    return [a * b for a, b in numbers]
 
-def run_remote(fn, kwargs):
-    functions = {
-        "double_all": lambda numbers: [2 * number for number in numbers],
-        "multiply_all": lambda numbers: [a * b for a, b in numbers],
-        "largest": lambda numbers: max(numbers),
-        "too_few": lambda numbers: [],
-    }
-    try:
-        answer = {"Result": functions[fn](**kwargs), "StatusCode": 200}
-    except Exception as error:
-        answer = {"Result": str(error), "StatusCode": 500}
-    return json.dumps(answer)
+def largest(numbers):
+    return max(numbers)
+
+def too_few(numbers):
+    return []
+
+def leave_at_5(numbers):
+    import os
+    return [os._exit(1) if number == 5 else number for number in numbers]
+"""
 
 
 @pytest.fixture
-def remote(served, monkeypatch):
-    monkeypatch.setattr(work_queue, "RemoteTask", StandIn, raising=False)
-    return served
+def remote(queue, workers, tmp_path):
+    """A queue with a worker of two coprocesses."""
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    names = [line.split()[1].split("(")[0] for line in FUNCTIONS.splitlines() if line.startswith("def ")][1:]
+    subprocess.run([sys.executable, SERVERIZE, "--src", "functions.py", *(word for name in names for word in ("--function", name)),
+                    "--dest", "coprocess.py"], check=True)
+    workers.start(queue, "--coprocess", str(tmp_path / "coprocess.py"), "--num_coprocesses", "2")
+    return queue
 
 
 def test_functions_of_coprocesses(remote):
@@ -427,6 +433,8 @@ def test_errors_of_functions_of_coprocesses(remote):
     assert (results[0], results[2]) == (2, 6)
     assert isinstance(results[1], wq.RemoteError) and "NoneType" in str(results[1])
     assert isinstance(results[3], TypeError) and "JSON" in str(results[3])
+    results = remote.remote_map("leave_at_5", range(4, 8), "arithmetic", "numbers", 4)
+    assert isinstance(results[1], wq.RemoteError) and [results[0], *results[2:]] == [4, 6, 7]
     (result,) = remote.remote_map("too_few", [1], "arithmetic", "numbers")
     assert isinstance(result, wq.RemoteError) and "must return one, not 0" in str(result)
     result = remote.remote_tree_reduce("largest", [1, "a"], "arithmetic", "numbers")

@@ -11,8 +11,13 @@ import pytest
 import work_queue as wq
 from conftest import finish, interrupted_after
 
-dask = pytest.importorskip("dask", reason="SKIP: dask is not installed (Debian: python3-dask)")
-from work_queue import dask_get  # noqa: E402
+from work_queue import dask_get
+
+try:
+    import dask
+except ImportError:
+    dask = None
+    pytestmark = pytest.mark.skip("SKIP: dask is not installed (Debian: python3-dask)")
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 

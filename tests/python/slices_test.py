@@ -375,3 +375,16 @@ def test_an_interpreter_that_ends_with_an_open_queue():
     ended = python(code)
     assert (ended.returncode, ended.stdout) == (0, "end\n"), ended.stderr
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_session_of_ranks_opens_the_queue():
+    class Session:
+        def _open_slices(self, works, options):
+            from work_queue import _core
+
+            return _core.Slices(works[:1], options)
+
+    with WorkQueue(NAMES, ranks=Session()) as q:
+        assert list(q) == NAMES[:1]
+    with pytest.raises(TypeError, match="WorkQueue.join"):
+        WorkQueue(NAMES, ranks=object())

@@ -68,12 +68,6 @@ def memory(mb):
     hang()
 
 
-def busy(threads):
-    for _ in range(threads):
-        subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    hang()
-
-
 def disk(mb):
     with open("large", "wb") as file:
         file.write(os.urandom(1 << 20) * mb)

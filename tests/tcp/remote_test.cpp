@@ -34,9 +34,9 @@ class RemoteTasks : public wq::testing::Program {
             const std::string file = ::testing::TempDir() + "coprocess-" + std::to_string(::getpid()) + ".py";
             std::string command = std::string(SERVERIZE) + " --src " + REMOTE_FUNCTIONS + " --dest " + file;
             for (const char* const function :
-                 {"my_sum", "counted",       "where",    "fails",  "crash",    "leave", "leave_politely",
-                  "hang",   "tell_and_hang", "wait_for", "memory", "busy",     "disk",  "here",
-                  "read",   "write",         "variable", "child",  "not_json", "text"})
+                 {"my_sum", "counted", "where", "fails", "crash", "leave", "leave_politely", "hang",
+                  "tell_and_hang", "wait_for", "memory", "disk", "here", "read", "write", "variable", "child",
+                  "not_json", "text"})
                 command += std::string(" --function ") + function;
             EXPECT_EQ(std::system(command.c_str()), 0);
             return file;
@@ -129,7 +129,7 @@ constexpr std::array failures{
     Failure{"fails", "[]", TaskResult::success, 1, "ValueError: no luck"},
     Failure{"not_json", "[]", TaskResult::success, 1, "TypeError: Object of type set is not JSON"},
     Failure{"my_sum", "[1]", TaskResult::success, 1, "TypeError: my_sum() missing 1 required"},
-    Failure{"nothing", "[]", TaskResult::success, 1, "no function nothing here; there is busy, "},
+    Failure{"nothing", "[]", TaskResult::success, 1, "no function nothing here; there is child, "},
     Failure{"leave_politely", "[4]", TaskResult::success, 1, "SystemExit: 4"},
     Failure{"leave", "[3]", TaskResult::success, 3, "exit 3 before the function returned"},
     Failure{"leave", "[0]", TaskResult::success, 1, "exit 0 before the function returned"},
@@ -246,10 +246,6 @@ TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
     exceeds("memory", "[200]", "MB memory, its share is 150 MB");
     exceeds("disk", "[8]", "MB disk, its share is 4 MB");
     EXPECT_EQ(run(remote("memory", "[200]")).limits_exceeded().memory, 150);
-    kill_worker(first);
-    // So many that they get more than a core of a busy machine, too.
-    start_with_coprocess({"--num_coprocesses", "1", "--coprocess_cores", "0.5"});
-    exceeds("busy", "[16]", "cores, its limit is 1");
 }
 
 TEST_F(RemoteTasks, HaveFiles) {

@@ -18,6 +18,7 @@ from .function_task import (
     _unpack,
     _unpack_error,
 )
+from .remote_task import RemoteTask
 from .task import Task
 
 
@@ -146,7 +147,7 @@ class RemoteChunks:
             (items,) = items
         arguments = {self._parameter: list(items)}
         _check_json(arguments)
-        task: Task = _remote_task()(self._function, self._coprocess, **arguments)
+        task = RemoteTask(self._function, self._coprocess, **arguments)
         if self._like is not None:
             task.specify_category(self._like.category)
             task.specify_priority(self._like.priority)
@@ -156,7 +157,7 @@ class RemoteChunks:
         return _errors(_check_json, items)
 
     def read(self, task: Task, count: int) -> Report:
-        if not task._ok:
+        if not task._ok and not task.output:  # with an exception of the function, it has an answer
             return Report(None, no_result(task), died=True)
         try:
             answer = json.loads(task.output)
@@ -190,12 +191,3 @@ def _errors(check: Callable[[Any], object], items: Sequence[Any]) -> dict[int, T
         except TypeError as error:
             errors[place] = error
     return errors
-
-
-def _remote_task() -> Callable[..., Task]:
-    import work_queue
-
-    found: Callable[..., Task] | None = getattr(work_queue, "RemoteTask", None)
-    if found is None:
-        raise RuntimeError("this version has no tasks for coprocesses (RemoteTask)")
-    return found

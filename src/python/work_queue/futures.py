@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _CHUNKS_FOR_EACH_CORE = 16  # of WorkQueueExecutor.map, which cannot measure: it submits all at once
+_CORES_TO_COME = 64  # assumed while there are no workers
 _telling = threading.Lock()
 
 
@@ -190,7 +191,9 @@ class WorkQueueExecutor(Executor):
         calls = list(zip(*iterables))
         chunks = PythonChunks(Spread(fn), self._env, self._like, name=getattr(fn, "__qualname__", repr(fn)))
         if chunksize is None:
-            chunksize = max(1, len(calls) // (_CHUNKS_FOR_EACH_CORE * Cores(self._queue, chunks.cores).slots()))
+            cores = Cores(self._queue, chunks.cores)
+            slots = cores.slots() if cores.known() else _CORES_TO_COME
+            chunksize = max(1, len(calls) // (_CHUNKS_FOR_EACH_CORE * slots))
         elif chunksize < 1:
             raise ValueError(f"chunksize is {chunksize}: give 1 or more, or None")
         futures = deque(self._begin_chunk(chunks, calls[at:at + chunksize]) for at in range(0, len(calls), chunksize))

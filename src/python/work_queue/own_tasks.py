@@ -70,5 +70,9 @@ class Cores:
         self._queue = queue
         self._each = max(each, 1e-3)
 
+    def known(self) -> bool:
+        """Whether there are workers."""
+        return self._queue.stats.total_cores > 0
+
     def slots(self) -> int:
         return max(1, int(self._queue.stats.total_cores / self._each))

@@ -185,7 +185,11 @@ class WorkQueue:
         _queues.add(self)
 
     def _open(self, restore: Union[_Path, bytes, None]) -> None:
-        make = _core.Slices if self._ranks is None else self._ranks._open_slices
+        make: Any = _core.Slices
+        if self._ranks is not None:
+            make = getattr(self._ranks, "_open_slices", None)
+            if make is None:
+                raise TypeError("these ranks work for a queue of tasks: other processes take slices by WorkQueue.join(contact)")
         if isinstance(restore, (bytes, bytearray)):
             with tempfile.NamedTemporaryFile(prefix="work_queue-", suffix=".h5") as file:
                 file.write(restore)

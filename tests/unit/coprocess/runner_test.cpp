@@ -242,6 +242,31 @@ TEST_F(CoprocessRunner, GivesTheEnvironmentOfAShare) {
     EXPECT_THAT(environment_of(options, 7, ours), ::testing::Contains("CUDA_VISIBLE_DEVICES="));
 }
 
+// Not with processes: on a busy machine they may get less than their share.
+TEST(ShareWatch, AllowsTheShareOfCoresButAtLeastOne) {
+    const Instant begin{};
+    const auto used = [&](const core::Resources& share, std::int64_t milliseconds) {
+        ShareWatch watch(share, "/nowhere");
+        EXPECT_FALSE(watch.judge_cpu(5'000'000, begin));
+        EXPECT_FALSE(watch.judge_cpu(9'000'000, begin + std::chrono::milliseconds(500))) << "too short";
+        return watch.judge_cpu(5'000'000 + milliseconds * 1000, begin + std::chrono::seconds(1));
+    };
+    EXPECT_FALSE(used({2, 0, 0, 0}, 2100));
+    const auto more = used({2, 0, 0, 0}, 2600);
+    ASSERT_TRUE(more);
+    EXPECT_EQ(more->ending, Ending::exhausted);
+    EXPECT_EQ(more->reason, "its coprocess used 2.6 cores, its limit is 2");
+    EXPECT_EQ(more->measured.exceeded.cores, 2000);
+    EXPECT_EQ(more->measured.usage.cores, 2600);
+    EXPECT_FALSE(used({Count::of_thousandths(250), 0, 0, 0}, 1000));
+    EXPECT_TRUE(used({Count::of_thousandths(250), 0, 0, 0}, 1300));
+    EXPECT_FALSE(used({0, 0, 0, 0}, 9000)) << "no limit";
+    ShareWatch watch({1, 0, 0, 0}, "/nowhere");
+    EXPECT_FALSE(watch.judge_cpu(9'000'000, begin));
+    EXPECT_FALSE(watch.judge_cpu(0, begin + std::chrono::seconds(1))) << "a process ended";
+    EXPECT_TRUE(watch.judge_cpu(1'500'000, begin + std::chrono::seconds(2)));
+}
+
 TEST(EqualShare, DividesWhatThereIs) {
     const core::Resources share = equal_share({4, 1000, 4, 0}, 4);
     EXPECT_EQ(share, (core::Resources{1, 250, 1, 0, 1}));
