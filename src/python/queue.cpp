@@ -6,15 +6,13 @@
 
 #include "program_manager/listening.h"
 #include "program_manager/task_data.h"
+#include "python/waits.h"
 
 namespace py = pybind11;
 
 namespace wq::python {
 
 namespace {
-
-// Python sees a signal only between two of our waits.
-constexpr std::chrono::milliseconds signals_look{50};
 
 std::size_t is_by_tag_only(const PyTask& task) {
     return TaskAccess::data(task.spec).by_tag_only ? 1 : 0;
@@ -80,30 +78,13 @@ std::vector<py::object> PyQueue::tasks() const {
     return all;
 }
 
-std::optional<Task> PyQueue::next_end(Manager& manager, std::chrono::nanoseconds limit,
-                                      const std::string* tag) {
-    const py::gil_scoped_release others_run;
-    const api::DeferredManager::Waiting waiting(*deferred_);
-    return tag == nullptr ? manager.wait_at_most(limit) : manager.wait_for_tag_at_most(*tag, limit);
-}
-
 py::object PyQueue::wait(double seconds, const std::optional<std::string>& tag) {
-    using Clock = std::chrono::steady_clock;
     Manager& manager = serving();
-    const std::string* const wanted = tag ? &*tag : nullptr;
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9)));
-    for (;;) {
-        const auto begun = Clock::now();
-        Clock::duration part = signals_look;
-        if (seconds >= 0) part = std::clamp(end - begun, Clock::duration(0), part);
-        auto ended = next_end(manager, part, wanted);
-        if (ended) return take_back(std::move(ended));
-        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-        const auto now = Clock::now();
-        const bool none_is_left = now - begun < part;
-        if (none_is_left || (seconds >= 0 && now >= end)) return py::none();
-    }
+    bool none_is_left = false;
+    return take_back(in_parts(seconds, none_is_left, [&](std::chrono::nanoseconds limit) {
+        const api::DeferredManager::Waiting waiting(*deferred_);
+        return tag ? manager.wait_for_tag_at_most(*tag, limit) : manager.wait_at_most(limit);
+    }));
 }
 
 }  // namespace wq::python

@@ -37,8 +37,6 @@ class PyQueue {
     void end();
 
   private:
-    std::optional<Task> next_end(Manager& manager, std::chrono::nanoseconds limit, const std::string* tag);
-
     std::shared_ptr<api::DeferredManager> deferred_;
     std::unordered_map<std::int64_t, pybind11::object> tasks_;
     std::size_t by_tag_only_ = 0;

@@ -197,7 +197,7 @@ void set_text(SliceOptions& options, const Text& value) {
     options.*option = value.bytes;
 }
 
-void bind_options(py::module_& module) {
+void bind_slice_options(py::module_& module) {
     py::class_<SliceOptions>(module, "SliceOptions")
         .def(py::init<>())
         .def_readwrite("num_epochs", &SliceOptions::num_epochs)
@@ -279,7 +279,7 @@ void bind_queue_of_slices(py::module_& module) {
 }  // namespace
 
 void bind_slices(py::module_& module) {
-    bind_options(module);
+    bind_slice_options(module);
     bind_queue_of_slices(module);
     py::class_<PyProducer>(module, "Producer")
         .def(py::init<const PySlices&, std::size_t>())

@@ -68,7 +68,7 @@ class Wheel:
 
     def fill(self, build):
         source = ROOT / "src" / "python"
-        for file in sorted([*source.glob("work_queue/*.py*"), *source.glob("work_queue/py.typed"), *source.glob("ndcctools/*.py")]):
+        for file in sorted([*source.glob("*/*.py"), *source.glob("work_queue/*.pyi"), *source.glob("*/py.typed")]):
             self.add(str(file.relative_to(source)), file.read_bytes())
         for module in MODULES:
             file = build / "src" / "python" / "work_queue" / (module + sysconfig.get_config_var("EXT_SUFFIX"))
