@@ -1,5 +1,4 @@
 // What Python's WorkQueue is made of: work_queue/queue.py has the names and defaults of the manual.
-#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include <stdexcept>
@@ -7,6 +6,7 @@
 #include "net/contact.h"
 #include "program_manager/tuning.h"
 #include "python/amounts.h"
+#include "python/callback.h"
 #include "python/queue.h"
 #include "python/ranks.h"
 #include "python/text.h"
@@ -87,10 +87,9 @@ void bind_start(py::class_<PyQueue>& queue) {
                  (interval ? q.deferred().options.keepalive_interval
                            : q.deferred().options.keepalive_timeout) = seconds;
              })
-        .def("_say", [](PyQueue& q, std::function<void(py::str)> say) {
-            before_start(q, "say").say = [say = std::move(say)](const std::string& line) {
-                const py::gil_scoped_acquire python;
-                say(to_str(line));
+        .def("_say", [](PyQueue& q, py::function say) {
+            before_start(q, "say").say = [say = Callback(std::move(say))](const std::string& line) {
+                say.say(line);
             };
         });
 }

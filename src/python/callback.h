@@ -41,6 +41,16 @@ class Callback {
         return use((*function_)(to_str(text)));
     }
 
+    // For lines to the user; what the function raises is reported, and goes no further.
+    void say(const std::string& line) const {
+        try {
+            call(line, [](const pybind11::object&) { return true; });
+        } catch (pybind11::error_already_set& error) {
+            const pybind11::gil_scoped_acquire python;
+            error.discard_as_unraisable("a function for lines of work_queue");
+        }
+    }
+
   private:
     struct Left {
         std::mutex mutex;

@@ -1,12 +1,12 @@
 // Python's Factory is made of this; work_queue/factory.py has its names and defaults.
 #include "work_queue/factory.h"
 
-#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 #include <unistd.h>
 
 #include <memory>
 
+#include "python/callback.h"
 #include "python/queue.h"
 #include "python/text.h"
 
@@ -51,11 +51,8 @@ std::unique_ptr<PyFactory> make_factory(FactoryOptions options, PyQueue* queue) 
     return std::make_unique<PyFactory>(std::move(options));
 }
 
-void set_say(FactoryOptions& options, std::function<void(py::str)> say) {
-    options.say = [say = std::move(say)](const std::string& line) {
-        const py::gil_scoped_acquire python;
-        say(to_str(line));
-    };
+void set_say(FactoryOptions& options, py::function say) {
+    options.say = [say = Callback(std::move(say))](const std::string& line) { say.say(line); };
 }
 
 template <std::string FactoryOptions::*option>
