@@ -16,6 +16,7 @@
 
 #include "interpreters/script.h"
 #include "process/passed_descriptors.h"
+#include "process/process_tree.h"
 
 namespace wq::interpreters {
 
@@ -41,9 +42,14 @@ Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_n
         return;
     }
     socket_.reset(ends[0]);
-    const Descriptor its_end(ends[1]);
+    const Descriptor low_end(ends[1]);
+    const Descriptor its_end(fcntl(low_end.get(), F_DUPFD_CLOEXEC, 10));  // unpack.sh uses those below
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
+    if (!its_end.valid() || !errors_.valid()) {
+        why_not_ = std::string("no descriptor for an interpreter: ") + strerror(errno);
+        return;
+    }
     const std::string error_path = "/proc/self/fd/" + std::to_string(errors_.get());
     const std::string place = std::to_string(its_end.get());
     std::vector<const char*> argv{settings.file.c_str()};
@@ -71,8 +77,9 @@ Interpreter::~Interpreter() {
     kill();
 }
 
+// Until it has started, tar may run below it; later only calls, which go on.
 void Interpreter::kill() {
-    if (pid_ > 0) ::kill(pid_, SIGKILL);
+    if (pid_ > 0) ready_ ? static_cast<void>(::kill(pid_, SIGKILL)) : process::signal_tree(pid_, SIGKILL);
     socket_.reset();
 }
 
@@ -88,23 +95,38 @@ std::string Interpreter::last_words() const {
     return text;
 }
 
-bool Interpreter::send(std::unique_ptr<Request> request) {
+bool Interpreter::send(std::unique_ptr<Request> request, Listener& listener) {
     if (asked_.empty()) since_ = instant_now();
     asked_.push_back(std::move(request));
-    return write_next();
+    return write_next(listener);
 }
 
-bool Interpreter::write_next() {
+bool Interpreter::write_next(Listener& listener) {
     while (sent_ < asked_.size()) {
         Request& request = *asked_[sent_];
         const std::string bytes = to_bytes(request);
         const std::array files{request.arguments.get(), request.result.get(), request.out.get(),
                                request.err.get()};
-        if (!process::send_descriptors(socket_.get(), std::as_bytes(std::span(bytes)), files, MSG_NOSIGNAL))
-            return errno == EAGAIN || errno == EWOULDBLOCK;
-        ++sent_;
+        if (process::send_descriptors(socket_.get(), std::as_bytes(std::span(bytes)), files, MSG_NOSIGNAL)) {
+            ++sent_;
+            continue;
+        }
+        if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
+        if (errno == EPIPE || errno == ECONNRESET || errno == EBADF) return false;
+        refuse(sent_, bytes.size(), errno, listener);
     }
     return true;
+}
+
+void Interpreter::refuse(std::size_t at, std::size_t bytes, int error, Listener& listener) {
+    const std::unique_ptr<Request> request = std::move(asked_[at]);
+    asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(at));
+    const bool too_large = error == EMSGSIZE;
+    listener.call_refused(request->serial,
+                          too_large ? "its environment variables have " + std::to_string(bytes) +
+                                          " bytes; those of a function's call may have some 100,000"
+                                    : std::string("it cannot be sent to an interpreter: ") + strerror(error),
+                          !too_large);
 }
 
 bool Interpreter::receive(Listener& listener) {
@@ -116,7 +138,7 @@ bool Interpreter::receive(Listener& listener) {
         text[static_cast<std::size_t>(got)] = '\0';
         take(text.data(), listener);
     }
-    return write_next();
+    return write_next(listener);
 }
 
 // It answers requests in order; anything else was not said by it.
@@ -125,7 +147,7 @@ bool Interpreter::answers(std::uint64_t serial) {
     asked_.pop_front();
     --sent_;
     since_ = instant_now();
-    return answered_ = true;
+    return true;
 }
 
 void Interpreter::take(const char* text, Listener& listener) {
@@ -134,20 +156,33 @@ void Interpreter::take(const char* text, Listener& listener) {
     int at = 0;
     if (std::sscanf(text, "%c %llu %n", &kind, &serial, &at) != 2) return;
     const char* const rest = text + at;
-    if (kind == 'f' && answers(serial)) {
-        ++running_calls_;
-        return listener.call_forked(serial, std::atoi(rest));
+    switch (kind) {
+        case 'h':
+            ready_ = true;
+            since_ = instant_now();
+            return;
+        case 'f':
+            if (!answers(serial)) return;
+            running_calls_[serial] = std::atoi(rest);
+            return listener.call_forked(serial, running_calls_[serial]);
+        case 'x':
+            if (answers(serial)) listener.call_refused(serial, rest, true);
+            return;
+        case 'e':
+            return take_end(serial, rest, listener);
     }
-    if (kind == 'x' && answers(serial)) return listener.call_refused(serial, rest, true);
+}
+
+void Interpreter::take_end(std::uint64_t serial, const char* text, Listener& listener) {
     End end;
     long user = 0, system = 0;
     rusage& usage = end.usage;
-    if (kind != 'e' || std::sscanf(rest, "%d %ld %ld %ld %ld %ld", &end.status, &user, &system,
-                                   &usage.ru_maxrss, &usage.ru_inblock, &usage.ru_oublock) != 6)
+    if (std::sscanf(text, "%d %ld %ld %ld %ld %ld %ld %ld", &end.status, &user, &system, &usage.ru_maxrss,
+                    &usage.ru_inblock, &usage.ru_oublock, &usage.ru_nvcsw, &usage.ru_nivcsw) != 8 ||
+        running_calls_.erase(serial) == 0)
         return;
     usage.ru_utime = {user / 1000000, user % 1000000};
     usage.ru_stime = {system / 1000000, system % 1000000};
-    if (running_calls_ > 0) --running_calls_;
     since_ = instant_now();
     listener.call_ended(serial, end);
 }

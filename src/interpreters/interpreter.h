@@ -2,12 +2,14 @@
 // forks a process that runs this one call and ends, so that no call sees what another left in memory.
 //
 //   launcher                                interpreter.py                 the call's process
+//                                           "h" once it has started
 //   request, with its four descriptors      fork
 //                                           "f SERIAL PID"                 runs the call, writes the result
 //                                           "e SERIAL STATUS USAGE..."     has ended
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,14 +43,16 @@ class Interpreter {
 
     // Sends it, or keeps it until there is room (receive() sends it then). False: the interpreter is gone;
     // take_requests() has it.
-    bool send(std::unique_ptr<Request> request);
+    bool send(std::unique_ptr<Request> request, Listener& listener);
     // Tells the listener what it has said, without waiting. False: it is gone.
     bool receive(Listener& listener);
     // The requests without an answer, in order.
     std::deque<std::unique_ptr<Request>> take_requests() { return std::move(asked_); }
-    bool idle() const { return asked_.empty() && running_calls_ == 0; }
+    bool idle() const { return asked_.empty() && running_calls_.empty(); }
     bool waited_for() const { return !asked_.empty(); }
-    bool answered() const { return answered_; }  // ever
+    bool ready() const { return ready_; }  // it has started
+    // Processes of the calls that it has forked and not waited for, by serial.
+    const std::map<std::uint64_t, pid_t>& running_calls() const { return running_calls_; }
     // When the oldest request was sent, or the interpreter was last in use.
     Instant since() const { return since_; }
 
@@ -56,8 +60,10 @@ class Interpreter {
     void reaped() { pid_ = 0; }
 
   private:
-    bool write_next();
+    bool write_next(Listener& listener);
+    void refuse(std::size_t at, std::size_t bytes, int error, Listener& listener);
     void take(const char* text, Listener& listener);
+    void take_end(std::uint64_t serial, const char* text, Listener& listener);
     bool answers(std::uint64_t serial);
 
     process::ChildStack stack_;
@@ -67,8 +73,8 @@ class Interpreter {
     std::string why_not_;
     std::deque<std::unique_ptr<Request>> asked_;  // sent ones first
     std::size_t sent_ = 0;
-    std::size_t running_calls_ = 0;
-    bool answered_ = false;
+    std::map<std::uint64_t, pid_t> running_calls_;
+    bool ready_ = false;
     Instant since_;
 };
 

@@ -27,10 +27,12 @@ RETURNED = 0  # core::Ending::exited
 SMALL = 1 << 20  # bytes that are copied rather than mapped
 LONGEST_LIST = 4000  # of names of modules: what a pipe takes at once
 MOST_SECONDS = 60  # that a trial of an import may take
+MOST_BYTES = 960 << 20  # of a result (process/call.h)
 
 # The C library's fork(), not Python's, which costs each process some 170 page faults more, as it sets locks anew that
 # only other threads could hold; there are none here. What else it does for modules, `new_random_numbers` does.
-fork = ctypes.PyDLL(None).fork
+LIBC = ctypes.PyDLL(None)
+fork = LIBC.fork
 
 
 class RemoteError(Exception):
@@ -38,25 +40,38 @@ class RemoteError(Exception):
 
 
 def receive(link):
-    """The next request: its fields and descriptors; None: the launcher is gone."""
-    text, parts, _, _ = link.recvmsg(LONGEST, socket.CMSG_SPACE(8 * array.array("i").itemsize))
+    """The next request: its fields and descriptors, which are none if not all could be opened. None: the launcher is gone."""
+    text, parts, flags, _ = link.recvmsg(LONGEST, socket.CMSG_SPACE(8 * array.array("i").itemsize), socket.MSG_CMSG_CLOEXEC)
     if not text:
         return None
     files = array.array("i")
     for level, kind, data in parts:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             files.frombytes(data[: len(data) - len(data) % files.itemsize])
+    if flags & socket.MSG_CTRUNC or len(files) != 4:
+        close_all(files)
+        files = []
     return text.split(b"\0")[:-1], list(files)
+
+
+def close_all(files):
+    for file in files:
+        os.close(file)
 
 
 def fork_call(link, fields, files, modules):
     """Forks a process for the call, in a process group of its own. Returns its id."""
+    if not files:
+        raise OSError("no descriptors are left")
     new_random_numbers()
     child = fork()
     if child == 0:
-        os.setpgid(0, 0)
-        link.close()
-        run_call(fields, files, modules)  # does not return
+        try:
+            os.setpgid(0, 0)
+            leave_to_itself(link)
+            run_call(fields, files, modules)
+        finally:
+            os._exit(1)
     if child < 0:
         raise OSError("the system has no room for one more process")
     try:
@@ -64,6 +79,13 @@ def fork_call(link, fields, files, modules):
     except OSError:
         pass  # it has done so itself, and may be gone
     return child
+
+
+def leave_to_itself(link):
+    """In a new process, which is no interpreter for the launcher."""
+    link.close()
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def new_random_numbers():
@@ -75,22 +97,34 @@ def new_random_numbers():
 
 
 def run_call(fields, files, modules):
+    """Ends the process, with 0 if the result is written."""
     arguments, result, out, err = files
     code = 1
     try:
+        os.pwrite(result, b"b", 0)  # it has begun, so it must not be begun a second time
         enter(fields, out, err)
         modules.begin()
         answer = call(read_all(arguments))
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_all()
         write_result(result, answer)
-        modules.tell_new()
         code = 0
+        modules.tell_new()
     except BaseException:  # of ours: the function's own are part of the answer
-        traceback.print_exc()
-        sys.stderr.flush()
+        if code != 0:
+            traceback.print_exc()
+            flush_all()
     finally:
         os._exit(code)
+
+
+def flush_all():
+    """What the function has written, also by C's streams. It may have closed or replaced them."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    LIBC.fflush(None)
 
 
 def enter(fields, out, err):
@@ -198,13 +232,16 @@ def dump(kind, value):
 
 
 def dumps(value, buffers):
+    """Pickled; parts of arrays go to the list `buffers`, if there is one."""
+    callback = None if buffers is None else buffers.append
     try:
-        return pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        return pickle.dumps(value, protocol=5, buffer_callback=callback)
     except Exception:
-        del buffers[:]
+        if buffers:
+            del buffers[:]
         import cloudpickle
 
-        return cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
 
 
 def dump_error(error):
@@ -216,8 +253,7 @@ def dump_error(error):
     if type(error) is not RemoteError:
         try:
             error.__traceback__ = None
-            answer = dump(b"E", error)
-            return answer[:2] + [text.encode("utf-8", "replace")]
+            return [b"E", dumps(error, None), text.encode("utf-8", "replace")]
         except Exception:
             error = RemoteError("%s: %s" % (type(error).__name__, error))
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
@@ -228,6 +264,9 @@ def write_result(memory, answer):
     kind, parts = answer[0], answer[1:]
     parts.insert(0, kind + b" " + b" ".join([b"%d" % len(part) for part in parts]) + b"\n")
     size = sum([len(part) for part in parts])
+    if size > MOST_BYTES:
+        told = "the result has %d bytes, and may have %d: write it to an output file of the task" % (size, MOST_BYTES)
+        return write_result(memory, dump_error(RemoteError(told)))
     parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
     if size < SMALL:
         parts = [b"".join(parts)]
@@ -291,12 +330,13 @@ class Modules:
         self.tried.update(names)
         return names
 
-    def try_imports(self, names):
+    def try_imports(self, names, link):
         """Forks a process that imports them. Returns it; its exit code 0 means that all is well."""
         child = fork()
         if child == 0:
             code = 1
             try:
+                leave_to_itself(link)
                 signal.alarm(MOST_SECONDS)
                 self.load(names)
                 code = 0 if len(os.listdir("/proc/self/task")) == 1 else 2
@@ -315,8 +355,10 @@ class Modules:
         """Finds libraries of linear algebra by the names of their functions."""
         self.threads = []
         with open("/proc/self/maps") as maps:
-            files = {line.split(None, 5)[-1].strip() for line in maps if "blas" in line or "mkl" in line or "omp" in line}
+            files = {line.split(None, 5)[-1].strip() for line in maps if ".so" in line}
         for file in files:
+            if not any(name in os.path.basename(file) for name in ("openblas", "mkl_rt", "libomp", "libgomp", "libiomp")):
+                continue
             for function in ("openblas_set_num_threads", "scipy_openblas_set_num_threads64_", "MKL_Set_Num_Threads", "omp_set_num_threads"):
                 try:
                     self.threads.append(getattr(ctypes.CDLL(file), function))
@@ -329,21 +371,24 @@ class Interpreter:
         self.link = link
         self.modules = Modules()
         self.modules.settle()
+        self.calls = {}  # serials by processes
+        self.trials = {}  # names of modules by processes
+        # A pidfd for each would be simpler, but needs Linux 5.3.
+        self.child_ended, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self.poll = select.poll()
-        self.poll.register(link, select.POLLIN)
-        self.poll.register(self.modules.read, select.POLLIN)
-        self.calls = {}  # by the descriptor of their process: serial and process
-        self.trials = {}  # the same: names of modules and process
+        for file in (link.fileno(), self.modules.read, self.child_ended):
+            self.poll.register(file, select.POLLIN)
+        self.link.send(b"h 0 ")
 
     def run(self):
         while True:
             for file, _ in self.poll.poll():
-                if file in self.calls:
-                    self.end(file)
-                elif file == self.modules.read:
+                if file == self.modules.read:
                     self.try_imports()
-                elif file in self.trials:
-                    self.take_trial(file)
+                elif file == self.child_ended:
+                    self.reap()
                 elif not self.begin():
                     return
 
@@ -356,21 +401,26 @@ class Interpreter:
         serial = fields[0].decode()
         try:
             child = fork_call(self.link, fields, files, self.modules)
-            file = os.pidfd_open(child)
-            self.calls[file] = serial, child
-            self.poll.register(file, select.POLLIN)
-            self.link.send(b"f %s %d" % (fields[0], child))
         except OSError as error:
             self.link.send(("x %s no process can be forked for it: %s" % (serial, error)).encode())
-        for file in files:
-            os.close(file)
+        else:
+            self.calls[child] = serial
+            self.link.send(("f %s %d" % (serial, child)).encode())
+        close_all(files)
         return True
 
-    def end(self, file):
-        serial, child = self.calls.pop(file)
-        self.poll.unregister(file)
-        os.close(file)
-        status, usage = os.wait4(child, 0)[1:]
+    def reap(self):
+        os.read(self.child_ended, 4096)
+        while self.calls or self.trials:
+            child, status, usage = os.wait4(-1, os.WNOHANG)
+            if child == 0:
+                return
+            if child in self.calls:
+                self.end(self.calls.pop(child), status, usage)
+            elif child in self.trials:
+                self.end_trial(self.trials.pop(child), status)
+
+    def end(self, serial, status, usage):
         figures = (
             status,
             int(usage.ru_utime * 1e6),
@@ -378,23 +428,19 @@ class Interpreter:
             usage.ru_maxrss,
             usage.ru_inblock,
             usage.ru_oublock,
+            usage.ru_nvcsw,
+            usage.ru_nivcsw,
         )
-        self.link.send(("e %s %d %d %d %d %d %d" % ((serial,) + figures)).encode())
-
+        self.link.send(("e %s " % serial + " ".join(map(str, figures))).encode())
 
     def try_imports(self):
         names = self.modules.take()
-        child = self.modules.try_imports(names) if names else 0
+        child = self.modules.try_imports(names, self.link) if names else 0
         if child > 0:
-            file = os.pidfd_open(child)
-            self.trials[file] = names, child
-            self.poll.register(file, select.POLLIN)
+            self.trials[child] = names
 
-    def take_trial(self, file):
-        names, child = self.trials.pop(file)
-        self.poll.unregister(file)
-        os.close(file)
-        if os.waitpid(child, 0)[1] == 0:
+    def end_trial(self, names, status):
+        if status == 0:
             self.modules.load(names)
             self.modules.find_threads()
             self.modules.settle()
@@ -402,6 +448,7 @@ class Interpreter:
 
 def main():
     link = socket.socket(fileno=int(sys.argv[1]))
+    link.set_inheritable(False)
     sys.argv = [""]
     # What these start in a call is set by Modules.begin(); with more, they would start threads here.
     for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR"):

@@ -15,6 +15,7 @@ constexpr std::size_t most_places = 4;
 constexpr int most_failures = 3;
 // A start, with imports from a busy file system, may take long.
 constexpr Duration stuck_limit = std::chrono::seconds(120);
+constexpr Duration unpacking_limit = std::chrono::hours(2);
 constexpr Duration unused_limit = std::chrono::minutes(10);
 
 // A file in the worker's cache stays the same, and is linked into the folder of each task.
@@ -24,10 +25,15 @@ std::string name_of(const struct stat& file) {
            std::to_string(file.st_mtim.tv_nsec);
 }
 
-// When to look at it; Instant::max(): not before it says something.
-Instant due(const Interpreter& interpreter) {
-    if (interpreter.waited_for()) return interpreter.since() + stuck_limit;
-    return interpreter.idle() ? interpreter.since() + unused_limit : Instant::max();
+// How long its first answer, or the next one, may take.
+Duration limit_of(const Interpreter& interpreter, bool unpacks) {
+    return unpacks && !interpreter.ready() ? unpacking_limit : stuck_limit;
+}
+
+// The call's process has written there first of all.
+bool has_begun(const Request& request) {
+    struct stat result {};
+    return fstat(request.result.get(), &result) != 0 || result.st_size > 0;
 }
 
 }  // namespace
@@ -81,7 +87,12 @@ void Interpreters::end_least_used() {
         };
         if (idle && (least == places_.end() || since(*place) < since(*least))) least = place;
     }
-    if (least != places_.end()) places_.erase(least);
+    if (least == places_.end()) return;
+    if ((*least)->interpreter) {
+        (*least)->interpreter->kill();
+        leave(std::move((*least)->interpreter));
+    }
+    places_.erase(least);
 }
 
 bool Interpreters::begin(Place& place) {
@@ -99,24 +110,43 @@ void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
         place.interpreter.reset();
         return refuse(std::move(request), why, false);
     }
-    if (!place.interpreter->send(std::move(request))) begin_anew(place);
+    if (!place.interpreter->send(std::move(request), listener_)) begin_anew(place, "");
 }
 
-void Interpreters::begin_anew(Place& place) {
-    const std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
+// It has ended, or must. `why`: what is wrong with it; empty: its own last words.
+void Interpreters::begin_anew(Place& place, std::string why) {
+    std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
+    ended->receive(listener_);  // what it had still said
+    if (ended->ready()) place.failures = 0;
+    if (why.empty()) why = "ended: " + ended->last_words();
     auto requests = ended->take_requests();
-    const std::string words = ended->last_words();
+    ended->kill();
+    leave(std::move(ended));
     const bool hopeless = ++place.failures >= most_failures;
     if (hopeless) place.failures = 0;
     for (auto& request : requests) {
-        if (hopeless)
-            refuse(std::move(request),
-                   (place.archive.valid() ? place.name : "the interpreter " + place.name + " ended") +
-                       (words.empty() ? "" : ": " + words),
-                   false);
+        if (has_begun(*request))
+            refuse(std::move(request), "its interpreter ended as the call began", false);
+        else if (hopeless)
+            refuse(
+                std::move(request),
+                place.archive.valid() ? place.name + ": " + why : "the interpreter " + place.name + " " + why,
+                false);
         else
             send(place, std::move(request));
     }
+}
+
+// Until it has been waited for, its calls are no children of ours.
+void Interpreters::leave(std::unique_ptr<Interpreter> ended) {
+    if (ended->pid() > 0)
+        leaving_.push_back(std::move(ended));
+    else
+        tell_orphans(*ended);
+}
+
+void Interpreters::tell_orphans(const Interpreter& ended) {
+    for (const auto& [serial, pid] : ended.running_calls()) listener_.call_orphaned(serial, pid);
 }
 
 void Interpreters::refuse(std::unique_ptr<Request> request, const std::string& why, bool may_pass) {
@@ -128,37 +158,54 @@ void Interpreters::ready(std::size_t number) {
                                     [&](const auto& place) { return place->number == number; });
     if (found == places_.end() || !(*found)->interpreter) return;
     Place& place = **found;
-    const bool lives = place.interpreter->receive(listener_);
-    if (place.interpreter->answered()) place.failures = 0;
-    if (!lives) begin_anew(place);
+    if (!place.interpreter->receive(listener_)) begin_anew(place, "");
 }
 
 bool Interpreters::reaped(pid_t pid) {
-    const auto found = std::find_if(places_.begin(), places_.end(), [&](const auto& place) {
-        return place->interpreter && place->interpreter->pid() == pid;
-    });
-    if (found == places_.end()) return false;
-    (*found)->interpreter->reaped();
-    begin_anew(**found);
+    for (const auto& place : places_) {
+        if (!place->interpreter || place->interpreter->pid() != pid) continue;
+        place->interpreter->reaped();
+        begin_anew(*place, "");
+        return true;
+    }
+    const auto found = std::find_if(leaving_.begin(), leaving_.end(),
+                                    [&](const auto& interpreter) { return interpreter->pid() == pid; });
+    if (found == leaving_.end()) return false;
+    const std::unique_ptr<Interpreter> ended = std::move(*found);
+    leaving_.erase(found);
+    ended->reaped();
+    tell_orphans(*ended);
     return true;
 }
 
 void Interpreters::check(Instant now) {
     for (const auto& place : places_) {
-        if (!place->interpreter) continue;
-        if (now < due(*place->interpreter)) continue;
-        if (place->interpreter->idle())
-            place->interpreter.reset();
-        else if (place->interpreter->waited_for())
-            begin_anew(*place);
+        if (!place->interpreter || now < due(*place)) continue;
+        if (place->interpreter->idle()) {
+            place->interpreter->kill();
+            leave(std::move(place->interpreter));
+        } else {
+            const auto limit = limit_of(*place->interpreter, place->archive.valid());
+            begin_anew(*place,
+                       "did not answer within " +
+                           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) +
+                           " s");
+        }
     }
+}
+
+// When to look at it; Instant::max(): not before it says something.
+Instant Interpreters::due(const Place& place) {
+    const Interpreter& interpreter = *place.interpreter;
+    if (interpreter.waited_for()) return interpreter.since() + limit_of(interpreter, place.archive.valid());
+    return interpreter.idle() ? interpreter.since() + unused_limit : Instant::max();
 }
 
 std::optional<Instant> Interpreters::next_check() const {
     std::optional<Instant> next;
     for (const auto& place : places_) {
         if (!place->interpreter) continue;
-        const Instant then = due(*place->interpreter);
+        const Instant then = due(*place);
         next = std::min(next.value_or(then), then);
     }
     return next;

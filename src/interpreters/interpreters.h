@@ -38,12 +38,15 @@ class Interpreters {
         std::string name;    // for messages: the interpreter, or the archive
         Descriptor archive;  // of its environment, if it has one
         std::unique_ptr<Interpreter> interpreter;
-        int failures = 0;  // since it last answered
+        int failures = 0;  // to start, in a row
     };
     Place& place_of(const std::string& key, const std::string& name);
     bool begin(Place& place);
     void send(Place& place, std::unique_ptr<Request> request);
-    void begin_anew(Place& place);
+    void begin_anew(Place& place, std::string why);
+    void leave(std::unique_ptr<Interpreter> ended);
+    void tell_orphans(const Interpreter& ended);
+    static Instant due(const Place& place);
     void refuse(std::unique_ptr<Request> request, const std::string& why, bool may_pass);
     void end_least_used();
 
@@ -53,6 +56,7 @@ class Interpreters {
     process::Poller& poller_;
     Listener& listener_;
     std::vector<std::unique_ptr<Place>> places_;
+    std::vector<std::unique_ptr<Interpreter>> leaving_;  // ended, and not waited for
     std::size_t numbers_ = 0;
 };
 

@@ -35,8 +35,11 @@ class Listener {
     virtual void interpreter_started(pid_t pid) = 0;  // a child of ours that is no task
     // A process in a group of its own runs it; a child of the interpreter, or, if that ends first, of ours.
     virtual void call_forked(std::uint64_t serial, pid_t pid) = 0;
-    // That process was waited for. Not told if the interpreter ended first.
+    // That process was waited for. Not told if the interpreter ended first; but then call_orphaned().
     virtual void call_ended(std::uint64_t serial, const End& end) = 0;
+    // The interpreter has ended, so nobody but us can wait for that process; if it is no child of ours, the
+    // interpreter had waited for it.
+    virtual void call_orphaned(std::uint64_t serial, pid_t pid) = 0;
     // No process will begin it. `may_pass`: something is short at the moment.
     virtual void call_refused(std::uint64_t serial, std::string reason, bool may_pass) = 0;
 

@@ -71,7 +71,7 @@ void TaskRunner::call_forked(std::uint64_t serial, pid_t pid) {
     task->pid = pid;
     task_started(Lanes::lane_of(*task));
     // It was to be killed before it had a process.
-    if (task->verdict != watch::Verdict::none) ::kill(-pid, SIGKILL);
+    if (task->verdict != watch::Verdict::none) limits_.kill(*task, task->verdict, now_);
 }
 
 void TaskRunner::call_refused(std::uint64_t serial, std::string reason, bool may_pass) {

@@ -117,6 +117,8 @@ void TaskRunner::children_ended(Instant now) {
         }
         leftovers_.reaped(pid);
     }
+    ended.insert(ended.end(), told_ends_.begin(), told_ends_.end());
+    told_ends_.clear();
     settle(ended, others);
     // Only now, because the ended tasks may have freed resources for them.
     for (Lane* lane : not_executed) start_anew(*lane);
@@ -129,9 +131,19 @@ void TaskRunner::call_ended(std::uint64_t serial, const interpreters::End& end) 
     auto* const task = lanes_.running().by_serial(serial);
     if (task == nullptr) return;
     Lane& lane = Lanes::lane_of(*task);
+    if (!watch_.idle()) watch_.waited_for(lane.pid, &lane, end.usage, now_);
     note_end(lane, end.status, end.usage, now_);
     lanes_.retire(lane);
     told_ends_.push_back(&lane);
+}
+
+// If the interpreter had waited for the process, nobody knows how it ended.
+void TaskRunner::call_orphaned(std::uint64_t serial, pid_t pid) {
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0) return;
+    interpreters::End unknown;
+    unknown.status = SIGKILL;
+    call_ended(serial, unknown);
 }
 
 // `others`: processes that are no tasks' have ended, too.

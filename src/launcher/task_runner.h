@@ -64,6 +64,7 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
     void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
     void call_forked(std::uint64_t serial, pid_t pid) override;
     void call_ended(std::uint64_t serial, const interpreters::End& end) override;
+    void call_orphaned(std::uint64_t serial, pid_t pid) override;
     void call_refused(std::uint64_t serial, std::string reason, bool may_pass) override;
 
     bool start_next(Starters::Index by);
@@ -78,6 +79,9 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
     void start_failed(Lane& lane);
     void put_back(Lane& lane);
     void settle(const std::vector<Lane*>& ended, bool others);
+    void settle_told_ends() {
+        if (!told_ends_.empty()) settle(std::exchange(told_ends_, {}), false);
+    }
     void finish(Lane& lane, bool may_be_held);
     void release(Lane& lane);
     void give_back(const process::OrderMessage& message);
