@@ -25,9 +25,10 @@ Manager* DeferredManager::serving() {
 }
 
 void DeferredManager::order(std::function<void(Manager&)> what) {
+    if (!ours()) return;
     if (manager_)
         what(*manager_);
-    else
+    else if (!begun())
         orders_.push_back(std::move(what));
 }
 
@@ -36,7 +37,7 @@ void DeferredManager::begin() {
     options.sockets = held_.descriptors();
     options.listen = !options.sockets.empty();
     try {
-        manager_ = std::make_unique<Manager>(options);
+        manager_ = std::make_shared<Manager>(options);
     } catch (const SetupError& error) {
         why_not_ = error.what();
     }
@@ -49,7 +50,7 @@ void DeferredManager::begin() {
 }
 
 std::int64_t DeferredManager::submit(const Task& task, std::string& refusal) {
-    if (begun() && !manager_) return refusal = why_not_, 0;
+    if (!ours() || (begun() && !manager_)) return refusal = why_not(), 0;
     auto data = TaskAccess::take(Task(task));
     if (const Status sound = program_manager::check(*data); !sound) return refusal = sound.error().message, 0;
     Task sound = TaskAccess::wrap(std::move(data));
@@ -77,12 +78,19 @@ std::optional<Task> DeferredManager::forsake_one(const std::string* tag) {
     return std::nullopt;
 }
 
-void DeferredManager::end() {
+std::shared_ptr<Manager> DeferredManager::leave() {
+    const bool ours = process_ == ::getpid();
     if (why_not_.empty()) why_not_ = "the queue has ended";
-    if (process_ == ::getpid() && waits_ == 0)
-        manager_.reset();
-    else
-        static_cast<void>(manager_.release());
+    std::shared_ptr<Manager> manager = std::move(manager_);
+    if (ours || !manager) return manager;
+    [[maybe_unused]] const auto* const left_behind = new std::shared_ptr<Manager>(std::move(manager));
+    return nullptr;
+}
+
+void DeferredManager::end() {
+    std::shared_ptr<Manager> manager = leave();
+    if (waits_ == 0 || !manager) return;
+    [[maybe_unused]] const auto* const left_behind = new std::shared_ptr<Manager>(std::move(manager));
 }
 
 }  // namespace wq::api

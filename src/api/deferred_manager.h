@@ -37,6 +37,7 @@ class DeferredManager {
     bool ours() const;
 
     // Runs it at once if the manager is running, otherwise when it starts.
+    // No effect if it has ended, or belongs to another process.
     void order(std::function<void(Manager&)> what);
     // Returns the manager's id; 0: refused, and `refusal` says why. Makes the manager's checks now, with the
     // paths of this moment, and starts nothing.
@@ -44,6 +45,12 @@ class DeferredManager {
     // Takes one of the tasks that no manager will ever have, because it could not start, so that a program
     // ends that waits until its queue is empty. `tag`: null for any.
     std::optional<Task> forsake_one(const std::string* tag);
+
+    // Takes the manager, so that it ends when the last holder drops it; null: none runs in this process. No
+    // later call finds it. For programs whose other threads may be waiting in it.
+    std::shared_ptr<Manager> leave();
+    // The same while it runs: for a call that must not find it destroyed. Null: it does not run.
+    std::shared_ptr<Manager> shared() const { return manager_; }
 
     // Exists while a call waits in the manager.
     class Waiting {
@@ -68,7 +75,7 @@ class DeferredManager {
     std::vector<std::function<void(Manager&)>> orders_;
     std::deque<std::pair<std::int64_t, Task>> waiting_;  // until the manager starts
     std::int64_t submitted_ = 0;
-    std::unique_ptr<Manager> manager_;
+    std::shared_ptr<Manager> manager_;
     int process_;
     std::atomic<int> waits_{0};
     std::string why_not_;  // why the manager could not start, or that it has ended

@@ -32,7 +32,9 @@ std::unique_ptr<PyQueue> make_queue(std::optional<int> port, std::optional<std::
     ManagerOptions options;
     options.listen = port.has_value();
     options.port = port.value_or(0);
-    if (!ranks.is_none()) options.mpi = &ranks.cast<PyRanks&>().session();
+    std::shared_ptr<MpiSession> session;
+    if (!ranks.is_none()) session = ranks.cast<PyRanks&>().session();
+    options.mpi = session.get();
     options.port_range = range;
     options.ssl = ssl;
     options.ssl_key = key;
@@ -40,7 +42,7 @@ std::unique_ptr<PyQueue> make_queue(std::optional<int> port, std::optional<std::
     options.shutdown = shutdown;
     options.output_limit = 256u << 20;  // the maximum, because programs expect a gigabyte
     auto held = hold_port(options);
-    return std::make_unique<PyQueue>(std::move(options), std::move(held));
+    return std::make_unique<PyQueue>(std::move(options), std::move(held), std::move(session));
 }
 
 ManagerOptions& before_start(PyQueue& queue, const char* function) {
@@ -62,8 +64,7 @@ auto text_option(const char* function, std::string ManagerOptions::*option) {
 
 void bind_start(py::class_<PyQueue>& queue) {
     queue.def(py::init(&make_queue), py::arg("port"), py::arg("port_range"), py::arg("ssl"),
-              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("ranks"),
-              py::keep_alive<1, 8>());
+              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("ranks"));
     queue
         .def_property_readonly(
             "port", [](PyQueue& q) { return q.deferred().port(); }, "The TCP port that workers connect to.")

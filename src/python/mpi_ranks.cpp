@@ -9,16 +9,6 @@ namespace py = pybind11;
 
 namespace wq::python {
 
-PyRanks::PyRanks(std::unique_ptr<MpiSession> session) : session_(std::move(session)) {}
-PyRanks::~PyRanks() {
-    end();
-}
-
-void PyRanks::end() {
-    const py::gil_scoped_release others_run;
-    session_.reset();
-}
-
 namespace {
 
 // The session forks the process that mpirun waits for; the program goes on in the child.
@@ -27,15 +17,15 @@ std::unique_ptr<PyRanks> make_ranks(bool manager_only, const Text& launcher) {
     options.manager_only = manager_only;
     options.launcher = launcher;
     const pid_t before = ::getpid();
-    auto session = std::make_unique<MpiSession>(options);
+    auto session = std::make_shared<MpiSession>(options);
     if (::getpid() != before) PyOS_AfterFork_Child();
     return std::make_unique<PyRanks>(std::move(session));
 }
 
 int serve(PyRanks& ranks) {
-    MpiSession& session = ranks.session();
+    const std::shared_ptr<MpiSession> session = ranks.session();
     const py::gil_scoped_release others_run;
-    return session.serve();
+    return session->serve();
 }
 
 }  // namespace
@@ -43,8 +33,8 @@ int serve(PyRanks& ranks) {
 void bind_ranks(py::module_& module) {
     py::class_<PyRanks>(module, "Ranks")
         .def(py::init(&make_ranks), py::arg("manager_only"), py::arg("launcher"))
-        .def_property_readonly("rank", [](PyRanks& r) { return r.session().rank(); })
-        .def_property_readonly("size", [](PyRanks& r) { return r.session().size(); })
+        .def_property_readonly("rank", [](PyRanks& r) { return r.session()->rank(); })
+        .def_property_readonly("size", [](PyRanks& r) { return r.session()->size(); })
         .def("_serve", serve)
         .def("_end", &PyRanks::end);
 }

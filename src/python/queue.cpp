@@ -20,19 +20,32 @@ std::size_t is_by_tag_only(const PyTask& task) {
 
 }  // namespace
 
-PyQueue::PyQueue(ManagerOptions options, program_manager::HeldPort held)
-    : deferred_(std::make_shared<api::DeferredManager>(std::move(options), std::move(held))) {}
+PyQueue::PyQueue(ManagerOptions options, program_manager::HeldPort held, std::shared_ptr<MpiSession> session)
+    : session_(std::move(session)),
+      deferred_(std::make_unique<api::DeferredManager>(std::move(options), std::move(held))) {}
 
 PyQueue::~PyQueue() {
     end();
 }
 
-// The manager's last lines may be for a function of Python.
 void PyQueue::end() {
     for (auto& [id, object] : std::exchange(tasks_, {})) object.cast<PyTask&>().in_queue = false;
     by_tag_only_ = 0;
-    const py::gil_scoped_release others_run;
-    deferred_->end();
+    ended_ = true;
+    Serving serving;
+    serving.session = std::move(session_);
+    serving.manager = deferred_->leave();
+    drop(std::move(serving));
+}
+
+// Without Python's lock, if it may be the last holder: the manager's last lines may be for a function of
+// Python.
+void PyQueue::drop(Serving serving) {
+    without_lock([held = std::move(serving)]() mutable {
+        held.manager.reset();
+        held.session.reset();
+        return true;
+    });
 }
 
 // Other threads of Python wait meanwhile, so that it starts once.
@@ -45,6 +58,7 @@ Manager& PyQueue::serving() {
 std::int64_t PyQueue::submit(const py::object& object) {
     auto& task = object.cast<PyTask&>();
     static_cast<void>(task.to_specify());
+    if (!deferred_->ours()) throw std::runtime_error(deferred_->why_not());
     std::string refusal;
     const std::int64_t id = deferred_->submit(task.spec, refusal);
     if (id == 0) throw py::value_error(refusal);
@@ -80,11 +94,17 @@ std::vector<py::object> PyQueue::tasks() const {
 
 py::object PyQueue::wait(double seconds, const std::optional<std::string>& tag) {
     Manager& manager = serving();
+    Serving held{session_, deferred_->shared()};
+    struct Dropped {
+        Serving& held;
+        ~Dropped() { drop(std::move(held)); }
+    } const dropped{held};
     bool none_is_left = false;
-    return take_back(in_parts(seconds, none_is_left, [&](std::chrono::nanoseconds limit) {
-        const api::DeferredManager::Waiting waiting(*deferred_);
+    auto ended = in_parts(seconds, none_is_left, [&](std::chrono::nanoseconds limit) {
+        if (ended_) return std::optional<Task>();
         return tag ? manager.wait_for_tag_at_most(*tag, limit) : manager.wait_at_most(limit);
-    }));
+    });
+    return take_back(std::move(ended));
 }
 
 }  // namespace wq::python

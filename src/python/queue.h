@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -17,7 +18,8 @@ namespace wq::python {
 
 class PyQueue {
   public:
-    PyQueue(ManagerOptions options, program_manager::HeldPort held);
+    // `session`: its ranks are workers; null: none.
+    PyQueue(ManagerOptions options, program_manager::HeldPort held, std::shared_ptr<MpiSession> session);
     ~PyQueue();
     PyQueue(const PyQueue&) = delete;
 
@@ -34,10 +36,20 @@ class PyQueue {
     // Without tasks that only their tag returns.
     std::size_t size() const { return tasks_.size() - by_tag_only_; }
     // Ends the manager; tasks that are in it are returned by no wait() any more. No effect the second time.
+    // If another thread waits in it, the manager ends a moment later, when that wait has returned.
     void end();
 
   private:
-    std::shared_ptr<api::DeferredManager> deferred_;
+    // What a wait needs, even if another thread ends the queue meanwhile. The manager goes first.
+    struct Serving {
+        std::shared_ptr<MpiSession> session;
+        std::shared_ptr<Manager> manager;
+    };
+    static void drop(Serving serving);
+
+    std::shared_ptr<MpiSession> session_;
+    std::unique_ptr<api::DeferredManager> deferred_;
+    std::atomic<bool> ended_{false};
     std::unordered_map<std::int64_t, pybind11::object> tasks_;
     std::size_t by_tag_only_ = 0;
 };

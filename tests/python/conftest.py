@@ -88,8 +88,8 @@ def run(queue, task):
 @contextlib.contextmanager
 def interrupted_after(seconds):
     """Ctrl-C for this process, once the time is over."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:

@@ -317,3 +317,40 @@ def test_a_worker_without_python(queue, workers, tmp_path):
     taskid = queue.submit(wq.PythonTask(my_sum, 1, 2))
     assert queue.wait(1) is None
     assert "python" in queue.why(taskid)
+
+
+def test_a_large_environment_is_refused_alone(served):
+    large = wq.PythonTask(my_sum, 1, 2)
+    for number in range(3):
+        large.specify_environment_variable(f"LARGE{number}", 80_000 * "x")
+    others = [wq.PythonTask(my_sum, number, 1) for number in range(5)]
+    for task in (large, *others):
+        task.specify_cores(1)
+        served.submit(task)
+    finish(served)
+    assert isinstance(large.output, wq.PythonTaskNoResult) and "environment variables have" in large.reason
+    assert [task.output for task in others] == [1, 2, 3, 4, 5]
+
+
+def test_what_c_wrote_and_streams_that_are_gone(served):
+    def speak():
+        import ctypes
+
+        ctypes.CDLL(None).printf(b"by C\n")
+        sys.stdout.close()
+        return "done"
+
+    task = run(served, wq.PythonTask(speak))
+    assert task.output == "done" and "by C" in task.std_output
+
+
+def test_exceptions_with_arrays(served):
+    def fail():
+        import numpy
+
+        error = ValueError("wrong")
+        error.array = numpy.arange(5)
+        raise error
+
+    output = run(served, wq.PythonTask(fail)).output
+    assert isinstance(output, ValueError) and output.array.sum() == 10

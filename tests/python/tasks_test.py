@@ -201,3 +201,39 @@ def test_several_threads(served):
 
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(one, range(40))) == [f"{number}\n" for number in range(40)]
+
+
+def test_a_queue_that_another_thread_ends(queue):
+    import threading
+
+    queue.submit(wq.Task("true"))
+    returned = []
+    waits = threading.Thread(target=lambda: returned.append(queue.wait()))
+    waits.start()
+    while queue.stats.time_polling == 0 and waits.is_alive():
+        pass
+    queue.close()
+    waits.join(30)
+    assert returned == [None]
+    with pytest.raises(RuntimeError, match="has ended"):
+        queue.wait(1)
+
+
+def test_a_forked_process_cannot_submit(queue):
+    queue.submit(wq.Task("true"))
+    assert queue.wait(0.01) is None
+    child = os.fork()
+    if child == 0:
+        try:
+            queue.submit(wq.Task("true"))
+        except RuntimeError:
+            os._exit(5)
+        os._exit(6)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+
+
+def test_lines_for_a_function_that_raises():
+    ended = python("import work_queue as wq\ndef fail(line):\n    raise ValueError('odd')\n"
+                   "q = wq.WorkQueue(0, say=fail)\nq.submit(wq.Task('true'))\nq.wait(1)\nprint('goes on')")
+    assert (ended.returncode, ended.stdout) == (0, "goes on\n")
+    assert "ValueError: odd" in ended.stderr

@@ -77,7 +77,10 @@ class Wheel:
             self.add("work_queue/" + file.name, stripped(file), 0o755)
         self.add(f"{self.name}.data/scripts/work_queue_python", (source / "work_queue_python").read_bytes(), 0o755)
         for command in COMMANDS:
-            self.add(f"{self.name}.data/scripts/{command}", stripped(next(build.glob(f"src/*/{command}"))), 0o755)
+            file = next(build.glob(f"src/*/{command}"), None)
+            if file is None:
+                sys.exit(f"{build} has no {command}: build it, or leave WORK_QUEUE_BUILD unset")
+            self.add(f"{self.name}.data/scripts/{command}", stripped(file), 0o755)
         information = f"{self.name}.dist-info/"
         self.add(information + "METADATA", metadata().encode())
         self.add(information + "WHEEL", f"Wheel-Version: 1.0\nGenerator: work_queue\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode())

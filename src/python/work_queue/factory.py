@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import sys
+import weakref
 from typing import IO, Any, TypeVar
 
 from . import _core
@@ -18,6 +21,20 @@ _OTHER_NAMES = {"password": "password_file", "manager_name_": "manager_name"}
 _WORDS = {"batch_options", "feature", "env", "wrapper", "task_wrapper", "foremen_name", "catalog", "debug",
           "debug_file", "debug_file_size", "runos", "poncho_env", "python_env", "python_package", "extra_options"}
 _FactoryT = TypeVar("_FactoryT", bound="Factory")
+
+
+_running: weakref.WeakSet[Factory] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Their lines are for functions of Python, and their workers end with the program."""
+    for factory in list(_running):
+        factory.stop()
+
+
+def _write_line(log: IO[str] | None, line: str) -> None:
+    print(f"work_queue_factory: {line}", file=sys.stderr if log is None else log)
 
 
 class Factory:
@@ -45,7 +62,6 @@ class Factory:
     """
 
     # What is not found here is in __getattr__: settings and options.
-    _log: IO[str] | None
     _factory: _core.Factory | None
     _queue: WorkQueue | None
 
@@ -58,7 +74,7 @@ class Factory:
         values["_words"] = {}
         values["_factory"] = None
         values["_queue"] = None
-        values["_log"] = None
+        log = None
         options.batch_type = batch_type
         if isinstance(manager, str):
             manager, manager_name = None, manager
@@ -80,11 +96,8 @@ class Factory:
         if worker_binary:
             options.worker_binary = os.fsdecode(worker_binary)
         if log_file is not None:
-            values["_log"] = open(log_file, "a", buffering=1)
-        options._say(self._line)
-
-    def _line(self, line: str) -> None:
-        print(f"work_queue_factory: {line}", file=sys.stderr if self._log is None else self._log)
+            log = open(log_file, "a", buffering=1)
+        options._say(functools.partial(_write_line, log))
 
     def __setattr__(self, name: str, value: Any) -> None:
         name = _OTHER_NAMES.get(name, name)
@@ -125,6 +138,7 @@ class Factory:
         self._options.settings = self._settings
         factory = _core.Factory(self._options, self._queue)
         factory.start()
+        _running.add(self)
         self.__dict__["_factory"] = factory
 
     def stop(self) -> None:

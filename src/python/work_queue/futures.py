@@ -94,6 +94,7 @@ class Collector:
             if self._closed:
                 raise RuntimeError("the queue has ended")
             if self._thread is None:
+                self.queue._serve()  # here, where the caller learns why it cannot start
                 self._thread = threading.Thread(target=self._run, name="work_queue futures", daemon=True)
                 self._thread.start()
         self._futures[id(task)] = future

@@ -103,7 +103,7 @@ class WorkQueue(_core.Queue, Abstractions):
             (transactions_log, self.specify_transactions_log), (say, self._say),
             (password_file, self.specify_password_file), (contact_file, self._contact)]
         for given, specify in settings:
-            if given:
+            if given is not None:
                 specify(given)
         if _debug_log is not None and not debug_log:
             self._debug(_debug_log)

@@ -87,10 +87,12 @@ def main(words: list[str]) -> None:
         words = words[1:]
     sys.argv = words
     sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
+    process = os.getpid()
     try:
         runpy.run_path(words[0], run_name="__main__")
     finally:
-        from .queue import _end_all
+        if os.getpid() == process:  # not in a process that the script has forked
+            from .queue import _end_all
 
-        _end_all()
-        ranks.close()
+            _end_all()
+            ranks.close()
