@@ -27,7 +27,7 @@ $q->wait(0.1) until $workers->report && $workers->report->{tasks_on_workers} == 
 is($workers->report->held, '', 'report');
 is($workers->specify(max_workers => 3), 1, 'specify');
 like(said(sub { is($workers->specify(scratch_dir => 'x'), 0, 'too late') }),
-    qr/^work_queue_factory_specify: scratch-dir: too late/, 'is said');
+    qr/^work_queue_factory_specify: scratch-dir: too late/m, 'is said');
 waitpid child(sub { undef $workers }), 0;
 is_deeply([$?, $workers->running], [0, 1], 'the end of a child does not stop it');
 $workers->stop;
