@@ -118,7 +118,11 @@ void Interpreters::begin_anew(Place& place, std::string why) {
     std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
     ended->receive(listener_);  // what it had still said
     if (ended->ready()) place.failures = 0;
-    if (why.empty()) why = "ended: " + ended->last_words();
+    if (why.empty()) {
+        const std::string words = ended->last_words();
+        const bool own_words = place.archive.valid() && !words.empty();  // of unpack.sh
+        why = own_words ? words : words.empty() ? "ended" : "ended: " + words;
+    }
     auto requests = ended->take_requests();
     ended->kill();
     leave(std::move(ended));
