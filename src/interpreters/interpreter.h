@@ -51,6 +51,7 @@ class Interpreter {
     bool idle() const { return asked_.empty() && running_calls_.empty(); }
     bool waited_for() const { return !asked_.empty(); }
     bool ready() const { return ready_; }  // it has started
+    void note_running(std::uint64_t serial, pid_t pid) { running_calls_[serial] = pid; }
     // Processes of the calls that it has forked and not waited for, by serial.
     const std::map<std::uint64_t, pid_t>& running_calls() const { return running_calls_; }
     // When the oldest request was sent, or the interpreter was last in use.

@@ -23,6 +23,7 @@ import traceback
 LONGEST = 1 << 20
 MARK = 0x57515F43414C4C31  # of a result that is whole (launcher/call_starter.cpp)
 HEADER = struct.Struct("<QiiQ")
+BEGUN = struct.Struct("<i")
 RETURNED = 0  # core::Ending::exited
 SMALL = 1 << 20  # bytes that are copied rather than mapped
 LONGEST_LIST = 4000  # of names of modules: what a pipe takes at once
@@ -101,7 +102,8 @@ def run_call(fields, files, modules):
     arguments, result, out, err = files
     code = 1
     try:
-        os.pwrite(result, b"b", 0)  # it has begun, so it must not be begun a second time
+        # So it is not begun again, and is known, if its parent ends now.
+        os.pwrite(arguments, BEGUN.pack(os.getpid()), os.fstat(arguments).st_size)
         enter(fields, out, err)
         modules.begin()
         answer = call(read_all(arguments))

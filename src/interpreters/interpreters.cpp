@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,10 +31,11 @@ Duration limit_of(const Interpreter& interpreter, bool unpacks) {
     return unpacks && !interpreter.ready() ? unpacking_limit : stuck_limit;
 }
 
-// The call's process has written there first of all.
-bool has_begun(const Request& request) {
-    struct stat result {};
-    return fstat(request.result.get(), &result) != 0 || result.st_size > 0;
+// The call's process appends its id to the arguments first of all. 0: it has not begun.
+pid_t begun_by(const Request& request) {
+    std::int32_t pid = 0;
+    const auto end = static_cast<off_t>(request.size);
+    return pread(request.arguments.get(), &pid, sizeof pid, end) == sizeof pid ? pid : 0;
 }
 
 }  // namespace
@@ -124,14 +126,19 @@ void Interpreters::begin_anew(Place& place, std::string why) {
         why = own_words ? words : words.empty() ? "ended" : "ended: " + words;
     }
     auto requests = ended->take_requests();
+    for (const auto& request : requests) {
+        const pid_t pid = begun_by(*request);
+        if (pid <= 0) continue;
+        ended->note_running(request->serial, pid);
+        listener_.call_forked(request->serial, pid);
+    }
     ended->kill();
     leave(std::move(ended));
     const bool hopeless = ++place.failures >= most_failures;
     if (hopeless) place.failures = 0;
     for (auto& request : requests) {
-        if (has_begun(*request))
-            refuse(std::move(request), "its interpreter ended as the call began", false);
-        else if (hopeless)
+        if (begun_by(*request) > 0) continue;
+        if (hopeless)
             refuse(
                 std::move(request),
                 place.archive.valid() ? place.name + ": " + why : "the interpreter " + place.name + " " + why,

@@ -19,6 +19,7 @@ struct Request {
     std::string cores;                     // "0,3": those it is bound to; empty: the launcher's
     std::vector<std::string> environment;  // "NAME=value" that differ from the launcher's; "NAME": unset
     Descriptor arguments;                  // memory with the arguments of the call
+    std::uint64_t size = 0;                // of the arguments
     Descriptor result;                     // memory for its result, in the form of a call's
     Descriptor out, err;
 };

@@ -142,6 +142,10 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     _exit(0);
 }
 
+bool CallStarter::has_result(const Lane& lane) {
+    return lane.result.valid() && read_end(lane.result.get()).has_value();
+}
+
 std::string CallStarter::take_result(Lane& lane) {
     const Descriptor memory = std::move(lane.result);
     core::Outcome& outcome = lane.outcome;

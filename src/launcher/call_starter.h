@@ -26,6 +26,8 @@ class CallStarter {
     // Returns the result of a call whose process has ended, if lane.outcome is a success. Changes
     // lane.outcome if the function threw, or its process ended before the function returned.
     static std::string take_result(Lane& lane);
+    // Whether the result of a running call is written.
+    static bool has_result(const Lane& lane);
 
   private:
     // Null if the function is unknown.

@@ -51,6 +51,7 @@ void TaskRunner::start_python(Lane& lane) {
     request->directory = order.directory;
     request->environment = environment_for(lane);
     request->arguments = memory_with(order.call->arguments);
+    request->size = order.call->arguments.size();
     lane.result.reset(memfd_create("result", MFD_CLOEXEC));
     request->result.reset(fcntl(lane.result.get(), F_DUPFD_CLOEXEC, 0));
     request->out.reset(open(lane.out.writer_path(), O_WRONLY | O_CLOEXEC));

@@ -141,8 +141,10 @@ void TaskRunner::call_ended(std::uint64_t serial, const interpreters::End& end) 
 void TaskRunner::call_orphaned(std::uint64_t serial, pid_t pid) {
     siginfo_t info{};
     if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0) return;
+    auto* const task = lanes_.running().by_serial(serial);
+    if (task == nullptr) return;
     interpreters::End unknown;
-    unknown.status = SIGKILL;
+    unknown.status = CallStarter::has_result(Lanes::lane_of(*task)) ? 0 : SIGKILL;
     call_ended(serial, unknown);
 }
 
