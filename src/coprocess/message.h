@@ -1,11 +1,11 @@
 // The messages between a worker and its coprocess, as CCTools' coprocesses have them.
 //
 // A coprocess first writes its greeting to stdout: a JSON object with its name and the port on 127.0.0.1
-// where it takes calls, `<length>\n{"name": "...", "port": 40112}`. Each call is a connection of its own: the
-// worker sends `<function> <task id> <length>\n<event>`, the coprocess answers `<length>\n<JSON>`. The length
-// counts bytes. The event is a JSON object with fn_args, fn_kwargs and remote_task_exec_method; the answer
-// one with Result and StatusCode (200 or 500). The coprocess runs the function in the folder `t.<task id>` of
-// its own.
+// where it takes calls, `<length>\n{"name": "...", "port": 40112}`. For each call the
+// worker opens a connection and sends `<function> <task id> <length>\n<event>`, the coprocess answers
+// `<length>\n<JSON>`. The length counts bytes. The event is a JSON object with fn_args, fn_kwargs and
+// remote_task_exec_method; the answer one with Result and StatusCode (200 or 500). The coprocess runs the
+// function in the folder `t.<task id>` of its own.
 //
 // Ours add to that: the greeting has "guarded": true, and then each connection begins with a line, the secret
 // that the coprocess found in its environment, so that it serves nobody else. The first line of an answer

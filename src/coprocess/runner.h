@@ -1,5 +1,5 @@
-// Runs a worker's remote tasks on its coprocesses, which a thread of its own serves, so that the worker's
-// loop never waits for them. Its interface is that of launcher/function_runner.h.
+// Runs a worker's remote tasks on its coprocesses. A separate thread talks to them, so the worker's loop
+// never waits. Its interface is that of launcher/function_runner.h.
 //
 // Only one thread may use it.
 #pragma once
@@ -47,7 +47,7 @@ class Runner {
     std::vector<RemoteReport> next();
     std::uint64_t held() const { return held_; }  // tasks not yet reported
 
-    // Why it runs no more tasks, one line; those that it had not begun are returned.
+    // Set once it runs no more tasks: one line that says why. It returns tasks that it had not begun.
     std::optional<std::string> given_up() const;
 
   private:

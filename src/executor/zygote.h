@@ -42,8 +42,8 @@ Result<ZygoteLink> ask_for_zygote(Ask&& ask) {
 // What escapes from it would run the program's own frames in another process.
 [[noreturn]] void zygote_main(int control) noexcept;
 
-// Of a zygote that is no image of the program, but started anew: its workers run this function instead of
-// the program's. The interpreter of a language learns of forks.
+// For a zygote that is a newly started program, such as an interpreter: its workers run this function, not
+// the one of the program that started it. The interpreter of a language learns of forks.
 struct OwnFunction {
     FunctionPlace function;
     void (*before_fork)() = nullptr;

@@ -34,7 +34,8 @@ struct End {
 class Listener {
   public:
     virtual void interpreter_started(pid_t pid) = 0;  // a child of ours that is no task
-    // A process in a group of its own runs it; a child of the interpreter, or, if that ends first, of ours.
+    // A process with its own process group runs it. Its parent is the interpreter; if that ends first, we
+    // are.
     virtual void call_forked(std::uint64_t serial, pid_t pid) = 0;
     // That process was waited for. Not told if the interpreter ended first; but then call_orphaned().
     virtual void call_ended(std::uint64_t serial, const End& end) = 0;

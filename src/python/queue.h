@@ -40,7 +40,8 @@ class PyQueue {
     void end();
 
   private:
-    // What a wait needs, even if another thread ends the queue meanwhile. The manager goes first.
+    // Keeps what a wait uses, in case another thread ends the queue meanwhile. The manager is destroyed
+    // first.
     struct Serving {
         std::shared_ptr<MpiSession> session;
         std::shared_ptr<Manager> manager;

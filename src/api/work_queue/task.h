@@ -134,13 +134,12 @@ class Task {
     template <class... Arguments>
     static Task call(std::string function, const Arguments&... arguments);
 
-    // A remote task: calls `function` of the coprocess with the name `coprocess`, in whichever way `mode`
-    // says
-    //. It takes one coprocess of a worker and nothing else of
-    // it, and waits for a worker with that coprocess (work_queue_worker --coprocess). `event`: the arguments,
-    // a JSON object such as {"fn_args": [1, 2], "fn_kwargs": {"scale": 0.5}}; a "remote_task_exec_method"
-    // there counts more than `mode`. output() is {"Result": ..., "StatusCode": 200}, or 500 and a text if the
-    // function raised an exception (then ok() is false and reason() has the text, too).
+    // A remote task: calls `function` of the coprocess with the name `coprocess`, as `mode` says.
+    // It takes one coprocess of a worker and nothing else of it, and waits for a worker with that coprocess
+    // (work_queue_worker --coprocess). `event`: the arguments, a JSON object such as {"fn_args": [1, 2],
+    // "fn_kwargs": {"scale": 0.5}}; a "remote_task_exec_method" there counts more than `mode`. output() is
+    // {"Result": ..., "StatusCode": 200}, or 500 and a text if the function raised an exception (then ok() is
+    // false and reason() has the text, too).
     static Task remote(std::string function, std::string coprocess, std::string event = "{}",
                        CallMode mode = CallMode::fork);
 
