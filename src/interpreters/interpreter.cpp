@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "interpreters/script.h"
 #include "process/passed_descriptors.h"
@@ -24,18 +25,17 @@ namespace {
 
 constexpr std::size_t longest_news = 4096;
 constexpr std::size_t words_told = 600;
-
-// Fields end with a NUL, which no name and no variable has.
-std::string to_bytes(const Request& request) {
-    std::string text = std::to_string(request.serial) + '\0' + request.directory + '\0' + request.group +
-                       '\0' + request.cores + '\0';
-    for (const std::string& entry : request.environment) text += entry + '\0';
-    return text;
-}
+constexpr std::size_t most_spare = 16;
+constexpr int most_processes = 3;  // that a call is given, if they end before they begin it
+// What users see in lists of processes.
+constexpr const char* loader =
+    "import socket, sys; link = socket.socket(fileno=int(sys.argv[1])); "
+    "exec(link.recv(1 << 20))";
 
 }  // namespace
 
-Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_now()) {
+Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& poller, Listener& listener)
+    : poller_(poller), listener_(listener), since_(instant_now()) {
     std::array<int, 2> ends{-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         why_not_ = std::string("no socket for an interpreter: ") + strerror(errno);
@@ -46,7 +46,9 @@ Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_n
     const Descriptor its_end(fcntl(low_end.get(), F_DUPFD_CLOEXEC, 10));  // unpack.sh uses those below
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
-    if (!its_end.valid() || !errors_.valid()) {
+    const std::string_view text(script);
+    const bool told = ::send(socket_.get(), text.data(), text.size(), 0) == std::ssize(text);
+    if (!told || !its_end.valid() || !errors_.valid()) {
         why_not_ = std::string("no descriptor for an interpreter: ") + strerror(errno);
         return;
     }
@@ -54,7 +56,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings) : since_(instant_n
     const std::string place = std::to_string(its_end.get());
     std::vector<const char*> argv{settings.file.c_str()};
     if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack, "sh"};
-    argv.insert(argv.end(), {"-u", "-c", script, place.c_str(), nullptr});
+    argv.insert(argv.end(), {"-u", "-c", loader, place.c_str(), nullptr});
     std::vector<char*> envp;
     for (const std::string& entry : settings.environment) envp.push_back(const_cast<char*>(entry.c_str()));
     envp.push_back(nullptr);
@@ -81,6 +83,7 @@ Interpreter::~Interpreter() {
 void Interpreter::kill() {
     if (pid_ > 0) ready_ ? static_cast<void>(::kill(pid_, SIGKILL)) : process::signal_tree(pid_, SIGKILL);
     socket_.reset();
+    for (const auto& process : processes_) process->dismiss();
 }
 
 std::string Interpreter::last_words() const {
@@ -95,96 +98,191 @@ std::string Interpreter::last_words() const {
     return text;
 }
 
-bool Interpreter::send(std::unique_ptr<Request> request, Listener& listener) {
-    if (asked_.empty()) since_ = instant_now();
-    asked_.push_back(std::move(request));
-    return write_next(listener);
+void Interpreter::start(std::unique_ptr<Request> request) {
+    waiting_.push_back(std::move(request));
+    give_waiting();
 }
 
-bool Interpreter::write_next(Listener& listener) {
-    while (sent_ < asked_.size()) {
-        Request& request = *asked_[sent_];
-        const std::string bytes = to_bytes(request);
-        const std::array files{request.arguments.get(), request.result.get(), request.out.get(),
-                               request.err.get()};
-        if (process::send_descriptors(socket_.get(), std::as_bytes(std::span(bytes)), files, MSG_NOSIGNAL)) {
-            ++sent_;
-            continue;
-        }
-        if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
-        if (errno == EPIPE || errno == ECONNRESET || errno == EBADF) return false;
-        refuse(sent_, bytes.size(), errno, listener);
+void Interpreter::give_waiting() {
+    while (!waiting_.empty()) {
+        CallProcess* const process = process_for(*waiting_.front());
+        if (process == nullptr) break;
+        give(*process);
     }
-    return true;
+    ask();
 }
 
-void Interpreter::refuse(std::size_t at, std::size_t bytes, int error, Listener& listener) {
-    const std::unique_ptr<Request> request = std::move(asked_[at]);
-    asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(at));
-    const bool too_large = error == EMSGSIZE;
-    listener.call_refused(request->serial,
-                          too_large ? "its environment variables have " + std::to_string(bytes) +
-                                          " bytes; those of a function's call may have some 100,000"
-                                    : std::string("it cannot be sent to an interpreter: ") + strerror(error),
-                          !too_large);
+// A shared one that has run calls is the warmest; a call that shares none must have an unused one.
+CallProcess* Interpreter::process_for(const Request& request) const {
+    CallProcess* unused = nullptr;
+    for (const auto& process : processes_) {
+        if (!process->idle()) continue;
+        if (process->used() && request.shared) return process.get();
+        if (!process->used()) unused = process.get();
+    }
+    return unused;
 }
 
-bool Interpreter::receive(Listener& listener) {
+void Interpreter::give(CallProcess& process) {
+    std::unique_ptr<Request> request = std::move(waiting_.front());
+    waiting_.pop_front();
+    const std::uint64_t serial = request->serial;
+    switch (process.give(request)) {
+        case CallProcess::Given::yes:
+            return listener_.call_given(serial, process.pid());
+        case CallProcess::Given::gone:
+            return waiting_.push_front(std::move(request));
+        case CallProcess::Given::impossible:
+            const bool too_large = errno == EMSGSIZE;
+            return listener_.call_refused(
+                serial,
+                too_large
+                    ? "its environment variables are too long: those of a function's call may have some "
+                      "100,000 bytes"
+                    : std::string("it cannot be sent to its process: ") + strerror(errno),
+                !too_large);
+    }
+}
+
+// Asks for processes for the calls that wait, and for the next ones.
+void Interpreter::ask() {
+    const auto unused = std::count_if(processes_.begin(), processes_.end(), [](const auto& process) {
+        return process->idle() && !process->used();
+    });
+    const std::size_t there = static_cast<std::size_t>(unused) + asked_;
+    const std::size_t wanted = waiting_.size() + spare();
+    if (there >= wanted) return;
+    const std::string count = std::to_string(wanted - there);
+    if (::send(socket_.get(), count.data(), count.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return;
+    if (asked_ == 0) since_ = instant_now();
+    asked_ += wanted - there;
+}
+
+// For calls that will need a process of their own.
+std::size_t Interpreter::spare() const {
+    const auto own = std::count_if(processes_.begin(), processes_.end(), [](const auto& process) {
+        return process->request() != nullptr && !process->request()->shared;
+    });
+    return own == 0 ? 0 : std::min(most_spare, 1 + static_cast<std::size_t>(own) / 2);
+}
+
+bool Interpreter::receive() {
     std::array<char, longest_news> text;
     for (;;) {
-        const ssize_t got = recv(socket_.get(), text.data(), text.size() - 1, MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+        std::vector<Descriptor> files;
+        const ssize_t got = process::receive_descriptors(
+            socket_.get(), std::as_writable_bytes(std::span(text).first(longest_news - 1)), files,
+            MSG_DONTWAIT);
+        if (got < 0 && errno == EAGAIN) break;
+        if (got < 0 && errno == EMFILE) continue;  // that process ends at once, which will be told
         if (got <= 0) return false;
         text[static_cast<std::size_t>(got)] = '\0';
-        take(text.data(), listener);
+        take(text.data(), files);
     }
-    return write_next(listener);
-}
-
-// It answers requests in order; anything else was not said by it.
-bool Interpreter::answers(std::uint64_t serial) {
-    if (sent_ == 0 || asked_.front()->serial != serial) return false;
-    asked_.pop_front();
-    --sent_;
-    since_ = instant_now();
+    give_waiting();
     return true;
 }
 
-void Interpreter::take(const char* text, Listener& listener) {
-    unsigned long long serial = 0;
-    char kind = 0;
-    int at = 0;
-    if (std::sscanf(text, "%c %llu %n", &kind, &serial, &at) != 2) return;
-    const char* const rest = text + at;
+void Interpreter::take(const char* text, std::vector<Descriptor>& files) {
+    const char kind = *text;
+    char* rest = nullptr;
+    const long number = kind == '\0' ? 0 : std::strtol(text + 1, &rest, 10);
+    since_ = instant_now();
     switch (kind) {
         case 'h':
             ready_ = true;
-            since_ = instant_now();
             return;
-        case 'f':
-            if (!answers(serial)) return;
-            running_calls_[serial] = std::atoi(rest);
-            return listener.call_forked(serial, running_calls_[serial]);
+        case 'c':
+            return take_process(static_cast<pid_t>(number), files);
         case 'x':
-            if (answers(serial)) listener.call_refused(serial, rest, true);
-            return;
+            return take_failure(static_cast<std::size_t>(number), rest);
         case 'e':
-            return take_end(serial, rest, listener);
+            return take_end(static_cast<pid_t>(number), rest);
+        case 'n':
+            return take_news();
     }
 }
 
-void Interpreter::take_end(std::uint64_t serial, const char* text, Listener& listener) {
-    End end;
-    long user = 0, system = 0;
-    rusage& usage = end.usage;
-    if (std::sscanf(text, "%d %ld %ld %ld %ld %ld %ld %ld", &end.status, &user, &system, &usage.ru_maxrss,
-                    &usage.ru_inblock, &usage.ru_oublock, &usage.ru_nvcsw, &usage.ru_nivcsw) != 8 ||
-        running_calls_.erase(serial) == 0)
-        return;
-    usage.ru_utime = {user / 1000000, user % 1000000};
-    usage.ru_stime = {system / 1000000, system % 1000000};
-    since_ = instant_now();
-    listener.call_ended(serial, end);
+void Interpreter::take_process(pid_t pid, std::vector<Descriptor>& files) {
+    if (files.size() != 1 || pid <= 0 || asked_ == 0) return;
+    --asked_;
+    processes_.push_back(std::make_unique<CallProcess>(pid, std::move(files.front())));
+    poller_.add(processes_.back()->descriptor(), process::Source::call_process, EPOLLIN,
+                static_cast<std::size_t>(pid));
+}
+
+void Interpreter::take_failure(std::size_t count, const std::string& why) {
+    for (; count > 0 && asked_ > 0; --count) {
+        --asked_;
+        if (waiting_.empty()) continue;
+        const std::unique_ptr<Request> request = std::move(waiting_.front());
+        waiting_.pop_front();
+        listener_.call_refused(request->serial, why, true);
+    }
+}
+
+void Interpreter::take_end(pid_t pid, const char* figures) {
+    const std::optional<End> end = end_of(figures);
+    const auto found = std::find_if(processes_.begin(), processes_.end(),
+                                    [&](const auto& process) { return process->pid() == pid; });
+    if (!end) return;
+    if (found == processes_.end()) return take_failure(1, "no descriptor is left for its process");
+    const std::unique_ptr<CallProcess> process = std::move(*found);
+    processes_.erase(found);
+    if (process->request() == nullptr) return;
+    const std::uint64_t serial = process->request()->serial;
+    if (std::unique_ptr<Request> request = process->take_unbegun()) {
+        listener_.call_taken_back(serial);
+        if (request->processes < most_processes) return waiting_.push_front(std::move(request));
+        return listener_.call_refused(serial, "its processes ended before they had begun it", true);
+    }
+    process->forget_request();  // which holds the streams open
+    listener_.call_ended(serial, *end);
+}
+
+// Processes that were forked before would import again what is imported now.
+void Interpreter::take_news() {
+    for (const auto& process : processes_)
+        if (process->idle()) process->dismiss();
+}
+
+bool Interpreter::process_ready(pid_t pid) {
+    CallProcess* const process = process_of(pid);
+    if (process == nullptr) return false;
+    if (const std::optional<End> end = process->receive()) {
+        const std::uint64_t serial = process->request()->serial;
+        process->forget_request();
+        since_ = instant_now();
+        listener_.call_ended(serial, *end);
+    }
+    give_waiting();
+    return true;
+}
+
+CallProcess* Interpreter::process_of(pid_t pid) const {
+    for (const auto& process : processes_)
+        if (process->pid() == pid) return process.get();
+    return nullptr;
+}
+
+std::deque<std::unique_ptr<Request>> Interpreter::take_requests() {
+    for (const auto& process : processes_)
+        if (auto request = process->take_away()) {
+            listener_.call_taken_back(request->serial);
+            waiting_.push_front(std::move(request));
+        }
+    return std::move(waiting_);
+}
+
+std::vector<std::pair<std::uint64_t, pid_t>> Interpreter::running_calls() const {
+    std::vector<std::pair<std::uint64_t, pid_t>> calls;
+    for (const auto& process : processes_)
+        if (process->request() != nullptr) calls.emplace_back(process->request()->serial, process->pid());
+    return calls;
+}
+
+bool Interpreter::idle() const {
+    return asked_ == 0 && waiting_.empty() && running_calls().empty();
 }
 
 }  // namespace wq::interpreters

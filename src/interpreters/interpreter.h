@@ -1,22 +1,27 @@
-// A Python interpreter that is kept warm: it has started, and imported what calls need. For each call it
-// forks a process that runs this one call and ends, so that no call sees what another left in memory.
+// A Python interpreter that is kept warm: it has started, and imported what calls need. It forks the
+// processes that run calls (call_process.h), some before they are needed.
 //
-//   launcher                                interpreter.py                 the call's process
-//                                           "h" once it has started
-//   request, with its four descriptors      fork
-//                                           "f SERIAL PID"                 runs the call, writes the result
-//                                           "e SERIAL STATUS USAGE..."     has ended
+//   launcher                                interpreter.py
+//                                           "h"                  has started
+//   "COUNT"                                 forks so many processes; for each,
+//                                           "c PID", a socket    it waits for a call
+//                                           "x COUNT WHY"        cannot fork so many of them
+//                                           "e PID STATUS USAGE..."  that process has ended
+//                                           "n"                  has imported more: older processes are out
+//                                           of date
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
 #include "base/time.h"
+#include "interpreters/call_process.h"
 #include "interpreters/request.h"
+#include "process/poller.h"
 #include "process/spawn.h"
 
 namespace wq::interpreters {
@@ -30,7 +35,8 @@ struct InterpreterSettings {
 
 class Interpreter {
   public:
-    explicit Interpreter(const InterpreterSettings& settings);  // running() says whether it started
+    // running() says whether it started.
+    Interpreter(const InterpreterSettings& settings, process::Poller& poller, Listener& listener);
     ~Interpreter();
     Interpreter(const Interpreter&) = delete;
 
@@ -41,40 +47,49 @@ class Interpreter {
     // The last lines that it wrote to stderr, as one.
     std::string last_words() const;
 
-    // Sends it, or keeps it until there is room (receive() sends it then). False: the interpreter is gone;
-    // take_requests() has it.
-    bool send(std::unique_ptr<Request> request, Listener& listener);
+    // Gives it to a process, or keeps it until there is one.
+    void start(std::unique_ptr<Request> request);
     // Tells the listener what it has said, without waiting. False: it is gone.
-    bool receive(Listener& listener);
-    // The requests without an answer, in order.
-    std::deque<std::unique_ptr<Request>> take_requests() { return std::move(asked_); }
-    bool idle() const { return asked_.empty() && running_calls_.empty(); }
-    bool waited_for() const { return !asked_.empty(); }
+    bool receive();
+    // One of its processes has said something. False: it is none of its own.
+    bool process_ready(pid_t pid);
+    // The requests that no process has begun, nor will.
+    std::deque<std::unique_ptr<Request>> take_requests();
+    // Calls that have begun and not ended: serial and process.
+    std::vector<std::pair<std::uint64_t, pid_t>> running_calls() const;
+
+    bool idle() const;
+    bool waited_for() const { return asked_ > 0; }
     bool ready() const { return ready_; }  // it has started
-    void note_running(std::uint64_t serial, pid_t pid) { running_calls_[serial] = pid; }
-    // Processes of the calls that it has forked and not waited for, by serial.
-    const std::map<std::uint64_t, pid_t>& running_calls() const { return running_calls_; }
-    // When the oldest request was sent, or the interpreter was last in use.
+    // When it was last waited for, or in use.
     Instant since() const { return since_; }
 
     void kill();
     void reaped() { pid_ = 0; }
 
   private:
-    bool write_next(Listener& listener);
-    void refuse(std::size_t at, std::size_t bytes, int error, Listener& listener);
-    void take(const char* text, Listener& listener);
-    void take_end(std::uint64_t serial, const char* text, Listener& listener);
-    bool answers(std::uint64_t serial);
+    void take(const char* text, std::vector<Descriptor>& files);
+    void take_process(pid_t pid, std::vector<Descriptor>& files);
+    void take_end(pid_t pid, const char* figures);
+    void take_failure(std::size_t count, const std::string& why);
+    void take_news();
+    void give_waiting();
+    CallProcess* process_for(const Request& request) const;
+    void give(CallProcess& process);
+    void ask();
+    std::size_t spare() const;
+    CallProcess* process_of(pid_t pid) const;
 
+    process::Poller& poller_;
+    Listener& listener_;
     process::ChildStack stack_;
     Descriptor socket_;
     Descriptor errors_;  // memory that is its stderr
     pid_t pid_ = 0;
     std::string why_not_;
-    std::deque<std::unique_ptr<Request>> asked_;  // sent ones first
-    std::size_t sent_ = 0;
-    std::map<std::uint64_t, pid_t> running_calls_;
+    std::deque<std::unique_ptr<Request>> waiting_;  // for a process
+    std::vector<std::unique_ptr<CallProcess>> processes_;
+    std::size_t asked_ = 0;  // processes that it is to fork
     bool ready_ = false;
     Instant since_;
 };

@@ -31,13 +31,6 @@ Duration limit_of(const Interpreter& interpreter, bool unpacks) {
     return unpacks && !interpreter.ready() ? unpacking_limit : stuck_limit;
 }
 
-// The call's process appends its id to the arguments first of all. 0: it has not begun.
-pid_t begun_by(const Request& request) {
-    std::int32_t pid = 0;
-    const auto end = static_cast<off_t>(request.size);
-    return pread(request.arguments.get(), &pid, sizeof pid, end) == sizeof pid ? pid : 0;
-}
-
 }  // namespace
 
 Interpreters::Interpreters(std::vector<std::string> environment, std::string path, const rlimit* files,
@@ -98,8 +91,10 @@ void Interpreters::end_least_used() {
 }
 
 bool Interpreters::begin(Place& place) {
-    place.interpreter = std::make_unique<Interpreter>(InterpreterSettings{
-        place.archive.valid() ? "" : place.name, place.archive.get(), environment_, files_});
+    place.interpreter =
+        std::make_unique<Interpreter>(InterpreterSettings{place.archive.valid() ? "" : place.name,
+                                                          place.archive.get(), environment_, files_},
+                                      poller_, listener_);
     if (!place.interpreter->running()) return false;
     listener_.interpreter_started(place.interpreter->pid());
     poller_.add(place.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, place.number);
@@ -112,13 +107,13 @@ void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
         place.interpreter.reset();
         return refuse(std::move(request), why, false);
     }
-    if (!place.interpreter->send(std::move(request), listener_)) begin_anew(place, "");
+    place.interpreter->start(std::move(request));
 }
 
 // It has ended, or must. `why`: what is wrong with it; empty: its own last words.
 void Interpreters::begin_anew(Place& place, std::string why) {
     std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
-    ended->receive(listener_);  // what it had still said
+    ended->receive();  // what it had still said
     if (ended->ready()) place.failures = 0;
     if (why.empty()) {
         const std::string words = ended->last_words();
@@ -126,18 +121,11 @@ void Interpreters::begin_anew(Place& place, std::string why) {
         why = own_words ? words : words.empty() ? "ended" : "ended: " + words;
     }
     auto requests = ended->take_requests();
-    for (const auto& request : requests) {
-        const pid_t pid = begun_by(*request);
-        if (pid <= 0) continue;
-        ended->note_running(request->serial, pid);
-        listener_.call_forked(request->serial, pid);
-    }
     ended->kill();
     leave(std::move(ended));
     const bool hopeless = ++place.failures >= most_failures;
     if (hopeless) place.failures = 0;
     for (auto& request : requests) {
-        if (begun_by(*request) > 0) continue;
         if (hopeless)
             refuse(
                 std::move(request),
@@ -169,7 +157,13 @@ void Interpreters::ready(std::size_t number) {
                                     [&](const auto& place) { return place->number == number; });
     if (found == places_.end() || !(*found)->interpreter) return;
     Place& place = **found;
-    if (!place.interpreter->receive(listener_)) begin_anew(place, "");
+    if (!place.interpreter->receive()) begin_anew(place, "");
+}
+
+void Interpreters::process_ready(std::size_t number) {
+    const auto pid = static_cast<pid_t>(number);
+    for (const auto& place : places_)
+        if (place->interpreter && place->interpreter->process_ready(pid)) return;
 }
 
 bool Interpreters::reaped(pid_t pid) {

@@ -25,6 +25,8 @@ class Interpreters {
 
     // A member of the poller with Source::interpreter is ready.
     void ready(std::size_t number);
+    // The same with Source::call_process.
+    void process_ready(std::size_t number);
     // A child was reaped. False: it is none of ours.
     bool reaped(pid_t pid);
     // Ends those that are stuck, or that nobody has used for a while.

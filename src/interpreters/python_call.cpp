@@ -37,8 +37,10 @@ std::optional<PythonCall> python_call(std::string_view arguments) {
     auto version = take_line(arguments);
     auto executable = version ? take_line(arguments) : std::nullopt;
     auto environment = executable ? take_line(arguments) : std::nullopt;
-    if (!environment || !is_version(*version)) return std::nullopt;
-    return PythonCall{std::move(*version), std::move(*executable), std::move(*environment)};
+    const auto method = environment ? take_line(arguments) : std::nullopt;
+    if (!method || !is_version(*version) || (*method != "fork" && *method != "direct")) return std::nullopt;
+    return PythonCall{std::move(*version), std::move(*executable), std::move(*environment),
+                      *method == "direct"};
 }
 
 std::string find_python(const PythonCall& call, const std::string& path) {

@@ -1,11 +1,11 @@
 // A call of a Python function, as work_queue/function_task.py packs it: the arguments of a call of the
-// function `python`. A few lines that say which interpreter can run it come first; the rest only
-// interpreter.py reads.
+// function `python`. A few lines that say what can run it come first; the rest only answer.py reads.
 //
 //   3.11                 version of the manager's Python, whose bytecode the function is
 //   /usr/bin/python3     its interpreter; used if this machine has it, too
 //   my-env.tar.gz        packed environment among the task's files, or an empty line
-//   2 812 35             sizes of the parts that follow: function, arguments, buffers of arrays
+//   fork                 it has a process of its own; `direct`: one that may run other calls before and after
+//   it 2 812 35             sizes of the parts that follow: function, arguments, buffers of arrays
 //
 // The arguments are a pickled pair: positional ones and the named ones. If the latter are None, the former
 // are the items of a chunk, and the function is called with each.
@@ -23,6 +23,7 @@ struct PythonCall {
     std::string version;
     std::string executable;
     std::string environment;
+    bool direct = false;
 };
 
 // nullopt: these are not the arguments of such a call.

@@ -14,19 +14,21 @@ namespace wq::interpreters {
 
 struct Request {
     std::uint64_t serial = 0;              // of the launcher's order
+    int processes = 0;                     // that were given it
+    bool shared = false;                   // its process may run others, before and after it
     std::string directory;                 // empty: the launcher's
     std::string group;                     // file by which its process enters a control group; empty: none
     std::string cores;                     // "0,3": those it is bound to; empty: the launcher's
     std::vector<std::string> environment;  // "NAME=value" that differ from the launcher's; "NAME": unset
-    Descriptor arguments;                  // memory with the arguments of the call
+    Descriptor arguments;                  // memory with the arguments of the call; it can be sealed
     std::uint64_t size = 0;                // of the arguments
     Descriptor result;                     // memory for its result, in the form of a call's
     Descriptor out, err;
 };
 
-// How the process of a call ended.
+// How a call ended.
 struct End {
-    int status = 0;  // as of waitpid()
+    int status = 0;  // of its process, as of waitpid(); 0 if that is shared and goes on
     rusage usage{};
 };
 
@@ -34,10 +36,12 @@ struct End {
 class Listener {
   public:
     virtual void interpreter_started(pid_t pid) = 0;  // a child of ours that is no task
-    // A process with its own process group runs it. Its parent is the interpreter; if that ends first, we
-    // are.
-    virtual void call_forked(std::uint64_t serial, pid_t pid) = 0;
-    // That process was waited for. Not told if the interpreter ended first; but then call_orphaned().
+    // A process with its own process group has it. Its parent is the interpreter; if that ends first, we are.
+    virtual void call_given(std::uint64_t serial, pid_t pid) = 0;
+    // That process has not begun it, and will not. Another one is given it, or it is refused.
+    virtual void call_taken_back(std::uint64_t serial) = 0;
+    // It ended, and its process as well unless it is shared. Not told if the interpreter ended first; but
+    // then call_orphaned().
     virtual void call_ended(std::uint64_t serial, const End& end) = 0;
     // The interpreter has ended, so nobody but us can wait for that process; if it is no child of ours, the
     // interpreter had waited for it.

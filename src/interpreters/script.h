@@ -1,5 +1,5 @@
-// The texts of interpreter.py and unpack.sh, which the build makes a part of the program: a worker of one
-// file needs no other.
+// The script of an interpreter (interpreter.py) and unpack.sh, which the build makes a part of the program: a
+// worker of one file needs no other.
 #pragma once
 
 namespace wq::interpreters {

@@ -15,7 +15,7 @@ namespace wq::launcher {
 namespace {
 
 Descriptor memory_with(std::string_view bytes) {
-    Descriptor memory(memfd_create("arguments", MFD_CLOEXEC));
+    Descriptor memory(memfd_create("arguments", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     for (std::size_t at = 0; memory.valid() && at < bytes.size();) {
         const ssize_t put = write(memory.get(), bytes.data() + at, bytes.size() - at);
         if (put <= 0) return Descriptor();
@@ -48,6 +48,9 @@ void TaskRunner::start_python(Lane& lane) {
     if (!call) return task_not_started(lane, {"these are not the arguments of a call of a Python function"});
     auto request = std::make_unique<interpreters::Request>();
     request->serial = lane.order.serial;
+    // What is measured must be its own. And where listing orphans is costly, ended tasks' process groups are
+    // killed.
+    request->shared = call->direct && leftovers_.cheap() && !order.watch.measures && !order.watch.limited();
     request->directory = order.directory;
     request->environment = environment_for(lane);
     request->arguments = memory_with(order.call->arguments);
@@ -66,13 +69,21 @@ void TaskRunner::start_python(Lane& lane) {
     interpreters_.start(*call, std::move(request));
 }
 
-void TaskRunner::call_forked(std::uint64_t serial, pid_t pid) {
+void TaskRunner::call_given(std::uint64_t serial, pid_t pid) {
     auto* const task = lanes_.running().by_serial(serial);
     if (task == nullptr) return static_cast<void>(::kill(-pid, SIGKILL));
     task->pid = pid;
     task_started(Lanes::lane_of(*task));
     // It was to be killed before it had a process.
     if (task->verdict != watch::Verdict::none) limits_.kill(*task, task->verdict, now_);
+}
+
+void TaskRunner::call_taken_back(std::uint64_t serial) {
+    auto* const task = lanes_.running().by_serial(serial);
+    if (task == nullptr) return;
+    task->pid = 0;
+    task->has_next_action = false;
+    outputs_.ended(Lanes::lane_of(*task));
 }
 
 void TaskRunner::call_refused(std::uint64_t serial, std::string reason, bool may_pass) {

@@ -11,8 +11,8 @@ namespace {
 // Raises our limit on descriptors if this many lanes need it. Returns the limit for tasks.
 std::optional<rlimit> make_room_for_files(std::size_t lanes) {
     // A lane has up to 8 descriptors: two pipes and their overflow files, its folder, a shell's go line, a
-    // call's result; one more for its control group, and 4 for a call that an interpreter has not taken yet.
-    constexpr rlim_t of_lane = 13;
+    // call's result; one more for its control group, and 5 for the request and the process of a Python call.
+    constexpr rlim_t of_lane = 14;
     constexpr rlim_t of_launcher = 64;
     rlimit limit{};
     const rlim_t needed = of_lane * lanes + of_launcher;
@@ -141,6 +141,9 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
             return outputs_.drain(shell_->err(), source, 0);
         case process::Source::interpreter:
             interpreters_.ready(number);
+            return settle_told_ends();
+        case process::Source::call_process:
+            interpreters_.process_ready(number);
             return settle_told_ends();
         case process::Source::disk_meter:
             return watch_.take_disk_answer(now);

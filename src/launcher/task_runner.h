@@ -62,7 +62,8 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
     void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
     void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
-    void call_forked(std::uint64_t serial, pid_t pid) override;
+    void call_given(std::uint64_t serial, pid_t pid) override;
+    void call_taken_back(std::uint64_t serial) override;
     void call_ended(std::uint64_t serial, const interpreters::End& end) override;
     void call_orphaned(std::uint64_t serial, pid_t pid) override;
     void call_refused(std::uint64_t serial, std::string reason, bool may_pass) override;

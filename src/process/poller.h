@@ -23,7 +23,8 @@ enum class Source : std::uint32_t {
     lane_out,
     lane_err,
     disk_meter,
-    interpreter
+    interpreter,
+    call_process
 };
 
 class Poller {

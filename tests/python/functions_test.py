@@ -74,6 +74,47 @@ def test_no_call_sees_what_another_left(served):
     assert {output[0] for output in outputs} == {1} and {output[1][:3] for output in outputs} == {(0, 0, None)}
 
 
+def test_direct_calls_share_a_process_but_no_globals(served):
+    def leave_a_mark():
+        import math
+
+        global counter
+        counter += 1
+        seen, math.mark = getattr(math, "mark", 0), 1
+        return os.getpid(), counter, seen
+
+    def outputs(method):
+        for _ in range(10):
+            task = wq.PythonTask(leave_a_mark)
+            task.specify_exec_method(method)
+            served.submit(task)
+        return [task.output for task in finish(served)]
+
+    direct = outputs("direct")
+    assert len({pid for pid, _, _ in direct}) < 10 and {own for _, own, _ in direct} == {1}
+    assert {seen for _, _, seen in direct} == {0, 1}
+    forked = outputs("fork")
+    assert len({pid for pid, _, _ in forked}) == 10 and {seen for _, _, seen in forked} == {0}
+    assert not {pid for pid, _, _ in forked} & {pid for pid, _, _ in direct}
+    with pytest.raises(ValueError, match="'thread': give one of 'fork', 'direct'"):
+        wq.PythonTask(len, ()).specify_exec_method("thread")
+
+
+def test_direct_calls_find_the_modules_of_their_own_folder(served):
+    def version():
+        import of_the_task
+
+        return of_the_task.VERSION
+
+    def task_with(number):
+        task = wq.PythonTask(version)
+        task.specify_exec_method("direct")
+        task.specify_buffer(f"VERSION = {number}\n", "of_the_task.py")
+        return task
+
+    assert [run(served, task_with(number)).output for number in range(5)] == list(range(5))
+
+
 def test_exceptions_are_outputs_with_their_traceback(served):
     def fail(name):
         return {}[name]
@@ -328,7 +369,7 @@ def test_a_large_environment_is_refused_alone(served):
         task.specify_cores(1)
         served.submit(task)
     finish(served)
-    assert isinstance(large.output, wq.PythonTaskNoResult) and "environment variables have" in large.reason
+    assert isinstance(large.output, wq.PythonTaskNoResult) and "environment variables are too long" in large.reason
     assert [task.output for task in others] == [1, 2, 3, 4, 5]
 
 

@@ -62,21 +62,21 @@ class _ChunkTask(PythonTask):
         self._items: list[Any] | None = list(items)
 
     def _before_submit(self, queue: object) -> None:
-        packed = _pack_call(self._packed, self._items, None, self._environment)
+        packed = _pack_call(self._packed, self._items, None, self._environment, self._method)
         self._size = len(packed) - len(self._packed)
         self._items = None
         self._call(_FUNCTION, packed)
 
 
 def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:
-    """The settings of `like` for a task that has none; one core unless that says otherwise."""
+    """The settings of `like` for a task that has none; unless that says otherwise, one core, in a process of many calls."""
+    task._method = like._method if isinstance(like, PythonTask) else "direct"
     if like is not None:
         name = task.command
         task._take_settings(like)
         task.specify_command(name)
-        environment = getattr(like, "_environment", "")
-        if environment:
-            task._environment = environment
+        if isinstance(like, PythonTask):
+            task._environment = like._environment
     if task.resources_requested.cores < 0:
         task.specify_cores(1)
     if env is not None:

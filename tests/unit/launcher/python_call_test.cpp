@@ -26,18 +26,20 @@ const std::string& python_version() {
 }
 
 // eval(expression), pickled by hand in protocol 0. The expression has no line ends and no backslashes.
-std::string python_arguments(const std::string& expression, const std::string& environment = "") {
+std::string python_arguments(const std::string& expression, const std::string& environment = "",
+                             const std::string& method = "fork") {
     const std::string function = "cbuiltins\neval\n.";
     const std::string given = "((V" + expression + "\np0\ntp1\n(dp2\ntp3\n.";
-    return python_version() + "\n\n" + environment + "\n" + std::to_string(function.size()) + " " +
-           std::to_string(given.size()) + "\n" + function + given;
+    return python_version() + "\n\n" + environment + "\n" + method + "\n" + std::to_string(function.size()) +
+           " " + std::to_string(given.size()) + "\n" + function + given;
 }
 
-process::Order evaluation(std::uint64_t task, const std::string& expression) {
+process::Order evaluation(std::uint64_t task, const std::string& expression,
+                          const std::string& method = "fork") {
     process::Order order;
     order.task = TaskId(task);
     order.give.cores = 1;
-    order.call = process::Call{"python", python_arguments(expression)};
+    order.call = process::Call{"python", python_arguments(expression, "", method)};
     return order;
 }
 
@@ -131,6 +133,123 @@ TEST_F(PythonCall, WhatItLeavesBehindIsKilled) {
         session.run(evaluation(1, "__import__('os').fork() or __import__('signal').pause()"));
     EXPECT_TRUE(end.outcome.succeeded());
 }  // the session looks for processes at its end
+
+// Tasks whose calls may share processes.
+class DirectPythonCall : public PythonCall {
+  protected:
+    const TaskEnded& run(const std::string& expression) {
+        ended = session.run(evaluation(++task, expression, "direct"));
+        return ended;
+    }
+    std::string pid() { return run("__import__('os').getpid()").output.result; }
+
+    std::uint64_t task = 0;
+    TaskEnded ended;
+};
+
+TEST_F(DirectPythonCall, RunsWhereAnotherRan) {
+    const std::string first = pid();
+    EXPECT_THAT(first, StartsWith("R "));
+    EXPECT_EQ(pid(), first);
+    EXPECT_THAT(run("1 / 0").output.result, HasSubstr("ZeroDivisionError"));
+    EXPECT_EQ(pid(), first);
+    EXPECT_NE(session.run(evaluation(++task, "__import__('os').getpid()")).output.result, first);
+}
+
+TEST_F(DirectPythonCall, HasItsOwnStreamsAndUsage) {
+    EXPECT_EQ(run("print('one')").output.out, "one\n");
+    const TaskEnded& busy = run("print('two') or sum(range(10000000))");
+    EXPECT_EQ(busy.output.out, "two\n");
+    EXPECT_GT(busy.outcome.user_us, 10000);
+    EXPECT_LT(run("print('three')").outcome.user_us, 10000);
+    EXPECT_EQ(ended.output.out, "three\n");
+    EXPECT_GT(ended.outcome.peak_memory_kb, 0);
+}
+
+// Not `math`: modules that calls share keep what is changed.
+TEST_F(DirectPythonCall, FindsItsSurroundingsAsTheFirstDid) {
+    constexpr const char* look =
+        "(lambda os, sys: (os.getpid(), os.getcwd(), sorted(os.environ), sorted(sys.path),"
+        "sorted(os.sched_getaffinity(0)), os.umask(18), sys.getrecursionlimit(),"
+        "sys.stdout.name, __import__('signal').getitimer(0)))"
+        "(__import__('os'), __import__('sys'))";
+    const std::string before = run(look).output.result;
+    EXPECT_THAT(before, StartsWith("R "));
+    run("(lambda os, sys: (os.chdir('/'), os.environ.update(MARK='1'), os.environ.pop('PATH'), "
+        "sys.path.clear(),"
+        "os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]), os.umask(0), sys.setrecursionlimit(5000),"
+        "setattr(sys, 'stdout', sys.stderr), __import__('signal').setitimer(0, 1000)))"
+        "(__import__('os'), __import__('sys')) and None");
+    EXPECT_EQ(run(look).output.result, before);
+}
+
+TEST_F(DirectPythonCall, IsTheLastOfAProcessThatCannotBeCleaned) {
+    for (const char* const leaves :
+         {"__import__('threading').Thread(target=__import__('signal').pause, daemon=True).start()",
+          "__import__('os').fork() or __import__('signal').pause()",
+          "__import__('signal').signal(15, lambda *_: None) and None"}) {
+        const std::string before = pid();
+        EXPECT_TRUE(run(leaves).outcome.succeeded()) << leaves;
+        EXPECT_NE(pid(), before) << leaves;
+    }
+}
+
+TEST_F(DirectPythonCall, EndsOfItsProcessAreItsOwnOnly) {
+    const std::string before = pid();
+    EXPECT_EQ(run("__import__('os').abort()").outcome.signal, SIGABRT);
+    EXPECT_EQ(run("__import__('os')._exit(3)").outcome.exit_code, 3);
+    EXPECT_TRUE(run("1").outcome.succeeded());
+    EXPECT_NE(pid(), before);
+}
+
+TEST_F(DirectPythonCall, IsKilledAndItsTimeIsLimited) {
+    pid();
+    session.launcher->run(evaluation(++task, waits_for_ever, "direct"));
+    session.collect_until([&] { return testing::Value(session.started, testing::Contains(task)); });
+    session.launcher->kill(TaskId(task), 1);
+    session.collect_until([&] {
+        return session.ended.contains(task) || testing::Value(session.returned, testing::Contains(task));
+    });
+    EXPECT_TRUE(!session.ended.contains(task) || session.ended[task].outcome.ending == Ending::killed);
+    process::Order order = evaluation(++task, waits_for_ever, "direct");
+    order.timeout = std::chrono::seconds(1);
+    EXPECT_EQ(session.run(std::move(order)).outcome.ending, Ending::timed_out);
+    EXPECT_TRUE(run("1").outcome.succeeded());
+}
+
+TEST_F(DirectPythonCall, HasItsOwnProcessIfItIsMeasured) {
+    const std::string before = pid();
+    process::Order order = evaluation(++task, "__import__('os').getpid()", "direct");
+    order.watch.measures = true;
+    EXPECT_NE(session.run(std::move(order)).output.result, before);
+    EXPECT_EQ(pid(), before);
+}
+
+TEST_F(DirectPythonCall, OutlivesTheInterpreterThatForkedIt) {
+    // If the process goes on from call to call, its parent is no interpreter any more.
+    for (int i = 0; i < 5; ++i) {
+        run("(lambda os: (os.system('grep -qs link.recv /proc/%d/cmdline && kill -9 %d' % "
+            "(os.getppid(), os.getppid())), 'lives')[1])(__import__('os'))");
+        EXPECT_THAT(ended.output.result, HasSubstr("lives")) << ended.outcome.reason;
+    }
+    EXPECT_TRUE(run("1").outcome.succeeded());
+}
+
+// Idle ones, when they are given a call and at other moments.
+TEST_F(DirectPythonCall, ProcessesAreKilledAtAnyMoment) {
+    for (int i = 0; i < 40; ++i) {
+        session.launcher->run(
+            evaluation(++task, "__import__('os').getpid()", i % 2 == 0 ? "direct" : "fork"));
+        session.launcher->run(
+            shell_line(++task, "pkill -9 -P \"$(pgrep -o -f -P \"$PPID\" 'exec.link.recv')\"; true"));
+    }
+    session.collect_ends(80);
+    for (const auto& [number, end] : session.ended) {
+        const bool killed = end.outcome.ending == Ending::signalled && end.outcome.signal == SIGKILL;
+        EXPECT_TRUE(end.outcome.succeeded() || (killed && number % 2 == 1)) << end.outcome.reason;
+    }
+    EXPECT_TRUE(run("1").outcome.succeeded()) << ended.outcome.reason;
+}
 
 TEST_F(PythonCall, EndsWithItsLauncher) {
     session.run(evaluation(1, "1"));

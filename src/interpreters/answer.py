@@ -1,0 +1,148 @@
+# Part of a script (interpreter.py): the call of a function, from the packed arguments to the packed answer.
+import mmap
+import os
+import pickle
+import struct
+import sys
+import time
+import traceback
+
+MARK = 0x57515F43414C4C31  # of a result that is whole (launcher/call_starter.cpp)
+HEADER = struct.Struct("<QiiQ")
+RETURNED = 0  # core::Ending::exited
+SMALL = 1 << 20  # bytes that are copied rather than mapped
+MOST_BYTES = 960 << 20  # of a result (process/call.h)
+
+
+class RemoteError(Exception):
+    """Stands for an exception that cannot be sent."""
+
+
+def read_all(memory):
+    size = os.fstat(memory).st_size
+    if size > SMALL:
+        return mmap.mmap(memory, size, mmap.MAP_PRIVATE)
+    whole = bytearray(size)
+    os.preadv(memory, [whole], 0)
+    return whole
+
+
+def parts_of(whole):
+    """The first lines, and the parts that follow: function, arguments, buffers."""
+    at = 0
+    lines = []
+    while len(lines) < 5:
+        end = whole.find(b"\n", at)
+        lines.append(whole[at:end].decode())
+        at = end + 1
+    view = memoryview(whole)
+    parts = []
+    for size in map(int, lines[4].split()):
+        parts.append(view[at : at + size])
+        at += size
+    return lines, parts
+
+
+def call(whole):
+    """Runs the function. The answer: whether it returned, and the parts of the result or the exception."""
+    try:
+        lines, parts = parts_of(whole)
+        check_version(lines[0])
+        function = pickle.loads(parts[0])
+        positional, named = pickle.loads(parts[1], buffers=parts[2:])
+        if named is None:
+            return call_each(function, positional)
+        value = function(*positional, **named)
+        return dump(b"R", value)
+    except BaseException as error:
+        return dump_error(error)
+
+
+def call_each(function, items):
+    """Calls it with each item of a chunk. The value of the answer: seconds of the first call and of all, the results,
+    and the answers that dump_error() gives for those that failed, by their places. One failure spoils no other result."""
+    results, errors = [], {}
+    begun = first = time.perf_counter()
+    for place, item in enumerate(items):
+        try:
+            results.append(function(item))
+        except BaseException as error:
+            results.append(None)
+            errors[place] = dump_error(error)
+        if place == 0:
+            first = time.perf_counter()
+    times = first - begun, time.perf_counter() - begun
+    try:
+        return dump(b"R", times + (results, errors))
+    except Exception:
+        return dump(b"R", times + (without_unsendable(results, errors), errors))
+
+
+def without_unsendable(results, errors):
+    for place, value in enumerate(results):
+        try:
+            dump(b"R", value)
+        except Exception as error:
+            results[place] = None
+            errors[place] = dump_error(error)
+    return results
+
+
+def check_version(wanted):
+    ours = "%d.%d" % sys.version_info[:2]
+    if ours != wanted:
+        raise RemoteError(
+            "this worker's Python is %s (%s) and the manager's %s, but functions travel as bytecode, which only the same "
+            "version runs: install python%s at the worker, or give the task an environment" % (ours, sys.executable, wanted, wanted)
+        )
+
+
+def dump(kind, value):
+    buffers = []
+    text = dumps(value, buffers)
+    return [kind, text] + [buffer.raw() for buffer in buffers]
+
+
+def dumps(value, buffers):
+    """Pickled; parts of arrays go to the list `buffers`, if there is one."""
+    callback = None if buffers is None else buffers.append
+    try:
+        return pickle.dumps(value, protocol=5, buffer_callback=callback)
+    except Exception:
+        if buffers:
+            del buffers[:]
+        import cloudpickle
+
+        return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+
+
+def dump_error(error):
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    if isinstance(error, SystemExit):
+        error = RemoteError("the function called sys.exit(%s)" % ("" if error.code is None else repr(error.code)))
+    elif not isinstance(error, Exception):
+        error = RemoteError("%s: %s" % (type(error).__name__, error))
+    if type(error) is not RemoteError:
+        try:
+            error.__traceback__ = None
+            return [b"E", dumps(error, None), text.encode("utf-8", "replace")]
+        except Exception:
+            error = RemoteError("%s: %s" % (type(error).__name__, error))
+    return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
+
+
+def write_result(memory, answer):
+    """The parts, after a header; the result counts only if all that the header announces is there."""
+    kind, parts = answer[0], answer[1:]
+    parts.insert(0, kind + b" " + b" ".join([b"%d" % len(part) for part in parts]) + b"\n")
+    size = sum([len(part) for part in parts])
+    if size > MOST_BYTES:
+        told = "the result has %d bytes, and may have %d: write it to an output file of the task" % (size, MOST_BYTES)
+        return write_result(memory, dump_error(RemoteError(told)))
+    parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
+    if size < SMALL:
+        parts = [b"".join(parts)]
+    for part in parts:
+        view = memoryview(part)
+        while len(view):
+            view = view[os.write(memory, view[: 1 << 30]) :]

@@ -1,0 +1,95 @@
+#include "interpreters/call_process.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "process/passed_descriptors.h"
+
+namespace wq::interpreters {
+
+namespace {
+
+// Fields end with a NUL, which no name and no variable has.
+std::string to_bytes(const Request& request) {
+    std::string text = request.shared ? "shared" : "own";
+    text += '\0' + request.directory + '\0' + request.group + '\0' + request.cores + '\0';
+    for (const std::string& entry : request.environment) text += entry + '\0';
+    return text;
+}
+
+// Of the first bytes of a memory.
+Descriptor copy_of(const Descriptor& memory, std::uint64_t bytes) {
+    Descriptor copy(memfd_create("arguments", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    off_t at = 0;
+    while (copy.valid() && static_cast<std::uint64_t>(at) < bytes)
+        if (sendfile(copy.get(), memory.get(), &at, bytes - static_cast<std::uint64_t>(at)) <= 0)
+            return Descriptor();
+    return copy;
+}
+
+}  // namespace
+
+CallProcess::Given CallProcess::give(std::unique_ptr<Request>& request) {
+    const std::string bytes = to_bytes(*request);
+    const std::array files{request->arguments.get(), request->result.get(), request->out.get(),
+                           request->err.get()};
+    if (process::send_descriptors(socket_.get(), std::as_bytes(std::span(bytes)), files, MSG_DONTWAIT)) {
+        request_ = std::move(request);
+        used_ = true;
+        ++request_->processes;
+        return Given::yes;
+    }
+    if (errno != EPIPE && errno != ECONNRESET) return Given::impossible;
+    dismiss();
+    return Given::gone;
+}
+
+std::optional<End> CallProcess::receive() {
+    std::array<char, 256> text;
+    ssize_t got = 0;
+    do got = recv(socket_.get(), text.data(), text.size() - 1, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN) return std::nullopt;
+    if (got <= 0) {
+        dismiss();
+        return std::nullopt;
+    }
+    text[static_cast<std::size_t>(got)] = '\0';
+    return request_ ? end_of(text.data()) : std::nullopt;
+}
+
+// The process appends its id to the arguments before it begins the call.
+bool CallProcess::has_begun() const {
+    std::int32_t pid = 0;
+    return request_ && pread(request_->arguments.get(), &pid, sizeof pid,
+                             static_cast<off_t>(request_->size)) == sizeof pid;
+}
+
+// To a memory that must not grow, nothing can be appended.
+std::unique_ptr<Request> CallProcess::take_away() {
+    if (!request_) return nullptr;
+    if (fcntl(request_->arguments.get(), F_ADD_SEALS, F_SEAL_GROW) != 0 || has_begun()) return nullptr;
+    request_->arguments = copy_of(request_->arguments, request_->size);
+    return std::move(request_);
+}
+
+std::optional<End> end_of(const char* text) {
+    End end;
+    long user = 0, system = 0;
+    rusage& usage = end.usage;
+    if (std::sscanf(text, "%d %ld %ld %ld %ld %ld %ld %ld", &end.status, &user, &system, &usage.ru_maxrss,
+                    &usage.ru_inblock, &usage.ru_oublock, &usage.ru_nvcsw, &usage.ru_nivcsw) != 8)
+        return std::nullopt;
+    usage.ru_utime = {user / 1000000, user % 1000000};
+    usage.ru_stime = {system / 1000000, system % 1000000};
+    return end;
+}
+
+}  // namespace wq::interpreters

@@ -1,0 +1,199 @@
+# Part of a script (interpreter.py): the process that runs calls.
+import array
+import os
+import random
+import resource
+import signal
+import socket
+import struct
+import sys
+import traceback
+from _signal import getsignal  # that of `signal` takes 1 us to make a name of each number
+
+LONGEST = 1 << 20  # of a request
+MOST_FILES = socket.CMSG_SPACE(8 * array.array("i").itemsize)
+BEGUN = struct.Struct("<i")
+MOST_CALLS = 1000  # that one process runs
+MOST_GROWTH = 256 << 10  # KB of its memory, after which it runs no more
+
+
+def receive(link):
+    """The next request: its fields and descriptors, which are none if not all could be opened. None: the launcher is gone,
+    or wants no more calls to run here."""
+    try:
+        text, parts, flags, _ = link.recvmsg(LONGEST, MOST_FILES, socket.MSG_CMSG_CLOEXEC)
+    except ConnectionResetError:  # it has not read the last answer
+        return None
+    if not text:
+        return None
+    files = array.array("i")
+    for level, kind, data in parts:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            files.frombytes(data[: len(data) - len(data) % files.itemsize])
+    if flags & socket.MSG_CTRUNC or len(files) != 4:
+        raise OSError("no descriptors are left")
+    return text.split(b"\0")[:-1], files
+
+
+def new_random_numbers():
+    """The random numbers of one call must not be those of another."""
+    random.seed()
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+
+
+def flush_all():
+    """What the function has written, also by C's streams. It may have closed or replaced them."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    LIBC.fflush(None)
+
+
+def usage_of(who):
+    usage = resource.getrusage(who)
+    return (
+        int(usage.ru_utime * 1e6),
+        int(usage.ru_stime * 1e6),
+        usage.ru_maxrss,
+        usage.ru_inblock,
+        usage.ru_oublock,
+        usage.ru_nvcsw,
+        usage.ru_nivcsw,
+    )
+
+
+class Surroundings:
+    """Those of a process, which a call may change, and the next one must find as they were."""
+
+    def __init__(self):
+        self.folder = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+        self.nothing = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        self.cores = os.sched_getaffinity(0)
+        self.variables = dict(os.environb)
+        self.path = list(sys.path)
+        self.streams = sys.stdin, sys.stdout, sys.stderr
+        self.recursion = sys.getrecursionlimit()
+        self.umask = os.umask(0)
+        os.umask(self.umask)
+        self.handlers = self.find_handlers()
+
+    def find_handlers(self):
+        return [getsignal(number) for number in range(1, signal.NSIG)]
+
+    def restore(self):
+        """False: something is left that cannot be undone, so no other call may run here."""
+        os.dup2(self.nothing, 1)
+        os.dup2(self.nothing, 2)
+        if self.threads_or_children() or self.find_handlers() != self.handlers:
+            return False
+        os.fchdir(self.folder)
+        os.sched_setaffinity(0, self.cores)
+        os.umask(self.umask)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.path[:] = self.path
+        sys.stdin, sys.stdout, sys.stderr = self.streams
+        sys.setrecursionlimit(self.recursion)
+        self.restore_variables()
+        new_random_numbers()
+        return True
+
+    def threads_or_children(self):
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0] > 0:
+                pass
+            return True
+        except ChildProcessError:
+            return len(os.listdir("/proc/self/task")) > 1
+
+    def restore_variables(self):
+        found = dict(os.environb)
+        for name in found.keys() - self.variables.keys():
+            del os.environb[name]
+        for name, value in self.variables.items():
+            if found.get(name) != value:
+                os.environb[name] = value
+
+
+class CallProcess:
+    """A process that is forked before its first call comes. It runs that one, and others after it if they allow it."""
+
+    def __init__(self, link, modules):
+        self.link = link
+        self.modules = modules
+        self.surroundings = None  # of a call: found only for calls after which others may run
+        self.calls = 0
+
+    def run(self):
+        while True:
+            request = receive(self.link)
+            if request is None:
+                os._exit(0)
+            self.run_call(*request)
+
+    def run_call(self, fields, files):
+        """Ends the process, with 0 if the result is written, unless other calls may run in it."""
+        arguments, result, out, err = files
+        shared = fields[0] == b"shared"
+        try:
+            # From now on nobody else begins it.
+            os.pwrite(arguments, BEGUN.pack(os.getpid()), os.fstat(arguments).st_size)
+        except OSError:
+            os._exit(1)  # it was taken away from this process
+        code = 1
+        try:
+            if shared:
+                self.surroundings = self.surroundings or Surroundings()
+                before = usage_of(resource.RUSAGE_SELF), usage_of(resource.RUSAGE_CHILDREN)
+            self.enter(fields, out, err)
+            answer = call(read_all(arguments))
+            flush_all()
+            write_result(result, answer)
+            code = 0
+            if self.modules.tell_new() and shared and self.is_young() and self.surroundings.restore():
+                for file in files:
+                    os.close(file)
+                self.tell_end(*before)
+                code = None
+        except BaseException:  # of ours: the function's own are part of the answer
+            if code == 1:
+                traceback.print_exc()
+                flush_all()
+        finally:
+            if code is not None:
+                os._exit(code)
+
+    def enter(self, fields, out, err):
+        """Streams, control group, cores, environment and folder of the task."""
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        _, folder, group, cores, *variables = fields
+        if group:
+            with open(group, "w") as file:
+                file.write("0")
+        if cores:
+            os.sched_setaffinity(0, map(int, cores.split(b",")))
+        for entry in variables:
+            name, equals, value = entry.partition(b"=")
+            if equals:
+                os.environb[name] = value
+            else:
+                os.environb.pop(name, None)
+        if folder:
+            os.chdir(folder)
+        self.modules.begin()
+
+    def is_young(self):
+        self.calls += 1
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if self.calls == 1:
+            self.memory = memory
+        return self.calls < MOST_CALLS and memory < self.memory + MOST_GROWTH
+
+    def tell_end(self, own_before, children_before):
+        own, children = usage_of(resource.RUSAGE_SELF), usage_of(resource.RUSAGE_CHILDREN)
+        figures = [a + b - c - d for a, b, c, d in zip(own, children, own_before, children_before)]
+        figures[2] = max(own[2], children[2])  # the peak
+        self.link.send(b"0 " + b" ".join([b"%d" % figure for figure in figures]))
