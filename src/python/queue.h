@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/deferred_manager.h"
+#include "python/callback.h"
 #include "python/task.h"
 
 namespace wq::python {
@@ -26,6 +27,10 @@ class PyQueue {
     // Returns the manager, and starts it if needed. Throws RuntimeError with the reason why there is none.
     Manager& serving();
     api::DeferredManager& deferred() { return *deferred_; }
+    // Lines to the user go to this function. Before the manager starts.
+    void say(pybind11::function say);
+    // It could not start, or has ended.
+    bool is_over() const { return deferred_->begun() && !deferred_->shared(); }
 
     std::int64_t submit(const pybind11::object& task);
     // Without a limit if `seconds` is below 0. Returns None if no task has ended by then, and at once if none
@@ -50,6 +55,7 @@ class PyQueue {
 
     std::shared_ptr<MpiSession> session_;
     std::unique_ptr<api::DeferredManager> deferred_;
+    std::shared_ptr<HeldLines> lines_;  // until the manager has started
     std::atomic<bool> ended_{false};
     std::unordered_map<std::int64_t, pybind11::object> tasks_;
     std::size_t by_tag_only_ = 0;

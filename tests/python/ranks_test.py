@@ -56,6 +56,46 @@ sys.exit(3)
     assert (ended.returncode, ended.stdout) == (3, "3 2470 0\n"), ended.stderr
 
 
+def test_python_knows_of_the_fork(tmp_path):
+    """Python 3.13 aborts if only the end of a fork is told."""
+    script = """
+import os
+calls = []
+os.register_at_fork(before=lambda: calls.append("before"), after_in_child=lambda: calls.append("child"),
+                    after_in_parent=lambda: calls.append("parent"))
+from work_queue.ranks import Ranks
+with Ranks() as ranks:
+    print(*calls)
+"""
+    for ranks, process in ((1, "child"), (0, "parent")):
+        ended = job(tmp_path, ranks, script, program=(sys.executable, "-B"), WORK_QUEUE_RANKS="1")
+        assert (ended.returncode, ended.stdout) == (0, f"before {process}\n"), ended.stderr
+
+
+def test_a_queue_that_could_not_start_leaves_the_ranks(tmp_path):
+    """Ports that are taken, passwords that cannot be read, logs that cannot be written."""
+    ended = job(tmp_path, 2, """
+import socket
+import work_queue as wq
+
+def refused(start):
+    try:
+        start()
+    except RuntimeError:
+        return True
+
+with socket.create_server(("", 0)) as taken:
+    assert refused(lambda: wq.WorkQueue(taken.getsockname()[1]))
+assert refused(lambda: wq.WorkQueue(0, password_file="missing"))
+kept = wq.WorkQueue(0, stats_log="no/such/folder/log")
+assert refused(kept.hungry)
+q = wq.WorkQueue(0, say=lambda line: None)
+q.submit(wq.Task("echo ran"))
+print(q.wait(30).output, len(wq.WorkQueue(0)._tasks()), end="")
+""")
+    assert (ended.returncode, ended.stdout) == (0, "ran\n 0"), ended.stderr
+
+
 def test_mpi4py_may_have_started_mpi(tmp_path):
     pytest.importorskip("mpi4py", reason="SKIP: no mpi4py here (Debian: python3-mpi4py)")
     ended = job(tmp_path, 2, """

@@ -171,6 +171,23 @@ def test_submission_that_cannot_run(queue):
         t.specify_file("a", "b", type=7)
 
 
+def test_lines_of_a_start_that_fails(tmp_path):
+    """The function for lines gets them; nobody waits for it without end."""
+    ended = python("""
+import work_queue as wq
+for again in range(2):
+    q = wq.WorkQueue(0, say=lambda line: print("said", q._is_over), stats_log="s.h5", contact_file="/no/such/folder/contact")
+    try:
+        q.hungry()
+    except RuntimeError as error:
+        print("refused", "/no/such/folder/contact" in str(error))
+    q.close()
+""", cwd=tmp_path, timeout=30)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert lines.count("refused True") == 2 and "said True" in lines, lines
+
+
 def test_an_interpreter_that_ends_with_tasks():
     ended = python("import work_queue as wq\nq = wq.WorkQueue(0)\nq.submit(wq.Task('sleep 1000'))\nq.wait(1)\nprint('end')")
     assert (ended.returncode, ended.stdout) == (0, "end\n"), ended.stderr

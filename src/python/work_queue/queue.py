@@ -90,11 +90,14 @@ class WorkQueue(_core.Queue, Abstractions):
             low, high = port
             ports, port = (int(low), int(high)), 0
         key, certificate = (os.fspath(file) for file in ssl) if isinstance(ssl, (tuple, list)) else ("", "")
-        if ranks is None and "work_queue.ranks" in sys.modules:
-            ranks = sys.modules["work_queue.ranks"].current()
+        known = sys.modules.get("work_queue.ranks")
+        if ranks is None and known is not None:
+            ranks = known.current()
         listens = port is not None or ranks is None
         super().__init__(int(port or 0) if listens else None, ports, bool(ssl), key, certificate, bool(shutdown),
                          None if ranks is None else ranks._ranks)
+        if ranks is not None and known is not None:
+            known.taken_by(self)
         self._stats = Statistics()
         self._categories_stats: dict[str, Statistics] = {}
         self._display = status_display_interval
@@ -102,9 +105,13 @@ class WorkQueue(_core.Queue, Abstractions):
             (name, self.specify_name), (stats_log, self.specify_log), (debug_log, self._debug),
             (transactions_log, self.specify_transactions_log), (say, self._say),
             (password_file, self.specify_password_file), (contact_file, self._contact)]
-        for given, specify in settings:
-            if given is not None:
-                specify(given)
+        try:
+            for given, specify in settings:
+                if given is not None:
+                    specify(given)
+        except BaseException:
+            self._end()  # the exception may keep this object, but not its port and ranks
+            raise
         if _debug_log is not None and not debug_log:
             self._debug(_debug_log)
         _queues.add(self)
