@@ -151,6 +151,28 @@ print(total, os.path.exists(mark), q.stats.workers_lost)
     assert ended.stdout == "60 True 1\n", ended.stdout + ended.stderr
 
 
+def test_the_folder_of_the_script_in_the_path(tmp_path):
+    script = "import sys\nprint(sys.path[0])"
+    assert job(tmp_path, 0, script).stdout.strip() == str(tmp_path)
+    if sys.version_info >= (3, 11):  # then nothing of Python's own path may be lost
+        safe = job(tmp_path, 0, "import sys\nprint(sys.path[0])", PYTHONSAFEPATH="1", PYTHONPATH=os.environ["PYTHONPATH"] + ":/kept")
+        assert safe.stdout.strip() == os.environ["PYTHONPATH"].partition(":")[0], safe.stderr
+
+
+def test_the_interpreter_of_a_virtual_environment(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "pyvenv.cfg").touch()
+    (tmp_path / "bin" / "work_queue_python").write_bytes(pathlib.Path(PROGRAM).read_bytes())
+    (tmp_path / "bin" / "python3").write_text("#!/bin/sh\necho mine\n")
+    for file in (tmp_path / "bin").iterdir():
+        file.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name != "WORK_QUEUE_PYTHON"}
+    for more, expected in (({}, "mine\n"), ({"WORK_QUEUE_PYTHON": "echo"}, None)):
+        ended = subprocess.run([tmp_path / "bin" / "work_queue_python", "--version"], env={**environment, **more},
+                               capture_output=True, text=True, check=False)
+        assert ended.stdout == expected or (expected is None and ended.stdout.startswith("-c import")), ended.stderr
+
+
 def test_help_and_errors():
     def said(*words):
         ended = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)

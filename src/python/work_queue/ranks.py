@@ -98,7 +98,8 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--manager-only"]:
         words = words[1:]
     sys.argv = words
-    sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
+    if not getattr(sys.flags, "safe_path", False):  # then Python adds no folder of scripts
+        sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
     process = os.getpid()
     try:
         runpy.run_path(words[0], run_name="__main__")
