@@ -197,10 +197,6 @@ void bind_workers(py::class_<PyQueue>& queue) {
              })
         .def("_blocked", [](PyQueue& q) { return q.serving().blocked_hosts(); })
         .def("_addresses", [](PyQueue& q) { return q.serving().addresses(); })
-        .def("_fast_abort",
-             [](PyQueue& q, double multiplier) {
-                 order(q, [multiplier](Manager& m) { m.activate_fast_abort(multiplier); });
-             })
         .def("_fast_abort_category",
              [](PyQueue& q, const Text& category, double multiplier) {
                  order(q, [name = category.bytes, multiplier](Manager& m) {

@@ -100,7 +100,7 @@ std::vector<py::object> PyQueue::tasks() const {
     return all;
 }
 
-py::object PyQueue::wait(double seconds, const std::optional<std::string>& tag) {
+py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {
     Manager& manager = serving();
     Serving held{session_, deferred_->shared()};
     struct Dropped {

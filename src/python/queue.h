@@ -14,6 +14,7 @@
 #include "api/deferred_manager.h"
 #include "python/callback.h"
 #include "python/task.h"
+#include "python/text.h"
 
 namespace wq::python {
 
@@ -35,7 +36,7 @@ class PyQueue {
     std::int64_t submit(const pybind11::object& task);
     // Without a limit if `seconds` is below 0. Returns None if no task has ended by then, and at once if none
     // is left. Raises what a signal's handler raises, KeyboardInterrupt above all.
-    pybind11::object wait(double seconds, const std::optional<std::string>& tag);
+    pybind11::object wait(double seconds, const std::optional<Text>& tag);
     pybind11::object take_back(std::optional<Task> ended);
     std::vector<pybind11::object> tasks() const;  // by their ids
     // Without tasks that only their tag returns.

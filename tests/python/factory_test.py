@@ -70,6 +70,13 @@ def test_names(local):
             specify("env.tar.gz")
 
 
+def test_the_end_of_the_queue_stops_it(queue, local):
+    local.start()
+    assert local.running()
+    queue.close()
+    assert not local.running()
+
+
 def test_a_program_that_ends_at_once(queue, tmp_path):
     workers = wq.Factory("no-such-system", queue, log_file=tmp_path / "factory.log")
     with pytest.raises(RuntimeError, match='work_queue_factory ended at once: .*no-such-system'):

@@ -178,6 +178,8 @@ class Factory:
         factory = _core.Factory(self._options, self._queue)
         factory.start()
         _running.add(self)
+        if self._queue is not None:
+            self._queue._factories.add(self)
         self.__dict__["_factory"] = factory
         end = time.monotonic() + _STARTED_AFTER_S
         while factory.running() and factory.report() is None and time.monotonic() < end:
