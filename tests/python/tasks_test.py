@@ -221,6 +221,12 @@ def test_a_forked_process_leaves_the_queue_alone(served):
     assert run(served, wq.Task("echo b")).output == "b\n"
 
 
+def test_a_daemon_begins_its_queue_after_the_fork():
+    ended = python("import os, work_queue as wq\nq = wq.WorkQueue(0)\nif os.fork():\n    os.wait()\n    os._exit(0)\n"
+                   "q.submit(wq.Task('true'))\nprint(q.hungry())")
+    assert (ended.returncode, ended.stdout) == (0, "9\n"), ended.stderr
+
+
 def test_several_threads(served):
     from concurrent.futures import ThreadPoolExecutor
 
