@@ -2,12 +2,14 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import zipfile
 
 import pytest
 
+import work_queue
 from conftest import python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -84,6 +86,14 @@ def test_pip_installs_the_wheel(tmp_path):
     said("work_queue_serverize", "--src", "functions.py", "--function", "half", "--dest", "coprocess.py")
     ended = python(FACTORY, PYTHONPATH=str(target), PATH="/usr/bin:/bin", cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (0, "ran\n"), ended.stderr
+
+
+def test_a_build_without_the_module_of_ranks(tmp_path):
+    shutil.copytree(pathlib.Path(work_queue.__file__).parent, tmp_path / "work_queue",
+                    ignore=lambda _, names: [name for name in names if name.startswith("_core_mpi")])
+    ended = python("import work_queue", PYTHONPATH=str(tmp_path), WORK_QUEUE_RANKS="1")
+    assert ended.stderr.endswith(f"ImportError: {tmp_path}/work_queue has no module _core_mpi, which ranks need: build the "
+                                 "target wq_python_core_mpi, too\n")
 
 
 def test_import_is_quick():

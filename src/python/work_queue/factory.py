@@ -6,7 +6,6 @@ import atexit
 import functools
 import os
 import sys
-import time
 import warnings
 import weakref
 from typing import IO, Any, TypeVar
@@ -28,7 +27,6 @@ _OTHER_NAMES = {"password": "password_file", "extra_options": "worker_extra_opti
 # Options of CCTools' factory.
 _NO_EFFECT = {"catalog": "managers are found by their names in a folder", "debug": "the lines of the factory say what it does",
               "debug_file": "give log_file", "debug_file_size": "give log_file"}
-_STARTED_AFTER_S = 1.0  # a program that does not like its options ends sooner
 _FactoryT = TypeVar("_FactoryT", bound="Factory")
 
 
@@ -42,8 +40,7 @@ def _stop_all() -> None:
         factory.stop()
 
 
-def _write_line(log: IO[str] | None, last: list[str], line: str) -> None:
-    last[:] = [line]
+def _write_line(log: IO[str] | None, line: str) -> None:
     print(f"work_queue_factory: {line}", file=sys.stderr if log is None else log)
 
 
@@ -93,9 +90,7 @@ class Factory:
                  factory_binary: Path | None = None, worker_binary: Path | None = None, log_file: Path | None = None):
         values = self.__dict__
         values["_options"] = options = _core.FactoryOptions()
-        last: list[str] = []
         values["_words"] = {}
-        values["_last"] = last
         values["_factory"] = None
         values["_queue"] = None
         log = None
@@ -121,7 +116,7 @@ class Factory:
             options.worker_binary = os.fsdecode(worker_binary)
         if log_file is not None:
             log = open(log_file, "a", buffering=1)
-        options._say(functools.partial(_write_line, log, last))
+        options._say(functools.partial(_write_line, log))
 
     def __setattr__(self, name: str, value: Any) -> None:
         name = _OTHER_NAMES.get(name, name)
@@ -174,18 +169,12 @@ class Factory:
         """Starts it. Raises RuntimeError if a program is missing, the folder cannot be written, or it ends at once."""
         if self.running():
             return
-        self._last.clear()
         factory = _core.Factory(self._options, self._queue)
         factory.start()
         _running.add(self)
         if self._queue is not None:
             self._queue._factories.add(self)
         self.__dict__["_factory"] = factory
-        end = time.monotonic() + _STARTED_AFTER_S
-        while factory.running() and factory.report() is None and time.monotonic() < end:
-            time.sleep(0.005)
-        if not factory.running() and factory.report() is None:
-            raise RuntimeError("work_queue_factory ended at once: " + "".join(self._last))
 
     def stop(self) -> None:
         """Ends it, with its jobs and workers; waits for that, at most 30 s."""

@@ -1,7 +1,7 @@
 """The ranks of an MPI job as workers of a queue.
 
-Run a script by `mpirun -n 8 work_queue_python manager.py` (or srun): rank 0 runs it, and the other ranks are workers
-of its WorkQueue, and so is what rank 0 does not need itself. If a rank is lost, its tasks run elsewhere.
+Run a script by `mpirun -n 8 work_queue_python manager.py` (or srun): rank 0 runs it, and tasks besides; the other
+ranks are workers of its WorkQueue. If a rank is lost, its tasks run elsewhere.
 
 Or let a script begin the ranks itself, before it uses threads:
 
