@@ -88,7 +88,7 @@ class Wheel:
         with tempfile.TemporaryDirectory() as prefix:
             for folder in INSTALLED:
                 subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", build / folder / "cmake_install.cmake"],
-                               check=True, stdout=subprocess.DEVNULL)
+                               check=True, stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": ""})
             self.add_installed(pathlib.Path(prefix))
         information = f"{self.name}.dist-info/"
         self.add(information + "METADATA", metadata().encode())
