@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
@@ -23,6 +24,8 @@ namespace wq {
 namespace {
 
 constexpr Duration longest_stop = std::chrono::seconds(30);
+// A program that refuses its options ends sooner.
+constexpr Duration longest_refusal = std::chrono::seconds(1);
 
 FactoryReport public_report(const factory::CycleReport& report) {
     return {static_cast<std::int64_t>(report.ready),
@@ -71,7 +74,14 @@ class Factory::Impl {
         if (!process) throw api::setup_error(process.error());
         running_ = true;
         report_.reset();
+        last_line_.clear();
         thread_ = quiet_thread([this, process = std::move(*process)]() mutable { serve(process); });
+        std::unique_lock inner(mutex_);
+        changed_.wait_for(inner, longest_refusal, [&] { return report_ || !running_; });
+        if (report_ || running_) return;
+        inner.unlock();
+        thread_.join();
+        throw SetupError("work_queue_factory ended at once: " + last_line_, 69);
     }
 
     void stop() {
@@ -134,18 +144,26 @@ class Factory::Impl {
 
     // The thread's only job: what the factory says.
     void serve(factory::FactoryProcess& process) {
+        const auto say = [&](const std::string& line) {
+            last_line_ = line;
+            options_.say(line);
+        };
         while (process.running()) {
             pollfd waits[]{{process.descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
             ::poll(waits, 2, -1);
-            if (waits[1].revents != 0) process.stop(longest_stop, options_.say);
-            if (process.running()) process.look(options_.say);
+            if (waits[1].revents != 0) process.stop(longest_stop, say);
+            if (process.running()) process.look(say);
             note(process);
         }
+        std::lock_guard lock(mutex_);
         running_ = false;
+        changed_.notify_all();
     }
     void note(const factory::FactoryProcess& process) {
         std::lock_guard lock(mutex_);
-        if (process.report()) report_ = public_report(*process.report());
+        if (!process.report()) return;
+        report_ = public_report(*process.report());
+        changed_.notify_all();
     }
 
     void end() {
@@ -160,7 +178,9 @@ class Factory::Impl {
     std::mutex control_;  // start, stop and set, one at a time
     mutable std::mutex mutex_;
     FactorySettings settings_;
+    std::condition_variable changed_;
     std::optional<FactoryReport> report_;
+    std::string last_line_;  // of the thread, until it has ended
     std::atomic<bool> running_ = false;
     Descriptor stop_;
     std::thread thread_;

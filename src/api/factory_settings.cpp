@@ -76,6 +76,13 @@ auto find(const Table& table, std::string_view name) {
     return std::find_if(table.begin(), table.end(), [&](const auto& one) { return one.name == name; });
 }
 
+template <class Table>
+std::vector<std::string> names_in(const Table& table) {
+    std::vector<std::string> names;
+    for (const auto& one : table) names.emplace_back(one.name);
+    return names;
+}
+
 Error bad(std::string_view name, const std::string& why) {
     return {ExitCode::usage, std::string(name) + ": " + why};
 }
@@ -151,6 +158,13 @@ Status specify(FactoryOptions& options, bool running, const std::string& name, c
     else
         options.*option->member = option->kind == Option::Kind::path ? absolute(value) : value;
     return success();
+}
+
+std::vector<std::string> setting_names() {
+    return names_in(settings_table);
+}
+std::vector<std::string> option_names() {
+    return names_in(options_table);
 }
 
 std::string json_of(FactorySettings settings) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "work_queue/factory.h"
@@ -12,6 +13,10 @@ namespace wq::api {
 // Sets the one of this name from a text such as the command line has ("4G", "15m"); "" for no text. Some can
 // be set only if `running` is false. Errors (usage): unknown name, bad value, too late.
 Status specify(FactoryOptions& options, bool running, const std::string& name, const std::string& value);
+
+// The names: of those that can change while a factory runs, and of those that are read only at its start.
+std::vector<std::string> setting_names();
+std::vector<std::string> option_names();
 
 // Those that can change while a factory runs, as its configuration file has them.
 std::string json_of(FactorySettings settings);

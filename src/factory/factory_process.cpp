@@ -44,9 +44,11 @@ std::vector<char*> environment() {
 }  // namespace
 
 Result<std::string> find_factory_program() {
-    constexpr int levels = 3;
+    // PREFIX/lib/python3.11/site-packages/work_queue/_core.so, and BUILD/src/python/work_queue/_core.so
+    constexpr int levels = 5;
     for (const std::string& folder : program_folders(reinterpret_cast<const void*>(&find_factory_program)))
-        if (auto found = find_above(folder, {"work_queue_factory", "bin/work_queue_factory"}, levels))
+        if (auto found = find_above(
+                folder, {"work_queue_factory", "bin/work_queue_factory", "cli/work_queue_factory"}, levels))
             return *found;
     return Error{ExitCode::unreachable, "work_queue_factory is neither beside this program nor in PATH"};
 }

@@ -3,6 +3,7 @@
 %module "Work_Queue::C"
 
 %{
+#include <limits.h>
 #include <poll.h>
 #include <time.h>
 #define CCTOOLS_NO_SHORT_NAMES  /* warn() and others are also names of Perl */
@@ -45,6 +46,7 @@
 %typemap(in) (const char* data, int length) {
     STRLEN length;
     $1 = SvPVbyte($input, length);
+    if (length > INT_MAX) SWIG_croak("a buffer has less than 2 GiB: write it to a file, and give that as an input");
     $2 = (int)length;
 }
 

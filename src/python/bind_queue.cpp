@@ -6,7 +6,6 @@
 #include "net/contact.h"
 #include "program_manager/tuning.h"
 #include "python/amounts.h"
-#include "python/callback.h"
 #include "python/queue.h"
 #include "python/ranks.h"
 #include "python/text.h"
@@ -74,6 +73,7 @@ void bind_start(py::class_<PyQueue>& queue) {
         .def_property_readonly(
             "using_ssl", [](PyQueue& q) { return q.deferred().options.ssl; }, "Whether connections use TLS.")
         .def_property_readonly("_begun", [](PyQueue& q) { return q.deferred().begun(); })
+        .def_property_readonly("_is_over", &PyQueue::is_over)
         .def("_serve", [](PyQueue& q) { q.serving(); })
         .def("_end", &PyQueue::end)
         .def("_name", text_option("specify_name", &ManagerOptions::name))
@@ -89,9 +89,8 @@ void bind_start(py::class_<PyQueue>& queue) {
                            : q.deferred().options.keepalive_timeout) = seconds;
              })
         .def("_say", [](PyQueue& q, py::function say) {
-            before_start(q, "say").say = [say = Callback(std::move(say))](const std::string& line) {
-                say.say(line);
-            };
+            before_start(q, "say");
+            q.say(std::move(say));
         });
 }
 
@@ -198,10 +197,6 @@ void bind_workers(py::class_<PyQueue>& queue) {
              })
         .def("_blocked", [](PyQueue& q) { return q.serving().blocked_hosts(); })
         .def("_addresses", [](PyQueue& q) { return q.serving().addresses(); })
-        .def("_fast_abort",
-             [](PyQueue& q, double multiplier) {
-                 order(q, [multiplier](Manager& m) { m.activate_fast_abort(multiplier); });
-             })
         .def("_fast_abort_category",
              [](PyQueue& q, const Text& category, double multiplier) {
                  order(q, [name = category.bytes, multiplier](Manager& m) {

@@ -72,4 +72,35 @@ class Callback {
     std::shared_ptr<pybind11::function> function_;
 };
 
+// Keeps lines for a Callback while a thread that has Python's lock may wait for the thread that says them.
+class HeldLines {
+  public:
+    explicit HeldLines(Callback say) : say_(std::move(say)) {}
+    void say(const std::string& line) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (held_) {
+                lines_.push_back(line);
+                return;
+            }
+        }
+        say_.say(line);
+    }
+    // With Python's lock. Says the kept lines; later ones pass at once.
+    void release() {
+        const std::vector<std::string> lines = [&] {
+            const std::lock_guard lock(mutex_);
+            held_ = false;
+            return std::exchange(lines_, {});
+        }();
+        for (const std::string& line : lines) say_.say(line);
+    }
+
+  private:
+    const Callback say_;
+    std::mutex mutex_;
+    bool held_ = true;
+    std::vector<std::string> lines_;
+};
+
 }  // namespace wq::python

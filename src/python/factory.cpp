@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "api/factory_settings.h"
 #include "python/callback.h"
 #include "python/queue.h"
 #include "python/text.h"
@@ -62,7 +63,15 @@ void bind_option(py::class_<FactoryOptions>& options, const char* name) {
         [](FactoryOptions& o, const Text& value) { o.*option = value; });
 }
 
+// Sets it by its name on the command line.
+void specify(FactoryOptions& options, bool running, const std::string& name, const Text& value) {
+    if (const Status done = api::specify(options, running, name, value); !done)
+        throw py::value_error(done.error().message);
+}
+
 void bind_options(py::module_& module) {
+    module.def("factory_setting_names", api::setting_names);
+    module.def("factory_option_names", api::option_names);
     py::class_<FactorySettings>(module, "FactorySettings")
         .def(py::init<>())
         .def_readwrite("min_workers", &FactorySettings::min_workers)
@@ -85,6 +94,7 @@ void bind_options(py::module_& module) {
         .def_readwrite("settings", &FactoryOptions::settings)
         .def_readwrite("ssl", &FactoryOptions::ssl)
         .def_readwrite("options", &FactoryOptions::options)
+        .def("_specify", specify)
         .def("_say", set_say);
     bind_option<&FactoryOptions::batch_type>(options, "batch_type");
     bind_option<&FactoryOptions::manager_name>(options, "manager_name");

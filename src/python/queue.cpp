@@ -33,6 +33,7 @@ void PyQueue::end() {
     by_tag_only_ = 0;
     ended_ = true;
     Serving serving;
+    lines_.reset();
     serving.session = std::move(session_);
     serving.manager = deferred_->leave();
     drop(std::move(serving));
@@ -48,9 +49,16 @@ void PyQueue::drop(Serving serving) {
     });
 }
 
-// Other threads of Python wait meanwhile, so that it starts once.
+void PyQueue::say(py::function say) {
+    lines_ = std::make_shared<HeldLines>(Callback(std::move(say)));
+    deferred_->options.say = [lines = lines_](const std::string& line) { lines->say(line); };
+}
+
+// Python's lock is held, so that it starts once. A manager that fails to start waits for the thread of its
+// lines, which must not wait for Python's lock then.
 Manager& PyQueue::serving() {
     Manager* const manager = deferred_->serving();
+    if (const auto lines = std::exchange(lines_, nullptr)) lines->release();
     if (manager == nullptr) throw std::runtime_error(deferred_->why_not());
     return *manager;
 }
@@ -92,7 +100,7 @@ std::vector<py::object> PyQueue::tasks() const {
     return all;
 }
 
-py::object PyQueue::wait(double seconds, const std::optional<std::string>& tag) {
+py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {
     Manager& manager = serving();
     Serving held{session_, deferred_->shared()};
     struct Dropped {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "api/deferred_manager.h"
+#include "python/callback.h"
 #include "python/task.h"
+#include "python/text.h"
 
 namespace wq::python {
 
@@ -26,11 +28,15 @@ class PyQueue {
     // Returns the manager, and starts it if needed. Throws RuntimeError with the reason why there is none.
     Manager& serving();
     api::DeferredManager& deferred() { return *deferred_; }
+    // Lines to the user go to this function. Before the manager starts.
+    void say(pybind11::function say);
+    // It could not start, or has ended.
+    bool is_over() const { return deferred_->begun() && !deferred_->shared(); }
 
     std::int64_t submit(const pybind11::object& task);
     // Without a limit if `seconds` is below 0. Returns None if no task has ended by then, and at once if none
     // is left. Raises what a signal's handler raises, KeyboardInterrupt above all.
-    pybind11::object wait(double seconds, const std::optional<std::string>& tag);
+    pybind11::object wait(double seconds, const std::optional<Text>& tag);
     pybind11::object take_back(std::optional<Task> ended);
     std::vector<pybind11::object> tasks() const;  // by their ids
     // Without tasks that only their tag returns.
@@ -50,6 +56,7 @@ class PyQueue {
 
     std::shared_ptr<MpiSession> session_;
     std::unique_ptr<api::DeferredManager> deferred_;
+    std::shared_ptr<HeldLines> lines_;  // until the manager has started
     std::atomic<bool> ended_{false};
     std::unordered_map<std::int64_t, pybind11::object> tasks_;
     std::size_t by_tag_only_ = 0;

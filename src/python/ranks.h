@@ -16,6 +16,7 @@ class PyRanks {
     ~PyRanks() { end(); }
     PyRanks(const PyRanks&) = delete;
 
+    bool usable() const { return process_.is() && session_; }
     // Throws RuntimeError's exception after end(), and in a process that was forked from theirs.
     const std::shared_ptr<MpiSession>& session() const {
         process_.check("this object of ranks", "use it there");

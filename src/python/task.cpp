@@ -99,7 +99,21 @@ py::dict measured(const PyTask& task) {
     return all;
 }
 
+// The command; of a call, the name of the function.
+const std::string& shown_command(const PyTask& task) {
+    if (!task.call_name.empty()) return task.call_name;
+    const std::string& line = task.spec.command();
+    return line.empty() ? task.spec.function() : line;
+}
+
+void set_command(PyTask& task, const Text& line) {
+    task.to_specify().command(line);
+    task.call_name.clear();
+}
+
 void set_call(PyTask& task, const std::string& function, const py::bytes& arguments) {
+    task.to_specify();
+    task.call_name = std::string(shown_command(task));
     auto data = TaskAccess::take(std::move(task.to_specify()));
     data->kind = TaskKind::call;
     data->text = function;
@@ -127,10 +141,11 @@ void take_settings(PyTask& to, const PyTask& of) {
     auto data = TaskAccess::take(Task(of.spec));
     data->id = 0;
     to.to_specify() = TaskAccess::wrap(std::move(data));
+    to.call_name = of.call_name;
 }
 
 void bind_settings(py::class_<PyTask>& task) {
-    task.def("_command", [](PyTask& t, const Text& text) { t.to_specify().command(text); })
+    task.def("_command", set_command)
         .def("_call", set_call)
         .def("_event", set_event)
         .def("_coprocess_name", [](PyTask& t, const Text& name) { t.to_specify().coprocess(name); })
@@ -194,12 +209,8 @@ void bind_identity(py::class_<PyTask>& task) {
             "id", [](const PyTask& t) { return t.id; },
             "Its id in its queue, or the last one; 0: it was in none.")
         .def_property_readonly(
-            "command",
-            [](const PyTask& t) {
-                const std::string& line = t.spec.command();
-                return to_str(line.empty() ? t.spec.function() : line);
-            },
-            "The command.")
+            "command", [](const PyTask& t) { return to_str(shown_command(t)); },
+            "The command, or the name of the function.")
         .def_property_readonly(
             "tag", [](const PyTask& t) { return to_str(t.spec.tag()); }, "What specify_tag() was given.")
         .def_property_readonly(

@@ -14,6 +14,7 @@ struct PyTask {
     explicit PyTask(Task specified) : spec(std::move(specified)) {}
 
     Task spec;                  // what is submitted
+    std::string call_name;      // of a call: what its command was before, the name of the function
     std::optional<Task> ended;  // as wait() or a cancelling function returned it
     std::int64_t id = 0;        // in its queue, or the last one
     bool in_queue = false;

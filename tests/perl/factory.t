@@ -47,4 +47,7 @@ like(death(sub { Work_Queue::Factory->new('slurm') }), qr/^Work_Queue::Factory->
     'a queue is needed');
 like(death(sub { Work_Queue::Factory->new(local => $other, 'cores') }), qr/give settings as pairs/, 'an odd setting');
 is(Work_Queue::Factory->new(batch_type => 'local', manager => $other)->running, 0, 'by name');
+is(Work_Queue::Factory->new($other, max_workers => 2)->running, 0, 'the queue alone');
+is(Work_Queue::Factory->new($other)->running, 0, 'and without settings');
+is(Work_Queue::Factory->new(manager => $other, max_workers => 2)->running, 0, 'and by its name');
 done_testing();

@@ -82,6 +82,20 @@ ok($numbers->specify_buffer(12.5, 1), 'numbers are texts');
 ok($numbers->specify_input_file(bless(['cache'], 'Path'), 8, undef, 1), 'so are objects that are texts');
 is_deeply([$numbers->tag, $numbers->resources_requested->cores, $numbers->priority], [5, 2, 2.5], 'and texts are numbers');
 
+# A tag may be called as an argument is.
+for my $tag (qw(tag timeout words)) {
+    my $tagged = Work_Queue::Task->new('true');
+    $tagged->specify_tag($tag);
+    my $other = Work_Queue->new(0);
+    $other->submit($tagged);
+    is($other->wait_for_tag($tag, 0.01), undef, "wait_for_tag('$tag', seconds)");
+    is($other->cancel_by_tasktag($tag), $tagged, "the tag '$tag'");
+}
+is($q->wait_for_tag(tag => 'words', timeout => 0.01), undef, 'by name');
+is($q->wait_for_tag(tag => 'words'), undef, 'with one name');
+dies(sub { $q->wait_for_tag('words', 'soon') },
+    "Work_Queue->wait_for_tag: timeout is 'soon', but must be a number; the arguments are tag, timeout");
+
 # ---- fields ----
 
 dies(sub { $t->{ouput} }, "a task has no field 'ouput'; did you mean 'output'?");
@@ -132,6 +146,12 @@ for my $what (sort keys %refused) {
     like(said(sub { is($refused{$what}->(), 0, "$what is refused") }), qr/^work_queue_\w+: [^\n]+\n\z/, 'in one line');
 }
 is($q->cancel_by_taskid(999), undef, 'no such task');
+is_deeply([$q->cancel_by_taskid(999), $q->wait(0.01), $q->wait_for_tag('tag', 0.01)], [undef, undef, undef], 'undef in lists, too');
+dies(sub { $q->status('task') }, "Work_Queue->status: there is no status of 'task'; give queue, tasks, workers or categories");
+my $closed = Work_Queue->new(0);
+$closed->specify_contact_file('/no/such/folder/contact');
+like(said(sub { is_deeply([$closed->status, $closed->application_info], [undef, undef], 'a queue that cannot start has no status') }),
+    qr{/no/such/folder/contact}, 'and says why');
 is($q->cancel_by_tasktag('none'), undef, 'no such tag');
 is($q->task_state(999), WORK_QUEUE_TASK_UNKNOWN, 'an unknown task');
 done_testing();

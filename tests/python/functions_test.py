@@ -28,6 +28,19 @@ def test_quick_start_of_the_manual(served):
     assert sorted(task.output for task in finish(served)) == [2 * value for value in range(1, 100)]
 
 
+def test_the_name_of_a_function_is_shown(served):
+    t = wq.PythonTask(my_sum, 1, 2)
+    for number in (1, 2):
+        served.submit(t)
+        assert (t.command, served.status("tasks")[0]["command"], repr(t)) == ("my_sum", "my_sum", f"<PythonTask {number} 'my_sum'>")
+        assert served.wait(60).command == "my_sum" and t.output == 3
+    twin = t.clone()
+    assert twin.command == "my_sum" and run(served, twin).output == 3
+    other = wq.Task("true")
+    other.specify_command("false")
+    assert other.command == "false"
+
+
 def test_any_callable(served):
     factor = 3
 

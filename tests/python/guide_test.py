@@ -26,6 +26,18 @@ def test_every_program_is_checked():
     assert PAGE.read_text().count("```python") == len(PROGRAMS)
 
 
+def test_the_first_page_builds_all_that_it_runs():
+    targets = re.search("^cmake --build .* --target (.*)", PAGE.read_text(), re.MULTILINE).group(1).split()
+    assert {"wq_python_core", "wq_python_core_mpi", "work_queue_worker"} <= set(targets)
+
+
+def test_quickstart_prints_the_variables_of_its_own_run():
+    text = (ROOT / "scripts" / "quickstart").read_text()
+    needed = re.findall(r"(\w+)=", re.search("^    export PATH=.*", text, re.MULTILINE).group())
+    printed = re.findall(r"(\w+)=", " ".join(re.findall('^(?:    python_lines=")?   export .*', text, re.MULTILINE)))
+    assert {"PATH", "PYTHONPATH", "WORK_QUEUE_PYTHON"} == set(needed) <= set(printed)
+
+
 def run_program(program, folder, workers):
     """Its output, and what it wrote to stderr."""
     (folder / "program.py").write_text(program.replace("9123", "0"))

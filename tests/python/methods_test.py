@@ -251,9 +251,10 @@ def test_workers_end_with_the_queue(workers):
 
 def test_blocked_hosts(served):
     hostname = run(served, wq.Task("true")).hostname
-    served.block_host_with_timeout(hostname, 1)
-    assert served.blocked_hosts == [hostname]
-    assert run(served, wq.Task("true")).return_status == 0, "after a second it is blocked no more"
+    for seconds in (1, 0.5):
+        served.block_host_with_timeout(hostname, seconds)
+        assert served.blocked_hosts == [hostname]
+        assert run(served, wq.Task("true")).return_status == 0, "after a second it is blocked no more"
     served.block_host(hostname)
     served.blacklist_with_timeout("other", 100)
     assert sorted(served.blocked_hosts) == sorted([hostname, "other"])
@@ -339,6 +340,8 @@ def test_settings_for_all_queues(tmp_path):
 
 def test_a_password_of_the_program(queue, workers, tmp_path):
     (tmp_path / "secret").write_text("secret")
+    with pytest.raises(ValueError, match="the password is empty"):
+        queue.specify_password("")
     queue.specify_password("secret")
     workers.start(queue, "--password", "secret")
     assert run(queue, wq.Task("echo in")).output == "in\n"

@@ -184,6 +184,58 @@ def test_properties(owner, names):
         assert isinstance(inspect.getattr_static(owner, name), property), name
 
 
+RETURNS = """
+specify_name("name") None
+specify_log("log") 1
+specify_transactions_log("transactions") 1
+specify_password_file("password") 1
+enable_monitoring() 1
+enable_monitoring_full() 1
+specify_category_mode("a", wq.WORK_QUEUE_ALLOCATION_MODE_MAX) 1
+specify_category_autolabel_resource("a", "cores", True) 1
+activate_fast_abort(0.5) 1
+activate_fast_abort_category("a", 2) 0
+activate_fast_abort_category("a", 0) 1
+activate_fast_abort_category("a", -1) 1
+activate_fast_abort(2) 0
+activate_fast_abort_category("a", -1) 0
+tune("hungry-minimum", 20) 0
+empty() True
+hungry() 20
+task_state(99) wq.WORK_QUEUE_TASK_UNKNOWN
+shutdown_workers(0) 0
+specify_draining_by_hostname("nowhere") 0
+cancel_by_taskid(99) None
+cancel_by_tasktag("none") None
+wait(0.01) None
+wait_for_tag("none", 0.01) None
+block_host("host") None
+unblock_host("host") None
+"""
+TASK_RETURNS = """
+specify_file("a") 1
+specify_input_file("b") 1
+specify_output_file("c") 1
+specify_directory("d") 1
+specify_file_piece("e", "f", 0, 9) 1
+specify_buffer("text", "g") 1
+specify_url("http://localhost/", "h") 1
+specify_file_command("true", "i") 1
+specify_cores(1) None
+specify_tag("tag") None
+specify_environment_variable("NAME", "value") None
+"""
+
+
+@pytest.mark.parametrize("calls, of_queue", [(RETURNS, True), (TASK_RETURNS, False)])
+def test_return_values(queue, tmp_path, calls, of_queue):
+    (tmp_path / "password").write_text("secret")
+    owner = queue if of_queue else wq.Task("true")
+    for line in lines(calls):
+        call, _, expected = line.rpartition(" ")
+        assert eval("owner." + call, {"wq": wq, "owner": owner}) == eval(expected, {"wq": wq}), line
+
+
 def test_settings_of_a_factory():
     workers = wq.Factory("local", "myproject")
     for name in FACTORY_SETTINGS.split():

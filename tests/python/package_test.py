@@ -2,12 +2,14 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import zipfile
 
 import pytest
 
+import work_queue
 from conftest import python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -15,6 +17,15 @@ BUILD = os.environ["BUILD"]
 PROGRAM = """
 import ndcctools.work_queue as wq, sys
 print(wq.__version__, wq.WorkQueue(0).port > 0, wq.__file__)
+"""
+FACTORY = """
+import work_queue as wq
+q = wq.WorkQueue(0)
+q.submit(wq.Task("echo ran"))
+workers = wq.Factory("local", q)
+workers.max_workers = 1
+with workers:
+    print(q.wait(60).output, end="")
 """
 
 
@@ -45,6 +56,9 @@ def test_the_wheel(tmp_path):
         names = wheel.namelist()
     version = imported_from(tmp_path / "here")
     assert f"work_queue-{version}.data/scripts/work_queue_worker" in names
+    assert not any(name.startswith("packaging/") for name in names), "there is another package of this name"
+    assert {"scripts/work_queue_serverize", "scripts/slurm_submit_workers", "data/share/work_queue/coprocess_template.py",
+            "data/libexec/work_queue/local/driver"} <= {name.partition(".data/")[2] for name in names}
     assert f"\nVersion: {version}\n" in (tmp_path / "here" / f"work_queue-{version}.dist-info" / "METADATA").read_text()
 
 
@@ -58,7 +72,28 @@ def test_pip_installs_the_wheel(tmp_path):
                            env={**os.environ, "WORK_QUEUE_BUILD": BUILD, "PIP_NO_CACHE_DIR": "1"}, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     imported_from(target)
-    assert subprocess.run([target / "bin" / "work_queue_worker", "--version"], capture_output=True, check=False).returncode == 0
+
+    def said(command, *words):
+        ended = subprocess.run([target / "bin" / command, *words], capture_output=True, text=True, cwd=tmp_path, check=False,
+                               env={name: value for name, value in os.environ.items() if name != "WORK_QUEUE_SCRIPTS"})
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    said("work_queue_worker", "--version")
+    assert "work_queue_worker --from-factory" in said("work_queue_factory", "--dry-run", "-T", "local", "localhost", "9123")
+    assert said("slurm_submit_workers", "--help").startswith("Usage: slurm_submit_workers")
+    (tmp_path / "functions.py").write_text("def half(x):\n    return x / 2\n")
+    said("work_queue_serverize", "--src", "functions.py", "--function", "half", "--dest", "coprocess.py")
+    ended = python(FACTORY, PYTHONPATH=str(target), PATH="/usr/bin:/bin", cwd=tmp_path)
+    assert (ended.returncode, ended.stdout) == (0, "ran\n"), ended.stderr
+
+
+def test_a_build_without_the_module_of_ranks(tmp_path):
+    shutil.copytree(pathlib.Path(work_queue.__file__).parent, tmp_path / "work_queue",
+                    ignore=lambda _, names: [name for name in names if name.startswith("_core_mpi")])
+    ended = python("import work_queue", PYTHONPATH=str(tmp_path), WORK_QUEUE_RANKS="1")
+    assert ended.stderr.endswith(f"ImportError: {tmp_path}/work_queue has no module _core_mpi, which ranks need: build the "
+                                 "target wq_python_core_mpi, too\n")
 
 
 def test_import_is_quick():

@@ -56,6 +56,46 @@ sys.exit(3)
     assert (ended.returncode, ended.stdout) == (3, "3 2470 0\n"), ended.stderr
 
 
+def test_python_knows_of_the_fork(tmp_path):
+    """Python 3.13 aborts if only the end of a fork is told."""
+    script = """
+import os
+calls = []
+os.register_at_fork(before=lambda: calls.append("before"), after_in_child=lambda: calls.append("child"),
+                    after_in_parent=lambda: calls.append("parent"))
+from work_queue.ranks import Ranks
+with Ranks() as ranks:
+    print(*calls)
+"""
+    for ranks, process in ((1, "child"), (0, "parent")):
+        ended = job(tmp_path, ranks, script, program=(sys.executable, "-B"), WORK_QUEUE_RANKS="1")
+        assert (ended.returncode, ended.stdout) == (0, f"before {process}\n"), ended.stderr
+
+
+def test_a_queue_that_could_not_start_leaves_the_ranks(tmp_path):
+    """Ports that are taken, passwords that cannot be read, logs that cannot be written."""
+    ended = job(tmp_path, 2, """
+import socket
+import work_queue as wq
+
+def refused(start):
+    try:
+        start()
+    except RuntimeError:
+        return True
+
+with socket.create_server(("", 0)) as taken:
+    assert refused(lambda: wq.WorkQueue(taken.getsockname()[1]))
+assert refused(lambda: wq.WorkQueue(0, password_file="missing"))
+kept = wq.WorkQueue(0, stats_log="no/such/folder/log")
+assert refused(kept.hungry)
+q = wq.WorkQueue(0, say=lambda line: None)
+q.submit(wq.Task("echo ran"))
+print(q.wait(30).output, len(wq.WorkQueue(0)._tasks()), end="")
+""")
+    assert (ended.returncode, ended.stdout) == (0, "ran\n 0"), ended.stderr
+
+
 def test_mpi4py_may_have_started_mpi(tmp_path):
     pytest.importorskip("mpi4py", reason="SKIP: no mpi4py here (Debian: python3-mpi4py)")
     ended = job(tmp_path, 2, """
@@ -109,6 +149,28 @@ print(total, os.path.exists(mark), q.stats.workers_lost)
 """)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == "60 True 1\n", ended.stdout + ended.stderr
+
+
+def test_the_folder_of_the_script_in_the_path(tmp_path):
+    script = "import sys\nprint(sys.path[0])"
+    assert job(tmp_path, 0, script).stdout.strip() == str(tmp_path)
+    if sys.version_info >= (3, 11):  # then nothing of Python's own path may be lost
+        safe = job(tmp_path, 0, "import sys\nprint(sys.path[0])", PYTHONSAFEPATH="1", PYTHONPATH=os.environ["PYTHONPATH"] + ":/kept")
+        assert safe.stdout.strip() == os.environ["PYTHONPATH"].partition(":")[0], safe.stderr
+
+
+def test_the_interpreter_of_a_virtual_environment(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "pyvenv.cfg").touch()
+    (tmp_path / "bin" / "work_queue_python").write_bytes(pathlib.Path(PROGRAM).read_bytes())
+    (tmp_path / "bin" / "python3").write_text("#!/bin/sh\necho mine\n")
+    for file in (tmp_path / "bin").iterdir():
+        file.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name != "WORK_QUEUE_PYTHON"}
+    for more, expected in (({}, "mine\n"), ({"WORK_QUEUE_PYTHON": "echo"}, None)):
+        ended = subprocess.run([tmp_path / "bin" / "work_queue_python", "--version"], env={**environment, **more},
+                               capture_output=True, text=True, check=False)
+        assert ended.stdout == expected or (expected is None and ended.stdout.startswith("-c import")), ended.stderr
 
 
 def test_help_and_errors():

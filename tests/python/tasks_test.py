@@ -1,6 +1,7 @@
 """Tasks and queues: the methods of the manual."""
 
 import os
+import pathlib
 import time
 
 import pytest
@@ -86,6 +87,14 @@ def test_tags_and_priorities(queue, workers):
     assert len(finish(queue)) == 2
 
 
+@pytest.mark.parametrize("tag", ["text", b"b\xff", pathlib.Path("a/path")])
+def test_tags_of_all_kinds(served, tag):
+    t = wq.Task("true")
+    t.specify_tag(tag)
+    served.submit(t)
+    assert served.wait_for_tag(tag, 60) is t
+
+
 def test_statistics(served):
     stats = served.stats
     assert stats.tasks_submitted == 0
@@ -124,7 +133,7 @@ def test_settings_come_before_the_start(queue, tmp_path):
     queue.specify_log("my.statslog")
     queue.specify_transactions_log("my.tr.log")
     queue.submit(wq.Task("true"))
-    assert queue.hungry() >= 0
+    assert queue.hungry() == 9
     assert (tmp_path / "my.tr.log").exists()
     with pytest.raises(RuntimeError, match="too late"):
         queue.specify_password("other")
@@ -169,6 +178,29 @@ def test_submission_that_cannot_run(queue):
         queue.submit(wq.Task(""))
     with pytest.raises(ValueError, match="type"):
         t.specify_file("a", "b", type=7)
+    with pytest.raises(TypeError, match=r"^submit takes a Task, not 'echo hi'; write Task\('echo hi'\)$"):
+        queue.submit("echo hi")
+    with pytest.raises(TypeError, match="^submit takes a Task, not 5$"):
+        queue.submit(5)
+    with pytest.raises(TypeError):
+        t.specify_buffer(5, "x")
+
+
+def test_lines_of_a_start_that_fails(tmp_path):
+    """The function for lines gets them; nobody waits for it without end."""
+    ended = python("""
+import work_queue as wq
+for again in range(2):
+    q = wq.WorkQueue(0, say=lambda line: print("said", q._is_over), stats_log="s.h5", contact_file="/no/such/folder/contact")
+    try:
+        q.hungry()
+    except RuntimeError as error:
+        print("refused", "/no/such/folder/contact" in str(error))
+    q.close()
+""", cwd=tmp_path, timeout=30)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert lines.count("refused True") == 2 and "said True" in lines, lines
 
 
 def test_an_interpreter_that_ends_with_tasks():
@@ -187,6 +219,12 @@ def test_a_forked_process_leaves_the_queue_alone(served):
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
     assert run(served, wq.Task("echo b")).output == "b\n"
+
+
+def test_a_daemon_begins_its_queue_after_the_fork():
+    ended = python("import os, work_queue as wq\nq = wq.WorkQueue(0)\nif os.fork():\n    os.wait()\n    os._exit(0)\n"
+                   "q.submit(wq.Task('true'))\nprint(q.hungry())")
+    assert (ended.returncode, ended.stdout) == (0, "9\n"), ended.stderr
 
 
 def test_several_threads(served):

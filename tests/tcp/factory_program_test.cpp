@@ -78,8 +78,8 @@ TEST_F(Growing, SaysWhatIsWrong) {
     wq::FactoryOptions unknown = options();
     unknown.batch_type = "none";
     wq::Factory factory(unknown);
-    factory.start();
-    while (factory.running()) manager_->wait_at_most(std::chrono::milliseconds(20));
+    EXPECT_THROW(factory.start(), wq::SetupError);
+    EXPECT_FALSE(factory.running());
     factory.stop();
     std::ifstream said(folder_ + "/said");
     const std::string text{std::istreambuf_iterator<char>(said), {}};

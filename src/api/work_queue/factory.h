@@ -86,8 +86,9 @@ class Factory {
     Factory(const Factory&) = delete;
     Factory& operator=(const Factory&) = delete;
 
-    // Throws SetupError if work_queue_factory is missing or cannot be started, or the folder cannot be
-    // written. What it finds wrong later goes to `say`. No effect while it runs.
+    // Returns after the first look at the managers, at most a second later. Throws SetupError if
+    // work_queue_factory is missing, cannot be started or ends at once, or the folder cannot be written. What
+    // it finds wrong later goes to `say`. No effect while it runs.
     void start();
     // Ends it: its pending jobs are removed, and its workers end. Waits for that, at most 30 s. No effect
     // without start().

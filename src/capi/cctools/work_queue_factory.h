@@ -73,8 +73,8 @@ int work_queue_factory_specify(struct work_queue_factory* f, const char* name, c
 
 /** Starts the factory, and the queue, as work_queue_wait() does: specify the queue's password and name
  * before. Returns 1, also if it runs; 0: no program work_queue_factory, the folder cannot be written, the
- * queue cannot begin, or was deleted. What goes wrong later, such as an unknown batch system, ends the
- * factory with a line on stderr. A stopped factory can start again. */
+ * queue cannot begin, or was deleted, or the program ends at once, for an unknown batch system for example.
+ * What goes wrong later ends the factory with a line on stderr. A stopped factory can start again. */
 int work_queue_factory_start(struct work_queue_factory* f);
 
 /** Stops the factory: its jobs are removed, and its workers end; the queue requeues their tasks. Waits for

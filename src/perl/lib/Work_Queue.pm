@@ -161,7 +161,7 @@ Work_Queue::Arguments::define(__PACKAGE__, 'submit', 'task!:task', sub {
 # The object of a task that the C queue has returned.
 sub _returned {
     my ($queue, $c) = @_;
-    return unless $c;
+    return undef unless $c;    # also in a list: programs push what wait() returns
     my $task = delete $queue->{tasks}{Work_Queue::C::work_queue_task_taskid_get($c)};
     _release($task);
     return $task;
@@ -184,7 +184,7 @@ _serving('wait', 'timeout:number', sub {
     my ($queue, $timeout) = @_;
     return _next_task($queue, undef, $timeout // -1);
 });
-_serving('wait_for_tag', 'tag timeout:number', sub {
+_serving('wait_for_tag', '=tag timeout:number', sub {
     my ($queue, $tag, $timeout) = @_;
     return _next_task($queue, $tag, $timeout // -1);
 });
@@ -201,7 +201,7 @@ sub _cancel_all_of {
     my ($queue, $category) = @_;
     my @ids = sort { $a <=> $b } grep { !defined $category || $queue->{tasks}{$_}->category eq $category }
         keys %{$queue->{tasks}};
-    return map { _returned($queue, Work_Queue::C::work_queue_cancel_by_taskid($queue->{c}, $_)) } @ids;
+    return grep { defined } map { _returned($queue, Work_Queue::C::work_queue_cancel_by_taskid($queue->{c}, $_)) } @ids;
 }
 _serving('cancel_by_category', 'category!', sub { my @tasks = _cancel_all_of(@_); return @tasks });
 _serving('cancel_all_tasks', '', sub { my @tasks = _cancel_all_of(@_); return @tasks });
@@ -355,11 +355,18 @@ _serving('stats_category', 'category!:name', sub {
 
 sub _status_of {
     my ($queue, $request) = @_;
+    my $status = Work_Queue::C::work_queue_status($queue->{c}, $request);
+    return undef unless defined $status;    # a line on stderr has said why
     require JSON::PP;
-    return JSON::PP::decode_json(Work_Queue::C::work_queue_status($queue->{c}, $request));
+    return JSON::PP::decode_json($status);
 }
-_serving('status', 'request:name', sub { my ($queue, $request) = @_; _status_of($queue, $request // 'queue') });
-_serving('application_info', '', sub { _status_of($_[0], 'queue')->[0] });
+_serving('status', 'request:name', sub {
+    my ($queue, $request) = ($_[0], $_[1] // 'queue');
+    _refuse('status', "there is no status of '$request'; give queue, tasks, workers or categories")
+        unless grep { $_ eq $request } qw(queue tasks workers categories);
+    return _status_of($queue, $request);
+});
+_serving('application_info', '', sub { my $status = _status_of($_[0], 'queue'); return $status ? $status->[0] : undef });
 _serving('workers_summary', '', sub { Work_Queue::C::count_summaries($_[0]{c}); return [] });
 
 # What $q->{port} and the like say; $q->port does the same.

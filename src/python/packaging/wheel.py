@@ -1,6 +1,7 @@
 """Makes a wheel of this project for the Python that runs it: what pip calls (PEP 517), by CMake and without network.
 
-The wheel holds the package work_queue, its name in CCTools, ndcctools, and the commands that managers need beside them.
+The wheel holds the package work_queue, its name in CCTools, ndcctools, the commands that managers need beside them, the
+scripts of batch systems, and work_queue_serverize.
 WORK_QUEUE_BUILD names a folder that is built already; else build/wheel is built.
 """
 
@@ -18,7 +19,9 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 COMMANDS = ("work_queue_worker", "work_queue_factory", "work_queue_run", "work_queue_launcher")
+PACKAGES = ("work_queue", "ndcctools")
 MODULES = ("_core", "_core_mpi")
+INSTALLED = ("scripts", "src/coprocess")  # folders whose files are installed as they are
 TARGETS = ("wq_python_core", "wq_python_core_mpi", *COMMANDS)
 
 
@@ -55,7 +58,7 @@ def project(field):
 
 def tag():
     version = "cp%d%d" % sys.version_info[:2]
-    return f"{version}-{version}-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+    return f"{version}-{version}{sys.abiflags}-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
 
 
 class Wheel:
@@ -68,8 +71,9 @@ class Wheel:
 
     def fill(self, build):
         source = ROOT / "src" / "python"
-        for file in sorted([*source.glob("*/*.py"), *source.glob("work_queue/*.pyi"), *source.glob("*/py.typed")]):
-            self.add(str(file.relative_to(source)), file.read_bytes())
+        for package in PACKAGES:
+            for file in sorted(file for kind in ("*.py", "*.pyi", "py.typed") for file in (source / package).glob(kind)):
+                self.add(str(file.relative_to(source)), file.read_bytes())
         for module in MODULES:
             file = build / "src" / "python" / "work_queue" / (module + sysconfig.get_config_var("EXT_SUFFIX"))
             if not file.exists():
@@ -81,11 +85,28 @@ class Wheel:
             if file is None:
                 sys.exit(f"{build} has no {command}: build it, or leave WORK_QUEUE_BUILD unset")
             self.add(f"{self.name}.data/scripts/{command}", stripped(file), 0o755)
+        with tempfile.TemporaryDirectory() as prefix:
+            for folder in INSTALLED:
+                subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", build / folder / "cmake_install.cmake"],
+                               check=True, stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": ""})
+            self.add_installed(pathlib.Path(prefix))
         information = f"{self.name}.dist-info/"
         self.add(information + "METADATA", metadata().encode())
         self.add(information + "WHEEL", f"Wheel-Version: 1.0\nGenerator: work_queue\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode())
         self.record.append(information + "RECORD,,")
         self.write(information + "RECORD", "\n".join(self.record).encode() + b"\n", 0o644)
+
+    def add_installed(self, prefix):
+        """All files of a prefix: its commands as scripts, the others as data, which installers put below their prefix."""
+        for file in sorted(file for file in prefix.glob("**/*") if file.is_file()):
+            place = file.relative_to(prefix)
+            if file.is_symlink():  # a wheel has none
+                target = (file.parent / os.readlink(file)).resolve().relative_to(prefix.resolve())
+                text = f'#!/bin/sh\nexec "$(dirname -- "$(readlink -f -- "$0")")/../{target}" "$@"\n'.encode()
+            else:
+                text = file.read_bytes()
+            where = f"scripts/{file.name}" if place.parts[0] == "bin" else f"data/{place}"
+            self.add(f"{self.name}.data/{where}", text, 0o755 if os.access(file, os.X_OK) else 0o644)
 
     def add(self, name, data, mode=0o644):
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

@@ -16,7 +16,10 @@ from importlib import import_module as _import_module
 
 # Started as a rank of an MPI job, or by work_queue_python: the module that has ranks, too. Type checkers see the other.
 if any(name in _os.environ for name in ("WORK_QUEUE_RANKS", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")):
-    _sys.modules[__name__ + "._core"] = globals()["_core"] = _import_module("._core_mpi", __name__)
+    try:
+        _sys.modules[__name__ + "._core"] = globals()["_core"] = _import_module("._core_mpi", __name__)
+    except ModuleNotFoundError:
+        raise ImportError(f"{_os.path.dirname(__file__)} has no module _core_mpi, which ranks need: build the target wq_python_core_mpi, too") from None
 
 from ._core import SetupError
 from ._core import version as __version__

@@ -6,6 +6,7 @@ import atexit
 import functools
 import os
 import sys
+import warnings
 import weakref
 from typing import IO, Any, TypeVar
 
@@ -13,13 +14,19 @@ from . import _core
 from .queue import WorkQueue
 from .task import Path
 
-_SETTINGS = {name for name in dir(_core.FactorySettings) if not name.startswith("_")}
+def _attributes(names: list[str]) -> set[str]:
+    return {name.replace("-", "_") for name in names}
+
+
+# What may change while a factory runs; fields of its options; what the program gets as words of its command line.
+_SETTINGS = _attributes(_core.factory_setting_names())
 _OPTIONS = {name for name in dir(_core.FactoryOptions) if not name.startswith("_")} - {"settings", "options"}
-# Names that the program work_queue_factory has, and no field.
-_OTHER_NAMES = {"password": "password_file", "manager_name_": "manager_name"}
-# Options that go to work_queue_factory as they are.
-_WORDS = {"batch_options", "feature", "env", "wrapper", "task_wrapper", "foremen_name", "catalog", "debug",
-          "debug_file", "debug_file_size", "runos", "poncho_env", "python_env", "python_package", "extra_options"}
+_WORDS = _attributes(_core.factory_option_names()) - _OPTIONS
+_PATHS = {"contact_file", "password_file", "ssl_ca", "scratch_dir", "worker_binary", "factory_binary"}
+_OTHER_NAMES = {"password": "password_file", "extra_options": "worker_extra_options"}
+# Options of CCTools' factory.
+_NO_EFFECT = {"catalog": "managers are found by their names in a folder", "debug": "the lines of the factory say what it does",
+              "debug_file": "give log_file", "debug_file_size": "give log_file"}
 _FactoryT = TypeVar("_FactoryT", bound="Factory")
 
 
@@ -37,6 +44,17 @@ def _write_line(log: IO[str] | None, line: str) -> None:
     print(f"work_queue_factory: {line}", file=sys.stderr if log is None else log)
 
 
+def _text(value: object) -> Path:
+    """A value as on the command line."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, (str, bytes, os.PathLike)) else str(value)
+
+
 class Factory:
     """Submits workers to a batch system while it runs, and removes them at its end.
 
@@ -48,17 +66,19 @@ class Factory:
     ...         t = q.wait(5)
 
     Parameters:
-        batch_type: "local" (processes of this machine), "slurm", "condor", "pbs", "torque", "uge".
+        batch_type: "local" (processes of this machine), "slurm", "condor", "pbs", "torque", "uge", "lsf", "dryrun" (submits
+            nothing), or the path of a driver.
         manager: a `WorkQueue` of this program, or the name of one, anywhere.
         manager_host_port: "HOST:PORT" of a queue.
         manager_name: the name of one or more queues; a regular expression.
         factory_binary, worker_binary: the programs; default: those beside this package, or in PATH.
-        log_file: what it has to say goes there; default: to stderr.
+        log_file: file for its messages; default: stderr.
 
     Its settings are attributes: cores, memory (MB), disk (MB), gpus, min_workers, max_workers, workers_per_cycle,
     tasks_per_worker, timeout (s), factory_timeout (s), capacity, autosize, condor_requirements, worker_extra_options.
-    They can be changed while it runs. Others, such as password_file, ssl, scratch_dir, factory_name and batch_options,
-    are given before its start.
+    They can be changed while it runs. Set the others before its start: password_file, contact_file, ssl, ssl_ca,
+    scratch_dir, factory_name, batch_options, wall_time (s), cycle (s), status_interval (s), worker_start_cmd, wrapper,
+    task_wrapper, feature and env (lists, for several). Sizes and times may be texts: "4G", "15m". None: the default.
     """
 
     # What is not found here is in __getattr__: settings and options.
@@ -70,7 +90,6 @@ class Factory:
                  factory_binary: Path | None = None, worker_binary: Path | None = None, log_file: Path | None = None):
         values = self.__dict__
         values["_options"] = options = _core.FactoryOptions()
-        values["_settings"] = _core.FactorySettings()
         values["_words"] = {}
         values["_factory"] = None
         values["_queue"] = None
@@ -102,24 +121,44 @@ class Factory:
     def __setattr__(self, name: str, value: Any) -> None:
         name = _OTHER_NAMES.get(name, name)
         if name in _SETTINGS:
-            setattr(self._settings, name, value)
-            factory = self._factory
-            if factory is not None and factory.running() and not factory.set(self._settings):
-                raise RuntimeError(f"{name}: the factory's settings cannot be written")
+            self._set(name, value)
         elif name in _OPTIONS or name in _WORDS:
             if self.running():
                 raise AttributeError(f"{name} can only be given before the factory starts")
-            if name in _OPTIONS:
-                setattr(self._options, name, value)
-            else:
-                self._words[name] = value
+            self._give(name, value)
+        elif name in _NO_EFFECT:
+            warnings.warn(f"{name} of a factory has no effect: {_NO_EFFECT[name]}", stacklevel=2)
         else:
             raise AttributeError(f"a factory has no {name!r}; it has " + ", ".join(sorted(_SETTINGS | _OPTIONS | _WORDS)))
+
+    def _set(self, name: str, value: Any) -> None:
+        settings = self._options.settings
+        if value is None:
+            setattr(settings, name, getattr(_core.FactorySettings(), name))
+        else:
+            self._options._specify(False, name.replace("_", "-"), _text(value))
+        factory = self._factory
+        if factory is not None and factory.running() and not factory.set(settings):
+            raise RuntimeError(f"{name}: the factory's settings cannot be written")
+
+    def _give(self, name: str, value: Any) -> None:
+        option = name.replace("_", "-")
+        if name in _WORDS:
+            self._options._specify(False, option, "")
+            for one in value if isinstance(value, (list, tuple)) else [value]:
+                self._options._specify(False, option, _text(one))
+            self._words[name] = value
+        elif isinstance(getattr(self._options, name), str):
+            text = os.fsdecode(_text(value))
+            # The program may change its folder before the start.
+            setattr(self._options, name, os.path.abspath(text) if text and name in _PATHS else text)
+        else:
+            setattr(self._options, name, int(value or 0))
 
     def __getattr__(self, name: str) -> Any:
         name = _OTHER_NAMES.get(name, name)
         if name in _SETTINGS:
-            return getattr(self._settings, name)
+            return getattr(self._options.settings, name)
         if name in _OPTIONS:
             return getattr(self._options, name)
         if name in _WORDS:
@@ -127,18 +166,14 @@ class Factory:
         raise AttributeError(f"a factory has no {name!r}; it has " + ", ".join(sorted(_SETTINGS | _OPTIONS | _WORDS)))
 
     def start(self) -> None:
-        """Starts it. Raises RuntimeError if a program is missing or the folder cannot be written."""
+        """Starts it. Raises RuntimeError if a program is missing, the folder cannot be written, or it ends at once."""
         if self.running():
             return
-        words = []
-        for name, value in self._words.items():
-            for one in value if isinstance(value, (list, tuple)) else [value]:
-                words += ["--" + name.replace("_", "-"), str(one)]
-        self._options.options = words
-        self._options.settings = self._settings
         factory = _core.Factory(self._options, self._queue)
         factory.start()
         _running.add(self)
+        if self._queue is not None:
+            self._queue._factories.add(self)
         self.__dict__["_factory"] = factory
 
     def stop(self) -> None:
@@ -155,8 +190,9 @@ class Factory:
         return None if self._factory is None else self._factory.report()
 
     def specify_environment(self, env: Path) -> None:
-        """A packed Python environment (conda-pack) in which the workers run."""
-        self.python_env = env
+        """Raises RuntimeError: give the environment to the tasks, by `PythonTask.specify_environment`."""
+        raise RuntimeError(f"workers run in no environment of their own: give {os.fsdecode(env)!r} to each task instead, by "
+                           "PythonTask.specify_environment(); a worker unpacks it once for all of them")
 
     specify_package = specify_environment
 

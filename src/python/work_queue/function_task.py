@@ -29,7 +29,7 @@ class PythonTaskNoResult(Exception):
 
 
 class RemoteError(Exception):
-    """Stands for an exception of a function that could not be sent, or for what is no error of it, such as sys.exit()."""
+    """Stands for an exception that could not be sent, or for an exit such as sys.exit()."""
 
 
 def _dumps(value: object, buffers: list[pickle.PickleBuffer] | None = None) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import sys
 import time
@@ -25,6 +26,7 @@ from .statistics import Statistics
 from .task import Path, Task, has_no_effect
 
 if TYPE_CHECKING:
+    from .factory import Factory
     from .ranks import Ranks
 
 _queues: weakref.WeakSet[WorkQueue] = weakref.WeakSet()
@@ -43,7 +45,7 @@ def _absolute(path: Path) -> str | bytes:
 
 
 class WorkQueue(_core.Queue, Abstractions):
-    """Hands tasks to workers and returns them when they have ended.
+    """Dispatches tasks to workers and returns them when they have ended.
 
     >>> q = WorkQueue(9123)
     >>> q.submit(Task("hostname"))
@@ -52,9 +54,9 @@ class WorkQueue(_core.Queue, Abstractions):
     ...     if t:
     ...         print(t.output)
 
-    Workers connect to it: `work_queue_worker HOST 9123`. It serves them on a thread of its own, so while your program
-    computes between two calls of `wait`, too. Methods may be called from several threads. As a context manager it
-    ends at the end of the block, with all tasks that have not ended.
+    Workers connect to it: `work_queue_worker HOST 9123`. It serves them on its own thread, also while your program
+    computes between two calls of `wait`. Methods may be called from several threads. As a context manager, it ends
+    with its block, and so do its remaining tasks.
 
     Parameters:
         port: of TCP; 0: any free one (`queue.port` says which); a pair (low, high): the first free one of the range.
@@ -90,27 +92,38 @@ class WorkQueue(_core.Queue, Abstractions):
             low, high = port
             ports, port = (int(low), int(high)), 0
         key, certificate = (os.fspath(file) for file in ssl) if isinstance(ssl, (tuple, list)) else ("", "")
-        if ranks is None and "work_queue.ranks" in sys.modules:
-            ranks = sys.modules["work_queue.ranks"].current()
+        known = sys.modules.get("work_queue.ranks")
+        if ranks is None and known is not None:
+            ranks = known.current()
         listens = port is not None or ranks is None
         super().__init__(int(port or 0) if listens else None, ports, bool(ssl), key, certificate, bool(shutdown),
                          None if ranks is None else ranks._ranks)
+        if ranks is not None and known is not None:
+            known.taken_by(self)
         self._stats = Statistics()
         self._categories_stats: dict[str, Statistics] = {}
         self._display = status_display_interval
+        self._aborts_slow_tasks = False
+        self._factories: weakref.WeakSet[Factory] = weakref.WeakSet()
         settings: list[tuple[Any, Callable[[Any], object]]] = [
             (name, self.specify_name), (stats_log, self.specify_log), (debug_log, self._debug),
             (transactions_log, self.specify_transactions_log), (say, self._say),
             (password_file, self.specify_password_file), (contact_file, self._contact)]
-        for given, specify in settings:
-            if given is not None:
-                specify(given)
+        try:
+            for given, specify in settings:
+                if given is not None:
+                    specify(given)
+        except BaseException:
+            self._end()  # the exception may keep this object, but not its port and ranks
+            raise
         if _debug_log is not None and not debug_log:
             self._debug(_debug_log)
         _queues.add(self)
 
     def close(self) -> None:
-        """Ends the manager and its tasks. `with` and the end of the program do it, too."""
+        """Ends the manager, its tasks and its factories. `with` and the end of the program do it, too."""
+        for factory in list(self._factories):
+            factory.stop()
         self._end_calls()
         self._end()
 
@@ -124,8 +137,10 @@ class WorkQueue(_core.Queue, Abstractions):
 
     def submit(self, task: Task) -> int:
         """Gives the task to the manager; returns its id, from 1. Raises ValueError if it cannot run."""
-        if isinstance(task, Task):
-            task._before_submit(self)
+        if not isinstance(task, Task):
+            remedy = f"; write Task({task!r})" if isinstance(task, (str, bytes)) else ""
+            raise TypeError(f"submit takes a Task, not {task!r}{remedy}")
+        task._before_submit(self)
         return self._submit(task)
 
     def wait(self, timeout: float | None = WORK_QUEUE_WAITFORTASK) -> Task | None:
@@ -136,11 +151,11 @@ class WorkQueue(_core.Queue, Abstractions):
         """
         return self._next(timeout, None)
 
-    def wait_for_tag(self, tag: str | bytes | None, timeout: float | None = WORK_QUEUE_WAITFORTASK) -> Task | None:
+    def wait_for_tag(self, tag: Path | None, timeout: float | None = WORK_QUEUE_WAITFORTASK) -> Task | None:
         """Same, for tasks with this tag (None: any). Other tasks stay for other calls."""
         return self._next(timeout, tag)
 
-    def _next(self, timeout: float | None, tag: str | bytes | None) -> Task | None:
+    def _next(self, timeout: float | None, tag: Path | None) -> Task | None:
         if timeout is None or timeout == WORK_QUEUE_WAITFORTASK:
             timeout = -1
         elif timeout <= 0:
@@ -195,7 +210,9 @@ class WorkQueue(_core.Queue, Abstractions):
         self._name(name or "")
 
     def specify_password(self, password: str | bytes) -> None:
-        """Workers must know it: `work_queue_worker --password FILE`."""
+        """Workers must know it: `work_queue_worker --password FILE`. Raises ValueError if it is empty."""
+        if not password:
+            raise ValueError("the password is empty: any worker could join")
         self._password(password)
 
     def specify_password_file(self, file: Path) -> int:
@@ -354,8 +371,8 @@ class WorkQueue(_core.Queue, Abstractions):
         self._block(host, 0)
 
     def block_host_with_timeout(self, host: Path, timeout: float) -> None:
-        """Same, for so many seconds."""
-        self._block(host, int(timeout))
+        """Same, for so many seconds, rounded up; 0: until unblock_host()."""
+        self._block(host, math.ceil(timeout))
 
     def unblock_host(self, host: Path | None = None) -> None:
         """Ends that; None: for all hosts."""
@@ -371,14 +388,17 @@ class WorkQueue(_core.Queue, Abstractions):
         return self._blocked()
 
     def activate_fast_abort(self, multiplier: float) -> int:
-        """Tasks that run `multiplier` times longer than the mean of their category are run elsewhere. Below 1: off."""
-        self._fast_abort(multiplier)
-        return 1
+        """Tasks that run `multiplier` times longer than the mean of their category are run elsewhere. Below 1: off.
+        Returns 0 if it is on now, else 1, as in C."""
+        return self.activate_fast_abort_category("default", multiplier)
 
     def activate_fast_abort_category(self, name: Path, multiplier: float) -> int:
-        """Same, for one category; 0: off for it."""
+        """Same, for one category. 0: off for it; other values below 1: as for all categories."""
         self._fast_abort_category(name, multiplier)
-        return 1
+        if os.fsdecode(name) == "default":
+            self._aborts_slow_tasks = multiplier >= 1
+        as_for_all = multiplier < 1 and multiplier != 0
+        return 0 if multiplier >= 1 or (as_for_all and self._aborts_slow_tasks) else 1
 
     def tune(self, name: str, value: float) -> int:
         """Sets a parameter by its name, such as "hungry-minimum"; 0. Unknown names: a warning, and -1."""
@@ -449,7 +469,7 @@ def set_debug_flag(*flags: str) -> None:
 
 
 def specify_port_range(low_port: int, high_port: int) -> None:
-    """Ports that WorkQueue(0) takes the first free one of."""
+    """WorkQueue(0) takes the first free port of this range."""
     if not 0 < low_port <= high_port < 65536:
         raise ValueError(f"a range of ports needs 0 < low <= high < 65536, not {low_port} to {high_port}")
     os.environ["WORK_QUEUE_LOW_PORT"] = str(low_port)

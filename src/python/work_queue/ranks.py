@@ -1,7 +1,7 @@
 """The ranks of an MPI job as workers of a queue.
 
-Run a script by `mpirun -n 8 work_queue_python manager.py` (or srun): rank 0 runs it, and the other ranks are workers
-of its WorkQueue, with what rank 0 has beside. A rank that is lost ends nothing, and its tasks run elsewhere.
+Run a script by `mpirun -n 8 work_queue_python manager.py` (or srun): rank 0 runs it, and tasks besides; the other
+ranks are workers of its WorkQueue. If a rank is lost, its tasks run elsewhere.
 
 Or let a script begin the ranks itself, before it uses threads:
 
@@ -21,9 +21,14 @@ import pathlib
 import runpy
 import shutil
 import sys
-from typing import Any
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .queue import WorkQueue
 
 _current: Ranks | None = None
+_holder: weakref.ref[WorkQueue] | None = None  # the queue that has them
 
 
 class Ranks:
@@ -73,10 +78,17 @@ def _installed_launcher() -> str:
 
 
 def current() -> Ranks | None:
-    """The ranks that `work_queue_python` began, until a queue has taken them."""
-    global _current
-    ranks, _current = _current, None
-    return ranks
+    """The ranks that `work_queue_python` began, unless a queue has or had them. One that could not start leaves them."""
+    queue = None if _holder is None else _holder()
+    if _current is None or not _current._ranks._is_free or (queue is not None and not queue._is_over):
+        return None
+    return _current
+
+
+def taken_by(queue: WorkQueue) -> None:
+    """The queue has the current ranks from now on."""
+    global _holder
+    _holder = weakref.ref(queue)
 
 
 def main(words: list[str]) -> None:
@@ -86,7 +98,8 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--manager-only"]:
         words = words[1:]
     sys.argv = words
-    sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
+    if not getattr(sys.flags, "safe_path", False):  # then Python adds no folder of scripts
+        sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
     process = os.getpid()
     try:
         runpy.run_path(words[0], run_name="__main__")

@@ -164,7 +164,7 @@ class Task(_core.Task):
     def specify_buffer(self, buffer: str | bytes | bytearray | memoryview, remote_name: Path, flags: int | None = None,
                        cache: bool | None = None) -> int:
         """Bytes (or a str) that the task gets as a file."""
-        data = buffer.encode("utf-8", "surrogateescape") if isinstance(buffer, str) else bytes(buffer)
+        data = buffer.encode("utf-8", "surrogateescape") if isinstance(buffer, str) else bytes(memoryview(buffer))
         self._input_buffer(data, remote_name, bool(_flags(flags, cache) & WORK_QUEUE_CACHE))
         return 1
 

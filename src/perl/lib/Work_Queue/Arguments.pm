@@ -47,7 +47,7 @@ sub whole {
 
 # define PACKAGE, 'method', 'name! other:int', CODE: the method calls CODE with its object and one value for each
 # parameter; undef: not given. '!': it must be given. A word after ':' is its kind, else it is a text. In a list that
-# begins with '=', names need all arguments, since a first text may be anything.
+# begins with '=', arguments that are right by position are not taken for names, since a first text may be any.
 sub define {
     my ($package, $method, $list, $code) = @_;
     my $by_position = $list =~ s/^=//;
@@ -71,9 +71,10 @@ sub values_of {
     my %number = map { $parameters->[$_]{name} => $_ } 0 .. $#$parameters;
     my $known = @$parameters == 0 ? 'there are no arguments' : (@$parameters == 1 ? 'the argument is ' : 'the arguments are ')
         . join ', ', map { $_->{name} } @$parameters;
-    my $first = $by_position && @given <= @$parameters ? @given : first_name($parameters, \%number, \@given);
+    my $fits = $by_position && fits($parameters, \@given);
+    my $first = $fits ? @given : first_name($parameters, \%number, \@given);
     if ($first == @given) {
-        my $unknown = $by_position && @given <= @$parameters ? undef : misspelt(\%number, \@given);
+        my $unknown = $fits ? undef : misspelt(\%number, \@given);
         refuse($called, "there is no argument '$unknown'; $known") if defined $unknown;
         refuse($called, "too many arguments; $known") if @given > @$parameters;
     }
@@ -93,6 +94,13 @@ sub values_of {
     return @values;
 }
 
+# Whether all are right by position.
+sub fits {
+    my ($parameters, $given) = @_;
+    return @$given <= @$parameters
+        && !grep { defined $given->[$_] && defined $is_wrong{$parameters->[$_]{kind}}->($given->[$_]) } 0 .. $#$given;
+}
+
 # The number of arguments before the first name.
 sub first_name {
     my ($parameters, $number, $given) = @_;
@@ -103,7 +111,7 @@ sub first_name {
             my $name = $given->[$place];
             next FIRST if !defined $name || ref $name || !exists $number->{$name} || $has{$number->{$name}}++;
         }
-        my $named = $first == 0 && @$given > 2;    # in any case, though one is missing
+        my $named = $first == 0 && @$given > 2;    # certainly; a missing one is reported later
         next if !$named && grep { $parameters->[$_]{needed} && !$has{$_} } 0 .. $#$parameters;
         return $first;
     }

@@ -14,7 +14,8 @@ sub CLONE_SKIP { return 1 }
 sub new {
     my ($class, @given) = @_;
     my @first;
-    push @first, batch_type => shift @given if @given % 2 || blessed $given[1];
+    push @first, batch_type => shift @given
+        if !blessed $given[0] && (@given % 2 || blessed $given[1] && $given[0] ne 'manager');
     push @first, manager => shift @given if blessed $given[0];
     my %settings = (batch_type => 'local', @first, _pairs("$class->new", @given));
     my ($batch_type, $manager) = delete @settings{qw(batch_type manager)};
