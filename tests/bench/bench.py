@@ -22,6 +22,7 @@ import files
 import ours
 import peers
 import programs
+import python_calls
 import shared_lists
 from budget import Budget, OverTime
 
@@ -50,7 +51,8 @@ ROOMS = {
     "bench_functions": (("20000000", "500000", "2"), 20, ("2000000", "50000", "1"), 6),
 }
 RANKS = {"bench_mpi": 2, "bench_makespan": 2}  # under mpirun
-OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8), "executors": (30, 6), "shared_lists": (60, 12)}  # seconds as well
+OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8), "executors": (30, 6), "shared_lists": (60, 12),
+          "python_calls": (60, 15)}  # seconds as well
 
 
 def timed(peer, kind, count, folder):
@@ -156,7 +158,8 @@ def room(name, options, share):
 def benches(options):
     """(name, weight, what takes a share)."""
     all_of = {"runners": task_runners, "engine": ours.measure, "programs": programs.measure, "files": files.measure,
-              "executors": executors.measure, "shared_lists": shared_lists.measure}
+              "executors": executors.measure, "shared_lists": shared_lists.measure,
+              "python_calls": python_calls.measure}
     found = [(name, OTHERS[name][options.quick], measure) for name, measure in all_of.items()]
     for name, (_, seconds, quickly, quick_seconds) in ROOMS.items():
         if options.quick and quickly is None:
