@@ -4,6 +4,7 @@
 
 #include "marked_list/reset.h"
 #include "random_list.h"
+#include "support/some_of.h"
 
 namespace {
 
@@ -158,7 +159,8 @@ TEST(Document, RefusesNul) {
 
 // Any edits: what is kept beside the lines stays right, the splices make the file, undone is undone.
 TEST(Document, KeepsTrackOfRandomEdits) {
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const auto seeds = static_cast<std::uint64_t>(wq::test::some_of(900));
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         RandomList random(seed);
         std::string file = random.text(random.below(12));
         Document list = read(file);

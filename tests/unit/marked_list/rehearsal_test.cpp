@@ -4,6 +4,7 @@
 
 #include "marked_list/ready_lines.h"
 #include "random_list.h"
+#include "support/some_of.h"
 
 namespace {
 
@@ -39,7 +40,7 @@ TEST(Rehearsing, TellsOfEachLineWhyItNeverRuns) {
 
 // In seconds, where a look at each line in each step would take many minutes.
 TEST(Rehearsing, OfALongListIsFast) {
-    constexpr std::uint64_t lines = 100'000;
+    const auto lines = static_cast<std::uint64_t>(wq::test::some_of(100'000));
     std::string chain, others;
     for (std::uint64_t at = 0; at < lines; ++at) {
         chain += "true #:g\n";
