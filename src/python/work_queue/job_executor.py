@@ -26,6 +26,7 @@ from typing import Any, Callable, Deque, Dict, Generic, Iterable, Iterator, List
 
 from . import _core, job_pickle, job_process
 from ._core import BatchError, ExecutorClosed
+from .at_exit import end_all
 
 __all__ = ["BatchError", "ExecutorClosed", "JobContext", "JobError", "JobExecutor", "JobExecutor2", "JobMetadata", "PinQueue",
            "default_queue_timeout", "flush_queue", "job_context", "shared_array"]
@@ -44,8 +45,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 @atexit.register
 def _end_all() -> None:
     """They have threads: they end before the interpreter does."""
-    for executor in list(_executors):
-        executor.close()
+    end_all(executor.close for executor in list(_executors))
 
 
 def flush_queue(queue: Any) -> None:

@@ -21,6 +21,7 @@ from .constants import (
     WORK_QUEUE_WAITFORTASK,
 )
 from .abstractions import Abstractions
+from .at_exit import end_all
 from .resources import amounts_of
 from .statistics import Statistics
 from .task import Path, Task, has_no_effect
@@ -36,8 +37,7 @@ _QueueT = TypeVar("_QueueT", bound="WorkQueue")
 @atexit.register
 def _end_all() -> None:
     """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
-    for queue in list(_queues):
-        queue.close()
+    end_all(queue.close for queue in list(_queues))
 
 
 def _absolute(path: Path) -> str | bytes:
