@@ -51,8 +51,8 @@ std::unique_ptr<SliceReader> PyReader::make() const {
 
 // A thread for each call costs more than most reads, so only a call that may wait long has one.
 template <class Work>
-void PyReader::run(Work work) const {
-    if (may_wait_) return interruptibly(std::move(work));
+void PyReader::run(Work work, bool may_wait) const {
+    if (may_wait) return interruptibly(std::move(work));
     without_lock([&] {
         work();
         return true;
@@ -60,8 +60,9 @@ void PyReader::run(Work work) const {
 }
 
 void PyReader::open(const PySlices& slices, const Slice& slice) {
-    may_wait_ = slices.is_joined();
-    run([reading = reading_, queue = slices.open(), fresh = make(), slice]() mutable {
+    const bool joined = slices.is_joined();
+    if (joined) reading_->may_wait = true;
+    auto work = [reading = reading_, queue = slices.open(), fresh = make(), slice]() mutable {
         const std::lock_guard only(reading->mutex);
         reading->records.reset();
         reading->wrong = nullptr;
@@ -70,10 +71,12 @@ void PyReader::open(const PySlices& slices, const Slice& slice) {
             if (!reading->reader) reading->reader = std::move(fresh);
             reading->reader->open(*queue, slice);
             reading->queue = std::move(queue);
+            reading->may_wait = reading->reader->may_wait();
         } catch (const std::exception&) {
             reading->wrong = std::current_exception();
         }
-    });
+    };
+    run(std::move(work), joined);
     const auto wrong = without_lock([this] {
         const std::lock_guard only(reading_->mutex);
         return std::exchange(reading_->wrong, nullptr);
@@ -84,7 +87,7 @@ void PyReader::open(const PySlices& slices, const Slice& slice) {
 py::tuple PyReader::read(std::size_t most, bool as_text) {
     if (most == 0) throw std::invalid_argument("read_up_to(0): it reads at least 1 record");
     for (;;) {
-        run([reading = reading_, most] {
+        const auto work = [reading = reading_, most] {
             const std::lock_guard only(reading->mutex);
             if (reading->records || reading->wrong) return;
             try {
@@ -93,7 +96,8 @@ py::tuple PyReader::read(std::size_t most, bool as_text) {
             } catch (const std::exception&) {
                 reading->wrong = std::current_exception();
             }
-        });
+        };
+        run(work, reading_->may_wait);
         // Another thread may have come between: it reads, or has taken the records.
         const std::unique_lock only(reading_->mutex, std::try_to_lock);
         if (!only.owns_lock()) continue;

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -37,10 +38,11 @@ class PyReader {
         std::optional<Records> records;
         std::size_t given = 0;  // of these
         std::exception_ptr wrong;
+        std::atomic<bool> may_wait{false};  // for the process that has the works
     };
     std::unique_ptr<SliceReader> make() const;
     template <class Work>
-    void run(Work work) const;
+    void run(Work work, bool may_wait) const;
     pybind11::tuple give(Reading& reading, std::size_t most, bool as_text);
 
     const OfThisProcess process_;
@@ -48,7 +50,6 @@ class PyReader {
     const std::uint64_t record_bytes_;
     const std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
     // Read and changed with Python's lock.
-    bool may_wait_ = false;  // for the process that has the works
     std::uint64_t produced_ = 0;
     std::string row_type_;
 };

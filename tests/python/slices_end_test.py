@@ -178,34 +178,55 @@ def test_what_is_no_slice_is_said():
 # ---- waits for the process that has the works ----
 
 
-def test_interrupts_end_reads_of_another_process(tmp_path):
-    giver = ("import sys\nfrom work_queue.slices import WorkQueue\n"
-             "file = sys.argv[1]\nopen(file, 'w').write('x\\n' * 100)\n"
-             "q = WorkQueue([file], contact=file + '.contact', say=lambda line: None)\n"
-             "print('here', flush=True)\nsys.stdin.readline()\nq.wait()")
-    file = str(tmp_path / "works")
-    process = subprocess.Popen([sys.executable, "-B", "-c", giver, file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "here\n"
-        with WorkQueue.join(file + ".contact", say=quiet) as q:
-            slice, reader = q.take(), TextLineReader()
-            process.send_signal(signal.SIGSTOP)
-            begun = time.monotonic()
-            with interrupted_after(0.2), pytest.raises(KeyboardInterrupt):
-                reader.open(q, slice)
-            with interrupted_after(0.2), pytest.raises(KeyboardInterrupt):
-                reader.read(10)
-            assert time.monotonic() - begun < 5
-            process.send_signal(signal.SIGCONT)
-            # What the interrupted calls were at is not lost.
-            sizes = []
-            while (values := reader.read(7)[1]):
-                sizes.append(len(values))
-            assert sum(sizes) == 100 and max(sizes) == 7
-            assert q.take() is None
-        process.communicate("go on\n", timeout=30)
-    finally:
-        process.kill()
+@pytest.fixture
+def giver(tmp_path):
+    """Gives the slice of a file that this process does not see: it is in another folder."""
+    folder = tmp_path / "giver"
+    folder.mkdir()
+    (folder / "works").write_text("".join(f"line {number} of the file\n" for number in range(400_000)))
+    code = ("import sys\nfrom work_queue.slices import WorkQueue\n"
+            "q = WorkQueue(['works'], contact='contact', say=lambda line: None)\n"
+            "print('here', flush=True)\nsys.stdin.readline()\nq.wait()")
+    process = subprocess.Popen([sys.executable, "-B", "-c", code], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process.contact = folder / "contact"
+    assert process.stdout.readline() == "here\n"
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_interrupts_end_reads_of_another_process(giver):
+    def interrupted(wait):
+        begun = time.monotonic()
+        with interrupted_after(0.2), pytest.raises(KeyboardInterrupt):
+            wait()
+        assert time.monotonic() - begun < 5
+
+    with WorkQueue.join(giver.contact, say=quiet) as q:
+        slice, reader, lines = q.take(), TextLineReader(), []
+        giver.send_signal(signal.SIGSTOP)
+        interrupted(lambda: reader.open(q, slice))
+        interrupted(lambda: reader.read(1000))
+        giver.send_signal(signal.SIGCONT)
+        # What the interrupted calls were at is not lost, and no call returns more than it was asked for.
+        sizes = []
+        while len(lines) < 10_000:
+            lines += reader.read(300)[1]
+            sizes.append(len(lines))
+        giver.send_signal(signal.SIGSTOP)
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                with interrupted_after(0.2):
+                    values = reader.read(1000)[1]
+                assert values
+                lines += values
+        giver.send_signal(signal.SIGCONT)
+        while (values := reader.read(7000)[1]):
+            lines += values
+        assert lines == [f"line {number} of the file" for number in range(400_000)]
+        assert max(later - earlier for earlier, later in zip([0, *sizes], sizes)) == 300
+        assert reader.num_records_produced == 400_000 and q.take() is None
+    giver.communicate("go on\n", timeout=30)
 
 
 # ---- shapes ----
