@@ -223,8 +223,20 @@ std::optional<JobResult<Batch>> Executor::take(std::optional<Duration> timeout) 
     auto result = results_.take(Duration(0));
     if (!result) result = lanes_.empty() ? results_.take(timeout) : take_gathered(timeout);
     if (!result) return std::nullopt;
+    return taken(std::move(*result));
+}
+
+std::optional<JobResult<Batch>> Executor::take_failure() {
+    if (is_copy()) return std::nullopt;
+    if (!results_.is_over()) gather();
+    auto result = results_.take_failure();
+    if (!result) return std::nullopt;
+    return taken(std::move(*result));
+}
+
+JobResult<Batch> Executor::taken(Finished result) {
     if (waits_for_room_.load() && results_.has_room_again() && waits_for_room_.exchange(false)) ring();
-    return std::move(*result).decoded();
+    return std::move(result).decoded();
 }
 
 // Nobody is woken for results while somebody takes them all the time, so they are looked for in the lanes.
@@ -255,6 +267,7 @@ void Executor::note_taker(bool waits) {
 }
 
 bool Executor::is_idle() {
+    if (is_copy()) return true;
     if (!results_.is_over() && results_.expected() > 0) gather();
     return results_.is_over() || results_.expected() == 0;
 }

@@ -36,6 +36,8 @@ class Executor {
     bool is_idle();
     bool put(Batch& batch);
     std::optional<JobResult<Batch>> take(std::optional<Duration> timeout);
+    // One of a job that failed, if it is here; before others.
+    std::optional<JobResult<Batch>> take_failure();
     void reset();
     void report(std::ostream& to);
     std::size_t results_here() const { return results_.size(); }
@@ -54,6 +56,7 @@ class Executor {
     bool is_running() const;
     void ring() const;
 
+    JobResult<Batch> taken(Finished result);
     std::optional<Finished> take_gathered(std::optional<Duration> timeout);
     void note_taker(bool waits);
 

@@ -82,6 +82,16 @@ std::optional<Finished> ResultQueue::take(std::optional<std::chrono::nanoseconds
     return first;
 }
 
+std::optional<Finished> ResultQueue::take_failure() {
+    const std::lock_guard lock(mutex_);
+    const auto failed = std::find_if(results_.begin(), results_.end(),
+                                     [](const Finished& result) { return result.outcome != Outcome::value; });
+    if (failed == results_.end()) return std::nullopt;
+    std::optional<Finished> first(std::move(*failed));
+    results_.erase(failed);
+    return first;
+}
+
 std::uint64_t ResultQueue::begin_session() {
     const std::lock_guard lock(mutex_);
     for (Finished& result : results_) result.drop();

@@ -54,6 +54,8 @@ class ResultQueue {
     void add(Finished result);
     // nullopt: none came in time, or none can come. Without a time: also if none is expected.
     std::optional<Finished> take(std::optional<std::chrono::nanoseconds> timeout);
+    // The first of a job that failed, before others. nullopt: there is none.
+    std::optional<Finished> take_failure();
     // Whether a thread that waits for room should be woken.
     bool has_room_again() const;
     std::uint64_t begin_session();

@@ -10,6 +10,7 @@
 #include "python/callback.h"
 #include "python/queue.h"
 #include "python/text.h"
+#include "python/waits.h"
 
 namespace py = pybind11;
 
@@ -28,17 +29,21 @@ class PyFactory {
 
     // Its lines may be for a function of Python.
     void start() {
-        const py::gil_scoped_release others_run;
-        factory_->start();
+        without_lock([this] {
+            factory_->start();
+            return true;
+        });
     }
     void stop() {
-        const py::gil_scoped_release others_run;
-        if (process_ == ::getpid()) factory_->stop();
+        if (process_ != ::getpid()) return;
+        without_lock([this] {
+            factory_->stop();
+            return true;
+        });
     }
     bool running() const { return process_ == ::getpid() && factory_->running(); }
     bool set(const FactorySettings& settings) {
-        const py::gil_scoped_release others_run;
-        return factory_->set(settings);
+        return without_lock([&] { return factory_->set(settings); });
     }
     std::optional<FactoryReport> report() const { return factory_->report(); }
 

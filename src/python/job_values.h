@@ -9,9 +9,10 @@
 
 namespace wq::python {
 
-// `buffers`: objects with the buffer protocol, contiguous. One that lies in memory of new_memory() or
-// from_batch() goes as it is; others are copied. Throws BatchError.
-Batch to_batch(const pybind11::bytes& pickled, const pybind11::list& buffers);
+// `buffers`: objects with the buffer protocol, contiguous. One that lies in memory of new_memory(), or in
+// memory of from_batch() that others see, too, goes as it is. So does all memory of from_batch() if
+// `gives_up`: nobody here changes it any more. Others are copied. Throws BatchError.
+Batch to_batch(const pybind11::bytes& pickled, const pybind11::list& buffers, bool gives_up);
 
 // (pickled, buffers): a buffer is writable if nobody else sees it.
 pybind11::tuple from_batch(Batch&& batch);

@@ -30,7 +30,7 @@ Batch run_python(void* callable, Batch&& in, const JobContext& context) {
         const py::object& handler = *static_cast<py::object*>(callable);
         const py::tuple out = handler(values[0], values[1], context);
         if (out[0].is_none()) throw std::runtime_error(out[1].cast<Text>().bytes);
-        return to_batch(out[0], out[1]);
+        return to_batch(out[0], out[1], true);
     } catch (py::error_already_set& error) {
         throw std::runtime_error(error.what());
     }
@@ -63,32 +63,36 @@ class PyJobs {
     bool is_full() const { return executor_->is_full(); }
     bool has_room() const { return executor_->has_room(); }
     bool is_idle() const {
-        const py::gil_scoped_release others_run;
-        return executor_->is_idle();
+        return without_lock([this] { return executor_->is_idle(); });
     }
     bool put(const py::bytes& pickled, const py::list& buffers) {
-        Batch batch = to_batch(pickled, buffers);
-        const py::gil_scoped_release others_run;
-        return executor_->put(batch);
+        Batch batch = to_batch(pickled, buffers, false);
+        return without_lock([&] { return executor_->put(batch); });
     }
     py::object take(double seconds) {
         bool ended = false;
         auto result = in_parts(seconds, ended, [this](auto limit) { return executor_->take(limit); });
         return result ? to_python(std::move(*result)) : py::none();
     }
-    void reset() {
-        const py::gil_scoped_release others_run;
-        executor_->reset();
+    // The result of a job that failed, if one is here; before others.
+    py::object take_failure() {
+        auto result = without_lock([this] { return executor_->take_failure(); });
+        return result ? to_python(std::move(*result)) : py::none();
     }
-    std::size_t results_here() const { return executor_->results_here(); }
+    void reset() {
+        without_lock([this] {
+            executor_->reset();
+            return true;
+        });
+    }
+    std::size_t results_here() const { return process_.is() ? executor_->results_here() : 0; }
     std::size_t most_results() const { return executor_->most_results(); }
     py::str report() const {
-        std::ostringstream text;
-        {
-            const py::gil_scoped_release others_run;
+        return to_str(without_lock([this] {
+            std::ostringstream text;
             executor_->report(text);
-        }
-        return to_str(text.str());
+            return text.str();
+        }));
     }
 
   private:
@@ -100,9 +104,14 @@ class PyJobs {
     // A function that runs here needs Python's lock to end.
     static void end(executor::Executor* last) {
         if (last->is_copy()) return;
-        std::optional<py::gil_scoped_release> others_run;
-        if (holds_lock_of_python()) others_run.emplace();
-        delete last;
+        const auto end = [last] {
+            delete last;
+            return true;
+        };
+        if (holds_lock_of_python())
+            without_lock(end);
+        else
+            end();
     }
     static executor::ZygoteLink started(const py::object& start_process) {
         pid_t child = -1;
@@ -186,6 +195,7 @@ void bind_jobs(py::module_& module) {
         .def("is_idle", &PyJobs::is_idle)
         .def("put", &PyJobs::put)
         .def("take", &PyJobs::take)
+        .def("take_failure", &PyJobs::take_failure)
         .def("reset", &PyJobs::reset)
         .def("results_here", &PyJobs::results_here)
         .def("most_results", &PyJobs::most_results)

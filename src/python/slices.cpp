@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "python/callback.h"
-#include "python/memory_view.h"
+#include "python/slice_reader.h"
 #include "python/text.h"
 
 namespace py = pybind11;
@@ -15,12 +15,24 @@ namespace wq::python {
 
 // ---- the queue ----
 
+void PySlices::End::operator()(SliceQueue* last) const {
+    const auto end = [last] {
+        delete last;
+        return true;
+    };
+    if (holds_lock_of_python())
+        without_lock(end);
+    else
+        end();
+    ending->done.set_value();
+}
+
 PySlices::Queue PySlices::share(std::unique_ptr<SliceQueue> queue) {
-    return {queue.release(), [](SliceQueue* last) {
-                std::optional<py::gil_scoped_release> others_run;
-                if (holds_lock_of_python()) others_run.emplace();
-                delete last;
-            }};
+    return {queue.release(), End{std::make_shared<Ending>()}};
+}
+
+bool PySlices::is_ending(const Queue& queue) {
+    return ending_of(queue).begun;
 }
 
 PySlices::~PySlices() {
@@ -30,28 +42,46 @@ PySlices::~PySlices() {
 
 PySlices::Queue PySlices::open() const {
     process_.check("this WorkQueue", "a process of its own takes slices by WorkQueue.join(contact)");
-    if (!queue_) throw std::runtime_error("this WorkQueue is closed");
+    if (!is_open()) throw std::runtime_error("this WorkQueue is closed");
     return queue_;
+}
+
+void PySlices::stop() {
+    if (queue_ && process_.is()) ending_of(queue_).begun = true;
 }
 
 void PySlices::close() {
     if (!queue_ || !process_.is()) return;
-    interruptibly([queue = std::exchange(queue_, nullptr)]() mutable { queue.reset(); });
+    stop();
+    interruptibly([queue = std::exchange(queue_, nullptr)]() mutable {
+        const auto done = ending_of(queue).done.get_future();
+        queue.reset();
+        done.wait();
+    });
+}
+
+template <class Part>
+auto PySlices::wait_while_open(double seconds, Part part) const {
+    const std::weak_ptr<SliceQueue> queue = open();
+    bool ended = false;
+    return in_parts(seconds, ended, [&](auto limit) -> decltype(part(std::declval<SliceQueue&>(), limit)) {
+        const Queue held = queue.lock();
+        if (!held || is_ending(held)) return std::nullopt;
+        return part(*held, limit);
+    });
 }
 
 py::object PySlices::take(double seconds) {
-    const Queue queue = open();
-    bool ended = false;
-    const auto slice = in_parts(seconds, ended, [&](auto limit) { return queue->take_at_most(limit); });
+    const auto slice =
+        wait_while_open(seconds, [](SliceQueue& queue, auto limit) { return queue.take_at_most(limit); });
     return slice ? py::object(to_python(*slice)) : py::none();
 }
 
 bool PySlices::wait(double seconds) {
-    const Queue queue = open();
-    bool ended = false;
-    return in_parts(
-               seconds, ended,
-               [&](auto limit) { return queue->wait_at_most(limit) ? std::optional(true) : std::nullopt; })
+    return wait_while_open(seconds,
+                           [](SliceQueue& queue, auto limit) {
+                               return queue.wait_at_most(limit) ? std::optional(true) : std::nullopt;
+                           })
         .has_value();
 }
 
@@ -72,100 +102,46 @@ Slice to_slice(const py::tuple& slice) {
     return one;
 }
 
-PyProducer::PyProducer(const PySlices& slices, std::size_t capacity)
-    : queue_(slices.open()), producer_(std::make_unique<SliceProducer>(queue_->input_producer(capacity))) {}
+PyProducer::PyProducer(const PySlices& slices, std::size_t capacity) : claimed_(std::make_shared<Claimed>()) {
+    claimed_->queue = slices.open();
+    claimed_->producer = std::make_unique<SliceProducer>(claimed_->queue->input_producer(capacity));
+}
 
 PyProducer::~PyProducer() {
-    if (process_.is()) {
+    if (process_.is())
         close();
-    } else {
-        static_cast<void>(producer_.release());
-        static_cast<void>(new PySlices::Queue(std::move(queue_)));
-    }
+    else
+        static_cast<void>(new std::shared_ptr<Claimed>(std::move(claimed_)));
 }
 
 py::object PyProducer::next(double seconds) {
     process_.check("this producer", "make one in the process that uses it");
+    const std::weak_ptr<Claimed> claimed = claimed_;
     bool ended = false;
-    const auto slice = in_parts(seconds, ended, [&](auto limit) {
-        const std::lock_guard only(mutex_);
-        return producer_ ? producer_->next_at_most(limit) : std::nullopt;
+    const auto slice = in_parts(seconds, ended, [&](auto limit) -> std::optional<Slice> {
+        const auto held = claimed.lock();
+        if (!held) return std::nullopt;
+        const std::lock_guard only(held->mutex);
+        return held->producer ? held->producer->next_at_most(limit) : std::nullopt;
     });
     return slice ? py::object(to_python(*slice)) : py::none();
 }
 
 void PyProducer::stop() {
-    if (producer_ && process_.is()) producer_->stop();
+    if (claimed_ && process_.is()) claimed_->producer->stop();
 }
 
 void PyProducer::close() {
-    if (!process_.is() || !producer_) return;
-    producer_->stop();
-    PySlices::Queue queue;
-    {
-        const py::gil_scoped_release others_run;
-        const std::lock_guard only(mutex_);
-        producer_.reset();
-        queue = std::move(queue_);
-    }
-}
-
-// ---- readers ----
-
-PyReader::PyReader(const std::string& kind, std::uint64_t record_bytes) {
-    if (kind == "lines")
-        reader_ = std::make_unique<LineReader>();
-    else if (kind == "rows")
-        reader_ = std::make_unique<RowReader>();
-    else
-        reader_ = std::make_unique<RecordReader>(record_bytes);
-}
-
-void PyReader::open(const PySlices::Queue& queue, const Slice& slice) {
-    const py::gil_scoped_release others_run;
-    const std::lock_guard only(mutex_);
-    reader_->open(*queue, slice);
-    queue_ = queue;
-}
-
-py::object PyReader::values_of(const RecordValues& values, bool as_text) {
-    if (values.empty()) return py::list();
-    if (const auto memory = reader_->keep()) {
-        const std::string_view first = values[0], last = values[values.size() - 1];
-        // The engine gives these bytes to nobody else.
-        return py::cast(Memory{memory, const_cast<char*>(first.data()),
-                               static_cast<std::size_t>(last.data() + last.size() - first.data()), true});
-    }
-    py::list all(values.size());
-    for (std::size_t n = 0; n < values.size(); ++n) {
-        const std::string_view value = values[n];
-        PyObject* const one =
-            as_text ? PyUnicode_DecodeUTF8(value.data(), static_cast<py::ssize_t>(value.size()),
-                                           "surrogateescape")
-                    : PyBytes_FromStringAndSize(value.data(), static_cast<py::ssize_t>(value.size()));
-        if (one == nullptr) throw py::error_already_set();
-        PyList_SET_ITEM(all.ptr(), static_cast<py::ssize_t>(n), one);
-    }
-    return py::object(std::move(all));
-}
-
-py::tuple PyReader::read(std::size_t most, bool as_text) {
-    std::unique_lock only(mutex_, std::defer_lock);
-    Records records;
-    {
-        const py::gil_scoped_release others_run;
-        only.lock();
-        records = reader_->read_up_to(most);
-    }
-    std::string prefix;
-    std::uint64_t first = 0;
-    if (!records.keys.empty()) {
-        prefix = records.keys[0];
-        const std::size_t digits = prefix.find_last_not_of("0123456789") + 1;
-        first = std::stoull(prefix.substr(digits));
-        prefix.resize(digits);
-    }
-    return py::make_tuple(to_str(prefix), first, records.keys.size(), values_of(records.values, as_text));
+    if (!process_.is() || !claimed_) return;
+    stop();
+    without_lock([held = std::exchange(claimed_, nullptr)]() mutable {
+        {
+            const std::lock_guard only(held->mutex);
+            held->producer.reset();
+        }
+        held.reset();
+        return true;
+    });
 }
 
 // ---- options ----
@@ -187,9 +163,7 @@ void set_records(SliceOptions& options, py::function count) {
 }
 
 std::function<void(const std::string&)> line_for(py::function say) {
-    return [say = Callback(std::move(say))](const std::string& line) {
-        say.call(line, [](const py::object&) { return true; });
-    };
+    return [say = Callback(std::move(say))](const std::string& line) { say.say(line); };
 }
 
 template <std::string SliceOptions::*option>
@@ -233,9 +207,10 @@ std::unique_ptr<PySlices> join_slices(const Text& contact, double wait, bool com
     options.wait = wait;
     options.commit_by_hand = commit_by_hand;
     options.say = line_for(std::move(say));
-    return std::make_unique<PySlices>(interruptibly([options] {
+    auto queue = interruptibly([options] {
         return PySlices::share(std::unique_ptr<SliceQueue>(new SliceQueue(SliceQueue::as_worker(options))));
-    }));
+    });
+    return std::make_unique<PySlices>(std::move(queue), true);
 }
 
 void save(const PySlices& slices, const Text& path) {
@@ -248,9 +223,10 @@ void add_summary(const PySlices& slices, const std::optional<Text>& hdf5,
     if (hdf5) options.hdf5 = hdf5->bytes;
     if (tensorboard) options.tensorboard = tensorboard->bytes;
     options.interval = interval;
-    const auto queue = slices.open();
-    const py::gil_scoped_release others_run;
-    queue->add_summary(options);
+    without_lock([&, queue = slices.open()] {
+        queue->add_summary(options);
+        return true;
+    });
 }
 
 void bind_queue_of_slices(py::module_& module) {
@@ -258,6 +234,7 @@ void bind_queue_of_slices(py::module_& module) {
         .def(py::init(&open_slices), py::arg("works"), py::arg("options"))
         .def_static("join", &join_slices)
         .def_property_readonly("is_open", &PySlices::is_open)
+        .def("stop", &PySlices::stop)
         .def("close", &PySlices::close)
         .def("take", &PySlices::take)
         .def("wait", &PySlices::wait)
@@ -286,13 +263,7 @@ void bind_slices(py::module_& module) {
         .def("next", &PyProducer::next)
         .def("stop", &PyProducer::stop)
         .def("close", &PyProducer::close);
-    py::class_<PyReader>(module, "Reader")
-        .def(py::init<const std::string&, std::uint64_t>())
-        .def("open", [](PyReader& reader, const PySlices& slices,
-                        const py::tuple& slice) { reader.open(slices.open(), to_slice(slice)); })
-        .def("read", &PyReader::read)
-        .def_property_readonly("produced", &PyReader::produced)
-        .def_property_readonly("row_type", &PyReader::row_type);
+    bind_slice_reader(module);
 }
 
 }  // namespace wq::python

@@ -3,40 +3,60 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
+#include <future>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "python/waits.h"
-#include "work_queue/slice_readers.h"
+#include "work_queue/slice_queue.h"
 
 namespace wq::python {
 
 class PySlices {
   public:
     using Queue = std::shared_ptr<SliceQueue>;
-    explicit PySlices(Queue queue) : queue_(std::move(queue)) {}
+    // `joined`: another process gives the slices.
+    explicit PySlices(Queue queue, bool joined = false) : joined_(joined), queue_(std::move(queue)) {}
     ~PySlices();
     PySlices(const PySlices&) = delete;
 
-    // Whoever drops the last one ends it without Python's lock: its last lines may be for a function of
-    // Python.
+    // Whoever drops the last one ends it without Python's lock, because its last lines may be for a function
+    // of Python.
     static Queue share(std::unique_ptr<SliceQueue> queue);
+    // Whether its close() or stop() has begun: nobody may begin to use it.
+    static bool is_ending(const Queue& queue);
 
     // Throws RuntimeError: it is closed, or the parent's.
     Queue open() const;
-    bool is_open() const { return queue_ != nullptr; }
-    // Waits for the queues of other ranks and workers. No effect the second time.
+    bool is_open() const { return queue_ != nullptr && !is_ending(queue_); }
+    bool is_joined() const { return joined_; }
+    // On any thread: waits end, and open() throws from now on.
+    void stop();
+    // Waits until all who use it have let go of it, and for the queues of other ranks and workers. No effect
+    // the second time. Producers and readers must be closed before.
     void close();
 
-    // None: the end, or nothing came in time.
+    // None: the end, closed, or nothing came in time.
     pybind11::object take(double seconds);
     bool wait(double seconds);
 
   private:
+    struct Ending {
+        std::atomic<bool> begun{false};
+        std::promise<void> done;
+    };
+    struct End {
+        std::shared_ptr<Ending> ending;
+        void operator()(SliceQueue* last) const;
+    };
+    static Ending& ending_of(const Queue& queue) { return *std::get_deleter<End>(queue)->ending; }
+    // Waits by `part(queue, limit)`, and holds the queue only meanwhile, not while a signal's handler runs.
+    template <class Part>
+    auto wait_while_open(double seconds, Part part) const;
+
     const OfThisProcess process_;
+    const bool joined_;
     Queue queue_;
 };
 
@@ -52,31 +72,15 @@ class PyProducer {
     void stop();
     // Ends it; a next() that waits returns first.
     void close();
-    PySlices::Queue queue() const { return queue_; }
 
   private:
+    struct Claimed {
+        PySlices::Queue queue;  // outlives the producer
+        std::mutex mutex;       // one thread at a time reads
+        std::unique_ptr<SliceProducer> producer;
+    };
     const OfThisProcess process_;
-    PySlices::Queue queue_;
-    std::mutex mutex_;  // one thread at a time reads
-    std::unique_ptr<SliceProducer> producer_;
-};
-
-class PyReader {
-  public:
-    PyReader(const std::string& kind, std::uint64_t record_bytes);
-    void open(const PySlices::Queue& queue, const Slice& slice);
-    // (prefix of the keys, number of the first, how many, values); no values: the end of the slice. Values
-    // are a list of str or bytes, or Memory.
-    pybind11::tuple read(std::size_t most, bool as_text);
-    std::uint64_t produced() const { return reader_->num_records_produced(); }
-    std::string row_type() const { return reader_->row_type(); }
-
-  private:
-    pybind11::object values_of(const RecordValues& values, bool as_text);
-
-    std::mutex mutex_;
-    PySlices::Queue queue_;  // outlives what the reader reads of it
-    std::unique_ptr<SliceReader> reader_;
+    std::shared_ptr<Claimed> claimed_;  // null: closed. Read and changed with Python's lock
 };
 
 // (text, work, start, end, epoch, position), and back.

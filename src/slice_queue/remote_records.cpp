@@ -45,6 +45,7 @@ class RemoteReader final : public sources::RecordReader {
 
     std::string row_type() const override { return row_type_; }
     std::uint64_t record_bytes() const override { return record_bytes_; }
+    bool may_wait() const override { return true; }
 
     Result<sources::RecordBlock> read(std::size_t most) override {
         while (there() < most && asked_) receive();

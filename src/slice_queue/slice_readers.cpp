@@ -65,6 +65,7 @@ class SliceReader::Impl {
     std::shared_ptr<const void> keep() { return reader_ ? reader_->keep() : nullptr; }
     std::uint64_t produced() const { return produced_; }
     std::string row_type() const { return reader_ ? reader_->row_type() : ""; }
+    bool may_wait() const { return reader_ && reader_->may_wait(); }
 
   private:
     slice_queue::ReadAs as_;
@@ -114,6 +115,9 @@ std::uint64_t SliceReader::num_records_produced() const {
 }
 std::string SliceReader::row_type() const {
     return impl_->row_type();
+}
+bool SliceReader::may_wait() const {
+    return impl_->may_wait();
 }
 
 }  // namespace wq

@@ -53,6 +53,7 @@ class RecordReader {
     // Of the rows of a dataset, such as "float32[28][28]"; "": they are no rows.
     virtual std::string row_type() const { return {}; }
     virtual std::uint64_t record_bytes() const { return 0; }  // of each; 0: they differ
+    virtual bool may_wait() const { return false; }           // for another process
     // The next records, at most `most`; fewer, and then none, at the end only. Error bad_input: they cannot
     // be read; do not read on.
     virtual Result<RecordBlock> read(std::size_t most) = 0;

@@ -221,6 +221,23 @@ def test_only_the_item_whose_process_died_has_no_result(served):
     assert results[:5] + results[6:] == [x for x in range(10) if x != 5]
 
 
+def test_items_that_kill_or_cannot_be_sent_cost_few_tasks(served):
+    def die(x):
+        if x in (5, 700):
+            os._exit(3)
+        return x
+
+    results = served.map(die, range(1000), 1000)
+    assert [x for x in range(1000) if isinstance(results[x], wq.PythonTaskNoResult)] == [5, 700]
+    assert all(result in (x, results[5], results[700]) for x, result in enumerate(results))
+    assert served.stats.tasks_submitted < 50
+    before = served.stats.tasks_submitted
+    lock = threading.Lock()
+    results = served.map(lambda x: x, [lock if x % 3 == 0 else x for x in range(1000)], 1000)
+    assert all(isinstance(result, TypeError) if x % 3 == 0 else result == x for x, result in enumerate(results))
+    assert served.stats.tasks_submitted == before + 1
+
+
 def test_calls_that_exit_or_interrupt_themselves(served):
     def leave(x):
         if x == 1:
@@ -327,6 +344,8 @@ def test_ends_of_reductions(served):
         served.tree_reduce(sum, [])
     with pytest.raises(ValueError, match="chunksize is 1: give 2 or more"):
         served.tree_reduce(sum, [1, 2, 3], 1)
+    with pytest.raises(ValueError, match="chunksize is None: give .* 2 or more"):
+        served.remote_tree_reduce("largest", [1, 2], "arithmetic", "numbers", None)
     assert isinstance(served.tree_reduce(sum, [1, 2, "a", 3], 2), TypeError)
     assert isinstance(served.tree_reduce(lambda parts: os._exit(1), range(9), 3), wq.PythonTaskNoResult)
     assert served.status("tasks") == []

@@ -1,11 +1,13 @@
 """The executor: futures of calls on workers."""
 
 import concurrent.futures
+import gc
 import operator
 import os
 import sys
 import threading
 import time
+import weakref
 
 import cloudpickle
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import work_queue as wq
 from conftest import finish, interrupted_after, python
 from work_queue import WorkQueueExecutor
+from work_queue.own_tasks import OwnTasks
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 
@@ -98,6 +101,41 @@ def test_calls_that_the_program_cancels_as_tasks(executor, served):
         future.result(60)
 
 
+def test_tasks_of_one_caller_are_not_all_looked_at(queue):
+    looked = []
+
+    class Looked(wq.Task):
+        @property
+        def _in_queue(self):
+            looked.append(self)
+            return super()._in_queue
+
+    own = OwnTasks(queue, "test")
+    tasks = [Looked("true") for _ in range(50)]
+    for task in tasks:
+        own.submit(task)
+    assert own.wait() is None and not looked
+    cancelled = {queue.cancel_by_taskid(tasks[3].id), queue.cancel_by_tasktag(tasks[0].tag)}
+    ended = [own.wait(), own.wait()]
+    assert {one.task for one in ended} == cancelled and all(one.cancelled for one in ended)
+    assert own.wait() is None and len(own) == 48
+    own.cancel()
+
+
+def test_a_future_that_is_done_holds_no_arguments(executor):
+    class Argument:
+        pass
+
+    argument = Argument()
+    futures = [executor.submit(type, argument), executor.submit(fail, argument), executor.submit(lambda one: wait_for_ever(), argument)]
+    concurrent.futures.wait(futures[:2], 60)
+    futures[2].cancel()
+    gone = weakref.ref(argument)
+    del argument
+    until(lambda: gc.collect() is not None and gone() is None)
+    assert all(future.done() and not future.running() for future in futures)
+
+
 def test_map(executor):
     assert list(executor.map(pow, range(500), [2] * 500)) == [number * number for number in range(500)]
     assert list(executor.map(pow, [2, 3], [3, 2, 1], chunksize=1)) == [8, 9]
@@ -132,7 +170,7 @@ def test_settings(served):
         assert executor.submit(lambda: (os.environ["CORES"], open("data").read())).result(60) == ("2", "text")
 
 
-def test_shutdown(served):
+def test_shutdown(served, monkeypatch):
     executor = WorkQueueExecutor(served)
     running = [executor.submit(wait_for_ever) for _ in range(2)]
     waiting = [executor.submit(pow, 2, 2) for _ in range(5)]
@@ -144,6 +182,19 @@ def test_shutdown(served):
     for future in running:
         future.cancel()
     executor.shutdown()
+    executor = WorkQueueExecutor(served)
+    submit, late = served._calls().submit, []
+
+    def submit_late(*call):
+        executor.shutdown()  # another thread
+        late.append(submit(*call))
+        return late[0]
+
+    monkeypatch.setattr(served._calls(), "submit", submit_late)
+    with pytest.raises(RuntimeError, match="has been shut down"):
+        executor.submit(wait_for_ever)
+    assert late[0].cancelled()
+    monkeypatch.undo()
     with WorkQueueExecutor(served) as executor:
         future = executor.submit(pow, 2, 5)
     assert future.done() and future.result() == 32

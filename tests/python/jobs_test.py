@@ -151,15 +151,33 @@ def test_workers_change_arrays_in_place_without_a_copy():
         executor.put({"x": mine})
         _, result = executor.take()
         assert (result["x"] == 1).all() and (mine == 0).all()
-        executor.put(result)  # goes back as it is; this program sees it, too
-        del result
+        executor.put(result)
+        assert (executor.take()[1]["x"] == 2).all() and (result["x"] == 1).all()
+    with JobExecutor2(1, add, errors="raise") as executor:
+        held = shared_array((3, 500_000))
+        held[:] = 4
+        executor.put({"x": held})
         with pytest.raises(JobError, match="read-only"):
-            executor._errors = "raise"
-            held = shared_array((3, 500_000))
-            held[:] = 4
-            assert executor.take()
-            executor.put({"x": held})
             executor.take()
+        assert (held == 4).all()
+
+
+def test_a_result_that_is_put_again_is_not_shared(tmp_path):
+    fifo = str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+
+    def look(batch):
+        with open(fifo):  # until the program has changed its own
+            return batch["x"][0], batch["x"].flags.writeable
+
+    with JobExecutor2(1, lambda size: {"x": numpy.zeros(size)}) as maker, JobExecutor2(1, look) as executor:
+        maker.put(500_000)
+        _, result = maker.take()
+        executor.put(result)
+        result["x"][0] = 7
+        with open(fifo, "w"):
+            pass
+        assert executor.take()[1] == (0, True)
 
 
 def test_handing_over_takes_no_longer_for_large_arrays():
@@ -190,6 +208,23 @@ def test_many_arrays_and_large_values():
         executor.put(batch)
         _, result = executor.take()
     assert all((a == b).all() for a, b in zip(batch[:-1], result)) and result[-1] == batch[-1]
+
+
+def test_many_shared_arrays():
+    def look(batch):
+        return [int(array[0]) for array in batch], [array.flags.writeable for array in batch].count(True)
+
+    with JobExecutor2(1, look) as executor:
+        arrays = [shared_array(1 << 20, "u1") for _ in range(260)]
+        for at, array in enumerate(arrays):
+            array[:1] = at % 200
+        executor.put(arrays)  # more than a batch may have: some are copied
+        assert executor.take()[1] == ([at % 200 for at in range(260)], 60)
+        one = shared_array((400, 1 << 20), "u1")
+        one[:] = 3
+        executor.put(list(one))  # parts of one array
+        assert executor.take()[1] == ([3] * 400, 0)
+    assert shared_array(numpy.int64(5)).shape == (5,) and shared_array((2, numpy.int8(3)), "u1").shape == (2, 3)
 
 
 # ---- queues ----
@@ -288,6 +323,13 @@ def test_failures_as_results_and_as_exceptions():
         assert "in fail_or_die" in error.value.traceback and error.value.metadata.job == 0
         executor.put("a")
         assert executor.take()[1] == "a"
+        for batch in ("raise", "raise", "a"):
+            executor.put(batch)
+            while not executor.is_idle():
+                time.thread_time()
+        assert not executor.pin_queue.empty() and executor.pin_queue.qsize() == 3
+        flush_queue(executor.pin_queue)
+        assert executor.pin_queue.empty() and executor.is_idle()
 
 
 def test_retries(tmp_path):

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from conftest import interrupted_after, python
+from work_queue.prefetch import prefetched
 from work_queue.slices import (
     FixedLengthRecordReader,
     RowReader,
@@ -123,9 +124,28 @@ def test_a_pipeline_that_is_left_gives_back_what_it_claimed(texts):
     with WorkQueue(texts * 10) as q:
         for line in q.input_dataset().lines().prefetch(4):
             break
-        assert threading.active_count() <= 2
+        end = time.monotonic() + 20
+        while any(thread.name == "work_queue prefetch" for thread in threading.enumerate()):
+            assert time.monotonic() < end, "the thread that reads ahead goes on"
+            time.thread_time()
         rest = sum(1 for _ in q)
         assert rest >= 28
+
+
+def test_prefetching_reads_so_many_ahead():
+    def numbers():
+        for number in range(100):
+            made.release()
+            yield number
+
+    for size in (1, 3):
+        made = threading.Semaphore(0)
+        elements = prefetched(numbers(), size)
+        assert next(elements) == 0
+        for _ in range(1 + size):
+            assert made.acquire(timeout=20)
+        assert not made.acquire(timeout=0.05)
+        assert list(elements) == list(range(1, 100))
 
 
 def test_errors_of_prefetching_come_in_their_place():

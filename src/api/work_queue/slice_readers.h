@@ -149,6 +149,8 @@ class SliceReader {
     std::uint64_t num_records_produced() const;  // by this reader
     // Of the HDF5 rows read last: "float32[28][28]"; otherwise empty.
     std::string row_type() const;
+    // Whether the records of this slice come from another process, which a read may wait for.
+    bool may_wait() const;
 
   protected:
     enum class Kind { lines, rows, records };

@@ -137,6 +137,8 @@ class Abstractions:
                            like: Task | None = None, progress: bool | None = None) -> Any:
         """tree_reduce() with a function of a coprocess, which gets a list of up to `chunksize` items and returns one
         value: see remote_map()."""
+        if chunksize is None:
+            raise ValueError("chunksize is None: give the most items that the function gets at once, 2 or more")
         sizes = ChunkSizes(chunksize, least=2)
         chunks = RemoteChunks(fn, coprocess, name, single=True, like=like)
         return self._reduce(chunks, seq, sizes, chunksize, progress, f"reduce {fn}")

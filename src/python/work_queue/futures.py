@@ -31,13 +31,15 @@ class TaskFuture(Future[T]):
     def __init__(self, collector: Collector, task: Task, read: Callable[[Task], T]) -> None:
         super().__init__()
         self._collector = collector
-        self._task = task
-        self._read = read
+        # What a call was made of, until it has ended.
+        self._task: Task | None = task
+        self._read: Callable[[Task], T] | None = read
         self._told = False
 
     def running(self) -> bool:
         """Whether a worker runs it now."""
-        return not self.done() and self._collector.is_running(self._task)
+        task = self._task
+        return task is not None and not self.done() and self._collector.is_running(task)
 
     def cancel(self) -> bool:
         if not super().cancel():
@@ -46,7 +48,9 @@ class TaskFuture(Future[T]):
             told, self._told = self._told, True
         if not told:
             self.set_running_or_notify_cancel()  # for those who wait for it
-            self._collector.cancel(self._task)
+            task, self._task, self._read = self._task, None, None
+            if task is not None:
+                self._collector.cancel(task)
         return True
 
     def _ended(self, task: Task, cancelled: bool) -> None:
@@ -59,12 +63,13 @@ class TaskFuture(Future[T]):
                 return
             self._told = True
             going_on = self.set_running_or_notify_cancel()
-        if not going_on:
+        read, self._task, self._read = self._read, None, None
+        if not going_on or read is None:
             return
         try:
-            self.set_result(self._read(task))
+            self.set_result(read(task))
         except BaseException as error:
-            self.set_exception(error)
+            self.set_exception(error.with_traceback(None))  # whose frames hold the task; the worker's is its cause
 
 
 def read_call(task: Task) -> Any:
@@ -236,7 +241,12 @@ class WorkQueueExecutor(Executor):
                 raise RuntimeError("the executor has been shut down: make another one")
         future = self._queue._calls().submit(task, read)
         with self._lock:
-            self._pending.add(future)
+            ended = self._ended
+            if not ended:
+                self._pending.add(future)
+        if ended:  # meanwhile
+            future.cancel()
+            raise RuntimeError("the executor has been shut down: make another one")
         future.add_done_callback(self._forget)
         return future
 

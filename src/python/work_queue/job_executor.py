@@ -15,17 +15,23 @@ engine does their work, and they are left out.
 from __future__ import annotations
 
 import atexit
-import collections
+import functools
+import math
+import operator
 import os
 import pickle
 import queue as _queue
+import signal
 import subprocess
 import sys
+import threading
+import time
 import weakref
-from typing import Any, Callable, Deque, Dict, Generic, Iterable, Iterator, List, Optional, TextIO, Tuple, TypeVar
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TextIO, Tuple, TypeVar
 
 from . import _core, job_pickle, job_process
 from ._core import BatchError, ExecutorClosed
+from .at_exit import end_all
 
 __all__ = ["BatchError", "ExecutorClosed", "JobContext", "JobError", "JobExecutor", "JobExecutor2", "JobMetadata", "PinQueue",
            "default_queue_timeout", "flush_queue", "job_context", "shared_array"]
@@ -37,6 +43,7 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 _executors: "weakref.WeakSet[JobExecutor2[Any, Any]]" = weakref.WeakSet()
+_FIRST_START = 60.0  # seconds; what a function imports may be large, and on a slow disk
 _OF_RANKS = ("OMPI_", "PMIX_", "PMI_", "WORK_QUEUE_RANKS")
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -44,8 +51,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 @atexit.register
 def _end_all() -> None:
     """They have threads: they end before the interpreter does."""
-    for executor in list(_executors):
-        executor.close()
+    end_all(executor.close for executor in list(_executors))
 
 
 def flush_queue(queue: Any) -> None:
@@ -53,6 +59,8 @@ def flush_queue(queue: Any) -> None:
     while True:
         try:
             queue.get(block=False)
+        except JobError:  # of an executor with errors="raise"
+            pass
         except _queue.Empty:
             return
 
@@ -69,9 +77,13 @@ def shared_array(shape: Any, dtype: Any = float) -> Any:
     import numpy
 
     dtype = numpy.dtype(dtype)
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    memory: Any = _core.new_memory(dtype.itemsize * int(numpy.prod(shape, dtype=object)))
-    return numpy.frombuffer(memory, dtype, count=int(numpy.prod(shape, dtype=object))).reshape(shape)
+    try:
+        shape = (operator.index(shape),)
+    except TypeError:
+        shape = tuple(shape)
+    size = math.prod(map(operator.index, shape))
+    memory: Any = _core.new_memory(dtype.itemsize * size)
+    return numpy.frombuffer(memory, dtype, count=size).reshape(shape)
 
 
 class JobError(RuntimeError):
@@ -120,15 +132,12 @@ class PinQueue(Generic[_Out]):
 
     def __init__(self, executor: "JobExecutor2[Any, _Out]") -> None:
         self._executor = weakref.ref(executor)
-        self._ready: Deque[Tuple[JobMetadata, _Out]] = collections.deque()
 
     def get(self, block: bool = True, timeout: Optional[float] = None) -> Tuple[JobMetadata, _Out]:
         """The next result. Waits, also for jobs that another thread puts; at most `timeout` seconds. Raises
         queue.Empty: none has come, or the executor is closed."""
         if timeout is not None and timeout < 0:
             raise ValueError("'timeout' must be a non-negative number")
-        if self._ready:
-            return self._ready.popleft()
         executor = self._executor()
         pair = None if executor is None else executor._next(0.0 if not block else -1.0 if timeout is None else timeout)
         if pair is None:
@@ -140,16 +149,12 @@ class PinQueue(Generic[_Out]):
 
     def empty(self) -> bool:
         """Whether get() would wait."""
-        if not self._ready:
-            try:
-                self._ready.append(self.get(block=False))
-            except _queue.Empty:
-                return True
-        return False
+        executor = self._executor()
+        return executor is None or not executor._has_result()
 
     def qsize(self) -> int:
         executor = self._executor()
-        return len(self._ready) + (0 if executor is None else executor._core.results_here())
+        return 0 if executor is None else executor._core.results_here()
 
     def full(self) -> bool:
         return self.qsize() >= self.maxsize
@@ -164,7 +169,8 @@ class JobExecutor2(Generic[_In, _Out]):
     """Runs a function in worker processes of this machine.
 
     Parameters, as the original has them:
-        nb_workers: processes; 0: put() runs the function at once, in this process.
+        nb_workers: processes; 0: put() runs the function at once, in this process, and raises what is no Exception, as of
+            Ctrl-C.
         function_to_run: takes a batch and returns one. It goes to workers by pickle (what is in __main__, and lambdas, by
             cloudpickle). They do not run your program again.
         max_queue_size_per_worker: jobs that wait at a worker, and results that wait there.
@@ -180,7 +186,7 @@ class JobExecutor2(Generic[_In, _Out]):
             original; "return": the pair (metadata, None), with metadata.error; "raise": get() and take() raise JobError.
         say: function for lines to the user (one str); default: they go to stderr.
 
-    It starts at once. Jobs of one worker end in order, those of several in any order. All methods may be called from
+    It starts at once, within a minute or as start() raises. Jobs of one worker end in order, those of several in any order. All methods may be called from
     several threads. As a context manager it is closed at the end of the block.
     """
 
@@ -206,58 +212,61 @@ class JobExecutor2(Generic[_In, _Out]):
         self._process: Optional[subprocess.Popen[bytes]] = None
         self._closed = True
         self.nb_failed = 0
+        self._raised_here = threading.local()
         self.pin_queue: PinQueue[_Out] = PinQueue(self)
-        self.start()
+        self.start(_FIRST_START)
         _executors.add(self)
 
     # ---- its life ----
 
     def start(self, timeout: float = 10.0) -> None:
         """Starts the workers; again after close(). Raises RuntimeError with the reason if they cannot be started in
-        `timeout` seconds, above all if the function cannot be sent."""
+        `timeout` seconds, above all if the function cannot be sent. They load the function in this time, with all that
+        it imports."""
         if not self._closed:
             return
-        self._core = _core.Jobs(self.nb_workers, self._options, self._start_process, job_process.handler_of(self.function_to_run))
+        until = time.monotonic() + timeout
+        handler = job_process.handler_of(self.function_to_run, functools.partial(setattr, self._raised_here, "error"))
+        self._core = _core.Jobs(self.nb_workers, self._options, lambda control: self._start_process(control, until), handler)
         try:
-            self._core.start(timeout)
+            self._core.start(max(until - time.monotonic(), 0.0))
         except BaseException:
             self._core.close(0)
             raise
         self._closed = False
 
-    def _start_process(self, control: int) -> int:
+    def _start_process(self, control: int, until: float) -> int:
         function = _pickled_function(self.function_to_run)
         # As the current folder may have other modules of these names, the package is found by its path.
         code = (f"import sys; sys.path.insert(0, {os.path.dirname(os.path.dirname(os.path.abspath(__file__)))!r}); "
                 "from work_queue.job_process import main; main(int(sys.argv[1]), int(sys.argv[2]))")
         answer, ready = os.pipe()
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, *_flags(), "-c", code, str(control), str(ready)],
-                stdin=subprocess.PIPE, pass_fds=(control, ready), start_new_session=True, env=_environment())
-        except BaseException:
-            os.close(answer)
-            raise
-        finally:
-            os.close(ready)
-        try:
-            with open(answer, "rb") as answers:
-                assert self._process.stdin is not None
-                try:
-                    with self._process.stdin as stdin:
-                        pickle.dump((sys.path, function), stdin)
-                except BrokenPipeError:
-                    pass
-                told = answers.read()
-        except BaseException:
-            self._process.kill()
-            self._process.wait()
-            raise
-        if told != b"ready":
-            self._process.wait()
-            lines = told.decode("utf-8", "replace").splitlines() or ["its interpreter ended"]
+        with open(answer, "rb", 0) as answers:
+            try:
+                with os.fdopen(os.memfd_create("work_queue_function"), "w+b") as stdin:
+                    pickle.dump((sys.path, function), stdin)
+                    stdin.seek(0)
+                    self._process = subprocess.Popen(
+                        [sys.executable, *_flags(), "-c", code, str(control), str(ready)],
+                        stdin=stdin, pass_fds=(control, ready), start_new_session=True, env=_environment())
+            finally:
+                os.close(ready)
+            try:
+                told = job_process.answer_in(answers, until)
+            except BaseException:
+                self._kill_process()
+                raise
+        if told != "ready":
+            self._kill_process()
+            lines = told.splitlines() or ["its interpreter ended"]
             raise RuntimeError(f"the function cannot be loaded by workers: {lines[0]}")
         return self._process.pid
+
+    def _kill_process(self) -> None:
+        assert self._process is not None
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)  # with what the function's modules have started
+            self._process.wait()
 
     def close(self, timeout: float = 10) -> None:
         """Ends the workers, which finish what they do; before `timeout` seconds are over they are killed. Jobs that have
@@ -289,21 +298,25 @@ class JobExecutor2(Generic[_In, _Out]):
         """Queues a job, and never waits. False: all queues are full, and it is not queued. Raises ExecutorClosed after
         close(), and TypeError or PicklingError for what cannot be sent.
 
-        The worker has the arrays for itself, and may change them; yours stay as they are.
+        The worker has the arrays for itself, and may change them; yours stay as they are. So they are copied, as are
+        results that you put again; those of shared_array(), and results that cannot be changed, are not.
         """
         if not self._core.has_room():  # before anything is copied
             return False
-        return self._core.put(*job_pickle.dumps(data))
+        queued = self._core.put(*job_pickle.dumps(data))
+        error = self._raised_here.__dict__.pop("error", None)
+        if error is not None:
+            raise error
+        return queued
 
     def take(self) -> Optional[Tuple[JobMetadata, _Out]]:
         """The next result, (metadata, result). Waits as long as a job is unfinished; None: none is."""
-        if not self.pin_queue.empty():
-            return self.pin_queue.get()
-        while not self._core.is_idle():
-            pair = self._next(0.05)
-            if pair is not None:
-                return pair
-        return self._next(0.0)
+        pair = self._next(0.0)
+        while pair is None and not self._core.is_idle():
+            result = self._core.take(0.05)
+            if result is not None:
+                pair = self._told(result)
+        return self._next(0.0) if pair is None else pair
 
     def map(self, batches: Iterable[_In]) -> Iterator[Tuple[JobMetadata, _Out]]:
         """Puts all batches, and gives results as they come, until no job is unfinished."""
@@ -321,25 +334,43 @@ class JobExecutor2(Generic[_In, _Out]):
 
     def _next(self, seconds: float) -> Optional[Tuple[JobMetadata, _Out]]:
         """The next result that is to be told. `seconds` below 0: without a limit."""
+        until = time.monotonic() + seconds
+        left = seconds
         while True:
-            result = self._core.take(seconds)
+            result = self._core.take(left)
             if result is None:
                 return None
-            told, error, pickled, buffers = result
-            metadata = JobMetadata._of(told)
-            if error is None:
-                return metadata, job_pickle.loads(pickled, buffers)
-            self.nb_failed += 1
-            metadata.error, _, trace = error.partition("\n")
-            if self._errors == "return":
-                return metadata, None  # type: ignore[return-value]
-            if self._errors == "raise":
-                failed = JobError(f"job {metadata.job} failed: {metadata.error}")
-                failed.metadata, failed.traceback = metadata, trace
-                raise failed
-            self._say(f"job {metadata.job} failed: {metadata.error}")
-            if seconds > 0 and self._core.is_idle():
-                seconds = 0.0
+            pair = self._told(result)
+            if pair is not None:
+                return pair
+            if seconds >= 0:
+                left = max(until - time.monotonic(), 0.0)
+
+    def _told(self, result: Tuple[Any, ...]) -> Optional[Tuple[JobMetadata, _Out]]:
+        """What get() returns for it, or raises. None: it failed, and a line says so."""
+        told, error, pickled, buffers = result
+        metadata = JobMetadata._of(told)
+        if error is None:
+            return metadata, job_pickle.loads(pickled, buffers)
+        self.nb_failed += 1
+        metadata.error, _, trace = error.partition("\n")
+        if self._errors == "return":
+            return metadata, None  # type: ignore[return-value]
+        if self._errors == "raise":
+            failed = JobError(f"job {metadata.job} failed: {metadata.error}")
+            failed.metadata, failed.traceback = metadata, trace
+            raise failed
+        self._say(f"job {metadata.job} failed: {metadata.error}")
+        return None
+
+    def _has_result(self) -> bool:
+        """Whether there is one that get() returns or raises. Those that only a line tells of are told."""
+        if self._errors == "tell":
+            while (failed := self._core.take_failure()) is not None:
+                self._told(failed)
+        else:
+            self._core.is_idle()  # looks for results that workers have
+        return self._core.results_here() > 0
 
     def is_full(self) -> bool:
         """Whether put() would return False."""
@@ -352,7 +383,6 @@ class JobExecutor2(Generic[_In, _Out]):
     def reset(self) -> None:
         """Drops all results, also those of jobs that have not ended. Never waits."""
         self._core.reset()
-        self.pin_queue._ready.clear()
 
     def job_report(self, f: Optional[TextIO] = None) -> None:
         """Writes workers, queues and counts to `f` (default: sys.stdout)."""
@@ -367,7 +397,15 @@ JobExecutor = JobExecutor2
 
 def _pickled_function(function: Callable[..., Any]) -> bytes:
     if job_pickle.cloudpickle is None:
-        return pickle.dumps(function)
+        remedy = ("what is in __main__, or a lambda, needs cloudpickle (Debian: python3-cloudpickle); or put the function "
+                  "into a module")
+        try:
+            pickled = pickle.dumps(function)
+        except Exception as error:
+            raise TypeError(f"the function cannot be sent to workers: {error}: {remedy}") from error
+        if b"__main__" in pickled:
+            raise TypeError(f"the function cannot be sent to workers: {remedy}")
+        return pickled
     try:
         return bytes(job_pickle.cloudpickle.dumps(function))
     except Exception as error:

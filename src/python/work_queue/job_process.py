@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
+import select
+import struct
 import sys
+import time
 import traceback
-from typing import Any, Callable, List, Optional, Tuple
+from io import FileIO
+from typing import Any, BinaryIO, Callable, List, Optional, Tuple
 
 from . import _core, job_pickle
 
 context: Optional[_core.JobContext] = None  # of the job that runs
 
 
-def handler_of(function: Callable[[Any], Any]) -> Callable[[bytes, List[Any], Any], Tuple[Optional[bytes], Any]]:
-    """What the engine calls for a job: the function between pickled values."""
+def handler_of(function: Callable[[Any], Any], pass_on: Optional[Callable[[BaseException], object]] = None,
+               ) -> Callable[[bytes, List[Any], Any], Tuple[Optional[bytes], Any]]:
+    """What the engine calls for a job: the function between pickled values. `pass_on` gets what is no Exception, such as
+    KeyboardInterrupt; default: the job fails by it."""
 
     def handle(pickled: bytes, buffers: List[Any], job: Any) -> Tuple[Optional[bytes], Any]:
         global context
         context = job
         try:
             return job_pickle.dumps(function(job_pickle.loads(pickled, buffers)))
-        except SystemExit as exit:
-            return None, f"SystemExit: sys.exit({exit.code!r}) in the function\n"
+        except Exception as error:
+            return None, _told(error)
         except BaseException as error:
+            if pass_on is not None:
+                pass_on(error)
+            if isinstance(error, SystemExit):
+                return None, f"SystemExit: sys.exit({error.code!r}) in the function\n"
             return None, _told(error)
         finally:
             context = None
@@ -67,13 +78,41 @@ def _seed(seed: int) -> None:
 
 def main(control: int, ready: int) -> None:
     """Reads the function from stdin, says on `ready` whether it is here, and serves."""
+    for descriptor in (control, ready):  # not for what the function's modules start
+        os.set_inheritable(descriptor, False)
     path, function = pickle.load(sys.stdin.buffer)
     with open(ready, "wb") as answer:
         try:
             sys.path[:] = path
             handler = _in_worker(handler_of(pickle.loads(function)))
         except BaseException as error:
-            answer.write(_told(error).encode("utf-8", "replace"))
+            _answer(answer, _told(error))
             return
-        answer.write(b"ready")
+        _answer(answer, "ready")
     _core.serve_jobs(control, handler)
+
+
+_SIZE = struct.Struct("=I")  # of an answer, before it: others may keep the pipe open
+
+
+def _answer(to: BinaryIO, text: str) -> None:
+    answer = text.encode("utf-8", "replace")
+    to.write(_SIZE.pack(len(answer)) + answer)
+
+
+def answer_in(answers: FileIO, until: float) -> str:
+    """What main() says; "" if it ends without a word. Raises RuntimeError: nothing has come until then."""
+    begun = time.monotonic()
+    poll = select.poll()
+    poll.register(answers, select.POLLIN)
+    answer = b""
+    while len(answer) < _SIZE.size or len(answer) < _SIZE.size + _SIZE.unpack_from(answer)[0]:
+        left = until - time.monotonic()
+        if left <= 0 or not poll.poll(1000 * left):
+            raise RuntimeError(f"workers could not load the function in {round(max(until - begun, 0), 2):g} s, with what it imports: "
+                               "call start(timeout) with more")
+        part = answers.read(1 << 16)
+        if not part:
+            return ""
+        answer += part
+    return answer[_SIZE.size:].decode("utf-8", "replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .chunk_tasks import Chunks, Outcome, Report
@@ -28,11 +28,15 @@ class _Chunk:
 
 
 class _Part(NamedTuple):
-    """A chunk, or one item of a chunk that is run again by itself."""
+    """A chunk, or those of its items that are run again without the others."""
 
     chunk: _Chunk
-    place: int  # of the first item in the chunk
+    places: Sequence[int]  # of the items in the chunk
     items: list[Any]
+
+    def some(self, which: Sequence[int]) -> _Part:
+        """Those items."""
+        return _Part(self.chunk, [self.places[one] for one in which], [self.items[one] for one in which])
 
 
 class Mapping:
@@ -54,7 +58,7 @@ class Mapping:
         self._cores = Cores(queue, chunks.cores)
         self._numbers = itertools.count()
         self._parts: dict[int, _Part] = {}  # in the queue, by their tasks' ids (of objects)
-        self._again: deque[_Part] = deque()  # to be run by themselves
+        self._again: deque[_Part] = deque()  # to be run without others of their chunk
         self._ended: dict[int, _Chunk] = {}  # that wait for an earlier one
         self._unended = 0  # chunks
         self._next = 0  # chunk
@@ -112,25 +116,26 @@ class Mapping:
             self._exhausted = True
         if items:
             self._unended += 1
-            self._submit(_Part(_Chunk(next(self._numbers), len(items)), 0, items))
+            self._submit(_Part(_Chunk(next(self._numbers), len(items)), range(len(items)), items))
 
     def _submit(self, part: _Part) -> None:
         try:
             task = self._chunks.task(part.items)
-            self._parts[id(task)] = part
             self._own.submit(task)
         except TypeError as error:
             self._without_unsendable(part, error)
+        else:
+            self._parts[id(task)] = part
 
     def _without_unsendable(self, part: _Part, error: TypeError) -> None:
         errors = self._chunks.unsendable(part.items) if len(part.items) > 1 else {0: error}
         if not errors:
             raise error
-        for place, item in enumerate(part.items):
-            if place in errors:
-                self._put(part, place, Outcome(errors[place], True))
-            else:
-                self._again.append(_Part(part.chunk, part.place + place, [item]))
+        sendable = [one for one in range(len(part.items)) if one not in errors]
+        if sendable:
+            self._again.append(part.some(sendable))
+        for one, its_error in errors.items():
+            self._put(part, one, Outcome(its_error, True))
 
     def _take_one(self) -> None:
         ended = self._own.wait()
@@ -141,24 +146,24 @@ class Mapping:
         if report.outcomes is not None:
             self._any_ran = True
             self._sizes.learn(len(part.items), report.first, report.seconds, report.size)
-            for place, outcome in enumerate(report.outcomes):
-                self._put(part, place, outcome)
+            for one, outcome in enumerate(report.outcomes):
+                self._put(part, one, outcome)
         else:
             self._failed(part, report, ended.cancelled)
 
     def _failed(self, part: _Part, report: Report, cancelled: bool) -> None:
-        """An item of it may be to blame: the others must not suffer. Not if the function itself cannot be loaded there."""
-        alone = len(part.items) == 1
-        if not alone and not cancelled and (report.died or self._any_ran):
-            for place, item in enumerate(part.items):
-                self._again.append(_Part(part.chunk, part.place + place, [item]))
+        """An item of it may be to blame: halves are run again, until it is alone. Not if the function itself cannot be
+        loaded there."""
+        count = len(part.items)
+        if count > 1 and not cancelled and (report.died or self._any_ran):
+            self._again.extend((part.some(range(count // 2)), part.some(range(count // 2, count))))
             return
-        for place in range(len(part.items)):
-            self._put(part, place, Outcome(report.error, True))
+        for one in range(count):
+            self._put(part, one, Outcome(report.error, True))
 
-    def _put(self, part: _Part, place: int, outcome: Outcome) -> None:
+    def _put(self, part: _Part, one: int, outcome: Outcome) -> None:
         chunk = part.chunk
-        chunk.outcomes[part.place + place] = outcome
+        chunk.outcomes[part.places[one]] = outcome
         chunk.missing -= 1
         if chunk.missing == 0:
             self._unended -= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count(1)
 _LOOK = 0.25  # seconds after which a wait looks what else has changed: workers, tasks that the program has cancelled
+
+
+def note_cancelled(task: Task) -> None:
+    """The program has cancelled it: its owner's wait tells so."""
+    owner: OwnTasks | None = getattr(task, "_owner", None)
+    if owner is not None:
+        owner._cancelled.append(task)
 
 
 class Ended(NamedTuple):
@@ -30,6 +38,7 @@ class OwnTasks:
         self.queue = queue
         self._tag = f"work_queue/{what}/{next(_numbers)}"
         self._all: dict[int, Task] = {}  # by the objects' ids
+        self._cancelled: deque[Task] = deque()  # by the program
 
     def __len__(self) -> int:
         return len(self._all)
@@ -37,28 +46,34 @@ class OwnTasks:
     def submit(self, task: Task) -> None:
         task._before_submit(self.queue)
         task._only_by_tag(self._tag)
+        task._owner = self
         self._all[id(task)] = task
         try:
             self.queue._submit(task)
         except BaseException:
-            self._all.pop(id(task), None)
+            self._forget(task)
             raise
 
     def wait(self) -> Ended | None:
         """The next one that has ended. None: none has for a while, or there are none."""
-        task = self.queue._wait(_LOOK, self._tag)
-        if task is not None:
-            return Ended(task, False) if self._all.pop(id(task), None) is not None else None
-        for key, task in list(self._all.items()):
-            # An id shows that it was submitted.
-            if task.id and not task._in_queue and self._all.pop(key, None) is not None:
+        while self._cancelled:
+            task = self._cancelled.popleft()
+            if self._forget(task):
                 return Ended(task, True)
-        return None
+        ended = self.queue._wait(_LOOK, self._tag)
+        return Ended(ended, False) if ended is not None and self._forget(ended) else None
+
+    def _forget(self, task: Task) -> bool:
+        """Whether it was one of these."""
+        if self._all.pop(id(task), None) is None:
+            return False
+        task._owner = None
+        return True
 
     def cancel(self, tasks: Iterable[Task] | None = None) -> None:
         """Kills these, or all; nobody learns of their ends."""
         for task in list(self._all.values()) if tasks is None else tasks:
-            if self._all.pop(id(task), None) is not None:
+            if self._forget(task):
                 with contextlib.suppress(RuntimeError):  # the queue has ended, and its tasks with it
                     self.queue._cancel_by_taskid(task.id)
 

@@ -16,11 +16,13 @@ def prefetched(elements: Iterator[Any], size: int) -> Iterator[Any]:
     def read() -> None:
         error: Optional[BaseException] = None
         try:
-            for element in iter(elements):
-                ready.put((True, element))
-                room.acquire()
-                if stopped.is_set():
+            source = iter(elements)
+            while room.acquire() and not stopped.is_set():
+                try:
+                    element = next(source)
+                except StopIteration:
                     break
+                ready.put((True, element))
         except BaseException as raised:
             error = raised
         ready.put((False, error))

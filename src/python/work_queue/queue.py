@@ -21,6 +21,8 @@ from .constants import (
     WORK_QUEUE_WAITFORTASK,
 )
 from .abstractions import Abstractions
+from .at_exit import end_all
+from .own_tasks import note_cancelled
 from .resources import amounts_of
 from .statistics import Statistics
 from .task import Path, Task, has_no_effect
@@ -36,8 +38,7 @@ _QueueT = TypeVar("_QueueT", bound="WorkQueue")
 @atexit.register
 def _end_all() -> None:
     """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
-    for queue in list(_queues):
-        queue.close()
+    end_all(queue.close for queue in list(_queues))
 
 
 def _absolute(path: Path) -> str | bytes:
@@ -193,15 +194,24 @@ class WorkQueue(_core.Queue, Abstractions):
 
     def cancel_by_taskid(self, id: int) -> Task | None:
         """Kills the task, wherever it is, and returns it; None: there is none."""
-        return self._cancel_by_taskid(id)
+        return self._cancelled(self._cancel_by_taskid(id))
 
     def cancel_by_tasktag(self, tag: Path | None) -> Task | None:
         """Same, for one task with this tag. Call again for the next one."""
-        return self._cancel_by_tasktag("" if tag is None else tag)
+        return self._cancelled(self._cancel_by_tasktag("" if tag is None else tag))
 
     def cancel_by_category(self, category: Path) -> list[Task]:
         """Kills all tasks of a category, and returns their list."""
-        return self._cancel_by_category(category)
+        tasks = self._cancel_by_category(category)
+        for task in tasks:
+            note_cancelled(task)
+        return tasks
+
+    @staticmethod
+    def _cancelled(task: Task | None) -> Task | None:
+        if task is not None:
+            note_cancelled(task)
+        return task
 
     # ---- settings before it starts ----
 

@@ -58,6 +58,8 @@ class SliceReader:
 
     def open(self, queue: "WorkQueue", slice: "Slice") -> None:
         """Reads a slice of `WorkQueue.take` from here on."""
+        with queue._lock:
+            queue._readers.add(self)
         self._core.open(queue._slices, slice._tuple)
 
     def read(self, num_records: int) -> Tuple[RecordKeys, Any]:
@@ -123,7 +125,7 @@ class RowReader(SliceReader):
                 self._dtype = numpy.dtype(f"S{width.group(1)}" if width else element)
         if not self._texts:
             buffer = values if size and not isinstance(values, list) else b"".join(values)
-            return numpy.frombuffer(buffer, self._dtype).reshape(size, *(self._shape if size else ()))
+            return numpy.frombuffer(buffer, self._dtype).reshape(size, *self._shape)
         if not self._shape:
             return values
         return [numpy.array(text.split("\0"), dtype=object).reshape(self._shape) for text in values]

@@ -15,10 +15,12 @@ import atexit
 import os
 import sys
 import tempfile
+import threading
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from . import _core
+from .at_exit import end_all
 from .slice_dataset import SliceDataset
 from .slice_readers import (
     FixedLengthRecordReader,
@@ -40,8 +42,7 @@ _queues: "weakref.WeakSet[WorkQueue]" = weakref.WeakSet()
 @atexit.register
 def _end_all() -> None:
     """They have threads, and lines for functions of Python: they end before the interpreter does."""
-    for queue in list(_queues):
-        queue.close()
+    end_all(queue.close for queue in list(_queues))
 
 
 class Slice(str):
@@ -78,11 +79,14 @@ class SliceProducer:
     def __init__(self, queue: "WorkQueue", capacity: int) -> None:
         self._queue = queue
         self._core = _core.Producer(queue._slices, capacity)
-        queue._producers.add(self)
+        with queue._lock:
+            queue._producers.add(self)
 
     def next(self) -> Optional[Slice]:
         """The next slice; None: the end, or closed. Commits the one before, unless commit_by_hand."""
         slice = self._core.next(self._queue._patience)
+        if slice is None:
+            self._queue._say_if_early()
         return None if slice is None else Slice(slice)
 
     def stop(self) -> None:
@@ -158,7 +162,7 @@ class WorkQueue:
             options._contact(os.path.abspath(os.fspath(contact)))
         self._works = [os.fspath(work) for work in works]
         self._ranks = ranks
-        self._begin(options, contact)
+        self._begin(options, contact, say)
         self._open(restore)
 
     @classmethod
@@ -171,16 +175,19 @@ class WorkQueue:
         """
         self = cls.__new__(cls)
         self._works, self._ranks = [], None
-        self._begin(None, contact)
+        self._begin(None, contact, say)
         self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, say)
         return self
 
-    def _begin(self, options: Any, contact: Optional[_Path]) -> None:
-        self._options = options
+    def _begin(self, options: Any, contact: Optional[_Path], say: Callable[[str], None]) -> None:
+        self._options, self._say = options, say
         self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
+        self._lock = threading.RLock()  # of the next two
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
+        self._readers: "weakref.WeakSet[SliceReader]" = weakref.WeakSet()
         self._slices: _core.Slices
         self._last: Optional[Slice] = None
+        self._has_said = False
         self._patience = -1.0  # seconds after which no slice is the end; below 0: only the end is
         _queues.add(self)
 
@@ -201,11 +208,19 @@ class WorkQueue:
             self._slices = make(self._works, self._options)
 
     def close(self) -> None:
-        """Ends it; waits for the queues of other ranks. What was taken and not committed goes to others."""
-        for producer in list(self._producers):
+        """Ends it; waits for the queues of other ranks. What was taken and not committed goes to others. For threads
+        that wait in it, and for readers of its slices, this is the end."""
+        slices = getattr(self, "_slices", None)
+        if slices is None:
+            return
+        slices.stop()
+        with self._lock:
+            producers, readers = list(self._producers), list(self._readers)
+        for producer in producers:
             producer.close()
-        if getattr(self, "_slices", None) is not None:
-            self._slices.close()
+        for reader in readers:
+            reader._core.leave()
+        slices.close()
 
     def __enter__(self) -> "WorkQueue":
         return self
@@ -229,21 +244,37 @@ class WorkQueue:
         processes still have. Raises RuntimeError if rank 0 is lost.
         """
         slice = self._slices.take(self._patience)
+        if slice is None:
+            self._say_if_early()
         self._last = None if slice is None else Slice(slice)
         return self._last
+
+    def _say_if_early(self) -> None:
+        """None has come: says so, once, if that is not the end."""
+        if self._patience < 0 or self._has_said or not self._slices.is_open or self._slices.wait(0):
+            return
+        self._has_said = True
+        self._say(f"{self.name}: worker {self.rank} leaves after {self._patience:g} s without a slice, but others have not "
+                  "committed theirs yet. If one of these is lost, its slices are for workers that are still here: wait() in "
+                  "the program of the queue tells whether all are committed; a longer patience lets workers stay.")
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.take, None)
 
     def commit(self, slice: Optional[Slice] = None) -> bool:
         """Commits a slice, or the one that take() gave last. False: it was not taken here, or is committed."""
-        slice = self._last if slice is None else slice
+        slice = self._of_last(slice)
         return slice is not None and self._slices.commit(slice._tuple)
 
     def commit_failed(self, slice: Optional[Slice] = None) -> bool:
         """Same for a slice whose work was in vain: it is not given again, but counted, and left out by save()."""
-        slice = self._last if slice is None else slice
+        slice = self._of_last(slice)
         return slice is not None and self._slices.commit_failed(slice._tuple)
+
+    def _of_last(self, slice: Optional[Slice]) -> Optional[Slice]:
+        if slice is None or isinstance(slice, Slice):
+            return self._last if slice is None else slice
+        raise TypeError(f"{slice!r} is no slice: give what take() returned, or nothing for the last one")
 
     def wait(self, timeout: Optional[float] = None) -> bool:
         """Takes nothing: waits until others have committed all slices. False: `timeout` seconds were too short."""

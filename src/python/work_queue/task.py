@@ -20,6 +20,7 @@ from .constants import (
 from .resources import Resources, from_amounts, whole
 
 if TYPE_CHECKING:
+    from .own_tasks import OwnTasks
     from .queue import WorkQueue
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -64,6 +65,7 @@ class Task(_core.Task):
     """
 
     _algorithm = WORK_QUEUE_SCHEDULE_UNSET
+    _owner: OwnTasks | None = None  # while it is one of these
 
     # ---- what to run ----
 
@@ -76,7 +78,7 @@ class Task(_core.Task):
         twin = type(self).__new__(type(self))
         _core.Task.__init__(twin, "")
         twin._take_settings(self)
-        twin.__dict__.update(self.__dict__)
+        twin.__dict__.update(self.__dict__, _owner=None)
         return twin
 
     def specify_coprocess(self, coprocess: str) -> None:

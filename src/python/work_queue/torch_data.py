@@ -35,6 +35,7 @@ class SliceIterable(IterableDataset):  # type: ignore
         read: what to make of the slices, from `WorkQueue.input_dataset()`; default: their names.
         patience: in a worker of a DataLoader: seconds without a new slice after which it has no more. Other workers may
             still have some, but it must not wait for them: the DataLoader asks its workers in turn, and would wait for it.
+            It says so then. `queue.wait(SECONDS)` tells whether all slices were committed in the end.
 
     Each slice is read by one of them, in each epoch, and fast ones read more. A slice is committed when its reader takes
     the next: batches that the DataLoader has ahead of the training count as read. One pass has all epochs of the queue.
