@@ -98,11 +98,11 @@ void EnvironmentShell::advance() {
 }
 
 // Returns nullopt if the shell runs.
-std::optional<ShellProblem> EnvironmentShell::launch() {
+std::optional<StartProblem> EnvironmentShell::launch() {
     // Without these its lines would wait for answers forever, and they are created only once.
     const bool heard = reply_read_.valid() && out_.has_pipe() && err_.has_pipe();
-    if (!heard) return ShellProblem{no_pipe};
-    if (!make_pipe(script_read_, script_write_)) return ShellProblem{no_pipe, true};
+    if (!heard) return StartProblem{no_pipe};
+    if (!make_pipe(script_read_, script_write_)) return StartProblem{no_pipe, true};
     script_text_.clear();
     ++generation_;
     done_ = 0;
@@ -122,8 +122,8 @@ std::optional<ShellProblem> EnvironmentShell::launch() {
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
     if (pid_ != 0) return std::nullopt;
-    if (const char* const short_of = process::shortage(child.error)) return ShellProblem{short_of, true};
-    return ShellProblem{"cannot execute '" + shell_ + "': " + std::strerror(child.error)};
+    if (const char* const short_of = process::shortage(child.error)) return StartProblem{short_of, true};
+    return StartProblem{"cannot execute '" + shell_ + "': " + std::strerror(child.error)};
 }
 
 // Ends the shell and all that it started, including a subshell that waits for its go.
@@ -252,7 +252,7 @@ void EnvironmentShell::try_again(std::string reason) {
     give_up({std::move(reason), true});
 }
 
-void EnvironmentShell::give_up(ShellProblem problem) {
+void EnvironmentShell::give_up(StartProblem problem) {
     state_ = State::idle;
     listener_.task_not_started(*std::exchange(lane_, nullptr), std::move(problem));
 }

@@ -18,22 +18,15 @@
 #include <vector>
 
 #include "launcher/lane.h"
+#include "launcher/start_listener.h"
 #include "process/capture.h"
 #include "process/spawn.h"
 
 namespace wq::launcher {
 
-// Why a task was not started.
-struct ShellProblem {
-    std::string reason;
-    bool may_pass = false;  // processes, memory or descriptors are short at the moment
-};
-
 // Receives what happens to fed orders and lines.
-class ShellListener {
+class ShellListener : public StartListener {
   public:
-    virtual void task_started(Lane& lane) = 0;  // lane.pid is set
-    virtual void task_not_started(Lane& lane, ShellProblem problem) = 0;
     virtual void line_ended(EnvironmentOutput output) = 0;
     virtual void shell_gone() = 0;  // the processes it had started must be killed
     // A line ended the shell; `lane` is the task that waited for it and has not begun.
@@ -72,14 +65,14 @@ class EnvironmentShell {
     static constexpr int most_restarts = 3;  // for one order
 
     void advance();
-    std::optional<ShellProblem> launch();
+    std::optional<StartProblem> launch();
     void discard();
     void run_line(const std::string& text);
     void begin_task();
     void release_task();
     std::string go_word() const;
     void try_again(std::string reason);
-    void give_up(ShellProblem problem);
+    void give_up(StartProblem problem);
     void say(std::string text);
     void on_line(const std::string& line);
     EnvironmentOutput take_output(int exit_code);

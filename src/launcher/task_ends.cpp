@@ -110,7 +110,7 @@ void TaskRunner::children_ended(Instant now) {
             ended.push_back(lane);
         } else if (shell_ && pid == shell_->pid()) {
             shell_ended = status;
-        } else if (interpreters_.reaped(pid)) {
+        } else if (python_.reaped(pid)) {
             others = true;
         } else {
             others = true;
@@ -127,25 +127,11 @@ void TaskRunner::children_ended(Instant now) {
     watch_shell();
 }
 
-void TaskRunner::call_ended(std::uint64_t serial, const interpreters::End& end) {
-    auto* const task = lanes_.running().by_serial(serial);
-    if (task == nullptr) return;
-    Lane& lane = Lanes::lane_of(*task);
-    if (!watch_.idle()) watch_.waited_for(lane.pid, &lane, end.usage, now_);
-    note_end(lane, end.status, end.usage, now_);
+void TaskRunner::call_ended(Lane& lane, int status, const rusage& usage) {
+    if (!watch_.idle()) watch_.waited_for(lane.pid, &lane, usage, now_);
+    note_end(lane, status, usage, now_);
     lanes_.retire(lane);
     told_ends_.push_back(&lane);
-}
-
-// If the interpreter had waited for the process, nobody knows how it ended.
-void TaskRunner::call_orphaned(std::uint64_t serial, pid_t pid) {
-    siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0) return;
-    auto* const task = lanes_.running().by_serial(serial);
-    if (task == nullptr) return;
-    interpreters::End unknown;
-    unknown.status = CallStarter::has_result(Lanes::lane_of(*task)) ? 0 : SIGKILL;
-    call_ended(serial, unknown);
 }
 
 // `others`: processes that are no tasks' have ended, too.

@@ -42,7 +42,8 @@ TaskRunner::TaskRunner(const LauncherOptions& options, char** inherited, SharedP
       files_(make_room_for_files(options.slice.cores.size())),
       starter_(options.shell, base_.value("PATH"), files_ ? &*files_ : nullptr),
       calls_(functions, files_ ? &*files_ : nullptr),
-      interpreters_(base_.entries(), base_.value("PATH"), files_ ? &*files_ : nullptr, poller, *this),
+      python_(base_.entries(), base_.value("PATH"), files_ ? &*files_ : nullptr, poller, lanes_.running(),
+              leftovers_, static_cast<PythonListener&>(*this)),
       outputs_(poller) {
     if (!accounts_.all_cores().empty()) accounts_.all_cores().apply_to(0);
     if (!options.environment_lines) return;
@@ -105,7 +106,7 @@ void TaskRunner::check(Instant now) {
     now_ = now;
     limits_.check(now);
     watch_.check(now);
-    interpreters_.check(now);
+    python_.check(now);
     settle_told_ends();
     if (outputs_.owed()) watch_outputs(now);
     if (leftovers_.owed() && now >= leftovers_.owed_at()) leftovers_.sweep();
@@ -115,7 +116,7 @@ Instant TaskRunner::next_check(Instant now) const {
     Instant next = outputs_.next(now);
     if (leftovers_.owed()) next = std::min(next, leftovers_.owed_at());
     next = std::min(next, watch_.next().value_or(Instant::max()));
-    next = std::min(next, interpreters_.next_check().value_or(Instant::max()));
+    next = std::min(next, python_.next_check().value_or(Instant::max()));
     return std::min(next, limits_.next().value_or(Instant::max()));
 }
 
@@ -140,10 +141,8 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
         case process::Source::shell_err:
             return outputs_.drain(shell_->err(), source, 0);
         case process::Source::interpreter:
-            interpreters_.ready(number);
-            return settle_told_ends();
         case process::Source::call_process:
-            interpreters_.process_ready(number);
+            python_.ready(source, number);
             return settle_told_ends();
         case process::Source::disk_meter:
             return watch_.take_disk_answer(now);

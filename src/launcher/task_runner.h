@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "interpreters/interpreters.h"
 #include "launcher/accounts.h"
 #include "launcher/call_starter.h"
 #include "launcher/environment_shell.h"
@@ -15,6 +14,7 @@
 #include "launcher/launcher_wire.h"
 #include "launcher/order_queue.h"
 #include "launcher/output_watch.h"
+#include "launcher/python_calls.h"
 #include "launcher/report_buffer.h"
 #include "launcher/shared_page.h"
 #include "launcher/task_starter.h"
@@ -27,7 +27,7 @@
 
 namespace wq::launcher {
 
-class TaskRunner final : private ShellListener, private interpreters::Listener {
+class TaskRunner final : private ShellListener, private PythonListener {
   public:
     TaskRunner(const LauncherOptions& options, char** inherited, SharedPage& shared,
                const process::FunctionTable* functions, process::Poller& poller, ReportBuffer& reports,
@@ -57,22 +57,17 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
 
   private:
     void task_started(Lane& lane) override;
-    void task_not_started(Lane& lane, ShellProblem problem) override;
+    void task_not_started(Lane& lane, StartProblem problem) override;
     void line_ended(EnvironmentOutput output) override;
     void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
-    void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
-    void call_given(std::uint64_t serial, pid_t pid) override;
-    void call_taken_back(std::uint64_t serial) override;
-    void call_ended(std::uint64_t serial, const interpreters::End& end) override;
-    void call_orphaned(std::uint64_t serial, pid_t pid) override;
-    void call_refused(std::uint64_t serial, std::string reason, bool may_pass) override;
+    void task_taken_back(Lane& lane) override { outputs_.ended(lane); }
+    void call_ended(Lane& lane, int status, const rusage& usage) override;
 
     bool start_next(Starters::Index by);
     Starters::Index starter_of(const OrderQueue::Next& next) const;
     bool start(OrderQueue::Next next, Starters::Index by);
     void start_process(Lane& lane);
-    void start_python(Lane& lane);
     bool do_without_lane(const char* short_of);
     void started(Lane& lane);
     bool is_executed(Lane& lane);
@@ -106,13 +101,13 @@ class TaskRunner final : private ShellListener, private interpreters::Listener {
     std::optional<rlimit> files_;  // the tasks' limit, if the launcher had to raise its own
     TaskStarter starter_;
     CallStarter calls_;
-    interpreters::Interpreters interpreters_;
+    PythonCalls python_;
     std::unique_ptr<EnvironmentShell> shell_;
     std::optional<std::uint64_t> shell_left_at_;  // position of the `#!` line that ended the shell
     OrderQueue queue_;
     OutputWatch outputs_;
     Instant now_{};
-    std::vector<Lane*> told_ends_;     // of calls, by an interpreter; not settled yet
+    std::vector<Lane*> told_ends_;     // of Python calls; not settled yet
     bool forks_fail_ = false;          // until a lane is free
     std::uint64_t ended_ = 0;          // tasks
     std::uint64_t shell_watched_ = 0;  // generation

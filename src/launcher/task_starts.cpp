@@ -73,10 +73,12 @@ bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
         watch_shell();
         return true;
     }
-    if (lane->order.order.call && lane->order.order.call->function == interpreters::python_function)
-        start_python(*lane);
-    else
+    if (lane->order.order.call && lane->order.order.call->function == interpreters::python_function) {
+        watch_.prepare(*lane);
+        python_.start(*lane, accounts_.mask(lane->holding).bytes() == 0 ? "" : lane->cores_list);
+    } else {
         start_process(*lane);
+    }
     return true;
 }
 
@@ -168,9 +170,11 @@ void TaskRunner::task_started(Lane& lane) {
     lane.started = now_;
     lane.outcome.started_us = wall_now();
     started(lane);
+    // It was to be killed before it had a process.
+    if (lane.verdict != watch::Verdict::none) limits_.kill(lane, lane.verdict, now_);
 }
 
-void TaskRunner::task_not_started(Lane& lane, ShellProblem problem) {
+void TaskRunner::task_not_started(Lane& lane, StartProblem problem) {
     if (lane.verdict == watch::Verdict::killed) {
         lanes_.retire(lane);
         give_back(lane.order);

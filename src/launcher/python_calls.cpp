@@ -1,14 +1,16 @@
-// The part of TaskRunner that starts calls of Python functions, in processes that an interpreter forks.
+#include "launcher/python_calls.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "interpreters/python_call.h"
-#include "launcher/task_runner.h"
+#include "launcher/call_starter.h"
 
 namespace wq::launcher {
 
@@ -42,10 +44,12 @@ std::vector<std::string> environment_for(Lane& lane) {
 
 }  // namespace
 
-void TaskRunner::start_python(Lane& lane) {
+void PythonCalls::start(Lane& lane, const std::string& cores) {
     const process::Order& order = lane.order.order;
     const auto call = interpreters::python_call(order.call->arguments);
-    if (!call) return task_not_started(lane, {"these are not the arguments of a call of a Python function"});
+    if (!call)
+        return listener_.task_not_started(lane,
+                                          {"these are not the arguments of a call of a Python function"});
     auto request = std::make_unique<interpreters::Request>();
     request->serial = lane.order.serial;
     // What is measured must be its own. And where listing orphans is costly, ended tasks' process groups are
@@ -55,40 +59,60 @@ void TaskRunner::start_python(Lane& lane) {
     request->environment = environment_for(lane);
     request->arguments = memory_with(order.call->arguments);
     request->size = order.call->arguments.size();
+    request->cores = cores;
+    if (lane.group) request->group = lane.group->path() + "/cgroup.procs";
     lane.result.reset(memfd_create("result", MFD_CLOEXEC));
     request->result.reset(fcntl(lane.result.get(), F_DUPFD_CLOEXEC, 0));
     request->out.reset(open(lane.out.writer_path(), O_WRONLY | O_CLOEXEC));
     request->err.reset(open(lane.err.writer_path(), O_WRONLY | O_CLOEXEC));
     if (!request->err.valid() || !request->out.valid() || !request->result.valid() ||
         !request->arguments.valid())
-        return task_not_started(lane,
-                                {std::string("no descriptor or memory for it: ") + strerror(errno), true});
-    if (accounts_.mask(lane.holding).bytes() != 0) request->cores = lane.cores_list;
-    watch_.prepare(lane);
-    if (lane.group) request->group = lane.group->path() + "/cgroup.procs";
+        return listener_.task_not_started(
+            lane, {std::string("no descriptor or memory for it: ") + strerror(errno), true});
     interpreters_.start(*call, std::move(request));
 }
 
-void TaskRunner::call_given(std::uint64_t serial, pid_t pid) {
-    auto* const task = lanes_.running().by_serial(serial);
-    if (task == nullptr) return static_cast<void>(::kill(-pid, SIGKILL));
-    task->pid = pid;
-    task_started(Lanes::lane_of(*task));
-    // It was to be killed before it had a process.
-    if (task->verdict != watch::Verdict::none) limits_.kill(*task, task->verdict, now_);
+void PythonCalls::ready(process::Source source, std::size_t number) {
+    if (source == process::Source::interpreter)
+        interpreters_.ready(number);
+    else
+        interpreters_.process_ready(number);
 }
 
-void TaskRunner::call_taken_back(std::uint64_t serial) {
-    auto* const task = lanes_.running().by_serial(serial);
-    if (task == nullptr) return;
-    task->pid = 0;
-    task->has_next_action = false;
-    outputs_.ended(Lanes::lane_of(*task));
+Lane* PythonCalls::lane_of(std::uint64_t serial) const {
+    return static_cast<Lane*>(running_.by_serial(serial));
 }
 
-void TaskRunner::call_refused(std::uint64_t serial, std::string reason, bool may_pass) {
-    auto* const task = lanes_.running().by_serial(serial);
-    if (task != nullptr) task_not_started(Lanes::lane_of(*task), {std::move(reason), may_pass});
+void PythonCalls::call_given(std::uint64_t serial, pid_t pid) {
+    Lane* const lane = lane_of(serial);
+    if (lane == nullptr) return static_cast<void>(::kill(-pid, SIGKILL));
+    lane->pid = pid;
+    listener_.task_started(*lane);
+}
+
+void PythonCalls::call_taken_back(std::uint64_t serial) {
+    Lane* const lane = lane_of(serial);
+    if (lane == nullptr) return;
+    lane->pid = 0;
+    lane->has_next_action = false;
+    listener_.task_taken_back(*lane);
+}
+
+void PythonCalls::call_refused(std::uint64_t serial, std::string reason, bool may_pass) {
+    if (Lane* const lane = lane_of(serial)) listener_.task_not_started(*lane, {std::move(reason), may_pass});
+}
+
+void PythonCalls::call_ended(std::uint64_t serial, const interpreters::End& end) {
+    if (Lane* const lane = lane_of(serial)) listener_.call_ended(*lane, end.status, end.usage);
+}
+
+// If the interpreter had waited for the process, nobody knows how it ended.
+void PythonCalls::call_orphaned(std::uint64_t serial, pid_t pid) {
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0) return;
+    Lane* const lane = lane_of(serial);
+    if (lane == nullptr) return;
+    listener_.call_ended(*lane, CallStarter::has_result(*lane) ? 0 : SIGKILL, {});
 }
 
 }  // namespace wq::launcher
