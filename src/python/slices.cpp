@@ -15,11 +15,12 @@ namespace wq::python {
 
 // ---- the queue ----
 
-PySlices::Queue PySlices::share(std::unique_ptr<SliceQueue> queue) {
-    return {queue.release(), [](SliceQueue* last) {
+PySlices::Queue PySlices::share(std::unique_ptr<SliceQueue> queue, std::shared_ptr<MpiSession> session) {
+    return {queue.release(), [session = std::move(session)](SliceQueue* last) mutable {
                 std::optional<py::gil_scoped_release> others_run;
                 if (holds_lock_of_python()) others_run.emplace();
                 delete last;
+                session.reset();
             }};
 }
 

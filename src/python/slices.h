@@ -22,8 +22,8 @@ class PySlices {
     PySlices(const PySlices&) = delete;
 
     // Whoever drops the last one ends it without Python's lock: its last lines may be for a function of
-    // Python.
-    static Queue share(std::unique_ptr<SliceQueue> queue);
+    // Python. `session`: that of its ranks, which outlives it; null: none.
+    static Queue share(std::unique_ptr<SliceQueue> queue, std::shared_ptr<MpiSession> session = nullptr);
 
     // Throws RuntimeError: it is closed, or the parent's.
     Queue open() const;

@@ -386,16 +386,3 @@ def test_an_interpreter_that_ends_while_threads_wait():
     for _ in range(3):
         ended = python(code)
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
-
-
-def test_a_session_of_ranks_opens_the_queue():
-    class Session:
-        def _open_slices(self, works, options):
-            from work_queue import _core
-
-            return _core.Slices(works[:1], options)
-
-    with WorkQueue(NAMES, ranks=Session()) as q:
-        assert list(q) == NAMES[:1]
-    with pytest.raises(TypeError, match="WorkQueue.join"):
-        WorkQueue(NAMES, ranks=object())

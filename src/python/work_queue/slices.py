@@ -16,7 +16,7 @@ import os
 import sys
 import tempfile
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from . import _core
 from .slice_dataset import SliceDataset
@@ -32,6 +32,9 @@ from .slice_readers import (
 __all__ = ["FixedLengthRecordReader", "RecordKeys", "RowReader", "Slice", "SliceDataset", "SliceProducer", "SliceReader",
            "TableRecordReader", "TextLineReader", "WorkQueue"]
 
+if TYPE_CHECKING:
+    from .ranks import SliceRanks
+
 _Path = Union[str, bytes, "os.PathLike[str]"]
 
 _queues: "weakref.WeakSet[WorkQueue]" = weakref.WeakSet()
@@ -40,8 +43,13 @@ _queues: "weakref.WeakSet[WorkQueue]" = weakref.WeakSet()
 @atexit.register
 def _end_all() -> None:
     """They have threads, and lines for functions of Python: they end before the interpreter does."""
+    ranks = sys.modules.get("work_queue.ranks")
+    if ranks is not None:
+        ranks.abort_if_raised()
     for queue in list(_queues):
         queue.close()
+    if ranks is not None:
+        ranks.end_for_slices()
 
 
 class Slice(str):
@@ -124,11 +132,12 @@ class WorkQueue:
         delivery: "exactly_once" (what a lost process had not committed is taken again), "at_most_once" (never again),
             "at_least_once" (at the end, idle nodes repeat what others still have).
         commit_by_hand: take() commits nothing; call commit().
-        restore: a file or bytes of save(): goes on from there.
+        restore: a file or bytes of save(): goes on from there. Of ranks, that of rank 0 holds for all.
         contact: a file, written with mode 0600 while the queue lives: other processes take slices by
             `WorkQueue.join(contact)`, on this machine and on others.
         record_each: summaries have a row for each slice, too.
-        ranks: a session of MPI ranks: they share the slices. None: this process is all ranks.
+        ranks: True, or `work_queue.ranks.SliceRanks()`: the ranks of an MPI job share the slices. All of them make the
+            queue, with equal works and options. None: each process has all slices.
         say: function for lines to the user (one str); default: they go to stderr.
 
     Raises RuntimeError if works are missing or cannot be cut (all are named), or options do not fit.
@@ -139,7 +148,8 @@ class WorkQueue:
                  lines: bool = False, record_bytes: int = 0, records: Optional[Callable[[str], Optional[int]]] = None,
                  must_exist: Optional[bool] = None, num_slices_per_work: bool = False, delivery: str = "exactly_once",
                  commit_by_hand: bool = False, restore: Union[_Path, bytes, None] = None,
-                 contact: Optional[_Path] = None, record_each: bool = False, ranks: Any = None,
+                 contact: Optional[_Path] = None, record_each: bool = False,
+                 ranks: Union["SliceRanks", bool, None] = None,
                  say: Callable[[str], None] = _to_stderr) -> None:
         if isinstance(works, (str, bytes)) or not isinstance(works, Iterable):
             raise TypeError(f"works is {works!r}: give a list of names")
@@ -157,7 +167,11 @@ class WorkQueue:
         if contact is not None:
             options._contact(os.path.abspath(os.fspath(contact)))
         self._works = [os.fspath(work) for work in works]
-        self._ranks = ranks
+        self._ranks: Any = ranks or None
+        if ranks is True:
+            from .ranks import for_slices
+
+            self._ranks = for_slices()
         self._begin(options, contact)
         self._open(restore)
 
@@ -189,7 +203,7 @@ class WorkQueue:
         if self._ranks is not None:
             make = getattr(self._ranks, "_open_slices", None)
             if make is None:
-                raise TypeError("these ranks work for a queue of tasks: other processes take slices by WorkQueue.join(contact)")
+                raise TypeError("ranks is True or work_queue.ranks.SliceRanks(); Ranks() are workers of a queue of tasks")
         if isinstance(restore, (bytes, bytearray)):
             with tempfile.NamedTemporaryFile(prefix="work_queue-", suffix=".h5") as file:
                 file.write(restore)
@@ -273,19 +287,22 @@ class WorkQueue:
             with open(file, "rb") as saved:
                 return saved.read()
 
-    def restore(self, state: Union[_Path, bytes]) -> None:
+    def restore(self, state: Union[_Path, bytes, None]) -> None:
         """Goes on from bytes or a file of save(), of a queue with the same works, cut and seed: what was not committed
-        then is taken, in the same order. All ranks call it. Raises RuntimeError if they differ; this queue is
-        closed then."""
+        then is taken, in the same order. All ranks call it; the state of rank 0 holds for all, and others may give None.
+        Raises RuntimeError if works, cut or seed differ; this queue is closed then."""
         if self._options is None:
             raise RuntimeError("restore() is for the process that gives the slices")
+        if state is None and self.rank == 0:
+            raise ValueError("rank 0 has no state to restore: save() and state_dict() have it on rank 0")
         self.close()
         self._last = None
         self._open(state)
 
     def state_dict(self) -> Dict[str, Any]:
-        """For a training loop's own checkpoint, beside the model's: {"name": ..., "slices": bytes}."""
-        return {"name": self.name, "slices": self.save()}
+        """For a training loop's own checkpoint, beside the model's: {"name": ..., "slices": bytes}. On ranks other than
+        0, "slices" is None."""
+        return {"name": self.name, "slices": None if self._ranks and self.rank else self.save()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Same as restore(), of state_dict()."""
