@@ -228,11 +228,12 @@ std::unique_ptr<PySlices> open_slices(const std::vector<Text>& works, const Slic
 }
 
 std::unique_ptr<PySlices> join_slices(const Text& contact, double wait, bool commit_by_hand,
-                                      py::function say) {
+                                      bool wait_for_others, py::function say) {
     SliceWorkerOptions options;
     options.contact = contact;
     options.wait = wait;
     options.commit_by_hand = commit_by_hand;
+    options.wait_for_others = wait_for_others;
     options.say = line_for(std::move(say));
     return std::make_unique<PySlices>(interruptibly([options] {
         return PySlices::share(std::unique_ptr<SliceQueue>(new SliceQueue(SliceQueue::as_worker(options))));

@@ -90,7 +90,7 @@ class SliceProducer:
 
     def next(self) -> Optional[Slice]:
         """The next slice; None: the end, or closed. Commits the one before, unless commit_by_hand."""
-        slice = self._core.next(self._queue._patience)
+        slice = self._core.next(-1)
         return None if slice is None else Slice(slice)
 
     def stop(self) -> None:
@@ -176,17 +176,18 @@ class WorkQueue:
         self._open(restore)
 
     @classmethod
-    def join(cls, contact: _Path, *, wait: float = 60, commit_by_hand: bool = False,
+    def join(cls, contact: _Path, *, wait: float = 60, commit_by_hand: bool = False, wait_for_others: bool = True,
              say: Callable[[str], None] = _to_stderr) -> "WorkQueue":
         """Takes slices of a queue in another process, which has written the file `contact`.
 
         Waits up to `wait` seconds for it. Works are read here if they are the same files; otherwise readers get their
-        records from that process. Raises RuntimeError: there is no such file or queue in time, or others can read it.
+        records from that process. wait_for_others=False: take() returns None once all slices are given, and does not wait
+        for those that others still have. Raises RuntimeError: there is no such file or queue in time, or others can read it.
         """
         self = cls.__new__(cls)
         self._works, self._ranks = [], None
         self._begin(None, contact)
-        self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, say)
+        self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, wait_for_others, say)
         return self
 
     def _begin(self, options: Any, contact: Optional[_Path]) -> None:
@@ -195,7 +196,6 @@ class WorkQueue:
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
         self._slices: _core.Slices
         self._last: Optional[Slice] = None
-        self._patience = -1.0  # seconds after which no slice is the end; below 0: only the end is
         _queues.add(self)
 
     def _open(self, restore: Union[_Path, bytes, None]) -> None:
@@ -242,7 +242,7 @@ class WorkQueue:
         Commits the slice that it gave before, unless commit_by_hand. At the end it waits for slices that other
         processes still have. Raises RuntimeError if rank 0 is lost.
         """
-        slice = self._slices.take(self._patience)
+        slice = self._slices.take(-1)
         self._last = None if slice is None else Slice(slice)
         return self._last
 
