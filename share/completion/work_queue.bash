@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_slices, runtask and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_slices, runtask, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -183,12 +183,34 @@ _torque_submit_workers() { _submit_workers "--parameters -p -j"; }
 _uge_submit_workers() { _submit_workers "--parameters -p -j"; }
 _condor_submit_workers() { _submit_workers "--autosize --class-ad --docker-universe --requirements --spool -r"; }
 
+_work_queue_serverize() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    --function) COMPREPLY=() ;;
+    --version) mapfile -t COMPREPLY < <(compgen -W "work_queue" -- "$word") ;;
+    --src | --dest) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    *) mapfile -t COMPREPLY < <(compgen -W "--dest --function --help --src --version -h" -- "$word") ;;
+    esac
+}
+
+_work_queue_python() {
+    local word=${COMP_WORDS[COMP_CWORD]}
+    # What follows the script is its own.
+    if [[ $word == -* && ${COMP_WORDS[COMP_CWORD - 1]} == work_queue_python ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "--help --manager-only --version -h" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}
+
 complete -o filenames -F _work_queue_run work_queue_run
 complete -F _work_queue_worker work_queue_worker
 complete -o filenames -F _work_queue_factory work_queue_factory
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
 complete -o filenames -F _work_queue_slices work_queue_slices
 complete -o filenames -F _runtask runtask
+complete -o filenames -F _work_queue_serverize work_queue_serverize poncho_package_serverize
+complete -o filenames -F _work_queue_python work_queue_python
 for system in slurm condor pbs torque uge; do
     complete -F "_${system}_submit_workers" "${system}_submit_workers"
 done

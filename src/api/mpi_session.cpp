@@ -284,6 +284,10 @@ int MpiSession::size() const {
     return parts_->size;
 }
 
+void MpiSession::abort_job(int exit_code) {
+    whole(*parts_).mpi().abort_job(exit_code);
+}
+
 int MpiSession::serve() {
     if (parts_->rank == 0) return 0;
     try {

@@ -17,7 +17,7 @@ namespace wq::feed {
 
 inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
 // Of these messages: workers may be of another build than the ranks.
-inline constexpr std::uint32_t feed_version = 1;
+inline constexpr std::uint32_t feed_version = 2;
 
 struct Hello {               // first
     std::string node;        // equal for takers that share tickets
@@ -84,8 +84,9 @@ struct Sealed {               // whoever draws may do so from now on, and need n
 struct Unsealed {  // nobody draws from it any more: what was drawn?
     std::uint32_t batch = 0;
 };
-struct Look {};              // answers Draw: its node has some now
-struct Ended {               // all are committed: to everybody
+struct Look {};      // answers Draw: its node has some now
+struct NoneLeft {};  // to those that wait: all is given, and only what others lose or give back will be left
+struct Ended {       // all are committed: to everybody
     bool lost_some = false;  // takers were lost on the way
 };
 struct Count {                // to everybody on a node, when one was lost: what has it?
@@ -103,8 +104,9 @@ struct Answer {
     std::string what;
 };
 
-using Message = std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended,
-                             Count, Tell, Told, Drew, Closed, Sealed, Unsealed, Ask, Answer, Refused>;
+using Message =
+    std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended, Count, Tell,
+                 Told, Drew, Closed, Sealed, Unsealed, Ask, Answer, Refused, NoneLeft>;
 
 std::string encode(const Message& message);
 bool is_answer(std::string_view bytes);  // or garbage that begins like one

@@ -65,6 +65,7 @@ void Nodes::take(const Address& from, const Draw&, Instant now) {
     wait(at, from, now);
     begin_seal();
     give(at, now);
+    tell_if_none_left();
 }
 
 void Nodes::take(const Address& from, const Filled& filled, Instant now) {
@@ -76,6 +77,7 @@ void Nodes::take(const Address& from, const Filled& filled, Instant now) {
     if (counts) node.filler.reset();
     look(at);
     if (counts && filled.unused) give_to_all(now);
+    tell_if_none_left();
 }
 
 void Nodes::take(const Address& from, const Drew& drew, Instant) {
@@ -161,16 +163,19 @@ void Nodes::wait(Map::iterator node, const Address& taker, Instant now) {
     if (waiting_.empty()) tick_at_ = now + Recount::shortest;
     waiting_.insert(node->first);
     node->second.waiting.insert(taker);
+    node->second.untold.insert(taker);
 }
 
 void Nodes::wait_no_more(Map::iterator node, const Address& taker) {
     node->second.waiting.erase(taker);
+    node->second.untold.erase(taker);
     if (node->second.waiting.empty()) waiting_.erase(node->first);
 }
 
 // The node has tickets now.
 void Nodes::look(Map::iterator node) {
     waiting_.erase(node->first);
+    node->second.untold.clear();
     for (const Address& taker : std::exchange(node->second.waiting, {})) taker.send(Look{});
 }
 
@@ -203,6 +208,7 @@ std::optional<Interval> Nodes::next_for(const Node& node) {
 void Nodes::give_to_all(Instant now) {
     begin_seal();
     for (const std::string& name : std::set(waiting_)) give(nodes_.find(name), now);
+    tell_if_none_left();
 }
 
 bool Nodes::is_filling() const {
@@ -217,7 +223,19 @@ std::uint64_t Nodes::waiting() const {
 }
 
 void Nodes::nobody_waits() {
-    for (const std::string& name : std::exchange(waiting_, {})) nodes_.find(name)->second.waiting.clear();
+    for (const std::string& name : std::exchange(waiting_, {})) {
+        Node& node = nodes_.find(name)->second;
+        node.waiting.clear();
+        node.untold.clear();
+    }
+}
+
+// What is being granted may come back unused.
+void Nodes::tell_if_none_left() {
+    if (ledger_.to_give() > 0 || is_filling()) return;
+    for (const std::string& name : waiting_)
+        for (const Address& taker : std::exchange(nodes_.find(name)->second.untold, {}))
+            taker.send(NoneLeft{});
 }
 
 }  // namespace wq::feed

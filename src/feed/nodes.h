@@ -68,6 +68,7 @@ class Nodes {
         Recount recount;
         std::set<Address> takers;
         std::set<Address> waiting;  // for an answer to Draw
+        std::set<Address> untold;   // of these: do not know yet that none are left
         std::optional<Filler> filler;
     };
     using Map = std::map<std::string, Node>;
@@ -82,6 +83,7 @@ class Nodes {
     void give(Map::iterator node, Instant now);
     std::optional<Interval> next_for(const Node& node);
     void give_to_all(Instant now);
+    void tell_if_none_left();
 
     slices::Ledger ledger_;
     std::uint64_t epoch_;

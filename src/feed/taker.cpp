@@ -34,6 +34,7 @@ std::optional<std::uint64_t> Taker::take_after(std::optional<std::uint64_t> done
         if (stop.stop_requested()) return std::nullopt;
         if (const auto position = next_or_ask()) return position;
         if (ended_ || failure_) return std::nullopt;
+        if (asked_ && none_left_ && !options_.wait_for_others) return std::nullopt;
         if (!until)
             changed_.wait(lock);
         else if (const Duration left = *until - instant_now(); left <= Duration(0))
@@ -72,6 +73,7 @@ std::optional<std::uint64_t> Taker::next_or_ask() {
     if (const auto position = next()) return position;
     if (!asked_ && !ended_ && !claims_.is_ahead()) {
         asked_ = wants_ = true;
+        none_left_ = false;
         wake_();
     }
     return std::nullopt;
@@ -234,6 +236,14 @@ void Taker::take(net::Transport&, const Look&) {
     {
         std::lock_guard lock(mutex_);
         asked_ = false;
+    }
+    changed_.notify_all();
+}
+
+void Taker::take(net::Transport&, const NoneLeft&) {
+    {
+        std::lock_guard lock(mutex_);
+        none_left_ = true;
     }
     changed_.notify_all();
 }

@@ -36,6 +36,7 @@ struct TakerOptions {
     std::function<std::int64_t()> clock{};  // in us since 1970; empty: no times are told
     tickets::Counters* counters = nullptr;  // called by the line's thread; null: it asks for all by message
     CarefulCounters::Say say{};             // when these fail
+    bool wait_for_others = true;            // no: its end is when all are given
 };
 
 class Taker {
@@ -48,8 +49,8 @@ class Taker {
     // Waits until the giver knows us. false: failure(), or `until` is over.
     bool join(std::optional<Instant> until = {});
     std::uint32_t rank() const;  // since then
-    // Commits `done`, which was taken here, and no other. Waits. nullopt: all are committed, or failure(), or
-    // `stop` is requested, before or while it waits, or it is `until`.
+    // Commits `done`, which was taken here, and no other. Waits. nullopt: all are committed (or given:
+    // wait_for_others), or failure(), or `stop` is requested, before or while it waits, or it is `until`.
     std::optional<std::uint64_t> take_after(std::optional<std::uint64_t> done, const std::stop_token& stop,
                                             std::optional<Instant> until = {});
     // Takes nothing. Waits until all are committed, or failure(): true; or it is `until`: false.
@@ -89,6 +90,7 @@ class Taker {
     void take(net::Transport& line, const Tell& tell);
     void take(net::Transport& line, const Ended& ended);
     void take(net::Transport& line, const Look& look);
+    void take(net::Transport& line, const NoneLeft&);
     void take(net::Transport& line, const Sealed& sealed);
     void take(net::Transport& line, const Unsealed& unsealed);
     template <class NotForUs>
@@ -104,9 +106,10 @@ class Taker {
     std::optional<net::PeerId> giver_;  // since it joined
     Claims claims_;
     Holdings held_;
-    bool wants_ = false;    // to ask
-    bool asked_ = false;    // the answer is still to come
-    bool hurries_ = false;  // to tell commits: the answer may wait for them
+    bool wants_ = false;      // to ask
+    bool asked_ = false;      // the answer is still to come
+    bool none_left_ = false;  // and may never come
+    bool hurries_ = false;    // to tell commits: the answer may wait for them
     bool ended_ = false;
     bool lost_some_ = false;
     std::optional<std::string> failure_;

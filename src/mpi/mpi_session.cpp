@@ -163,6 +163,11 @@ bool MpiSession::finish(int exit_code, Duration limit) {
     return MPI_Finalize() == MPI_SUCCESS;
 }
 
+void MpiSession::abort_job(int exit_code) const {
+    if (has_mpi_) MPI_Abort(MPI_Comm_f2c(world_handle_), exit_code);
+    ::_exit(exit_code);
+}
+
 void MpiSession::detach() {
     for (const auto* steps : {&before_detach_, &before_finalize_}) {
         for (const auto& step : *steps) step();

@@ -83,6 +83,9 @@ class MpiSession {
     // only if all ranks are known to call it (MpiTransport::settle), and none must_exit().
     void detach();
 
+    // MPI_Abort: the launcher kills all ranks.
+    [[noreturn]] void abort_job(int exit_code) const;
+
     // Communicators as Fortran handles: the only form with the same type in every MPI.
     int world_handle() const { return world_handle_; }
     int node_handle() const { return node_handle_; }

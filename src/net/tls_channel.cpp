@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "net/tls_pem.h"
+#include "net/tls_use.h"
 
 namespace wq::net {
 
@@ -74,9 +75,13 @@ struct TlsChannel::Handle {
 };
 
 TlsContext::TlsContext(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
-TlsContext::~TlsContext() = default;
+TlsContext::~TlsContext() {
+    const TlsUse held;
+    handle_.reset();
+}
 
 Result<std::shared_ptr<TlsContext>> TlsContext::of_manager(const TlsIdentity& identity) {
+    const TlsUse held;
     auto handle = std::make_unique<Handle>();
     handle->manager = true;
     handle->context.reset(SSL_CTX_new(TLS_server_method()));
@@ -90,6 +95,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::of_manager(const TlsIdentity& id
 }
 
 Result<std::shared_ptr<TlsContext>> TlsContext::of_worker(const TlsTrust& trust) {
+    const TlsUse held;
     auto handle = std::make_unique<Handle>();
     handle->trust = trust;
     handle->context.reset(SSL_CTX_new(TLS_client_method()));
@@ -111,6 +117,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::of_worker(const TlsTrust& trust)
 }
 
 std::unique_ptr<TlsChannel> TlsContext::channel(const std::string& host) const {
+    const TlsUse held;
     auto handle = std::make_unique<TlsChannel::Handle>();
     handle->ssl.reset(SSL_new(handle_->context.get()));
     handle->in = BIO_new(BIO_s_mem());
@@ -138,14 +145,19 @@ std::unique_ptr<TlsChannel> TlsContext::channel(const std::string& host) const {
 }
 
 TlsChannel::TlsChannel(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
-TlsChannel::~TlsChannel() = default;
+TlsChannel::~TlsChannel() {
+    const TlsUse held;
+    handle_.reset();
+}
 
 void TlsChannel::start() {
+    const TlsUse held;
     ERR_clear_error();
     SSL_do_handshake(handle_->ssl.get());
 }
 
 bool TlsChannel::take(std::string_view ciphertext, std::string& plaintext) {
+    const TlsUse held;
     SSL* ssl = handle_->ssl.get();
     ERR_clear_error();
     BIO_write(handle_->in, ciphertext.data(), static_cast<int>(ciphertext.size()));
@@ -198,6 +210,7 @@ std::string TlsChannel::problem() const {
 }
 
 bool TlsChannel::put(std::string_view plaintext) {
+    const TlsUse held;
     ERR_clear_error();
     std::size_t written = 0;
     return SSL_write_ex(handle_->ssl.get(), plaintext.data(), plaintext.size(), &written) == 1 &&
@@ -205,6 +218,7 @@ bool TlsChannel::put(std::string_view plaintext) {
 }
 
 void TlsChannel::end() {
+    const TlsUse held;
     ERR_clear_error();
     if (established()) SSL_shutdown(handle_->ssl.get());
 }

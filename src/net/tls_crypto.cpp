@@ -7,9 +7,27 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "net/tls_use.h"
+
 namespace wq::net {
 
+namespace {
+
+struct ThreadEnd {
+    ~ThreadEnd() {
+        const NoFork held;
+        OPENSSL_thread_stop();
+    }
+};
+
+}  // namespace
+
+TlsUse::TlsUse() {
+    thread_local const ThreadEnd end;
+}
+
 std::string hmac_sha256(std::string_view key, std::string_view text) {
+    const TlsUse held;
     unsigned char code[EVP_MAX_MD_SIZE];
     unsigned bytes = 0;
     if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),

@@ -14,6 +14,7 @@
 #include "net/handshake.h"
 #include "net/tls_crypto.h"
 #include "net/tls_pem.h"
+#include "net/tls_use.h"
 
 namespace wq::net {
 
@@ -126,6 +127,7 @@ Status use_identity(SSL_CTX* context, const TlsIdentity& identity) {
 }
 
 Result<TlsIdentity> make_identity() {
+    const TlsUse held;
     const Error cannot{ExitCode::internal, "OpenSSL cannot make a certificate"};
     const Key key(EVP_EC_gen("P-256"));
     if (!key) return cannot;
@@ -145,6 +147,7 @@ Result<TlsIdentity> read_identity(const std::string& key_file, const std::string
     auto certificate = read_pem(certificate_file);
     if (!certificate) return certificate.error();
     TlsIdentity identity{*key, *certificate};
+    const TlsUse held;
     const std::unique_ptr<SSL_CTX, Free> trial(SSL_CTX_new(TLS_server_method()));
     const Status used = use_identity(trial.get(), identity);
     if (!used)
@@ -153,6 +156,7 @@ Result<TlsIdentity> read_identity(const std::string& key_file, const std::string
 }
 
 Result<std::string> certificate_digest(const TlsIdentity& identity) {
+    const TlsUse held;
     const Bio text = reader(identity.certificate_pem);
     const Certificate own = next_certificate(text.get());
     if (!own) return Error{ExitCode::bad_input, "the certificate for TLS is not a PEM certificate"};

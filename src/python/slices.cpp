@@ -15,9 +15,10 @@ namespace wq::python {
 
 // ---- the queue ----
 
-void PySlices::End::operator()(SliceQueue* last) const {
-    const auto end = [last] {
+void PySlices::End::operator()(SliceQueue* last) {
+    const auto end = [this, last] {
         delete last;
+        session.reset();
         return true;
     };
     if (holds_lock_of_python())
@@ -27,8 +28,8 @@ void PySlices::End::operator()(SliceQueue* last) const {
     ending->done.set_value();
 }
 
-PySlices::Queue PySlices::share(std::unique_ptr<SliceQueue> queue) {
-    return {queue.release(), End{std::make_shared<Ending>()}};
+PySlices::Queue PySlices::share(std::unique_ptr<SliceQueue> queue, std::shared_ptr<MpiSession> session) {
+    return {queue.release(), End{std::make_shared<Ending>(), std::move(session)}};
 }
 
 bool PySlices::is_ending(const Queue& queue) {
@@ -201,11 +202,12 @@ std::unique_ptr<PySlices> open_slices(const std::vector<Text>& works, const Slic
 }
 
 std::unique_ptr<PySlices> join_slices(const Text& contact, double wait, bool commit_by_hand,
-                                      py::function say) {
+                                      bool wait_for_others, py::function say) {
     SliceWorkerOptions options;
     options.contact = contact;
     options.wait = wait;
     options.commit_by_hand = commit_by_hand;
+    options.wait_for_others = wait_for_others;
     options.say = line_for(std::move(say));
     auto queue = interruptibly([options] {
         return PySlices::share(std::unique_ptr<SliceQueue>(new SliceQueue(SliceQueue::as_worker(options))));

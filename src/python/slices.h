@@ -22,8 +22,8 @@ class PySlices {
     PySlices(const PySlices&) = delete;
 
     // Whoever drops the last one ends it without Python's lock, because its last lines may be for a function
-    // of Python.
-    static Queue share(std::unique_ptr<SliceQueue> queue);
+    // of Python. `session`: that of its ranks, which outlives it; null: none.
+    static Queue share(std::unique_ptr<SliceQueue> queue, std::shared_ptr<MpiSession> session = nullptr);
     // Whether its close() or stop() has begun: nobody may begin to use it.
     static bool is_ending(const Queue& queue);
 
@@ -48,7 +48,8 @@ class PySlices {
     };
     struct End {
         std::shared_ptr<Ending> ending;
-        void operator()(SliceQueue* last) const;
+        std::shared_ptr<MpiSession> session;
+        void operator()(SliceQueue* last);
     };
     static Ending& ending_of(const Queue& queue) { return *std::get_deleter<End>(queue)->ending; }
     // Waits by `part(queue, limit)`, and holds the queue only meanwhile, not while a signal's handler runs.

@@ -50,10 +50,11 @@ std::string name_of_worker() {
            std::to_string(random_bits());
 }
 
-feed::TakerOptions options_of_worker(const std::string& node) {
+feed::TakerOptions options_of_worker(const std::string& node, bool waits) {
     feed::TakerOptions options;
     options.node = node;
     options.rank = feed::no_rank;
+    options.wait_for_others = waits;
     options.clock = [] { return wall_now(); };
     return options;
 }
@@ -71,12 +72,14 @@ std::string in_one_line(std::string text) {
     return text;
 }
 
-Result<Connected> connect(const std::string& contact_file, run::NodeTickets& tickets, Instant until) {
+Result<Connected> connect(const SliceWorkerOptions& options, run::NodeTickets& tickets, Instant until) {
+    const std::string& contact_file = options.contact;
     const auto contact = net::read_contact(contact_file);
     if (!contact) return contact.error();
     auto dial = net::dial_options(*contact);
     dial.limits = feed::taker_limits();
-    auto line = feed::TakerLine::open(std::move(dial), *tickets.pool, options_of_worker(tickets.name));
+    auto line = feed::TakerLine::open(std::move(dial), *tickets.pool,
+                                      options_of_worker(tickets.name, options.wait_for_others));
     if (!line) return line.error();
     if (const Status joined = (*line)->join(until); !joined)
         return Error{joined.error().code, "cannot reach the queue of " + contact_file + ": " +
@@ -105,7 +108,7 @@ Connected connect_in_time(const SliceWorkerOptions& options, run::NodeTickets& t
     bool has_said = false;
     for (;;) {
         // Once at least, whatever the time.
-        auto connected = connect(options.contact, tickets, std::max(until, instant_now() + least_time));
+        auto connected = connect(options, tickets, std::max(until, instant_now() + least_time));
         if (connected) return std::move(*connected);
         if (!std::exchange(has_said, true) && options.wait > 0)
             say("waits up to " + format_duration(until - instant_now()) +

@@ -153,20 +153,6 @@ def test_a_line_whose_function_raises_ends_nothing(tmp_path, monkeypatch):
     assert "BrokenPipeError('stderr is gone')" in reported
 
 
-def test_a_worker_without_patience_says_that_it_leaves_early(tmp_path):
-    said = []
-    with WorkQueue(["a"], contact=tmp_path / "contact", say=quiet) as q:
-        q.take()
-        with WorkQueue.join(tmp_path / "contact", say=said.append) as worker:
-            worker._patience = 0.05
-            assert worker.take() is None and worker.take() is None and worker.input_producer().next() is None
-            assert len(said) == 1 and "leaves after 0.05 s without a slice" in said[0]
-            q.commit()
-            assert q.wait(20)
-            worker._has_said, worker._patience = False, 20
-            assert worker.take() is None and len(said) == 1
-
-
 def test_what_is_no_slice_is_said():
     with WorkQueue(["a"], commit_by_hand=True) as q:
         q.take()

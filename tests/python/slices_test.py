@@ -1,5 +1,6 @@
 """Slices of datasets: the calls of the document, readers without copies, checkpoints, waits that end."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -408,14 +409,21 @@ def test_an_interpreter_that_ends_while_threads_wait():
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
 
 
-def test_a_session_of_ranks_opens_the_queue():
-    class Session:
-        def _open_slices(self, works, options):
-            from work_queue import _core
+def test_children_of_fork_join_while_others_do(tmp_path):
+    """The queue's threads use OpenSSL for those that join, while the next one is forked."""
+    fork = multiprocessing.get_context("fork")
 
-            return _core.Slices(works[:1], options)
+    def take(taken):
+        with WorkQueue.join(tmp_path / "contact", wait_for_others=False, say=quiet) as queue:
+            taken.put([name.position for name in queue])
 
-    with WorkQueue(NAMES, ranks=Session()) as q:
-        assert list(q) == NAMES[:1]
-    with pytest.raises(TypeError, match="WorkQueue.join"):
-        WorkQueue(NAMES, ranks=object())
+    with WorkQueue(NAMES, num_epochs=20, contact=tmp_path / "contact", say=quiet) as q:
+        taken = fork.SimpleQueue()
+        children = [fork.Process(target=take, args=(taken,)) for _ in range(20)]
+        for child in children:
+            child.start()
+        all = sum((taken.get() for _ in children), [])
+        for child in children:
+            child.join()
+        assert q.wait(0)
+    assert sorted(all) == list(range(20 * len(NAMES)))

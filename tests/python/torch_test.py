@@ -2,6 +2,7 @@
 
 import io
 import os
+import subprocess
 import sys
 import threading
 
@@ -31,7 +32,7 @@ def with_pid(slices):
 
 def test_workers_of_a_dataloader_take_each_slice_once(tmp_path):
     with WorkQueue(NAMES, num_epochs=4, contact=tmp_path / "contact", say=quiet) as q:
-        data = SliceIterable(q, with_pid, patience=0.3)
+        data = SliceIterable(q, with_pid)
         taken = list(DataLoader(data, batch_size=None, num_workers=2))
         assert q.wait(30)  # all are committed
     assert sorted(position for _, position in taken) == list(range(120))
@@ -42,7 +43,7 @@ def test_workers_of_a_dataloader_take_each_slice_once(tmp_path):
 def test_records_of_a_dataloader(tmp_path):
     numpy.arange(40_000, dtype=numpy.float32).tofile(tmp_path / "r")
     q = WorkQueue([tmp_path / "r"], num_slices=20, record_bytes=40, contact=tmp_path / "contact", say=quiet)
-    data = SliceIterable(q, lambda slices: slices.records(40, 32, numpy.float32), patience=0.3)
+    data = SliceIterable(q, lambda slices: slices.records(40, 32, numpy.float32))
     batches = list(DataLoader(data, batch_size=None, num_workers=2))
     assert all(batch.dtype is torch.float32 and batch.shape[1] == 10 for batch in batches)
     assert sorted(torch.cat(batches).reshape(-1).tolist()) == list(range(40_000))
@@ -75,6 +76,30 @@ def test_ranks_join_by_the_contact_file(tmp_path):
         for one in ranks:
             one.join()
     assert sorted(sum(taken, [])) == list(range(60))
+
+
+def test_ranks_whose_dataloaders_have_workers(tmp_path):
+    """All slices once over the workers of two ranks; rank 0 gives them only."""
+    (tmp_path / "train.py").write_text("""
+import os
+from torch.utils.data import DataLoader
+from work_queue.slices import WorkQueue
+from work_queue.torch_data import SliceIterable
+
+def read(slices):
+    return slices.map(lambda name: (os.getpid(), name.position))
+
+with WorkQueue([f"w{number}" for number in range(30)], num_epochs=4, contact="contact", ranks=True, say=lambda line: None) as q:
+    for pid, position in DataLoader(SliceIterable(q, read), batch_size=None, num_workers=2):
+        os.write(1, f"{q.rank} {pid} {position}\\n".encode())
+    assert q.wait(60)
+""")
+    ended = subprocess.run([*os.environ["MPIRUN"].split(), "-n", "2", sys.executable, "-B", "train.py"], cwd=tmp_path, timeout=150,
+                           capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    assert ended.returncode == 0, ended.stderr
+    taken = [tuple(map(int, line.split())) for line in ended.stdout.splitlines()]
+    assert sorted(position for _, _, position in taken) == list(range(120)), ended.stderr
+    assert len({pid for _, pid, _ in taken}) >= 2
 
 
 def test_a_dataloader_needs_a_contact_file():

@@ -16,6 +16,7 @@ OUTPUT = {
     "Slices of files": "24 lines",
     "Readers": "1000 records, sum 49995000.0",
     "Several processes": "200 slices",
+    "Ranks of an MPI job": None,
     "Checkpoints": "10 slices, 10 different",
     "torch": "1000 records",
     "A pool of worker processes": "\n".join(sorted(f"job {job} ends with {job}.0" for job in range(20))),
@@ -35,9 +36,14 @@ def test_it_runs(title, program, tmp_path):
         (tmp_path / f"day{day}.csv").write_text("a\nb\nc\nd\n")
     numpy.arange(10_000, dtype=numpy.float32).tofile(tmp_path / "samples.f32")
     (tmp_path / "program.py").write_text(program)
-    ended = subprocess.run([sys.executable, "-B", "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    mpirun = [*os.environ["MPIRUN"].split(), "-n", "3"] if "ranks=True" in program else []
+    ended = subprocess.run([*mpirun, sys.executable, "-B", "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0 and "Traceback" not in ended.stderr, ended.stderr
-    assert "\n".join(sorted(ended.stdout.splitlines())) == OUTPUT[title], ended.stderr
+    if mpirun:
+        lines, slices = (sum(map(int, re.findall(rf"(\d+) {what}", ended.stdout))) for what in ("lines", "slices"))
+        assert (lines, slices, ended.stdout.count("\n")) == (120, 60, 3), ended.stdout + ended.stderr
+    else:
+        assert "\n".join(sorted(ended.stdout.splitlines())) == OUTPUT[title], ended.stderr
 
 
 def elastic(folder, *words):

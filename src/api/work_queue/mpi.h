@@ -64,6 +64,10 @@ class MpiSession {
     // exit code for main(): 0, or 75 if the manager was lost.
     int serve();
 
+    // Ends the whole job, without any destructor: for an error of the program, whose other ranks may wait for
+    // this one.
+    [[noreturn]] void abort_job(int exit_code);
+
     struct Parts;  // of the implementation
     Parts& parts() { return *parts_; }
 

@@ -109,6 +109,9 @@ struct SliceWorkerOptions {
     std::string contact{};
     double wait = 60;  // seconds until the file is there and the queue answers
     bool commit_by_hand = false;
+    // No: take() returns the end once all slices are given. Whoever asks several workers in turn, and waits
+    // for each, needs this: one that waits for another's slice would wait for ever.
+    bool wait_for_others = true;
     std::function<void(const std::string&)> say{};  // as of SliceOptions
 };
 

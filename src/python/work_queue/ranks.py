@@ -12,6 +12,8 @@ Or let a script begin the ranks itself, before it uses threads:
 
 There, too, `mpirun -n 8 python manager.py` makes rank 0 go on; the others serve it until it ends, and then exit. If
 mpi4py has started MPI before, the ranks are workers as well; but then mpirun ends all of them if one is lost.
+
+Ranks that share the slices of a dataset all run the script: see `SliceRanks`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import pathlib
 import runpy
 import shutil
 import sys
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,24 @@ if TYPE_CHECKING:
 
 _current: Ranks | None = None
 _holder: weakref.ref[WorkQueue] | None = None  # the queue that has them
+_PATIENCE = 60.0  # seconds for all ranks to come
+_begun: Ranks | SliceRanks | None = None  # a process begins its ranks once
+
+
+def _begin(ranks: Ranks | SliceRanks, manager_only: bool, launcher: str | None) -> Any:
+    """The session of C++; None: this process is no rank."""
+    from . import _core
+
+    begin: Any = getattr(_core, "Ranks", None)  # of _core_mpi
+    if begin is None:
+        return None
+    global _begun
+    if _begun is not None:
+        what = "as workers of a queue of tasks" if isinstance(_begun, Ranks) else "by SliceRanks() or ranks=True"
+        raise RuntimeError(f"this process has begun its ranks before, {what}")
+    session = begin(manager_only, launcher or _installed_launcher())
+    _begun = ranks
+    return session
 
 
 class Ranks:
@@ -44,12 +65,9 @@ class Ranks:
     """
 
     def __init__(self, manager_only: bool = False, launcher: str | None = None) -> None:
-        from . import _core
-
-        begin: Any = getattr(_core, "Ranks", None)  # of _core_mpi
-        if begin is None:
+        self._ranks = _begin(self, manager_only, launcher)
+        if self._ranks is None:
             raise RuntimeError("this process is no rank: start the script by work_queue_python, or by mpirun, or set WORK_QUEUE_RANKS=1")
-        self._ranks = begin(manager_only, launcher or _installed_launcher())
         self.size: int = self._ranks.size
         if self._ranks.rank > 0:
             code = self._ranks._serve()
@@ -65,6 +83,75 @@ class Ranks:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class SliceRanks:
+    """The ranks of this job, for `work_queue.slices.WorkQueue(..., ranks=...)`. All ranks make one, and all go on.
+
+    >>> ranks = SliceRanks()
+    >>> work_queue = WorkQueue(works, num_slices=20 * ranks.size, ranks=ranks)
+
+    Make it before threads. Without mpirun or srun there is one rank, this process. It ends with the program, or by
+    close(). A rank that is killed ends nothing, unless mpi4py has started MPI; an exception that ends the program on
+    one rank ends all ranks.
+
+    Parameters:
+        launcher: path of work_queue_launcher, used if MPI was started before; default: the one installed.
+
+    Raises RuntimeError if MPI cannot be used.
+    """
+
+    def __init__(self, launcher: str | None = None) -> None:
+        self._ranks = _begin(self, False, launcher)
+        self.rank: int = 0 if self._ranks is None else self._ranks.rank
+        self.size: int = 1 if self._ranks is None else self._ranks.size
+
+    def _open_slices(self, works: Any, options: Any) -> Any:
+        from . import _core
+
+        if self._ranks is None:
+            return _core.Slices(works, options)
+        waits = threading.Timer(_PATIENCE, _waits, (self.rank, _PATIENCE))
+        waits.daemon = True
+        waits.start()
+        try:
+            return self._ranks._open_slices(works, options)
+        finally:
+            waits.cancel()
+
+    def close(self) -> None:
+        """Ends them; their queues must have ended."""
+        if self._ranks is not None:
+            self._ranks._end()
+
+    def __enter__(self) -> SliceRanks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _waits(rank: int, seconds: float) -> None:
+    print(f"work_queue: rank {rank} has waited {seconds:g} s for all ranks to make this queue of slices", file=sys.stderr)
+
+
+def for_slices() -> SliceRanks:
+    """Those that this process has begun; otherwise begins them."""
+    return _begun if isinstance(_begun, SliceRanks) else SliceRanks()
+
+
+def abort_if_raised() -> None:
+    """At the end of the program, before its queues end: ends the whole job if an exception ended it."""
+    if isinstance(_begun, SliceRanks) and _begun.size > 1 and getattr(sys, "last_value", None) is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        _begun._ranks._abort(1)
+
+
+def end_for_slices() -> None:
+    """At the end of the program, after its queues."""
+    if isinstance(_begun, SliceRanks):
+        _begun.close()
 
 
 def _installed_launcher() -> str:

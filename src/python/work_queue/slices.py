@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from . import _core
 from .at_exit import end_all
@@ -34,6 +34,9 @@ from .slice_readers import (
 __all__ = ["FixedLengthRecordReader", "RecordKeys", "RowReader", "Slice", "SliceDataset", "SliceProducer", "SliceReader",
            "TableRecordReader", "TextLineReader", "WorkQueue"]
 
+if TYPE_CHECKING:
+    from .ranks import SliceRanks
+
 _Path = Union[str, bytes, "os.PathLike[str]"]
 
 _queues: "weakref.WeakSet[WorkQueue]" = weakref.WeakSet()
@@ -42,7 +45,12 @@ _queues: "weakref.WeakSet[WorkQueue]" = weakref.WeakSet()
 @atexit.register
 def _end_all() -> None:
     """They have threads, and lines for functions of Python: they end before the interpreter does."""
-    end_all(queue.close for queue in list(_queues))
+    ranks = sys.modules.get("work_queue.ranks")
+    end_all([
+        *([ranks.abort_if_raised] if ranks is not None else []),
+        *(queue.close for queue in list(_queues)),
+        *([ranks.end_for_slices] if ranks is not None else []),
+    ])
 
 
 class Slice(str):
@@ -84,9 +92,7 @@ class SliceProducer:
 
     def next(self) -> Optional[Slice]:
         """The next slice; None: the end, or closed. Commits the one before, unless commit_by_hand."""
-        slice = self._core.next(self._queue._patience)
-        if slice is None:
-            self._queue._say_if_early()
+        slice = self._core.next(-1)
         return None if slice is None else Slice(slice)
 
     def stop(self) -> None:
@@ -128,11 +134,12 @@ class WorkQueue:
         delivery: "exactly_once" (what a lost process had not committed is taken again), "at_most_once" (never again),
             "at_least_once" (at the end, idle nodes repeat what others still have).
         commit_by_hand: take() commits nothing; call commit().
-        restore: a file or bytes of save(): goes on from there.
+        restore: a file or bytes of save(): goes on from there. Of ranks, that of rank 0 holds for all.
         contact: a file, written with mode 0600 while the queue lives: other processes take slices by
             `WorkQueue.join(contact)`, on this machine and on others.
         record_each: summaries have a row for each slice, too.
-        ranks: a session of MPI ranks: they share the slices. None: this process is all ranks.
+        ranks: True, or `work_queue.ranks.SliceRanks()`: the ranks of an MPI job share the slices. All of them make the
+            queue, with equal works and options. None: each process has all slices.
         say: function for lines to the user (one str); default: they go to stderr.
 
     Raises RuntimeError if works are missing or cannot be cut (all are named), or options do not fit.
@@ -143,7 +150,8 @@ class WorkQueue:
                  lines: bool = False, record_bytes: int = 0, records: Optional[Callable[[str], Optional[int]]] = None,
                  must_exist: Optional[bool] = None, num_slices_per_work: bool = False, delivery: str = "exactly_once",
                  commit_by_hand: bool = False, restore: Union[_Path, bytes, None] = None,
-                 contact: Optional[_Path] = None, record_each: bool = False, ranks: Any = None,
+                 contact: Optional[_Path] = None, record_each: bool = False,
+                 ranks: Union["SliceRanks", bool, None] = None,
                  say: Callable[[str], None] = _to_stderr) -> None:
         if isinstance(works, (str, bytes)) or not isinstance(works, Iterable):
             raise TypeError(f"works is {works!r}: give a list of names")
@@ -161,34 +169,37 @@ class WorkQueue:
         if contact is not None:
             options._contact(os.path.abspath(os.fspath(contact)))
         self._works = [os.fspath(work) for work in works]
-        self._ranks = ranks
-        self._begin(options, contact, say)
+        self._ranks: Any = ranks or None
+        if ranks is True:
+            from .ranks import for_slices
+
+            self._ranks = for_slices()
+        self._begin(options, contact)
         self._open(restore)
 
     @classmethod
-    def join(cls, contact: _Path, *, wait: float = 60, commit_by_hand: bool = False,
+    def join(cls, contact: _Path, *, wait: float = 60, commit_by_hand: bool = False, wait_for_others: bool = True,
              say: Callable[[str], None] = _to_stderr) -> "WorkQueue":
         """Takes slices of a queue in another process, which has written the file `contact`.
 
         Waits up to `wait` seconds for it. Works are read here if they are the same files; otherwise readers get their
-        records from that process. Raises RuntimeError: there is no such file or queue in time, or others can read it.
+        records from that process. wait_for_others=False: take() returns None once all slices are given, and does not wait
+        for those that others still have. Raises RuntimeError: there is no such file or queue in time, or others can read it.
         """
         self = cls.__new__(cls)
         self._works, self._ranks = [], None
-        self._begin(None, contact, say)
-        self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, say)
+        self._begin(None, contact)
+        self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, wait_for_others, say)
         return self
 
-    def _begin(self, options: Any, contact: Optional[_Path], say: Callable[[str], None]) -> None:
-        self._options, self._say = options, say
+    def _begin(self, options: Any, contact: Optional[_Path]) -> None:
+        self._options = options
         self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
         self._lock = threading.RLock()  # of the next two
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
         self._readers: "weakref.WeakSet[SliceReader]" = weakref.WeakSet()
         self._slices: _core.Slices
         self._last: Optional[Slice] = None
-        self._has_said = False
-        self._patience = -1.0  # seconds after which no slice is the end; below 0: only the end is
         _queues.add(self)
 
     def _open(self, restore: Union[_Path, bytes, None]) -> None:
@@ -196,7 +207,7 @@ class WorkQueue:
         if self._ranks is not None:
             make = getattr(self._ranks, "_open_slices", None)
             if make is None:
-                raise TypeError("these ranks work for a queue of tasks: other processes take slices by WorkQueue.join(contact)")
+                raise TypeError("ranks is True or work_queue.ranks.SliceRanks(); Ranks() are workers of a queue of tasks")
         if isinstance(restore, (bytes, bytearray)):
             with tempfile.NamedTemporaryFile(prefix="work_queue-", suffix=".h5") as file:
                 file.write(restore)
@@ -243,20 +254,9 @@ class WorkQueue:
         Commits the slice that it gave before, unless commit_by_hand. At the end it waits for slices that other
         processes still have. Raises RuntimeError if rank 0 is lost.
         """
-        slice = self._slices.take(self._patience)
-        if slice is None:
-            self._say_if_early()
+        slice = self._slices.take(-1)
         self._last = None if slice is None else Slice(slice)
         return self._last
-
-    def _say_if_early(self) -> None:
-        """None has come: says so, once, if that is not the end."""
-        if self._patience < 0 or self._has_said or not self._slices.is_open or self._slices.wait(0):
-            return
-        self._has_said = True
-        self._say(f"{self.name}: worker {self.rank} leaves after {self._patience:g} s without a slice, but others have not "
-                  "committed theirs yet. If one of these is lost, its slices are for workers that are still here: wait() in "
-                  "the program of the queue tells whether all are committed; a longer patience lets workers stay.")
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.take, None)
@@ -304,19 +304,22 @@ class WorkQueue:
             with open(file, "rb") as saved:
                 return saved.read()
 
-    def restore(self, state: Union[_Path, bytes]) -> None:
+    def restore(self, state: Union[_Path, bytes, None]) -> None:
         """Goes on from bytes or a file of save(), of a queue with the same works, cut and seed: what was not committed
-        then is taken, in the same order. All ranks call it. Raises RuntimeError if they differ; this queue is
-        closed then."""
+        then is taken, in the same order. All ranks call it; the state of rank 0 holds for all, and others may give None.
+        Raises RuntimeError if works, cut or seed differ; this queue is closed then."""
         if self._options is None:
             raise RuntimeError("restore() is for the process that gives the slices")
+        if state is None and self.rank == 0:
+            raise ValueError("rank 0 has no state to restore: save() and state_dict() have it on rank 0")
         self.close()
         self._last = None
         self._open(state)
 
     def state_dict(self) -> Dict[str, Any]:
-        """For a training loop's own checkpoint, beside the model's: {"name": ..., "slices": bytes}."""
-        return {"name": self.name, "slices": self.save()}
+        """For a training loop's own checkpoint, beside the model's: {"name": ..., "slices": bytes}. On ranks other than
+        0, "slices" is None."""
+        return {"name": self.name, "slices": None if self._ranks and self.rank else self.save()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Same as restore(), of state_dict()."""

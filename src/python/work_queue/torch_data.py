@@ -33,22 +33,18 @@ class SliceIterable(IterableDataset):  # type: ignore
         queue: a WorkQueue, or the contact file of one in another process, such as rank 0 of the training. Workers of a
             DataLoader join it by its contact file, so they need WorkQueue(..., contact=FILE).
         read: what to make of the slices, from `WorkQueue.input_dataset()`; default: their names.
-        patience: in a worker of a DataLoader: seconds without a new slice after which it has no more. Other workers may
-            still have some, but it must not wait for them: the DataLoader asks its workers in turn, and would wait for it.
-            It says so then. `queue.wait(SECONDS)` tells whether all slices were committed in the end.
 
     Each slice is read by one of them, in each epoch, and fast ones read more. A slice is committed when its reader takes
     the next: batches that the DataLoader has ahead of the training count as read. One pass has all epochs of the queue.
     """
 
     def __init__(self, queue: Union[WorkQueue, str, "os.PathLike[str]"],
-                 read: Optional[Callable[[SliceDataset], Iterable[Any]]] = None, *, patience: float = 1.0) -> None:
+                 read: Optional[Callable[[SliceDataset], Iterable[Any]]] = None) -> None:
         super().__init__()
         self._queue = queue if isinstance(queue, WorkQueue) else None
         self._contact = queue.contact if isinstance(queue, WorkQueue) else os.path.abspath(os.fspath(queue))
         self._process = os.getpid()
         self._read = read
-        self._patience = patience
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_queue": None, "_process": None}
@@ -59,9 +55,8 @@ class SliceIterable(IterableDataset):  # type: ignore
             return
         if self._contact is None:
             raise RuntimeError("workers of a DataLoader join the queue by its contact file: give WorkQueue(..., contact=FILE)")
-        with WorkQueue.join(self._contact) as queue:
-            if _worker_of_loader() is not None:
-                queue._patience = self._patience
+        # The DataLoader asks its workers in turn: one that waits for another's slice would wait for ever.
+        with WorkQueue.join(self._contact, wait_for_others=_worker_of_loader() is None) as queue:
             yield from self._elements(queue)
 
     def _elements(self, queue: WorkQueue) -> Iterable[Any]:

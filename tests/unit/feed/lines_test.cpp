@@ -160,6 +160,32 @@ TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
     EXPECT_EQ(giver.report().committed, 50U);
 }
 
+// One waits for what others have; the other does not.
+TEST(FeedLines, ATakerThatDoesNotWaitForOthersEndsWhenAllIsGiven) {
+    NodeTickets here(1);
+    NodeTickets there(1);
+    const auto own = here.of(0);
+    const auto other = there.of(0);
+    auto others = listener();
+    const std::uint16_t port = others->port();
+    GiverLine giver({std::move(others), slices::Ledger(2, slices::Delivery::exactly_once), 2}, *own,
+                    of("here"));
+    TakerOptions options = of("there");
+    options.wait_for_others = false;
+    const auto line = TakerLine::open(to(port), *other, options).or_throw();
+    const auto first = giver.taker().take_after({}, {});
+    ASSERT_TRUE(first);
+    std::vector<std::uint64_t> taken;
+    take_all(line->taker(), taken);
+    EXPECT_EQ(taken.size(), 1U);
+    EXPECT_EQ(line->taker().take_after({}, {}), std::nullopt) << "again";
+    EXPECT_EQ(giver.taker().take_after({}, {}, instant_now()), std::nullopt);
+    giver.taker().give_back({*first});
+    EXPECT_EQ(giver.taker().take_after({}, {}), first);
+    EXPECT_EQ(giver.taker().take_after(first, {}), std::nullopt) << "the end";
+    EXPECT_EQ(giver.report().committed, 2U);
+}
+
 TEST(FeedLines, WhatOthersHaveCommittedIsKnownWhenItIsAskedFor) {
     NodeTickets here(1);
     NodeTickets there(1);

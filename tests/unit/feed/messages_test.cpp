@@ -67,7 +67,8 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_EQ(std::get<Count>(back(Count{9})).batch, 9U);
     EXPECT_EQ(std::get<Tell>(back(Tell{3})).round, 3U);
     EXPECT_EQ(std::get<Told>(back(Told{4})).round, 4U);
-    for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{})}) back(empty);
+    for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{}), Message(NoneLeft{})})
+        back(empty);
 }
 
 // Its other fields may be others; so that it can be refused in words.
