@@ -186,8 +186,9 @@ class JobExecutor2(Generic[_In, _Out]):
             original; "return": the pair (metadata, None), with metadata.error; "raise": get() and take() raise JobError.
         say: function for lines to the user (one str); default: they go to stderr.
 
-    It starts at once, within a minute or as start() raises. Jobs of one worker end in order, those of several in any order. All methods may be called from
-    several threads. As a context manager it is closed at the end of the block.
+    It starts at once, and raises as start() does if that takes more than a minute. Jobs of one worker end in order,
+    those of several in any order. All methods may be called from several threads. As a context manager it is closed at
+    the end of the block.
     """
 
     def __init__(self, nb_workers: int, function_to_run: Callable[[_In], _Out], max_queue_size_per_worker: int = 2,
@@ -227,7 +228,8 @@ class JobExecutor2(Generic[_In, _Out]):
             return
         until = time.monotonic() + timeout
         handler = job_process.handler_of(self.function_to_run, functools.partial(setattr, self._raised_here, "error"))
-        self._core = _core.Jobs(self.nb_workers, self._options, lambda control: self._start_process(control, until), handler)
+        self._core = _core.Jobs(self.nb_workers, self._options, lambda control: self._start_process(control, until, timeout),
+                                handler)
         try:
             self._core.start(max(until - time.monotonic(), 0.0))
         except BaseException:
@@ -235,7 +237,7 @@ class JobExecutor2(Generic[_In, _Out]):
             raise
         self._closed = False
 
-    def _start_process(self, control: int, until: float) -> int:
+    def _start_process(self, control: int, until: float, timeout: float) -> int:
         function = _pickled_function(self.function_to_run)
         # As the current folder may have other modules of these names, the package is found by its path.
         code = (f"import sys; sys.path.insert(0, {os.path.dirname(os.path.dirname(os.path.abspath(__file__)))!r}); "
@@ -258,6 +260,9 @@ class JobExecutor2(Generic[_In, _Out]):
                 raise
         if told != "ready":
             self._kill_process()
+            if told is None:
+                raise RuntimeError(f"workers could not load the function in {timeout:g} s, with what it imports: "
+                                   "call start(timeout) with more")
             lines = told.splitlines() or ["its interpreter ended"]
             raise RuntimeError(f"the function cannot be loaded by workers: {lines[0]}")
         return self._process.pid
