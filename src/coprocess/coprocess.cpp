@@ -138,6 +138,7 @@ void Coprocess::turn(const Polled& polled, Instant now) try {
     }
     const auto runs = [this] { return state_ != State::down && state_ != State::ending; };
     if ((polled[0].revents != 0 || host_.has_end()) && runs()) process_ended(now);
+    if (state_ == State::tidying) tidy();
     if (runs()) watch(now);
     if (runs()) check_times(now);
 } catch (const std::exception& trouble) {  // such as no memory for an answer
@@ -225,6 +226,7 @@ void Coprocess::check_times(Instant now) {
 }
 
 std::optional<Instant> Coprocess::wakeup() const {
+    if (state_ == State::tidying) return Instant::min();
     std::optional<Instant> next = until_;
     earliest(next, next_look_);
     return next;

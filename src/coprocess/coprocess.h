@@ -50,6 +50,7 @@ class Coprocess {
         idle,
         busy,      // with a call
         clearing,  // the call was ended; the coprocess has to kill its process
+        tidying,   // the call has ended; its folder is removed
         ending     // its host ends all its processes
     };
     static constexpr std::size_t descriptor_count = 3;
@@ -96,6 +97,7 @@ class Coprocess {
     core::Outcome outcome_at(Instant now) const;
     void conclude(core::Outcome outcome, std::string output);
     void become_idle();
+    void tidy();
     void give_report();
     void finish_end();
     void fail(core::Ending ending, const std::string& why, Instant now);

@@ -106,14 +106,20 @@ void Coprocess::become_idle() {
     share_watch_->end_call();
     link_.close();
     until_.reset();
+    state_ = State::tidying;
+    tidy();
+}
+
+// A part of the folder in each turn: a function may leave millions of files.
+void Coprocess::tidy() {
+    if (!remove_task_folder(folder_.path(), *order_)) return;
+    shorten_stderr(folder_.path(), options_.share.disk_mb);
     state_ = State::idle;
     give_report();
-    shorten_stderr(folder_.path(), options_.share.disk_mb);
 }
 
 void Coprocess::give_report() {
     if (!order_) return;
-    if (!folder_.path().empty()) remove_task_folder(folder_.path(), *order_);
     if (!std::exchange(is_dropped_, false)) ended_ = std::move(concluded_);
     concluded_.reset();
     order_.reset();

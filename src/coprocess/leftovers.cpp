@@ -19,6 +19,7 @@ namespace wq::coprocess {
 namespace {
 
 constexpr std::int64_t longest_stderr = 4 << 20;
+constexpr std::size_t entries_a_turn = 2000;
 
 std::vector<pid_t> children_of(const process::CommandHost& host) {
     std::vector<pid_t> all;
@@ -62,8 +63,9 @@ Status make_task_folder(const std::string& folder, const RemoteOrder& order) {
     return Error{ExitCode::unreachable, std::string("no folder for the task: ") + std::strerror(errno)};
 }
 
-void remove_task_folder(const std::string& folder, const RemoteOrder& order) {
-    remove_tree(AT_FDCWD, task_folder(folder, order));
+bool remove_task_folder(const std::string& folder, const RemoteOrder& order) {
+    std::size_t most = entries_a_turn;
+    return remove_some(AT_FDCWD, task_folder(folder, order), most);
 }
 
 std::string last_line_of_stderr(const std::string& folder) {

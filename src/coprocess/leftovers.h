@@ -27,7 +27,8 @@ class Leftovers {
 
 // `t.N` in the folder of the coprocess: a folder, or a link to the sandbox with the task's files.
 Status make_task_folder(const std::string& folder, const RemoteOrder& order);
-void remove_task_folder(const std::string& folder, const RemoteOrder& order);
+// Removes a part of it. True: it is gone.
+bool remove_task_folder(const std::string& folder, const RemoteOrder& order);
 
 // The last line that it wrote to stderr, such as the exception that ended it; "": none.
 std::string last_line_of_stderr(const std::string& folder);

@@ -27,6 +27,7 @@ void silence(const Descriptor& bell) {
 
 int milliseconds_until(std::optional<Instant> when) {
     if (!when) return -1;
+    if (*when <= instant_now()) return 0;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*when - instant_now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }

@@ -60,6 +60,9 @@ while True:
             with open(b"t." + task + b"/large", "wb") as large:
                 large.write(b"x" * (8 << 20))
             listener.accept()
+        if function == b"litter":
+            for i in range(5000):
+                open(b"t.%s/%d" % (task, i), "w").close()
         if function == b"talk":
             os.write(2, b"x" * (1 << 20))
         if function == b"begun":
@@ -194,6 +197,14 @@ TEST_F(CoprocessRunner, CountsTheFilesInTheSandbox) {
     wait_for(1);
     EXPECT_EQ(ended_[1].outcome.ending, Ending::exhausted);
     EXPECT_THAT(ended_[1].outcome.reason, HasSubstr("MB disk, its share is 4 MB"));
+}
+
+TEST_F(CoprocessRunner, RemovesWhatFunctionsLeave) {
+    start(file(plain));
+    EXPECT_EQ(end_of(1, "litter").outcome.ending, Ending::exited);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+        EXPECT_FALSE(std::filesystem::exists(entry.path() / "t.1"));
+    EXPECT_EQ(end_of(2, "echo").outcome.ending, Ending::exited);
 }
 
 TEST_F(CoprocessRunner, EmptiesWhatFunctionsHavePrinted) {
