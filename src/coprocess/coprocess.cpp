@@ -91,6 +91,7 @@ void Coprocess::launch(Instant now) {
         "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>>stderr", folder_.path()}, {}};
     for (std::string& word : words_for(options_.file)) line.words.push_back(std::move(word));
     line.environment = options_.environment;
+    std::erase_if(line.environment, [](const std::string& entry) { return entry.starts_with("TMPDIR="); });
     line.environment.push_back("TMPDIR=" + temporary);
     line.environment.push_back(std::string(secret_variable) + "=" + secret_);
     if (const Status started = host_.start(line, theirs.get()); !started) return end(started.error().message);
@@ -123,7 +124,7 @@ void Coprocess::finish_end() {
 Coprocess::Polled Coprocess::descriptors() const {
     const pollfd none{-1, 0, 0};
     if (state_ == State::down) return {none, none, none};
-    // POLLHUP needs not be asked for.
+    // The host has ended when it hangs up, which poll() reports unasked.
     if (state_ == State::ending) return {pollfd{host_.descriptor(), 0, 0}, none, none};
     return {pollfd{host_.descriptor(), POLLIN, 0}, pollfd{output_.get(), POLLIN, 0}, link_.polled()};
 }

@@ -61,10 +61,11 @@ class RemoteTasks : public wq::testing::Program {
     }
     static void TearDownTestSuite() { std::filesystem::remove(coprocess()); }
 
-    pid_t start_with_coprocess(std::vector<std::string> more = {}) {
+    pid_t start_with_coprocess(std::vector<std::string> more = {},
+                               std::vector<std::string> environment = {}) {
         std::vector<std::string> words{"--contact", folder_ + "/contact", "--coprocess", coprocess()};
         words.insert(words.end(), more.begin(), more.end());
-        return start_worker(words);
+        return start_worker(words, std::move(environment));
     }
     static Task remote(const std::string& function, const std::string& arguments = "[]",
                        CallMode mode = CallMode::fork) {
@@ -238,7 +239,8 @@ TEST_F(RemoteTasks, RunOnlyWhereTheirCoprocessIs) {
 
 TEST_F(RemoteTasks, GetEqualShares) {
     start_with_coprocess({"--num_coprocesses", "2", "--coprocess_cores", "5", "--coprocess-memory", "1001",
-                          "--coprocess_disk=4", "--coprocess_gpus", "0"});
+                          "--coprocess_disk=4", "--coprocess_gpus", "0"},
+                         {"TMPDIR=" + folder_, "PMIX_RANK=3"});
     const auto variable = [&](const std::string& name) {
         return result_in(output(remote("variable", "[\"" + name + "\"]")));
     };
@@ -248,7 +250,8 @@ TEST_F(RemoteTasks, GetEqualShares) {
     EXPECT_EQ(variable("DISK"), "\"2\"");
     EXPECT_EQ(variable("GPUS"), "\"0\"");
     EXPECT_EQ(variable("WORK_QUEUE_COPROCESS_SECRET"), "null");
-    EXPECT_THAT(variable("TMPDIR"), HasSubstr(folder_));
+    EXPECT_THAT(variable("TMPDIR"), AllOf(HasSubstr(folder_ + "/"), HasSubstr("/tmp\"")));
+    EXPECT_EQ(variable("PMIX_RANK"), "null");
 }
 
 TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
