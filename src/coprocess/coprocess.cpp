@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 
 #include "base/random_bits.h"
 #include "base/units.h"
+#include "coprocess/leftovers.h"
 
 namespace wq::coprocess {
 
@@ -49,84 +51,100 @@ process::CommandHost::Style host_style(const CoprocessOptions& options) {
     return style;
 }
 
-pollfd polled(const Descriptor& descriptor, short events) {
-    return {descriptor.get(), events, 0};
-}
-
 }  // namespace
 
 Coprocess::Coprocess(CoprocessOptions options) : options_(std::move(options)), host_(host_style(options_)) {}
 
 Coprocess::~Coprocess() {
-    stop();
+    host_.end_command();
+    folder_.remove();
 }
 
 // ---- its process ----
 
 void Coprocess::start(Instant now) {
+    try {
+        launch(now);
+    } catch (const std::exception& trouble) {
+        end(trouble.what());
+    }
+}
+
+void Coprocess::launch(Instant now) {
+    has_worked_ = link_lost_ = false;
+    leftovers_.forget();
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-        return fall(std::string("no descriptor for it: ") + std::strerror(errno));
+        return end(std::string("no descriptor for it: ") + std::strerror(errno));
     output_.reset(ends[0]);
     const Descriptor theirs(ends[1]);
     ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
     secret_ = random_secret();
     auto folder = process::ScratchFolder::make(options_.folder);
-    if (!folder) return fall("no folder in " + options_.folder + ": " + std::strerror(errno));
+    if (!folder) return end("no folder in " + options_.folder + ": " + std::strerror(errno));
     folder_ = std::move(*folder);
     host_.remove_at_end(folder_.path());
+    const std::string temporary = folder_.path() + "/tmp";
+    if (::mkdir(temporary.c_str(), 0700) != 0) return end(temporary + ": " + std::strerror(errno));
     // The host has only stdin to pass on: here its stdout as well.
     process::CommandLine line{
-        "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>stderr", folder_.path()}, {}};
+        "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>>stderr", folder_.path()}, {}};
     for (std::string& word : words_for(options_.file)) line.words.push_back(std::move(word));
     line.environment = options_.environment;
+    std::erase_if(line.environment, [](const std::string& entry) { return entry.starts_with("TMPDIR="); });
+    line.environment.push_back("TMPDIR=" + temporary);
     line.environment.push_back(std::string(secret_variable) + "=" + secret_);
-    try {
-        if (const Status started = host_.start(line, theirs.get()); !started)
-            return fall(started.error().message);
-    } catch (const std::runtime_error& trouble) {
-        return fall(trouble.what());
-    }
+    if (const Status started = host_.start(line, theirs.get()); !started) return end(started.error().message);
     state_ = State::greeting;
-    has_worked_ = link_lost_ = false;
     first_output_ = LengthReader(64u << 10);
     until_ = now + options_.greeting_limit;
     share_watch_.emplace(options_.share, folder_.path());
     next_look_ = now + look_while_busy;
 }
 
-void Coprocess::stop() {
-    host_.end_command();
-    folder_.remove();
+void Coprocess::end(std::string why) {
+    why_down_ = std::move(why);
     output_.reset();
-    link_.reset();
-    order_.reset();
+    link_.close();
     until_.reset();
     next_look_.reset();
-    state_ = State::down;
+    if (host_.descriptor() < 0) return finish_end();
+    host_.shut_down();
+    state_ = State::ending;
 }
 
-void Coprocess::fall(std::string why) {
-    why_down_ = std::move(why);
-    remove_task_folder();
-    stop();
+// Its host is gone, or was never there.
+void Coprocess::finish_end() {
+    host_.end_command();
+    folder_.remove();
+    state_ = State::down;
+    give_report();
 }
 
 Coprocess::Polled Coprocess::descriptors() const {
-    const Descriptor none;
-    Polled all{pollfd{state_ == State::down ? -1 : host_.descriptor(), POLLIN, 0}, polled(output_, POLLIN),
-               polled(link_, POLLIN)};
-    if (sent_ < to_send_.size()) all[2].events |= POLLOUT;
-    return all;
+    const pollfd none{-1, 0, 0};
+    if (state_ == State::down) return {none, none, none};
+    // The host has ended when it hangs up, which poll() reports unasked.
+    if (state_ == State::ending) return {pollfd{host_.descriptor(), 0, 0}, none, none};
+    return {pollfd{host_.descriptor(), POLLIN, 0}, pollfd{output_.get(), POLLIN, 0}, link_.polled()};
 }
 
-void Coprocess::turn(const Polled& polled, Instant now) {
-    if (state_ == State::down) return;
+void Coprocess::turn(const Polled& polled, Instant now) try {
+    if (state_ == State::ending && (polled[0].revents & ~POLLIN) != 0) return finish_end();
+    if (state_ == State::down || state_ == State::ending) return;
     if (polled[1].revents != 0) state_ == State::greeting ? greet(now) : drain_output();
-    if (polled[2].revents != 0 && link_.valid()) exchange(polled[2].revents, now);
-    if ((polled[0].revents != 0 || host_.has_end()) && state_ != State::down) process_ended(now);
-    if (state_ != State::down) watch(now);
-    if (state_ != State::down) check_times(now);
+    if (polled[2].revents != 0 && link_.state() == CallLink::State::open) {
+        link_.turn(polled[2].revents);
+        look_at_link(now);
+    }
+    const auto runs = [this] { return state_ != State::down && state_ != State::ending; };
+    if ((polled[0].revents != 0 || host_.has_end()) && runs()) process_ended(now);
+    if (state_ == State::tidying) tidy();
+    if (runs()) watch(now);
+    if (runs()) check_times(now);
+} catch (const std::exception& trouble) {  // such as no memory for an answer
+    fail(core::Ending::raised, std::string("the worker has a problem with its coprocess: ") + trouble.what(),
+         now);
 }
 
 void Coprocess::greet(Instant now) {
@@ -155,10 +173,14 @@ void Coprocess::drain_output() {
 void Coprocess::process_ended(Instant now) {
     const auto ended = host_.next_end();
     // It may have answered before.
-    if (state_ == State::busy && link_.valid()) receive_more(now);
+    if (state_ == State::busy && link_.state() == CallLink::State::open) {
+        link_.receive_all();
+        look_at_link(now);
+    }
+    if (state_ == State::ending) return;
     const std::string how = ended ? "ended with " + end_text(ended->status) : "was killed with its parent";
-    const std::string words = last_words();
-    if (state_ != State::busy) return fall("it " + how + (words.empty() ? "" : ": " + words));
+    const std::string words = last_line_of_stderr(folder_.path());
+    if (state_ != State::busy) return end("it " + how + (words.empty() ? "" : ": " + words));
     core::Outcome outcome = outcome_at(now);
     outcome.ending = core::Ending::raised;
     outcome.exit_code = 1;
@@ -171,8 +193,8 @@ void Coprocess::process_ended(Instant now) {
     } else if (ended && WEXITSTATUS(ended->status) != 0) {
         outcome.exit_code = WEXITSTATUS(ended->status);
     }
-    report(std::move(outcome), "");
-    fall("it " + how);
+    conclude(std::move(outcome), "");
+    end("it " + how);
 }
 
 // ---- times and usage ----
@@ -187,9 +209,9 @@ void Coprocess::watch(Instant now) {
         outcome.ending = more->ending;
         outcome.reason = more->reason;
         outcome.measured = more->measured;
-        report(std::move(outcome), "");
+        conclude(std::move(outcome), "");
     }
-    fall(more->reason);
+    end(more->reason);
 }
 
 void Coprocess::check_times(Instant now) {
@@ -197,7 +219,7 @@ void Coprocess::check_times(Instant now) {
     const auto limit = [](Duration time) { return format_duration(time); };
     if (state_ == State::greeting)
         return fail({}, "it did not name itself within " + limit(options_.greeting_limit), now);
-    if (state_ == State::clearing) return fall("it did not end a call within " + limit(options_.kill_limit));
+    if (state_ == State::clearing) return end("it did not end a call within " + limit(options_.kill_limit));
     if (state_ != State::busy) return;
     if (link_lost_)
         return fail(core::Ending::raised, "its coprocess closed the connection without an answer", now);
@@ -205,6 +227,7 @@ void Coprocess::check_times(Instant now) {
 }
 
 std::optional<Instant> Coprocess::wakeup() const {
+    if (state_ == State::tidying) return Instant::min();
     std::optional<Instant> next = until_;
     earliest(next, next_look_);
     return next;

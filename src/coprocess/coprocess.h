@@ -16,6 +16,8 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "coprocess/call_link.h"
+#include "coprocess/leftovers.h"
 #include "coprocess/message.h"
 #include "coprocess/remote_call.h"
 #include "coprocess/share.h"
@@ -46,19 +48,20 @@ class Coprocess {
         down,      // it does not run
         greeting,  // it has not named itself yet
         idle,
-        busy,     // with a call
-        clearing  // the call was ended; the coprocess has to kill its process
+        busy,      // with a call
+        clearing,  // the call was ended; the coprocess has to kill its process
+        tidying,   // the call has ended; its folder is removed
+        ending     // its host ends all its processes
     };
     static constexpr std::size_t descriptor_count = 3;
     using Polled = std::array<pollfd, descriptor_count>;
 
     explicit Coprocess(CoprocessOptions options);
-    ~Coprocess();
+    ~Coprocess();  // waits until all its processes have ended
     Coprocess(const Coprocess&) = delete;
 
     State state() const { return state_; }
     const std::string& name() const { return greeting_.name; }
-    pid_t pid() const { return host_.command(); }
     // Why it is down, one line; empty: it was never started.
     const std::string& why_down() const { return why_down_; }
     // Since it was started last: whether it has taken a call. Without one, its end is its own failure.
@@ -66,10 +69,13 @@ class Coprocess {
 
     void start(Instant now);  // it is down
     void call(RemoteOrder order, Instant now);
+    // Until its end is taken.
     const RemoteOrder* running() const { return order_ ? &*order_ : nullptr; }
-    // Ends the running call: `killed` or `timed_out`.
-    void end_call(core::Ending ending, std::string reason, Instant now);
-    void stop();  // ends it with all that it has started; a running call has no report
+    // Ends the running call: `killed` or `timed_out`. The report comes when its processes have ended.
+    void end_call(core::Ending ending, const std::string& reason, Instant now);
+    void drop_call(Instant now);  // the same, without a report
+    // Begins to end it, with all that it has started; then it is down.
+    void end(std::string why);
 
     // Those not in use are -1, as poll() ignores them.
     Polled descriptors() const;
@@ -79,25 +85,22 @@ class Coprocess {
     std::optional<launcher::TaskEnded> take_ended();
 
   private:
+    void launch(Instant now);
+    void begin_call(Instant now);
     void greet(Instant now);
-    void exchange(short events, Instant now);
-    void send_more();
-    void receive_more(Instant now);
-    void link_ended(Instant now);
+    void look_at_link(Instant now);
     void process_ended(Instant now);
     void drain_output();
     void watch(Instant now);
     void check_times(Instant now);
-    void finish(core::Ending ending, std::string reason, Instant now);
-    void finish_with_answer(Instant now);
+    void finish(core::Ending ending, const std::string& reason, Instant now);
     core::Outcome outcome_at(Instant now) const;
-    void report(core::Outcome outcome, std::string output);
-    void fall(std::string why);  // it is down
+    void conclude(core::Outcome outcome, std::string output);
+    void become_idle();
+    void tidy();
+    void give_report();
+    void finish_end();
     void fail(core::Ending ending, const std::string& why, Instant now);
-    std::optional<std::string> make_task_folder();
-    void remove_task_folder();
-    std::string task_folder() const;
-    std::string last_words() const;
 
     CoprocessOptions options_;
     process::CommandHost host_;
@@ -112,15 +115,15 @@ class Coprocess {
     Greeting greeting_;
     std::optional<Instant> until_;      // of the state
     std::optional<Instant> next_look_;  // at its usage
-    bool link_lost_ = false;            // the link ended before an answer: its process may end, too
+    Leftovers leftovers_;
 
     std::optional<RemoteOrder> order_;
     Instant called_;
     WallMicros called_us_ = 0;
-    Descriptor link_;
-    std::string to_send_;
-    std::size_t sent_ = 0;
-    LengthReader answer_{core::most_output_limit};
+    CallLink link_;
+    bool link_lost_ = false;  // the link ended before an answer: its process may end, too
+    std::optional<launcher::TaskEnded> concluded_;  // of order_; reported when its processes have ended
+    bool is_dropped_ = false;                       // order_ gets no report
     std::optional<launcher::TaskEnded> ended_;
 };
 

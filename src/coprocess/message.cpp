@@ -26,7 +26,9 @@ void LengthReader::feed(std::string_view bytes) {
 void LengthReader::read_line() {
     const char* const last = line_.data() + line_.size();
     const auto [end, error] = std::from_chars(line_.data(), last, length_);
-    broken_ = error != std::errc() || (end != last && *end != ' ' && *end != '\r') || length_ > most_;
+    const bool number = error != std::errc::invalid_argument && (end == last || *end == ' ' || *end == '\r');
+    too_long_ = number && (error == std::errc::result_out_of_range || length_ > most_);
+    broken_ = !number || too_long_;
     has_length_ = !broken_;
     if (broken_) return;
     words_.assign(end, last);

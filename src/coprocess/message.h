@@ -9,8 +9,9 @@
 //
 // Ours add to that: the greeting has "guarded": true, and then each connection begins with a line, the secret
 // that the coprocess found in its environment, so that it serves nobody else. The first line of an answer
-// continues with ` signal N` or ` exit N` if the function ended its process (of `fork`). When the worker
-// closes its side before the answer, the coprocess kills the process of `fork`, and closes the connection.
+// says how the call ended, so that nobody has to read the JSON for that: ` status 200` or ` status 500`, or
+// ` signal N` or ` exit N` if the function ended its process (of `fork`). When the worker closes its side
+// before the answer, the coprocess kills the process of `fork`, and closes the connection.
 #pragma once
 
 #include <cerrno>
@@ -22,6 +23,8 @@
 namespace wq::coprocess {
 
 inline constexpr const char* secret_variable = "WORK_QUEUE_COPROCESS_SECRET";
+inline constexpr std::string_view returned_words = "status 200";  // of an answer
+inline constexpr std::string_view failed_words = "status 500";
 
 // Reads `<length>[ <words>]\n<body>` from bytes that arrive in parts.
 class LengthReader {
@@ -32,7 +35,7 @@ class LengthReader {
     void feed(std::string_view bytes);
     bool complete() const { return has_length_ && body_.size() == length_; }
     bool broken() const { return broken_; }  // no length, or more than `most`
-    bool begun() const { return has_length_ || !line_.empty(); }
+    bool too_long() const { return too_long_; }
     const std::string& words() const { return words_; }  // of the first line, after the length
     std::string& body() { return body_; }
 
@@ -46,6 +49,7 @@ class LengthReader {
     std::size_t length_ = 0;
     bool has_length_ = false;
     bool broken_ = false;
+    bool too_long_ = false;
 };
 
 // Whether a descriptor that does not block will be ready later.

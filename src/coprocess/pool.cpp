@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+
+#include "process/task_environment.h"
 
 namespace wq::coprocess {
 
@@ -14,18 +14,13 @@ constexpr int longest_back_off = 100;  // times the first
 // One that lived this long is not broken from the start.
 constexpr Duration long_life = std::chrono::seconds(10);
 
-constexpr std::array thread_variables{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_NUM_THREADS",
-                                      "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
-
-bool names(std::string_view entry, std::string_view name) {
-    return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
-}
+constexpr std::size_t most_news = 100;
 
 // The GPUs of coprocess `index`, if all of them are divided: those of whole numbers alone, one with others if
-// its share is a fraction.
+// its share is a fraction, or all together are.
 std::string gpus_of(const PoolOptions& options, std::int64_t index) {
     const auto all =
-        std::min(options.total.gpus.rounded_down(), static_cast<std::int64_t>(options.gpus.size()));
+        std::min(options.total.gpus.rounded_up(), static_cast<std::int64_t>(options.gpus.size()));
     std::string list;
     if (all == 0) return list;
     const std::int64_t first = index * all / options.count;
@@ -39,22 +34,27 @@ std::string gpus_of(const PoolOptions& options, std::int64_t index) {
 
 std::vector<std::string> environment_of(const PoolOptions& options, std::int64_t index, char* const* ours) {
     const core::Resources share = equal_share(options.total, options.count);
-    std::vector<std::pair<std::string, std::string>> said;
+    process::Variables said;
     if (share.cores > 0) {
         said.emplace_back("CORES", format_count_with_fraction(share.cores));
         const std::string threads = std::to_string(std::max<std::int64_t>(share.cores.rounded_down(), 1));
-        for (const char* const name : thread_variables) said.emplace_back(name, threads);
+        for (const char* const name : process::thread_variables) said.emplace_back(name, threads);
     }
     if (share.memory_mb > 0) said.emplace_back("MEMORY", std::to_string(share.memory_mb));
     if (share.disk_mb > 0) said.emplace_back("DISK", std::to_string(share.disk_mb));
     said.emplace_back("GPUS", format_count_with_fraction(share.gpus));
-    if (!options.gpu_variable.empty()) said.emplace_back(options.gpu_variable, gpus_of(options, index));
-    std::vector<std::string> entries;
-    for (; *ours != nullptr; ++ours)
-        if (std::none_of(said.begin(), said.end(), [&](const auto& one) { return names(*ours, one.first); }))
-            entries.emplace_back(*ours);
-    for (const auto& [name, value] : said) entries.push_back(name + "=" + value);
-    return entries;
+    if (!options.gpu_variable.empty()) {
+        const std::string gpus = gpus_of(options, index);
+        said.emplace_back("GPUS_LIST", gpus);
+        said.emplace_back(options.gpu_variable, gpus);
+    }
+    if (options.gpu_variable == "CUDA_VISIBLE_DEVICES")
+        said.emplace_back(process::gpu_order_variable, process::gpu_order);
+    return process::BaseEnvironment(ours, said).entries();
+}
+
+Pool::~Pool() {
+    for (const Member& member : members_) member.process->end("the worker ends it");
 }
 
 Pool::Pool(PoolOptions options) : options_(std::move(options)) {
@@ -67,16 +67,16 @@ Pool::Pool(PoolOptions options) : options_(std::move(options)) {
         one.share = equal_share(options_.total, options_.count);
         one.greeting_limit = options_.greeting_limit;
         one.kill_limit = options_.kill_limit;
-        members_.push_back({std::make_unique<Coprocess>(std::move(one)), {}, Instant::min()});
+        members_.emplace_back().process = std::make_unique<Coprocess>(std::move(one));
+        members_.back().start_at = Instant::min();
     }
 }
 
 void Pool::start(Instant now) {
     for (Member& member : members_) {
-        if (given_up_ || !member.start_at || now < *member.start_at) continue;
+        if (!member.start_at || now < *member.start_at) continue;
         member.start_at.reset();
         member.started = now;
-        ++starts_;
         member.process->start(now);
         look(member, now);
     }
@@ -114,6 +114,14 @@ void Pool::kill_all(Instant now) {
     }
 }
 
+void Pool::drop_all(Instant now) {
+    for (Member& member : members_) {
+        member.process->drop_call(now);
+        look(member, now);
+    }
+    ended_.clear();
+}
+
 void Pool::append_descriptors(std::vector<pollfd>& to) const {
     for (const Member& member : members_) {
         const Coprocess::Polled some = member.process->descriptors();
@@ -140,37 +148,47 @@ void Pool::look(Member& member, Instant now) {
         if (!member.start_at) note_end(member, now);
         return;
     }
-    if (state == Coprocess::State::greeting) return;
+    if (state == Coprocess::State::greeting || state == Coprocess::State::ending) return;
     if (name_.empty()) name_ = member.process->name();
-    if (member.process->name() == name_) return;
-    news_ = "a coprocess calls itself " + member.process->name() + ", the others are " + name_;
-    member.process->stop();
-    note_end(member, now);
+    if (member.process->name() != name_)
+        member.process->end("it calls itself " + member.process->name() + ", the others are " + name_);
 }
 
 void Pool::note_end(Member& member, Instant now) {
-    if (member.process->has_worked())
-        failures_ = 0;
-    else
-        failures_ = now - member.started < long_life ? failures_ + 1 : 1;
-    news_ = member.process->why_down();
-    if (failures_ >= options_.most_failures) {
-        given_up_ = "the coprocess " + options_.file + " failed " + std::to_string(failures_) +
-                    " times in a row: " + news_;
-        member.start_at = Instant::max();
+    if (member.process->has_worked()) {
+        member.failures = 0;
+        member.start_at = now;
         return;
     }
-    const Duration wait = failures_ == 0 ? Duration{0}
-                                         : options_.first_back_off *
-                                               std::min(1 << std::min(failures_ - 1, 16), longest_back_off);
-    member.start_at = now + wait;
+    member.failures = now - member.started < long_life ? member.failures + 1 : 1;
+    last_failure_ = member.process->why_down();
+    if (news_.size() < most_news) news_.push_back("a coprocess failed: " + last_failure_);
+    if (member.failures < options_.most_failures) {
+        member.start_at = now + options_.first_back_off *
+                                    std::min(1 << std::min(member.failures - 1, 16), longest_back_off);
+        return;
+    }
+    member.start_at = Instant::max();
+    member.given_up = true;
+    if (std::all_of(members_.begin(), members_.end(), [](const Member& one) { return one.given_up; }))
+        given_up_ = "the coprocess " + options_.file + " failed " + std::to_string(member.failures) +
+                    " times in a row: " + last_failure_;
+    else
+        news_.push_back("it failed " + std::to_string(member.failures) +
+                        " times in a row; the others go on without it");
+}
+
+std::optional<std::string> Pool::all_failed() const {
+    if (std::all_of(members_.begin(), members_.end(), [](const Member& one) { return one.failures > 0; }))
+        return last_failure_;
+    return std::nullopt;
 }
 
 std::optional<Instant> Pool::wakeup() const {
     std::optional<Instant> next;
     for (const Member& member : members_) {
         earliest(next, member.process->wakeup());
-        if (member.start_at && !given_up_) earliest(next, member.start_at);
+        if (member.start_at && !member.given_up) earliest(next, member.start_at);
     }
     return next;
 }

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "coprocess/json_object.h"
+#include "coprocess/message.h"
 
 namespace wq::coprocess {
 
@@ -14,6 +16,7 @@ using Json = nlohmann::json;
 
 constexpr const char* mode_key = "remote_task_exec_method";
 constexpr std::size_t longest_reason = 500;
+constexpr std::size_t longest_text_read = 8u << 20;
 
 Error no_event(const std::string& why) {
     return {ExitCode::bad_input, "the event of a remote task " + why};
@@ -29,6 +32,10 @@ std::optional<int> number_after(std::string_view words, std::string_view word) {
     return number;
 }
 
+std::string in_quotes(std::string_view text) {
+    return '"' + std::string(text) + '"';
+}
+
 std::string in_one_line(std::string text) {
     if (text.size() > longest_reason) text = text.substr(0, longest_reason) + "...";
     std::replace_if(
@@ -36,9 +43,13 @@ std::string in_one_line(std::string text) {
     return text;
 }
 
-std::string text_of(const Json& value) {
-    return value.is_string() ? value.get<std::string>()
-                             : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+// Of a value that stands in an answer. A reason is short: no more than its beginning is looked at.
+std::string text_of(std::string_view value) {
+    if (value.starts_with('"') && value.size() <= longest_text_read) {
+        const Json text = Json::parse(value, nullptr, false);
+        if (text.is_string()) return text.get<std::string>();
+    }
+    return std::string(value.substr(0, 2 * longest_reason));
 }
 
 }  // namespace
@@ -60,19 +71,26 @@ bool is_function_name(std::string_view name) {
 }
 
 Result<std::string> with_mode(std::string_view event, core::CallMode& mode) {
-    Json json = Json::parse(event, nullptr, false);
-    if (!json.is_object()) return no_event("is no JSON object");
-    if (const auto said = json.find(mode_key); said != json.end() && !said->is_null()) {
+    std::string_view said;
+    const auto object = read_json_object(event, [&](std::string_view key, std::string_view value) {
+        if (key == mode_key) said = value;
+    });
+    if (!object) return no_event("is no JSON object");
+    if (!said.empty() && said != "null") {
         using core::CallMode;
         for (const CallMode known : {CallMode::fork, CallMode::thread, CallMode::direct})
-            if (*said == name_of(known)) {
+            if (said == in_quotes(name_of(known))) {
                 mode = known;
                 return std::string(event);
             }
         return no_event("has an unknown remote_task_exec_method: give direct, thread or fork");
     }
-    json[mode_key] = name_of(mode);
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    // As the last member, because the last of several with the same name counts.
+    std::string text(event.substr(0, object->end));
+    if (!object->empty) text += ',';
+    text += in_quotes(mode_key) + ":" + in_quotes(name_of(mode));
+    text += event.substr(object->end);
+    return text;
 }
 
 Result<Greeting> greeting_in(std::string_view text) {
@@ -95,26 +113,32 @@ Result<Greeting> greeting_in(std::string_view text) {
 
 void take_answer(std::string_view words, std::string answer, core::Outcome& outcome, std::string& output) {
     output = std::move(answer);
-    const Json json = Json::parse(output, nullptr, false);
-    const bool sound = json.is_object() && json.contains("Result") && json.contains("StatusCode");
+    outcome.ending = core::Ending::exited;
+    outcome.exit_code = 0;
+    if (words == returned_words) return;
+    std::string_view result, status;
+    const bool sound = read_json_object(output,
+                                        [&](std::string_view key, std::string_view value) {
+                                            if (key == "Result") result = value;
+                                            if (key == "StatusCode") status = value;
+                                        }) &&
+                       !result.empty() && !status.empty();
+    if (words.empty() && sound && status == "200") return;
     outcome.ending = core::Ending::raised;
     outcome.exit_code = 1;
     if (const auto signal = number_after(words, "signal ")) {
         outcome.ending = core::Ending::signalled;
         outcome.exit_code = 0;
         outcome.signal = *signal;
+        outcome.reason = "the function ended its process";
     } else if (const auto code = number_after(words, "exit ")) {
         outcome.exit_code = *code == 0 ? 1 : *code;
         outcome.reason =
             "its process ended with exit " + std::to_string(*code) + " before the function returned";
-    } else if (sound && json["StatusCode"] == 200) {
-        outcome.ending = core::Ending::exited;
-        outcome.exit_code = 0;
     } else {
-        outcome.reason = sound ? text_of(json["Result"])
-                               : "its coprocess did not answer as it should: " + output.substr(0, 100);
+        outcome.reason =
+            sound ? text_of(result) : "its coprocess did not answer as it should: " + output.substr(0, 100);
     }
-    if (outcome.ending == core::Ending::signalled) outcome.reason = "the function ended its process";
     outcome.reason = in_one_line(outcome.reason);
     if (!sound) output = failure_text(outcome.reason);
 }

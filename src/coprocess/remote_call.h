@@ -30,7 +30,7 @@ std::string_view name_of(core::CallMode mode);
 bool is_function_name(std::string_view name);
 
 // The event with its mode. If the event names a mode already, this one counts, and `mode` is set to it.
-// Error: the event is no JSON object, or the mode is unknown.
+// Error: the event is no JSON object, or the mode is unknown. It does not look into other members.
 Result<std::string> with_mode(std::string_view event, core::CallMode& mode);
 
 // What a coprocess says of itself.
@@ -42,9 +42,9 @@ struct Greeting {
 Result<Greeting> greeting_in(std::string_view json);
 inline constexpr std::size_t longest_name = 200;
 
-// Sets how the call ended: its function returned (200) or raised an exception, or ended its process as the
-// `words` of the answer say. `output` becomes the answer; if that is no JSON object with Result and
-// StatusCode, one that says so.
+// Sets how the call ended, from the `words` of the answer. If there are none, as from CCTools' coprocesses,
+// the answer's StatusCode says it: 200 or an exception. `output` becomes the answer; if that is no JSON
+// object with Result and StatusCode, one that says so. The answer of a function that returned stays as it is.
 void take_answer(std::string_view words, std::string answer, core::Outcome& outcome, std::string& output);
 
 // {"Result": reason, "StatusCode": 500}

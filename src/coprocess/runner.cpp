@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 
 #include "threads/quiet_thread.h"
@@ -25,6 +27,7 @@ void silence(const Descriptor& bell) {
 
 int milliseconds_until(std::optional<Instant> when) {
     if (!when) return -1;
+    if (*when <= instant_now()) return 0;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*when - instant_now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
@@ -54,14 +57,17 @@ Runner::Runner(PoolOptions options)
     : pool_(options),
       count_(options.count),
       bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      alarm_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      alarm_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!bell_.valid() || !alarm_.valid())
+        throw std::runtime_error(std::string("cannot make an event descriptor: ") + std::strerror(errno));
+}
 
-// A coprocess that fails before any has named itself would fail again.
+// If each has failed before any has named itself, they would fail again.
 Status Runner::wait_for_name(int interrupt) {
     std::vector<pollfd> polled;
     pool_.start(instant_now());
     while (pool_.name().empty()) {
-        if (const std::string why = pool_.take_news(); !why.empty()) return Error{ExitCode::bad_input, why};
+        if (const auto why = pool_.all_failed()) return Error{ExitCode::bad_input, *why};
         turn(pool_, polled, interrupt);
         if (polled.front().revents != 0) return Error{ExitCode::interrupted, "interrupted"};
     }
@@ -85,7 +91,6 @@ void Runner::wake() {
 // ---- the loop's side ----
 
 void Runner::run(RemoteOrder order) {
-    ++held_;
     {
         const std::lock_guard lock(mutex_);
         waiting_.push_back(std::move(order));
@@ -128,26 +133,26 @@ void Runner::kill_all() {
 void Runner::forget() {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
+    to_kill_.clear();
     reports_.clear();
-    held_ = 0;
-    kill_all_ = drops_reports_ = true;
+    drop_all_ = true;
     wake();
 }
 
 std::vector<RemoteReport> Runner::next() {
     silence(bell_);
-    std::vector<RemoteReport> reports;
-    {
-        const std::lock_guard lock(mutex_);
-        reports.swap(reports_);
-    }
-    held_ -= reports.size();
-    return reports;
+    const std::lock_guard lock(mutex_);
+    return std::exchange(reports_, {});
 }
 
 std::optional<std::string> Runner::given_up() const {
     const std::lock_guard lock(mutex_);
     return given_up_;
+}
+
+std::vector<std::string> Runner::take_news() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(news_, {});
 }
 
 // ---- the thread's side ----
@@ -170,22 +175,22 @@ void Runner::work() {
 void Runner::take_orders(Instant now) {
     std::vector<Key> kills;
     bool all = false;
-    bool drops = false;
+    bool drop = false;
     {
         const std::lock_guard lock(mutex_);
         kills.swap(to_kill_);
         all = std::exchange(kill_all_, false);
-        drops = std::exchange(drops_reports_, false);
+        drop = std::exchange(drop_all_, false);
     }
+    if (drop) pool_.drop_all(now);
     for (const auto& [task, attempt] : kills) pool_.kill(task, attempt, now);
     if (all) pool_.kill_all(now);
-    if (drops) pool_.take_ended();
     while (pool_.has_idle()) {
         RemoteOrder order;
         {
             const std::lock_guard lock(mutex_);
-            // What came after a new kill_all() is not killed by it.
-            if (waiting_.empty() || kill_all_) return;
+            // What came after a new kill_all() or forget() is not meant by it.
+            if (waiting_.empty() || kill_all_ || drop_all_) return;
             order = std::move(waiting_.front());
             waiting_.pop_front();
         }
@@ -196,8 +201,10 @@ void Runner::take_orders(Instant now) {
 void Runner::give_reports() {
     std::vector<launcher::TaskEnded> ended = pool_.take_ended();
     const std::lock_guard lock(mutex_);
-    if (drops_reports_) ended.clear();
+    if (drop_all_) ended.clear();
     for (launcher::TaskEnded& one : ended) reports_.emplace_back(std::move(one));
+    for (std::string& one : pool_.take_news()) news_.push_back(std::move(one));
+    if (!news_.empty()) ring(bell_);
     if (pool_.given_up()) {
         given_up_ = pool_.given_up();
         for (const RemoteOrder& order : waiting_)

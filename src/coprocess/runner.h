@@ -45,10 +45,11 @@ class Runner {
     void forget();  // drops all without reports
 
     std::vector<RemoteReport> next();
-    std::uint64_t held() const { return held_; }  // tasks not yet reported
 
     // Set once it runs no more tasks: one line that says why. It returns tasks that it had not begun.
     std::optional<std::string> given_up() const;
+    // Failures of single coprocesses since the last call, one line each.
+    std::vector<std::string> take_news();
 
   private:
     using Key = std::pair<TaskId, Attempt>;
@@ -65,15 +66,15 @@ class Runner {
     std::int64_t count_;
     Descriptor bell_;   // for the loop
     Descriptor alarm_;  // for the thread
-    std::uint64_t held_ = 0;
 
     mutable std::mutex mutex_;  // of what follows
     std::deque<RemoteOrder> waiting_;
     std::vector<Key> to_kill_;
     bool kill_all_ = false;
-    bool drops_reports_ = false;  // of the calls that kill_all_ ends
+    bool drop_all_ = false;  // likewise, without reports
     bool over_ = false;
     std::vector<RemoteReport> reports_;
+    std::vector<std::string> news_;
     std::optional<std::string> given_up_;
     std::thread thread_;
 };

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +23,8 @@
 
 #include "base/descriptor.h"
 #include "base/write_all.h"
+#include "coprocess/door.h"
+#include "coprocess/json_object.h"
 #include "coprocess/message.h"
 #include "coprocess/remote_call.h"
 #include "process/call.h"
@@ -36,20 +37,14 @@ using Json = nlohmann::json;
 
 constexpr std::size_t longest_call_line = 4096;
 constexpr std::size_t longest_event = 256u << 20;
-constexpr int say_something_s = 5;  // a peer that says nothing must not block the worker
+constexpr std::size_t deepest = 500;  // JSON is converted recursively
 
-struct Answered {
-    std::string text;
-    std::string words{};
-};
+// Of a result.
+static_assert(core::most_output_limit == 256u << 20);
+constexpr const char* too_large = "its result is larger than 256 MB";
 
-bool send_all(int socket, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR) return false;
-        if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
-    }
-    return true;
+Answered failed(std::string_view reason, std::string words = std::string(failed_words)) {
+    return {failure_text(reason), std::move(words)};
 }
 
 std::optional<std::string> line_from(int socket) {
@@ -74,38 +69,24 @@ bool bytes_from(int socket, std::string& to) {
     return true;
 }
 
-void set_receive_limit(int socket, int seconds) {
-    const timeval limit{seconds, 0};
-    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-}
-
-// Takes the same time wherever they differ.
-bool same(std::string_view a, std::string_view b) {
-    unsigned char differs = a.size() != b.size();
-    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
-        differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
-    return differs == 0;
-}
-
 class Server {
   public:
-    Server(const process::FunctionTable& functions, std::string secret, Descriptor listener)
-        : functions_(functions), secret_(std::move(secret)), listener_(std::move(listener)) {
+    Server(const process::FunctionTable& functions, Door door)
+        : functions_(functions), door_(std::move(door)) {
         std::array<char, PATH_MAX> home;
         if (::getcwd(home.data(), home.size()) != nullptr) home_ = home.data();
     }
+    // Until it can take no calls.
     void serve() {
         for (;;) {
-            const Descriptor connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-            if (connection.valid()) answer(connection.get());
+            const Descriptor connection = door_.next();
+            if (!connection.valid()) return;
+            answer(connection.get());
         }
     }
 
   private:
     void answer(int connection) {
-        set_receive_limit(connection, say_something_s);
-        if (!secret_.empty() && !same(line_from(connection).value_or(""), secret_)) return;
-        set_receive_limit(connection, 0);
         const auto line = line_from(connection);
         if (!line) return;
         std::istringstream in(*line);
@@ -124,23 +105,22 @@ class Server {
     // nullopt: the worker has given the call up.
     std::optional<Answered> run(const std::string& function, const std::string& event, int connection) {
         core::CallMode mode = core::CallMode::fork;
-        if (const auto sound = with_mode(event, mode); !sound)
-            return Answered{failure_text(sound.error().message)};
-        if (mode == core::CallMode::direct) return Answered{answer_to(functions_, function, event)};
+        if (const auto sound = with_mode(event, mode); !sound) return failed(sound.error().message);
+        if (mode == core::CallMode::direct) return answer_to(functions_, function, event);
         if (mode == core::CallMode::fork) return in_a_child(function, event, connection);
         Answered answered;
-        std::thread([&] { answered.text = answer_to(functions_, function, event); }).join();
+        std::thread([&] { answered = answer_to(functions_, function, event); }).join();
         return answered;
     }
 
     std::optional<Answered> in_a_child(const std::string& function, const std::string& event,
                                        int connection) {
         std::array<int, 2> ends{-1, -1};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Answered{failure_text("no pipe for the call")};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return failed("no pipe for the call");
         const Descriptor reader(ends[0]);
         Descriptor writer(ends[1]);
         const pid_t child = ::fork();
-        if (child < 0) return Answered{failure_text("no process for the call: raise ulimit -u")};
+        if (child < 0) return failed("no process for the call: raise ulimit -u");
         if (child == 0) child_main(function, event, writer.get(), connection);
         ::setpgid(child, child);  // as the child does: either may be first
         writer.reset();
@@ -151,22 +131,25 @@ class Server {
         while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
         ::kill(-child, SIGKILL);  // what it left in its group
         if (!wanted) return std::nullopt;
-        if (text.complete()) return Answered{std::move(text.body())};
+        if (text.complete()) return Answered{std::move(text.body()), text.words()};
+        if (text.too_long()) return failed(too_large);
         const bool signalled = WIFSIGNALED(status);
         const std::string how = signalled ? "signal " + std::to_string(WTERMSIG(status))
                                           : "exit " + std::to_string(WEXITSTATUS(status));
-        return Answered{failure_text("the function ended its process with " + how), how};
+        return failed("the function ended its process with " + how, how);
     }
 
     [[noreturn]] void child_main(const std::string& function, const std::string& event, int writer,
                                  int connection) {
         ::setpgid(0, 0);
-        ::close(listener_.get());
+        door_.close();
         ::close(connection);
-        const std::string answer = answer_to(functions_, function, event);
+        const Answered answer = answer_to(functions_, function, event);
         std::cout.flush();
         std::fflush(nullptr);
-        ::_exit(write_all(writer, with_length(answer)) ? 0 : 1);  // our exit handlers must not run here
+        ::_exit(write_all(writer, with_length(answer.text, answer.words))
+                    ? 0
+                    : 1);  // our exit handlers must not run here
     }
 
     // False: the worker has closed its side.
@@ -174,7 +157,7 @@ class Server {
         const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
         std::array<pollfd, 3> polled{pollfd{connection, POLLIN, 0}, pollfd{reader, POLLIN, 0},
                                      pollfd{process.get(), POLLIN, 0}};
-        while (!text.complete()) {
+        while (!text.complete() && !text.broken()) {
             if (::poll(polled.data(), polled.size(), -1) < 0) continue;
             char byte = 0;
             if (polled[0].revents != 0 && ::recv(connection, &byte, 1, 0) <= 0) return false;
@@ -191,8 +174,7 @@ class Server {
     }
 
     const process::FunctionTable& functions_;
-    std::string secret_;
-    Descriptor listener_;
+    Door door_;
     std::string home_;
 };
 
@@ -209,7 +191,7 @@ Descriptor listen_here() {
     where.sin_family = AF_INET;
     where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0 ||
-        ::listen(listener.get(), 16) != 0)
+        ::listen(listener.get(), 64) != 0)
         listener.reset();
     return listener;
 }
@@ -220,23 +202,28 @@ std::string json_text(const Json& value) {
 
 }  // namespace
 
-std::string answer_to(const process::FunctionTable& functions, const std::string& function,
-                      const std::string& event) {
-    const Json json = Json::parse(event, nullptr, false);
-    if (!json.is_object()) return failure_text("the event is no JSON object");
+Answered answer_to(const process::FunctionTable& functions, const std::string& function,
+                   const std::string& event) {
+    const auto object = read_json_object(event, [](std::string_view, std::string_view) {});
+    if (object && object->depth > deepest)
+        return failed("the event is nested more than " + std::to_string(deepest) + " deep");
+    const Json json = object ? Json::parse(event, nullptr, false) : Json();
+    if (!json.is_object()) return failed("the event is no JSON object that C++ functions can read");
     const Json args = json.value("fn_args", Json::array());
     const Json kwargs = json.value("fn_kwargs", Json::object());
-    if (!args.is_array()) return failure_text("fn_args is no array");
+    if (!args.is_array()) return failed("fn_args is no array");
     if (!kwargs.empty() && !kwargs.is_null())
-        return failure_text("C++ functions have no named arguments: give all in fn_args");
+        return failed("C++ functions have no named arguments: give all in fn_args");
     std::string packed;
     Json::to_msgpack(args, packed);
     const process::CallEnd end = process::run_call(functions, {function, packed});
-    if (end.ending != core::Ending::exited) return failure_text(end.reason);
+    if (end.ending != core::Ending::exited) return failed(end.reason);
     Json result;
     if (!end.result.empty()) result = Json::from_msgpack(end.result, true, false);
-    if (result.is_discarded()) return failure_text("its result cannot be JSON");
-    return json_text({{"Result", result}, {"StatusCode", 200}});
+    if (result.is_discarded()) return failed("its result cannot be JSON");
+    std::string text = json_text({{"Result", result}, {"StatusCode", 200}});
+    if (text.size() > core::most_output_limit) return failed(too_large);
+    return {std::move(text), std::string(returned_words)};
 }
 
 int serve(const std::string& name, const process::FunctionTable& functions) {
@@ -251,8 +238,9 @@ int serve(const std::string& name, const process::FunctionTable& functions) {
     const Json greeting{{"name", name}, {"port", port_of(listener.get())}, {"guarded", !guard.empty()}};
     if (!write_all(STDOUT_FILENO, with_length(json_text(greeting) + "\n"))) return 1;
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
-    Server(functions, guard, std::move(listener)).serve();
-    return 0;
+    Server(functions, Door(std::move(listener), guard)).serve();
+    std::perror("cannot take calls");
+    return 1;
 }
 
 }  // namespace wq::coprocess

@@ -27,10 +27,22 @@ core::Resources equal_share(const core::Resources& total, std::int64_t count) {
             part(total.disk_mb), Count::of_thousandths(part(total.gpus.thousandths())), 1};
 }
 
-void ShareWatch::begin_anew() {
-    cores_since_.reset();
-    task_memory_mb_ = 0;
+void ShareWatch::begin_call(std::int64_t memory_mb, const std::string& sandbox) {
+    task_memory_mb_ = memory_mb;
     usage_ = {};
+    take_sandbox(sandbox);
+}
+
+void ShareWatch::end_call() {
+    task_memory_mb_ = 0;
+    take_sandbox("");
+}
+
+// A walk goes on over calls, unless it is one over other folders.
+void ShareWatch::take_sandbox(const std::string& sandbox) {
+    if (sandbox == sandbox_) return;
+    sandbox_ = sandbox;
+    walk_.reset();
 }
 
 std::optional<Excess> ShareWatch::sample(pid_t root, Instant now, bool starts) {
@@ -92,7 +104,11 @@ std::optional<Excess> ShareWatch::memory(pid_t root) {
 
 std::optional<Excess> ShareWatch::disk(Instant now) {
     if (share_.disk_mb == 0) return std::nullopt;
-    if (!walk_) walk_.emplace(std::vector<std::string>{folder_});
+    if (!walk_) {
+        std::vector<std::string> folders{folder_};
+        if (!sandbox_.empty()) folders.push_back(sandbox_);
+        walk_.emplace(std::move(folders));
+    }
     if (!walk_->go_on(entries_a_sample, now + time_a_sample)) return std::nullopt;
     const std::int64_t mb = (walk_->found().bytes + (1 << 20) - 1) >> 20;
     walk_.reset();

@@ -37,10 +37,10 @@ class ShareWatch {
     ShareWatch(const core::Resources& share, std::string folder)
         : share_(share), folder_(std::move(folder)) {}
 
-    // A new coprocess, or a new call: earlier samples say nothing of it.
-    void begin_anew();
-    // The memory limit of the running task, if that is below the share; 0: none.
-    void limit_memory(std::int64_t mb) { task_memory_mb_ = mb; }
+    // `memory_mb`: the limit of the task, if that is below the share; 0: none. `sandbox`: a folder elsewhere
+    // that also counts; empty: none. Cores are counted on from one call to the next.
+    void begin_call(std::int64_t memory_mb, const std::string& sandbox);
+    void end_call();
     // `root`: the parent of all its processes, which itself does not count. `starts`: the coprocess starts,
     // and may use any cores.
     std::optional<Excess> sample(pid_t root, Instant now, bool starts = false);
@@ -51,10 +51,12 @@ class ShareWatch {
   private:
     std::optional<Excess> memory(pid_t root);
     std::optional<Excess> disk(Instant now);
+    void take_sandbox(const std::string& sandbox);
     Excess excess(core::Ending ending, const std::string& reason) const;
 
     core::Resources share_;
     std::string folder_;
+    std::string sandbox_;
     std::int64_t task_memory_mb_ = 0;
     watch::TreeReader reader_;
     std::vector<watch::ProcessSample> processes_;

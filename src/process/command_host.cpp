@@ -22,6 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/remove_tree.h"
+#include "base/write_all.h"
 #include "process/passed_descriptors.h"
 #include "process/process_tree.h"
 
@@ -54,15 +55,6 @@ std::optional<CommandLine> command_in(std::string_view bytes) {
     command.environment = in.blobs();
     if (!in.at_end()) return std::nullopt;
     return command;
-}
-
-bool send_all(int socket, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR) return false;
-        if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
-    }
-    return true;
 }
 
 bool receive_all(int socket, std::span<char> to) {

@@ -38,12 +38,12 @@ bool is_inherited(std::string_view name) {
 
 }  // namespace
 
-BaseEnvironment::BaseEnvironment(char** inherited, const Variables& set) {
+BaseEnvironment::BaseEnvironment(char* const* inherited, const Variables& set) {
     for (const auto& [name, value] : set) {
         fixed_.push_back(name);
         entries_.push_back(name + "=" + value);
     }
-    for (char** entry = inherited; entry != nullptr && *entry != nullptr; ++entry) {
+    for (char* const* entry = inherited; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view name = name_in(*entry);
         if (is_inherited(name) && !fixes(name)) entries_.emplace_back(*entry);
     }
@@ -66,22 +66,22 @@ TaskEnvironment::TaskEnvironment(const BaseEnvironment& base, const std::string&
                                                         "WORK_QUEUE_ATTEMPT",
                                                         "CORES",
                                                         "CORES_LIST",
-                                                        "OMP_NUM_THREADS",
-                                                        "OPENBLAS_NUM_THREADS",
-                                                        "MKL_NUM_THREADS",
-                                                        "NUMEXPR_NUM_THREADS",
-                                                        "VECLIB_MAXIMUM_THREADS",
+                                                        thread_variables[0],
+                                                        thread_variables[1],
+                                                        thread_variables[2],
+                                                        thread_variables[3],
+                                                        thread_variables[4],
                                                         "MEMORY",
                                                         "DISK",
                                                         "GPUS",
                                                         "GPUS_LIST",
                                                         "",
-                                                        "CUDA_DEVICE_ORDER",
+                                                        gpu_order_variable,
                                                         "TMPDIR"};
     for (std::size_t i = 0; i < slot_count; ++i) slots_[i].name = names[i];
     slots_[visible].name = gpu_variable;
     slots_[visible].used = gpus_managed_;
-    slots_[gpu_order].used = gpu_variable == "CUDA_VISIBLE_DEVICES";
+    slots_[cuda_order].used = gpu_variable == "CUDA_VISIBLE_DEVICES";
     slots_[temporary_folder].used = !temporary.empty();
     for (Slot& slot : slots_) slot.used = slot.used && !base.fixes(slot.name);
 
@@ -89,7 +89,7 @@ TaskEnvironment::TaskEnvironment(const BaseEnvironment& base, const std::string&
         const auto shadows = [&](const Slot& slot) { return slot.used && slot.name == name_in(entry); };
         if (std::none_of(slots_.begin(), slots_.end(), shadows)) base_.push_back(entry);
     }
-    set(gpu_order, "PCI_BUS_ID");
+    set(cuda_order, gpu_order);
     set(temporary_folder, temporary);
 }
 

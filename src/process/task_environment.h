@@ -13,6 +13,13 @@
 
 namespace wq::process {
 
+// What names the number of threads that a program should start.
+inline constexpr std::array thread_variables{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                                             "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"};
+// CUDA numbers GPUs as we do only with this order.
+inline constexpr const char* gpu_order_variable = "CUDA_DEVICE_ORDER";
+inline constexpr const char* gpu_order = "PCI_BUS_ID";
+
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // The part that is the same for all tasks of a worker: the launcher's inherited environment, overridden by
@@ -21,7 +28,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 // variables for a task's resources (a list may fix OMP_NUM_THREADS for all its tasks).
 class BaseEnvironment {
   public:
-    BaseEnvironment(char** inherited, const Variables& set);
+    BaseEnvironment(char* const* inherited, const Variables& set);
     const std::vector<std::string>& entries() const { return entries_; }  // "NAME=value"
     bool fixes(std::string_view name) const;                              // whether `set` has it
     std::string value(std::string_view name) const;                       // empty if absent
@@ -72,7 +79,7 @@ class TaskEnvironment {
         gpus,
         gpu_list,
         visible,
-        gpu_order,
+        cuda_order,
         temporary_folder,
         slot_count
     };

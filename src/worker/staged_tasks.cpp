@@ -135,14 +135,16 @@ void StagedTasks::kill(const std::function<bool(Key)>& which) {
     }
 }
 
-void StagedTasks::lose(const std::string& why) {
+void StagedTasks::lose(const std::string& why, const std::function<void(Key)>& lost) {
     folders_gone_ = 0;
     if (!files_) return;
     for (const Key& key : files_->all_last_first()) {
-        if (files_->place_of(key) == WorkerFiles::Place::staging)
+        if (files_->place_of(key) == WorkerFiles::Place::staging) {
             held_.give_back(key);
-        else if (held_.contains(key))
-            held_.answer_loss(key, why);
+            continue;
+        }
+        lost(key);
+        if (held_.contains(key)) held_.answer_loss(key, why);
     }
     files_.reset();
 }

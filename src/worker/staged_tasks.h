@@ -67,7 +67,8 @@ class StagedTasks {
     void give_back(Key key);                   // it has not started
     std::uint64_t recall(std::uint64_t most);  // returns tasks not started, the last first, and how many
     void kill(const std::function<bool(Key)>& which);
-    void lose(const std::string& why);  // with the launcher, whose folder had their sandboxes
+    // With the launcher, whose folder had their sandboxes. `lost`: called for each task that may still run.
+    void lose(const std::string& why, const std::function<void(Key)>& lost);
     void forget() { files_.reset(); }
 
     // Sends what running tasks have appended to watched outputs, once a second.

@@ -189,7 +189,9 @@ void WorkerTasks::on_report(const launcher::LauncherDied& report) {
     const std::string why = "its launcher on " + options_.hello.host + " was " + report.why;
     for (const auto& key : report.started) held_.answer_loss(key, why);
     for (const auto& key : report.not_started) held_.give_back(key);
-    staged_.lose(why);
+    staged_.lose(why, [this](HeldTasks::Key key) {
+        if (coprocesses_ != nullptr) coprocesses_->kill(key.first, key.second);
+    });
 }
 
 void WorkerTasks::take_call_reports(Instant now) {

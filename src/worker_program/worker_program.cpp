@@ -154,7 +154,9 @@ class Program {
 
     // A worker cannot change its offer, so it joins again.
     void leave_without_coprocesses(worker::WorkerSession& session) {
-        const auto why = coprocesses_ ? coprocesses_->given_up() : std::nullopt;
+        if (!coprocesses_) return;
+        for (const std::string& one : coprocesses_->take_news()) say(one);
+        const auto why = coprocesses_->given_up();
         if (!why || session.draining()) return;
         coprocesses_failed_ = comes_back_ = true;
         session.leave(*why + "; it finishes its tasks, leaves, and rejoins without coprocesses",

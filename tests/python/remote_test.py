@@ -1,6 +1,7 @@
 """Remote tasks: functions of a worker's coprocess, which is made of a file of functions."""
 
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -46,6 +47,10 @@ def largest(items):
 
 def leave(code):
     os._exit(code)
+
+
+def same(value):
+    return value
 '''
 
 
@@ -53,7 +58,7 @@ def leave(code):
 def served(queue, workers, tmp_path):
     """A queue with a worker of two coprocesses."""
     (tmp_path / "functions.py").write_text(FUNCTIONS)
-    names = ("my_sum", "process", "double_all", "multiply_pairs", "largest", "leave")
+    names = ("my_sum", "process", "double_all", "multiply_pairs", "largest", "leave", "same")
     subprocess.run([sys.executable, SERIALIZE, "--src", "functions.py", *(word for name in names for word in ("--function", name)),
                     "--dest", "coprocess.py"], check=True, cwd=tmp_path)
     workers.start(queue, "--coprocess", str(tmp_path / "coprocess.py"), "--num_coprocesses", "2")
@@ -71,6 +76,17 @@ def test_arguments_as_the_manual_has_them(served):
     t = wq.RemoteTask("my_sum", "sum_coprocess")
     t.specify_fn_args([5], {"y": 6})
     assert result(run(served, t)) == (200, 11)
+
+
+def test_a_dictionary_that_the_function_wants(served):
+    assert result(run(served, wq.RemoteTask("same", "sum_coprocess", {"x": 1}))) == (200, {"x": 1})
+    assert result(run(served, wq.RemoteTask("same", "sum_coprocess", {"value": 1}))) == (200, {"value": 1})
+    assert result(run(served, wq.RemoteTask("same", "sum_coprocess", value={"x": 1}))) == (200, {"x": 1})
+
+
+def test_what_is_no_strict_json(served):
+    status, (inf, text, nan) = result(run(served, wq.RemoteTask("same", "sum_coprocess", [math.inf, "\ud800", math.nan])))
+    assert (status, inf, text) == (200, math.inf, "\ud800") and math.isnan(nan)
 
 
 def test_exceptions(served):
@@ -99,7 +115,9 @@ def test_a_crash_is_its_own_only(served):
         t = wq.RemoteTask("leave", "sum_coprocess", 3)
         t.specify_exec_method(method)
         run(served, t)
-        assert t.result != wq.WORK_QUEUE_RESULT_SUCCESS or t.return_status != 0 or result(t)[0] == 500, t.reason
+        assert (t.result, t.return_status) == (wq.WORK_QUEUE_RESULT_SUCCESS, 3), t.reason
+        status, text = result(t)
+        assert status == 500 and "exit 3" in text
         assert result(run(served, wq.RemoteTask("my_sum", "sum_coprocess", 1, 2))) == (200, 3)
 
 

@@ -103,3 +103,19 @@ def not_json():
 
 def text(size):
     return "x" * size
+
+
+def echo(x):
+    return x
+
+
+def special():
+    return [float("nan"), float("inf"), "\ud800"]
+
+
+def hang_as(path):
+    """Tells its process, and hangs."""
+    with open(path + ".new", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(path + ".new", path)
+    hang()

@@ -26,6 +26,21 @@ using wq::TaskResult;
 constexpr const char* coprocess_name = "arithmetic_coprocess";
 constexpr std::array modes{CallMode::direct, CallMode::thread, CallMode::fork};
 
+std::vector<pid_t> children_of(pid_t pid) {
+    std::vector<pid_t> all;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+        std::ifstream list(thread.path() / "children");
+        for (pid_t child = 0; list >> child;) all.push_back(child);
+    }
+    return all;
+}
+
+std::string name_of(pid_t pid) {
+    std::string name;
+    std::ifstream("/proc/" + std::to_string(pid) + "/comm") >> name;
+    return name;
+}
+
 class RemoteTasks : public wq::testing::Program {
   protected:
     // One file for all tests of this process.
@@ -34,9 +49,10 @@ class RemoteTasks : public wq::testing::Program {
             const std::string file = ::testing::TempDir() + "coprocess-" + std::to_string(::getpid()) + ".py";
             std::string command = std::string(SERVERIZE) + " --src " + REMOTE_FUNCTIONS + " --dest " + file;
             for (const char* const function :
-                 {"my_sum", "counted", "where", "fails", "crash", "leave", "leave_politely", "hang",
-                  "tell_and_hang", "wait_for", "memory", "disk", "here", "read", "write", "variable", "child",
-                  "not_json", "text"})
+                 {"my_sum",         "counted", "where",         "fails",    "crash",  "leave",
+                  "leave_politely", "hang",    "tell_and_hang", "wait_for", "memory", "disk",
+                  "here",           "read",    "write",         "variable", "child",  "not_json",
+                  "text",           "echo",    "special",       "hang_as"})
                 command += std::string(" --function ") + function;
             EXPECT_EQ(std::system(command.c_str()), 0);
             return file;
@@ -45,10 +61,11 @@ class RemoteTasks : public wq::testing::Program {
     }
     static void TearDownTestSuite() { std::filesystem::remove(coprocess()); }
 
-    pid_t start_with_coprocess(std::vector<std::string> more = {}) {
+    pid_t start_with_coprocess(std::vector<std::string> more = {},
+                               std::vector<std::string> environment = {}) {
         std::vector<std::string> words{"--contact", folder_ + "/contact", "--coprocess", coprocess()};
         words.insert(words.end(), more.begin(), more.end());
-        return start_worker(words);
+        return start_worker(words, std::move(environment));
     }
     static Task remote(const std::string& function, const std::string& arguments = "[]",
                        CallMode mode = CallMode::fork) {
@@ -222,7 +239,8 @@ TEST_F(RemoteTasks, RunOnlyWhereTheirCoprocessIs) {
 
 TEST_F(RemoteTasks, GetEqualShares) {
     start_with_coprocess({"--num_coprocesses", "2", "--coprocess_cores", "5", "--coprocess-memory", "1001",
-                          "--coprocess_disk=4", "--coprocess_gpus", "0"});
+                          "--coprocess_disk=4", "--coprocess_gpus", "0"},
+                         {"TMPDIR=" + folder_, "PMIX_RANK=3"});
     const auto variable = [&](const std::string& name) {
         return result_in(output(remote("variable", "[\"" + name + "\"]")));
     };
@@ -232,6 +250,8 @@ TEST_F(RemoteTasks, GetEqualShares) {
     EXPECT_EQ(variable("DISK"), "\"2\"");
     EXPECT_EQ(variable("GPUS"), "\"0\"");
     EXPECT_EQ(variable("WORK_QUEUE_COPROCESS_SECRET"), "null");
+    EXPECT_THAT(variable("TMPDIR"), AllOf(HasSubstr(folder_ + "/"), HasSubstr("/tmp\"")));
+    EXPECT_EQ(variable("PMIX_RANK"), "null");
 }
 
 TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
@@ -245,7 +265,60 @@ TEST_F(RemoteTasks, ThatTakeMoreThanTheShareFail) {
     };
     exceeds("memory", "[200]", "MB memory, its share is 150 MB");
     exceeds("disk", "[8]", "MB disk, its share is 4 MB");
+    const Task with_files = run(remote("disk", "[8]").input_buffer("abc", "in"));
+    EXPECT_EQ(with_files.result(), TaskResult::resource_exhaustion);
+    EXPECT_THAT(with_files.reason(), HasSubstr("MB disk, its share is 4 MB"));
     EXPECT_EQ(run(remote("memory", "[200]")).limits_exceeded().memory, 150);
+}
+
+// Python's json module writes and reads all of this.
+TEST_F(RemoteTasks, MayHaveMoreThanStrictJson) {
+    start_with_coprocess({"--num_coprocesses", "1"});
+    const std::string special = R"([NaN, Infinity, "\ud800"])";
+    for (const CallMode mode : modes) {
+        EXPECT_EQ(result_in(output(remote("echo", "[" + special + "]", mode))), special);
+        const Task returned = run(remote("special", "[]", mode));
+        EXPECT_TRUE(returned.ok()) << returned.reason();
+        EXPECT_EQ(result_in(returned.output()), special);
+    }
+    const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+    const Task failed = run(remote("echo", "[" + deep + "]"));
+    EXPECT_THAT(failed.reason(), HasSubstr("RecursionError"));
+    EXPECT_EQ(result_in(output(remote("my_sum", "[1, 2]"))), "3");
+}
+
+TEST_F(RemoteTasks, AreReportedOnceTheirProcessHasEnded) {
+    start_with_coprocess({"--num_coprocesses", "1"});
+    for (const CallMode mode : modes) {
+        const std::string path = folder_ + "/pid" + std::to_string(static_cast<int>(mode));
+        const Task late = run(remote("hang_as", "[\"" + path + "\"]", mode).running_time_max(1));
+        EXPECT_EQ(late.result(), TaskResult::max_running_time) << late.reason();
+        pid_t pid = 0;
+        std::ifstream(path) >> pid;
+        ASSERT_GT(pid, 0);
+        EXPECT_EQ(::kill(pid, 0), -1) << pid;
+    }
+}
+
+// The launcher has the sandbox of the first attempt.
+TEST_F(RemoteTasks, WithFilesRunAgainIfTheLauncherIsKilled) {
+    const pid_t worker = start_with_coprocess({"--num_coprocesses", "1"});
+    const std::string pipe = folder_ + "/pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const auto id = manager_->submit(remote("wait_for", "[\"" + pipe + "\"]").input_buffer("abc", "in"));
+    std::ofstream held(pipe);  // waits until the function reads it
+    for (const pid_t zygote : children_of(worker))
+        for (const pid_t child : children_of(zygote))
+            if (name_of(child) == "wq_launcher") ::kill(child, SIGKILL);
+    // The first attempt never ends: we hold the pipe. The second needs its coprocess.
+    const std::string link = pipe + "-second";
+    std::filesystem::rename(pipe, link);
+    std::ofstream(pipe) << "done";
+    const auto ended = manager_->wait(60);
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->id(), id);
+    EXPECT_EQ(result_in(ended->output()), "\"done\"") << ended->reason();
+    EXPECT_EQ(ended->attempts(), 2u);
 }
 
 TEST_F(RemoteTasks, HaveFiles) {
@@ -328,10 +401,17 @@ void wait_for_end(pid_t pid) {
     ::close(process);
 }
 
+TEST_F(RemoteTasks, OfForkLeaveNoProcesses) {
+    start_with_coprocess({"--num_coprocesses", "1"});
+    const pid_t stays = std::stoi(result_in(output(remote("child", "[]", CallMode::direct))));
+    wait_for_end(std::stoi(result_in(output(remote("child")))));
+    EXPECT_EQ(::kill(stays, 0), 0);
+}
+
 TEST_F(RemoteTasks, LeaveNothingWhenTheWorkerIsKilled) {
     for (const int signal : {SIGTERM, SIGKILL}) {
         const pid_t worker = start_with_coprocess({"--num_coprocesses", "1"});
-        const pid_t left = std::stoi(result_in(output(remote("child"))));
+        const pid_t left = std::stoi(result_in(output(remote("child", "[]", CallMode::direct))));
         ASSERT_EQ(::kill(left, 0), 0);
         const std::string where = result_in(output(remote("where", "[]", CallMode::direct)));
         stop(worker, signal);

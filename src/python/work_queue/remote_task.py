@@ -18,8 +18,8 @@ class RemoteTask(Task):
 
     >>> t = RemoteTask("my_sum", "sum_coprocess", 1, y=2)
 
-    Arguments are what JSON can hold. A single dictionary is the keyword arguments, as the manual has it. `output` is a
-    JSON text with the keys "Result" (what the function returned, or the text of its exception) and "StatusCode" (200,
+    Arguments are what JSON can hold. If the function needs more arguments than a single dictionary, the coprocess takes
+    the dictionary for its keyword arguments, as the manual has it. `output` is a JSON text with the keys "Result" (what the function returned, or the text of its exception) and "StatusCode" (200,
     or 500 for an exception). Such a task takes one coprocess of a worker, and none of its other resources.
     """
 
@@ -27,10 +27,7 @@ class RemoteTask(Task):
         super().__init__(fn)
         self._coprocess_name(coprocess)
         self._method = "fork"
-        positional = list(args)
-        if len(positional) == 1 and isinstance(positional[0], dict) and not kwargs:
-            kwargs = positional.pop()
-        self.specify_fn_args(positional, kwargs)
+        self.specify_fn_args(args, kwargs)
 
     def specify_fn_args(self, args: list[Any] | tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> None:
         """Replaces the arguments. Raises TypeError for what JSON cannot hold."""

@@ -19,7 +19,7 @@ TEST(CoprocessServer, ConvertsArgumentsAndResults) {
     functions.add("fails", [](std::optional<int>) -> int { throw std::runtime_error("no luck"); });
     const process::FunctionTable table = api::function_table(functions);
     const auto answer = [&](const std::string& function, const std::string& event) {
-        return answer_to(table, function, event);
+        return answer_to(table, function, event).text;
     };
     EXPECT_EQ(answer("half", R"({"fn_args": [3]})"), R"({"Result":1.5,"StatusCode":200})");
     EXPECT_EQ(answer("join", R"({"fn_args": [["a", "ä"], true]})"),

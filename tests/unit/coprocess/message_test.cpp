@@ -19,7 +19,6 @@ TEST(Message, IsReadInPartsOfAnySize) {
 
 TEST(Message, MayBeEmpty) {
     LengthReader reader(10);
-    EXPECT_FALSE(reader.begun());
     reader.feed("0\n");
     EXPECT_TRUE(reader.complete());
     EXPECT_EQ(reader.body(), "");
@@ -37,6 +36,17 @@ TEST(Message, OfNoLengthIsBroken) {
     LengthReader endless(100);
     endless.feed(std::string(1000, '1'));
     EXPECT_TRUE(endless.broken());
+}
+
+TEST(Message, MayBeTooLong) {
+    for (const auto& [text, too_long] : {std::pair("101\n", true),
+                                         {"99999999999999999999999 status 200\n", true},
+                                         {"x\n", false},
+                                         {"100\n", false}}) {
+        LengthReader reader(100);
+        reader.feed(text);
+        EXPECT_EQ(reader.too_long(), too_long) << text;
+    }
 }
 
 TEST(Message, OfACallIsThatOfWorkQueue) {

@@ -16,8 +16,24 @@ TEST(RemoteCall, EventGetsTheModeUnlessItHasOne) {
     EXPECT_EQ(*with_mode("{\"remote_task_exec_method\": \"direct\"}", mode),
               "{\"remote_task_exec_method\": \"direct\"}");
     EXPECT_EQ(mode, CallMode::direct);
+    mode = CallMode::fork;
+    EXPECT_EQ(*with_mode("{}", mode), "{\"remote_task_exec_method\":\"fork\"}");
+    EXPECT_EQ(*with_mode("{\"remote_task_exec_method\": null}", mode),
+              "{\"remote_task_exec_method\": null,\"remote_task_exec_method\":\"fork\"}");
     for (const char* const bad : {"", "[1]", "{", "{\"remote_task_exec_method\": \"spawn\"}"})
         EXPECT_FALSE(with_mode(bad, mode)) << bad;
+}
+
+// Python writes and reads all of this.
+TEST(RemoteCall, EventMayBeMoreThanStrictJson) {
+    const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+    for (const std::string& arguments :
+         {std::string("[NaN, -Infinity]"), std::string(R"(["\ud800"])"), deep}) {
+        CallMode mode = CallMode::direct;
+        const auto event = with_mode("{\"fn_args\": " + arguments + "}", mode);
+        ASSERT_TRUE(event);
+        EXPECT_EQ(*event, "{\"fn_args\": " + arguments + ",\"remote_task_exec_method\":\"direct\"}");
+    }
 }
 
 TEST(RemoteCall, GreetingNamesAPort) {
@@ -47,6 +63,14 @@ TEST(RemoteCall, AnswerSaysHowItEnded) {
           Answer{"", "{\"Result\": \"no\\nluck\", \"StatusCode\": 500}", Ending::raised, 1, "no luck"},
           Answer{"exit 3", "{\"Result\": \"\", \"StatusCode\": 500}", Ending::raised, 3, "exit 3 before"},
           Answer{"exit 0", "{\"Result\": \"\", \"StatusCode\": 500}", Ending::raised, 1, "exit 0 before"},
+          Answer{"status 200", "{\"Result\": NaN, \"StatusCode\": 200}", Ending::exited, 0, ""},
+          Answer{"status 500", "{\"Result\": \"no luck\", \"StatusCode\": 500}", Ending::raised, 1,
+                 "no luck"},
+          Answer{"status 500", "{\"Result\": \"\", \"StatusCode\": 200}", Ending::raised, 1, ""},
+          Answer{"", "{\"Result\": [NaN, \"\\ud800\"], \"StatusCode\": 200}", Ending::exited, 0, ""},
+          Answer{"", "{\"Result\": \"\\ud800\", \"StatusCode\": 500}", Ending::raised, 1, "\\ud800"},
+          Answer{"", "{\"Result\": {\"a\": NaN}, \"StatusCode\": 500}", Ending::raised, 1, "{\"a\": NaN}"},
+          Answer{"", "{\"Result\": 3}", Ending::raised, 1, "did not answer as it should"},
           Answer{"", "[]", Ending::raised, 1, "did not answer as it should"}}) {
         core::Outcome outcome;
         std::string output;
@@ -55,6 +79,9 @@ TEST(RemoteCall, AnswerSaysHowItEnded) {
         EXPECT_EQ(outcome.exit_code, code) << text;
         EXPECT_THAT(outcome.reason, HasSubstr(reason)) << text;
         EXPECT_THAT(output, HasSubstr("StatusCode")) << text;
+        if (std::string_view(text).find("StatusCode") != std::string_view::npos) {
+            EXPECT_EQ(output, text);
+        }
     }
     core::Outcome outcome;
     std::string output;

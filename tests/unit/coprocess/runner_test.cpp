@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -28,7 +31,9 @@ using ::testing::HasSubstr;
 
 // A coprocess as CCTools' own: no secret, one process, no more than the protocol.
 constexpr const char* plain = R"(
-import json, os, socket, sys
+import json, os, signal, socket, sys, time
+kept = None
+HOST = os.path.dirname(os.getcwd()) + "/host"
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
 listener.listen(5)
@@ -45,6 +50,29 @@ while True:
             sys.exit(3)
         if function == b"memory":
             block = b"x" * (100 << 20)
+            listener.accept()
+        if function == b"keep":
+            kept = kept or b"x" * (100 << 20)
+            until = time.monotonic() + 0.1
+            while time.monotonic() < until:  # a short call
+                pass
+        if function == b"fill":
+            with open(b"t." + task + b"/large", "wb") as large:
+                large.write(b"x" * (8 << 20))
+            listener.accept()
+        if function == b"litter":
+            for i in range(5000):
+                open(b"t.%s/%d" % (task, i), "w").close()
+        if function == b"talk":
+            os.write(2, b"x" * (1 << 20))
+        if function == b"begun":
+            with open(HOST, "w") as file:
+                file.write("running")
+            listener.accept()
+        if function == b"stop":  # as if the end of its processes took long
+            with open(HOST, "w") as file:
+                file.write(str(os.getppid()))
+            os.kill(os.getppid(), signal.SIGSTOP)
             listener.accept()
         if function == b"silent":
             continue
@@ -63,8 +91,8 @@ class CoprocessRunner : public ::testing::Test {
         std::ofstream(path) << text;
         return path;
     }
-    void start(const std::string& path, std::int64_t count = 1) {
-        PoolOptions options;
+    void start(const std::string& path, std::int64_t count = 1) { start(path, count, {}); }
+    void start(const std::string& path, std::int64_t count, PoolOptions options) {
         options.file = path;
         options.count = count;
         options.folder = folder_.path();
@@ -108,9 +136,7 @@ TEST_F(CoprocessRunner, RunsCoprocessesOfCctools) {
     start(file(plain));
     EXPECT_EQ(runner_->name(), "plain");
     for (std::uint64_t task = 0; task < 20; ++task) run(task, "echo");
-    EXPECT_EQ(runner_->held(), 20u);
     wait_for(20);
-    EXPECT_EQ(runner_->held(), 0u);
     for (const auto& [task, end] : ended_) {
         EXPECT_EQ(end.outcome.ending, Ending::exited) << end.outcome.reason;
         EXPECT_EQ(end.output.out, R"({"Result": [1], "StatusCode": 200})");
@@ -152,9 +178,83 @@ TEST_F(CoprocessRunner, EnforcesTheMemoryLimitOfATask) {
     EXPECT_EQ(end_of(2, "echo").outcome.ending, Ending::exited);
 }
 
+TEST_F(CoprocessRunner, LooksAtShortCallsToo) {
+    PoolOptions options;
+    options.total = {0, 60, 0, 0};
+    start(file(plain), 1, options);
+    std::uint64_t task = 0;
+    while (++task < 100 && end_of(task, "keep").outcome.ending == Ending::exited) continue;
+    EXPECT_EQ(ended_[task].outcome.ending, Ending::out_of_memory);
+    EXPECT_EQ(end_of(101, "echo").outcome.ending, Ending::exited);
+}
+
+TEST_F(CoprocessRunner, CountsTheFilesInTheSandbox) {
+    PoolOptions options;
+    options.total = {0, 0, 4, 0};
+    start(file(plain), 1, options);
+    const test::Folder sandbox;
+    runner_->run({TaskId(1), 1, "fill", "{}", CallMode::fork, Duration{0}, 0, sandbox.path()});
+    wait_for(1);
+    EXPECT_EQ(ended_[1].outcome.ending, Ending::exhausted);
+    EXPECT_THAT(ended_[1].outcome.reason, HasSubstr("MB disk, its share is 4 MB"));
+}
+
+TEST_F(CoprocessRunner, RemovesWhatFunctionsLeave) {
+    start(file(plain));
+    EXPECT_EQ(end_of(1, "litter").outcome.ending, Ending::exited);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+        EXPECT_FALSE(std::filesystem::exists(entry.path() / "t.1"));
+    EXPECT_EQ(end_of(2, "echo").outcome.ending, Ending::exited);
+}
+
+TEST_F(CoprocessRunner, EmptiesWhatFunctionsHavePrinted) {
+    start(file(plain));
+    for (std::uint64_t task = 0; task < 20; ++task)
+        EXPECT_EQ(end_of(task, "talk").outcome.ending, Ending::exited);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+        if (const auto file = entry.path() / "stderr"; std::filesystem::exists(file)) {
+            EXPECT_LE(std::filesystem::file_size(file), 6u << 20);
+        }
+}
+
+TEST_F(CoprocessRunner, GoesOnWhileOneEnds) {
+    start(file(plain), 2);
+    const std::string pipe = folder_.path() + "/host";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    run(1, "stop");
+    pid_t host = 0;
+    std::ifstream(pipe) >> host;
+    ASSERT_GT(host, 0);
+    runner_->kill(TaskId(1), 1);
+    for (std::uint64_t task = 2; task < 6; ++task)
+        EXPECT_EQ(end_of(task, "echo").outcome.ending, Ending::exited);
+    ::kill(host, SIGCONT);
+    if (ended_.count(1) == 0) wait_for(1);
+    EXPECT_EQ(ended_[1].outcome.ending, Ending::killed);
+}
+
+TEST_F(CoprocessRunner, KeepsACoprocessThatItCannotCall) {
+    start(file(plain));
+    EXPECT_EQ(end_of(1, "echo").outcome.ending, Ending::exited);
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    const auto refused = end_of(2, "echo");
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_EQ(refused.outcome.ending, Ending::not_started);
+    EXPECT_THAT(refused.outcome.reason, HasSubstr("no connection to the coprocess"));
+    EXPECT_EQ(end_of(3, "echo").outcome.ending, Ending::exited);
+}
+
 TEST_F(CoprocessRunner, ReturnsAndKills) {
     start(file(plain));
-    run(1, "stuck");
+    const std::string pipe = folder_.path() + "/host";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    run(1, "begun");
+    std::ifstream(pipe).get();  // it runs
     for (std::uint64_t task = 2; task < 6; ++task) run(task, "echo");
     EXPECT_EQ(runner_->recall(2), 2u);
     wait_for(2);
@@ -165,13 +265,13 @@ TEST_F(CoprocessRunner, ReturnsAndKills) {
     runner_->kill(TaskId(1), 2);  // another attempt
     runner_->kill(TaskId(1), 1);
     wait_for(2);  // the killed, and then the last
-    EXPECT_TRUE(ended_[1].outcome.ending == Ending::killed || returned_.back() == 1);
+    EXPECT_EQ(returned_.back(), 3u);
+    EXPECT_EQ(ended_[1].outcome.ending, Ending::killed);
     EXPECT_EQ(ended_[2].outcome.ending, Ending::exited);
     run(6, "stuck");
     run(7, "stuck");
     runner_->kill_all();
     wait_for(2);
-    EXPECT_EQ(runner_->held(), 0u);
     EXPECT_EQ(end_of(8, "echo").outcome.ending, Ending::exited);
 }
 
@@ -180,12 +280,10 @@ TEST_F(CoprocessRunner, ForgetsAllAtOnce) {
     for (std::uint64_t round = 0; round < 20; ++round) {
         for (std::uint64_t task = 0; task < 6; ++task) run(task, task % 2 == 0 ? "stuck" : "echo");
         runner_->forget();
-        EXPECT_EQ(runner_->held(), 0u);
     }
     ended_.clear();
     EXPECT_EQ(end_of(7, "echo").outcome.ending, Ending::exited);
     EXPECT_EQ(ended_.size(), 1u);
-    EXPECT_EQ(runner_->held(), 0u);
 }
 
 TEST_F(CoprocessRunner, SaysWhyNothingCanBeStarted) {
@@ -222,6 +320,26 @@ TEST_F(CoprocessRunner, GivesUpWhatAlwaysFails) {
     EXPECT_EQ(returned_.back(), 3u);
 }
 
+// The one with GPU "a" fails always.
+TEST_F(CoprocessRunner, GoesOnWithoutOneThatAlwaysFails) {
+    PoolOptions options;
+    options.total.gpus = 2;
+    options.gpu_variable = "CUDA_VISIBLE_DEVICES";
+    options.gpus = {"a", "b"};
+    start(file(std::string(
+                   "import os\nif os.environ['CUDA_VISIBLE_DEVICES'] == 'a': raise SystemExit('broken')\n") +
+               plain),
+          2, options);
+    std::string news;
+    for (std::uint64_t task = 1; news.find("10 times in a row") == std::string::npos; ++task) {
+        EXPECT_EQ(end_of(task, "echo").outcome.ending, Ending::exited);
+        for (const std::string& one : runner_->take_news()) news += one + "\n";
+    }
+    EXPECT_THAT(news, HasSubstr("broken"));
+    EXPECT_FALSE(runner_->given_up());
+    EXPECT_EQ(end_of(0, "echo").outcome.ending, Ending::exited);
+}
+
 TEST_F(CoprocessRunner, GivesTheEnvironmentOfAShare) {
     PoolOptions options;
     options.count = 2;
@@ -230,14 +348,23 @@ TEST_F(CoprocessRunner, GivesTheEnvironmentOfAShare) {
     options.gpus = {"a", "b", "c", "d"};
     char old[] = "CORES=64";
     char other[] = "CORES_OF_MINE=5";
-    char* const ours[] = {old, other, nullptr};
+    char rank[] = "OMPI_COMM_WORLD_RANK=3";
+    char pmix[] = "PMIX_RANK=3";
+    char order[] = "CUDA_DEVICE_ORDER=FASTEST_FIRST";
+    char* const ours[] = {old, other, rank, pmix, order, nullptr};
     const auto second = environment_of(options, 1, ours);
-    for (const char* const entry : {"CORES=1.5", "OMP_NUM_THREADS=1", "MEMORY=500", "DISK=5", "GPUS=2",
-                                    "CUDA_VISIBLE_DEVICES=c,d", "CORES_OF_MINE=5"})
+    for (const char* const entry :
+         {"CORES=1.5", "OMP_NUM_THREADS=1", "MEMORY=500", "DISK=5", "GPUS=2", "CUDA_VISIBLE_DEVICES=c,d",
+          "GPUS_LIST=c,d", "CUDA_DEVICE_ORDER=PCI_BUS_ID", "VECLIB_MAXIMUM_THREADS=1", "CORES_OF_MINE=5"})
         EXPECT_THAT(second, ::testing::Contains(entry));
-    EXPECT_THAT(second, ::testing::Not(::testing::Contains("CORES=64")));
+    for (const char* const gone :
+         {"CORES=64", "OMPI_COMM_WORLD_RANK=3", "PMIX_RANK=3", "CUDA_DEVICE_ORDER=FASTEST_FIRST"})
+        EXPECT_THAT(second, ::testing::Not(::testing::Contains(gone)));
     options.count = 8;
     EXPECT_THAT(environment_of(options, 7, ours), ::testing::Contains("CUDA_VISIBLE_DEVICES=d"));
+    options.total.gpus = Count::of_thousandths(1500);
+    options.count = 2;
+    EXPECT_THAT(environment_of(options, 1, ours), ::testing::Contains("CUDA_VISIBLE_DEVICES=b"));
     options.total.gpus = 0;
     EXPECT_THAT(environment_of(options, 7, ours), ::testing::Contains("CUDA_VISIBLE_DEVICES="));
 }
@@ -264,6 +391,7 @@ TEST(ShareWatch, AllowsTheShareOfCoresButAtLeastOne) {
     ShareWatch watch({1, 0, 0, 0}, "/nowhere");
     EXPECT_FALSE(watch.judge_cpu(9'000'000, begin));
     EXPECT_FALSE(watch.judge_cpu(0, begin + std::chrono::seconds(1))) << "a process ended";
+    watch.begin_call(0, "");  // a new call changes nothing
     EXPECT_TRUE(watch.judge_cpu(1'500'000, begin + std::chrono::seconds(2)));
 }
 
