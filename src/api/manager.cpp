@@ -341,6 +341,9 @@ bool Manager::initialize_categories(const std::string& summaries_file, const Tas
 std::vector<CategorySummary> Manager::categories() const {
     return impl_->program().categories();
 }
+std::vector<WorkerSummary> Manager::workers() const {
+    return impl_->program().workers();
+}
 bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
     std::string path;
     if (!folder.empty()) {

@@ -9,9 +9,9 @@
 
 #include "api/deferred_manager.h"
 #include "capi/cctools/work_queue.h"
-#include "capi/numbering.h"
 #include "capi/quarantine.h"
 #include "capi/task_box.h"
+#include "program_manager/numbering.h"
 #include "program_manager/tuning.h"
 #include "work_queue/manager.h"
 
@@ -45,7 +45,7 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     wq::program_manager::Tuning tuning;  // checks the names
     int priority = 0;
     bool ends_slow_tasks = false;  // for categories without a setting of their own
-    wq::capi::Numbering ids;
+    wq::program_manager::Numbering ids;
     std::unordered_map<std::int64_t, wq::capi::TaskBox*>
         tasks;  // all tasks in the queue, by the manager's ids
     // Called before the manager ends; the key is the object that uses it.

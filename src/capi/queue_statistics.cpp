@@ -7,6 +7,7 @@
 #include "capi/guard.h"
 #include "capi/queue.h"
 #include "capi/statistics.h"
+#include "program_manager/queue_status.h"
 
 namespace wq::capi {
 
@@ -142,7 +143,21 @@ char* work_queue_get_worker_summary(work_queue* q) {
 }
 
 rmsummary** work_queue_workers_summary(work_queue* q) {
-    if (queue_of(__func__, q) == nullptr) return nullptr;
-    no_effect(__func__, "single workers are not listed");
-    return static_cast<rmsummary**>(std::calloc(1, sizeof(rmsummary*)));
+    return guarded(__func__, static_cast<rmsummary**>(nullptr), [&](const char* me) -> rmsummary** {
+        const wq::Manager* manager = manager_of(me, q);
+        if (manager == nullptr) return nullptr;
+        const auto groups = wq::program_manager::groups_of(manager->workers());
+        auto** all = static_cast<rmsummary**>(std::calloc(groups.size() + 1, sizeof(rmsummary*)));
+        if (all == nullptr) throw std::bad_alloc();
+        for (std::size_t n = 0; n < groups.size(); ++n) {
+            all[n] = rmsummary_create(-1);
+            if (all[n] == nullptr) break;  // the end of what there is
+            all[n]->workers = static_cast<double>(groups[n].workers);
+            all[n]->cores = groups[n].cores;
+            all[n]->memory = static_cast<double>(groups[n].memory);
+            all[n]->disk = static_cast<double>(groups[n].disk);
+            all[n]->gpus = groups[n].gpus;
+        }
+        return all;
+    });
 }

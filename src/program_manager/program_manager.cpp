@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "program_manager/hungry.h"
+#include "program_manager/queue_status.h"
 #include "program_manager/shapes.h"
 #include "run/dismiss_ranks.h"
 #include "threads/quiet_thread.h"
@@ -473,6 +474,12 @@ bool ProgramManager::begin_categories(const std::map<std::string, std::vector<co
 std::vector<CategorySummary> ProgramManager::categories() {
     std::vector<CategorySummary> all;
     queue_.ask([&] { all = categories_.summaries(*manager_); });
+    return all;
+}
+
+std::vector<WorkerSummary> ProgramManager::workers() {
+    std::vector<WorkerSummary> all;
+    queue_.ask([&] { all = summaries_of(manager_->reactor().workers()); });
     return all;
 }
 

@@ -93,6 +93,7 @@ class ProgramManager {
     bool begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
                           const core::Sizes& most);
     std::vector<CategorySummary> categories();
+    std::vector<WorkerSummary> workers();
     // `folder`: for summaries, from summaries_folder(), or "".
     bool monitor(const core::Monitoring& monitoring, const std::string& folder);
 

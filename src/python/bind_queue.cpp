@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "net/contact.h"
+#include "program_manager/queue_status.h"
 #include "program_manager/tuning.h"
 #include "python/amounts.h"
 #include "python/queue.h"
@@ -94,17 +95,39 @@ void bind_start(py::class_<PyQueue>& queue) {
         });
 }
 
+py::list worker_groups(PyQueue& queue) {
+    py::list all;
+    for (const auto& group : program_manager::groups_of(queue.serving().workers())) {
+        py::dict one;
+        one["workers"] = group.workers;
+        one["cores"] = group.cores;
+        one["memory"] = group.memory;
+        one["disk"] = group.disk;
+        one["gpus"] = group.gpus;
+        all.append(one);
+    }
+    return all;
+}
+
 void bind_tasks(py::class_<PyQueue>& queue) {
     queue.def("_submit", &PyQueue::submit)
         .def("_wait", &PyQueue::wait)
         .def("__len__", &PyQueue::size)
         .def("_tasks", &PyQueue::tasks)
         .def("_hungry", [](PyQueue& q) { return q.serving().hungry(); })
-        .def("_why", [](PyQueue& q, std::int64_t id) { return to_str(q.serving().why(id)); })
+        .def("_why", [](PyQueue& q, std::int64_t id) { return to_str(q.serving().why(q.of_manager(id))); })
         .def("_task_state",
-             [](PyQueue& q, std::int64_t id) { return static_cast<int>(q.serving().task_state(id)); })
+             [](PyQueue& q, std::int64_t id) {
+                 return static_cast<int>(q.serving().task_state(q.of_manager(id)));
+             })
+        .def("_begin_ids", &PyQueue::begin_ids)
+        .def("_status", [](PyQueue& q, const Text& request,
+                           const Text& project) { return to_str(q.status(request, project)); })
+        .def("_worker_groups", worker_groups)
         .def("_cancel_by_taskid",
-             [](PyQueue& q, std::int64_t id) { return q.take_back(q.serving().cancel_by_taskid(id)); })
+             [](PyQueue& q, std::int64_t id) {
+                 return q.take_back(q.serving().cancel_by_taskid(q.of_manager(id)));
+             })
         .def("_cancel_by_tasktag",
              [](PyQueue& q, const Text& tag) { return q.take_back(q.serving().cancel_by_tag(tag)); })
         .def("_cancel_by_category", [](PyQueue& q, const Text& category) {
@@ -158,25 +181,8 @@ void bind_categories(py::class_<PyQueue>& queue) {
                      m.initialize_categories(path, most);
                  });
              })
-        .def("_monitor",
-             [](PyQueue& q, const Text& folder, bool watchdog) {
-                 order(q,
-                       [path = folder.bytes, watchdog](Manager& m) { m.enable_monitoring(path, watchdog); });
-             })
-        .def("_categories", [](PyQueue& q) {
-            py::list all;
-            for (const CategorySummary& one : q.serving().categories()) {
-                py::dict category;
-                category["category"] = to_str(one.name);
-                category["tasks_running"] = one.running;
-                category["tasks_waiting"] = one.waiting;
-                category["workers_able"] = one.fit_workers;
-                category["max_cores"] = one.max_cores;
-                category["max_memory"] = one.max_memory;
-                category["max_disk"] = one.max_disk;
-                all.append(category);
-            }
-            return all;
+        .def("_monitor", [](PyQueue& q, const Text& folder, bool watchdog) {
+            order(q, [path = folder.bytes, watchdog](Manager& m) { m.enable_monitoring(path, watchdog); });
         });
 }
 

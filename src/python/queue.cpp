@@ -1,10 +1,12 @@
 #include "python/queue.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "program_manager/listening.h"
+#include "program_manager/queue_status.h"
 #include "program_manager/task_data.h"
 #include "python/waits.h"
 
@@ -67,15 +69,27 @@ std::int64_t PyQueue::submit(const py::object& object) {
     auto& task = object.cast<PyTask&>();
     static_cast<void>(task.to_specify());
     if (!deferred_->ours()) throw std::runtime_error(deferred_->why_not());
+    if (ids_.next() == 0) throw std::runtime_error("no ids of tasks are left");
     std::string refusal;
     const std::int64_t id = deferred_->submit(task.spec, refusal);
     if (id == 0) throw py::value_error(refusal);
-    task.id = id;
+    task.id = ids_.next();
+    ids_.take();
     task.in_queue = true;
     task.ended.reset();
     tasks_.emplace(id, object);
     by_tag_only_ += is_by_tag_only(task);
-    return id;
+    return task.id;
+}
+
+std::int64_t PyQueue::begin_ids(int least) {
+    ids_.at_least(least);
+    return ids_.next();
+}
+
+std::int64_t PyQueue::of_manager(std::int64_t id) const {
+    if (id < 1 || id > std::numeric_limits<int>::max()) return 0;
+    return ids_.of_manager(static_cast<int>(id)).value_or(0);
 }
 
 py::object PyQueue::take_back(std::optional<Task> ended) {
@@ -98,6 +112,31 @@ std::vector<py::object> PyQueue::tasks() const {
     std::vector<py::object> all;
     for (const std::int64_t id : ids) all.push_back(tasks_.at(id));
     return all;
+}
+
+std::string PyQueue::status(const std::string& request, const std::string& project) {
+    using namespace program_manager;
+    Manager& manager = serving();
+    const auto what = status_of(request);
+    if (what == StatusOf::queue)
+        return queue_as_json({project, static_cast<int>(manager.port()), 0}, manager.stats());
+    if (what == StatusOf::workers) return workers_as_json(manager.workers());
+    if (what == StatusOf::categories) {
+        std::vector<std::pair<CategorySummary, Statistics>> all;
+        for (const CategorySummary& one : manager.categories())
+            all.emplace_back(one, manager.stats_category(one.name));
+        return categories_as_json(all);
+    }
+    if (what == StatusOf::nothing)
+        throw py::value_error("status of '" + request + "': give queue, tasks, workers or categories");
+    std::vector<TaskOfStatus> all;
+    for (const auto& [id, object] : tasks_) {
+        const auto& task = object.cast<PyTask&>();
+        all.push_back({task.id, manager.task_state(id), &task.spec});
+    }
+    std::sort(all.begin(), all.end(),
+              [](const TaskOfStatus& a, const TaskOfStatus& b) { return a.id < b.id; });
+    return tasks_as_json(all);
 }
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/deferred_manager.h"
+#include "program_manager/numbering.h"
 #include "python/callback.h"
 #include "python/task.h"
 #include "python/text.h"
@@ -39,6 +40,13 @@ class PyQueue {
     pybind11::object wait(double seconds, const std::optional<Text>& tag);
     pybind11::object take_back(std::optional<Task> ended);
     std::vector<pybind11::object> tasks() const;  // by their ids
+    // `request`: as of status_of(); throws ValueError for others.
+    std::string status(const std::string& request, const std::string& project);
+
+    // Ids of tasks, which a program may start higher. Returns the next one.
+    std::int64_t begin_ids(int least);
+    // The manager's id, which no other call takes or returns; 0, which no task has: nor has it this one.
+    std::int64_t of_manager(std::int64_t id) const;
     // Without tasks that only their tag returns.
     std::size_t size() const { return tasks_.size() - by_tag_only_; }
     // Ends the manager; tasks that are in it are returned by no wait() any more. No effect the second time.
@@ -58,8 +66,9 @@ class PyQueue {
     std::unique_ptr<api::DeferredManager> deferred_;
     std::shared_ptr<HeldLines> lines_;  // until the manager has started
     std::atomic<bool> ended_{false};
-    std::unordered_map<std::int64_t, pybind11::object> tasks_;
+    std::unordered_map<std::int64_t, pybind11::object> tasks_;  // by the manager's ids
     std::size_t by_tag_only_ = 0;
+    program_manager::Numbering ids_;
 };
 
 void bind_queue(pybind11::module_& module);

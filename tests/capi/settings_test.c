@@ -264,10 +264,8 @@ static void no_effect_yet(void) {
     work_queue_task_specify_coprocess(t, NULL);
     CHECK(t->coprocess == NULL);
     struct rmsummary** workers = NULL;
-    begin_stderr();
     workers = work_queue_workers_summary(q);
-    CHECK(strstr(end_stderr(), "work_queue_workers_summary: no effect: ") != NULL);
-    CHECK(workers && workers[0] == NULL);
+    CHECK(workers && workers[0] == NULL); /* there are none */
     free(workers);
 
     /* And these have nothing to do. */

@@ -281,7 +281,7 @@ def test_what_a_queue_tells(served):
     run(served, wq.Task("true"))
     assert served.stats_hierarchy is served.stats and served.stats_category("default") is served.stats_category("default")
     assert served.stats.as_dict()["tasks_done"] == 1 and repr(served.stats).startswith("Statistics(workers_connected=1")
-    assert served.workers_summary() == [] == served.status("workers") and served.application_info() is None
+    assert served.application_info() is None
     assert json.loads(json.dumps(served.status("queue")))[0]["port"] == served.port
     assert any(address.endswith(f":{served.port}") for address in served.addresses)
     with pytest.raises(ValueError, match="give queue, tasks, workers or categories"):
@@ -319,13 +319,58 @@ def test_calls_without_effect(queue):
     """They say so, except those that programs cannot miss."""
     for call, words in ((queue.specify_catalog_server, ("localhost", 9097)), (queue.specify_priority, (3,)),
                         (queue.specify_manager_preferred_connection, ("by_ip",)), (queue.specify_num_tasks_left, (10,)),
-                        (queue.specify_min_taskid, (100,)), (wq.Task("true").specify_snapshot_file, ("file",))):
+                        (wq.Task("true").specify_snapshot_file, ("file",))):
         with pytest.warns(UserWarning, match=f"{call.__name__}\\(\\) has no effect") as told:
             call(*words)
         assert told[0].filename == __file__
     for call, words in ((queue.specify_algorithm, (wq.WORK_QUEUE_SCHEDULE_FCFS,)), (queue.specify_task_order, (wq.WORK_QUEUE_TASK_ORDER_LIFO,)),
                         (queue.specify_manager_mode, (wq.WORK_QUEUE_MASTER_MODE_CATALOG,)), (queue.estimate_capacity, ())):
         assert call(*words) is None
+
+
+def test_workers_of_a_queue(queue, workers):
+    assert queue.status("workers") == [] == queue.workers_summary()
+    for number in range(2):
+        workers.start(queue, "--memory", "500", "--disk", "100")
+    workers.start(queue, "--memory", "300", "--disk", "100", cores=1)
+    os.mkfifo("pipe")
+    task = wq.Task(f"read word < {os.path.abspath('pipe')}")
+    task.specify_tag("waits")
+    task.specify_category("reads")
+    task.specify_cores(2)
+    task.specify_memory(400)
+    task.specify_disk(10)
+    queue.submit(task)
+    while queue.stats.workers_connected < 3 or queue.stats.tasks_running < 1:
+        assert queue.wait(0.05) is None
+    found = sorted(queue.status("workers"), key=lambda one: (one["memory_total"], one["total_tasks_running"]))
+    assert [(one["cores_total"], one["cores_inuse"], one["memory_total"], one["memory_inuse"], one["disk_total"], one["disk_inuse"],
+             one["gpus_total"], one["total_tasks_running"], one["connected"]) for one in found] == [
+                 (1, 0, 300, 0, 100, 0, 0, 0, True), (2, 0, 500, 0, 100, 0, 0, 0, True),
+                 (2, 2, 500, 500, 100, 100, 0, 1, True)]  # all of it, in proportion to the cores
+    assert all(one["hostname"] for one in found) and len({one["workerid"] for one in found}) == 3
+    assert sorted(queue.workers_summary(), key=lambda one: one["cores"]) == [
+        {"workers": 1, "cores": 1, "memory": 300, "disk": 100, "gpus": 0}, {"workers": 2, "cores": 2, "memory": 500, "disk": 100, "gpus": 0}]
+    assert queue.status("tasks") == [{"taskid": task.id, "state": "RUNNING", "command": task.command, "category": "reads",
+                                      "priority": 0, "tag": "waits"}]
+    for request in "categories", "wable_resources":
+        (reads,) = [one for one in queue.status(request) if one["category"] == "reads"]
+        assert (reads["tasks_running"], reads["tasks_waiting"], reads["fit_workers"], reads["max_memory"]) == (1, 0, 2, "400")
+    with open("pipe", "w") as pipe:
+        pipe.write("word\n")
+    assert queue.wait(60) is task and task.return_status == 0
+
+
+def test_ids_that_begin_higher(served):
+    assert served.submit(wq.Task("true")) == 1
+    assert served.specify_min_taskid(100) == 100 == served.specify_min_taskid(50)
+    tasks = [wq.Task("true") for _ in range(3)]
+    for number, task in enumerate(tasks):
+        task.specify_tag(str(number))
+        assert served.submit(task) == 100 + number == task.id
+    assert served.cancel_by_taskid(101) is tasks[1] and served.cancel_by_taskid(2) is None
+    assert sorted(task.id for task in finish(served)) == [1, 100, 102]
+    assert served.submit(wq.Task("true")) == 103
 
 
 def test_settings_for_all_queues(tmp_path):

@@ -231,6 +231,8 @@ class Manager {
     bool initialize_categories(const std::string& summaries_file, const TaskResources& most = {});
     // All categories with settings or tasks, as `work_queue_status -A` shows them.
     std::vector<CategorySummary> categories() const;
+    // All workers, by their ids.
+    std::vector<WorkerSummary> workers() const;
 
     // ---- monitoring ----
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace [[gnu::visibility("default")]] wq {
 
@@ -77,6 +78,23 @@ struct Statistics {
     std::int64_t tasks_copied_attempts = 0;  // attempts: second copies of tasks that took long
     std::int64_t workers_wanted = 0;         // workers: that a factory beside the run wants (--grow)
     std::int64_t workers_pending = 0;        // workers: its jobs without a connected worker
+};
+
+// A worker that is connected, or may reconnect. Memory and disk are MB of 2^20 bytes.
+struct WorkerSummary {
+    std::int64_t id = 0;  // WORKERID of its tasks
+    std::string host;
+    bool connected = true;
+    std::int64_t tasks = 0;  // dispatched to it
+    double cores = 0;
+    std::int64_t memory = 0;
+    std::int64_t disk = 0;
+    double gpus = 0;
+    // Of these, allocated to tasks.
+    double cores_used = 0;
+    std::int64_t memory_used = 0;
+    std::int64_t disk_used = 0;
+    double gpus_used = 0;
 };
 
 }  // namespace gnu::visibility("default")]]wq

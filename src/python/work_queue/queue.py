@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import math
 import os
 import sys
@@ -282,21 +283,18 @@ class WorkQueue(_core.Queue, Abstractions):
         return stats
 
     def status(self, request: str) -> list[dict[str, Any]]:
-        """The state of "queue", "tasks", "workers" or "categories", as a list of dicts."""
+        """The state of "queue", "tasks", "workers" or "categories", as a list of dicts: see share/doc/python.md. Raises
+        ValueError for other requests."""
+        status: list[dict[str, Any]] = json.loads(self._status(request, self.name or ""))
         if request in ("queue", "manager"):
-            return [dict(self.stats.as_dict(), project=self.name, port=self.port, type="wq_master")]
-        if request == "tasks":
-            return [{"taskid": task.id, "state": self.task_state(task.id), "tag": task.tag, "category": task.category,
-                     "command": task.command} for task in self._tasks()]
-        if request == "categories":
-            return self._categories()
-        if request == "workers":
-            return []
-        raise ValueError(f"status of {request!r}: give queue, tasks, workers or categories")
+            all: dict[str, Any] = dict(self.stats.as_dict())
+            all.update(status[0], type="wq_master")
+            return [all]
+        return status
 
     def workers_summary(self) -> list[dict[str, Any]]:
-        """Single workers are not listed: an empty list."""
-        return []
+        """Workers by their resources: {"workers": how many, "cores": of each, "memory", "disk", "gpus"}."""
+        return self._worker_groups()
 
     def application_info(self) -> None:
         """None: there is no information from outside."""
@@ -451,9 +449,8 @@ class WorkQueue(_core.Queue, Abstractions):
         has_no_effect("specify_num_tasks_left", "a factory counts the tasks that are submitted")
 
     def specify_min_taskid(self, minid: int) -> int:
-        """Accepted, without effect: ids count from 1. Returns 1."""
-        has_no_effect("specify_min_taskid", "ids count from 1")
-        return 1
+        """Ids of tasks that are submitted from now on are at least this. Returns the next id. Logs number tasks from 1."""
+        return self._begin_ids(minid)
 
     def estimate_capacity(self) -> None:
         """Accepted, without effect: the capacity is always estimated."""

@@ -1,10 +1,10 @@
-#include "capi/numbering.h"
+#include "program_manager/numbering.h"
 
 #include <gtest/gtest.h>
 
 namespace {
 
-using wq::capi::Numbering;
+using wq::program_manager::Numbering;
 
 int taken(Numbering& ids) {
     const int id = ids.next();
