@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,6 +35,15 @@ Descriptor copy_of(const Descriptor& memory, std::uint64_t bytes) {
     return copy;
 }
 
+void add(rusage& sum, const rusage& usage) {
+    timeradd(&sum.ru_utime, &usage.ru_utime, &sum.ru_utime);
+    timeradd(&sum.ru_stime, &usage.ru_stime, &sum.ru_stime);
+    sum.ru_inblock += usage.ru_inblock;
+    sum.ru_oublock += usage.ru_oublock;
+    sum.ru_nvcsw += usage.ru_nvcsw;
+    sum.ru_nivcsw += usage.ru_nivcsw;
+}
+
 }  // namespace
 
 CallProcess::Given CallProcess::give(std::unique_ptr<Request>& request) {
@@ -62,7 +72,21 @@ std::optional<End> CallProcess::receive() {
         return std::nullopt;
     }
     text[static_cast<std::size_t>(got)] = '\0';
-    return request_ ? end_of(text.data()) : std::nullopt;
+    std::optional<End> end = request_ ? end_of(text.data()) : std::nullopt;
+    if (end) {
+        since_ = instant_now();
+        add(told_, end->usage);
+    }
+    return end;
+}
+
+void CallProcess::subtract_told(rusage& usage) const {
+    timersub(&usage.ru_utime, &told_.ru_utime, &usage.ru_utime);
+    timersub(&usage.ru_stime, &told_.ru_stime, &usage.ru_stime);
+    usage.ru_inblock -= told_.ru_inblock;
+    usage.ru_oublock -= told_.ru_oublock;
+    usage.ru_nvcsw -= told_.ru_nvcsw;
+    usage.ru_nivcsw -= told_.ru_nivcsw;
 }
 
 // The process appends its id to the arguments before it begins the call.

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/descriptor.h"
+#include "base/time.h"
 #include "interpreters/request.h"
 
 namespace wq::interpreters {
@@ -23,6 +24,7 @@ class CallProcess {
     int descriptor() const { return socket_.get(); }
     bool idle() const { return socket_.valid() && !request_; }
     bool used() const { return used_; }                        // for a call that has ended, or runs
+    Instant since() const { return since_; }                   // its last call ended
     const Request* request() const { return request_.get(); }  // that it has
 
     // Gives it a call. If this fails, `request` keeps it.
@@ -39,6 +41,8 @@ class CallProcess {
     // The same for a process that has ended.
     std::unique_ptr<Request> take_unbegun() { return has_begun() ? nullptr : std::move(request_); }
     void forget_request() { request_.reset(); }
+    // From the usage of the whole process: what receive() has told of earlier calls. Not of the peak.
+    void subtract_told(rusage& usage) const;
     // It ends as soon as it has no call.
     void dismiss() { socket_.reset(); }
 
@@ -49,6 +53,8 @@ class CallProcess {
     Descriptor socket_;
     std::unique_ptr<Request> request_;
     bool used_ = false;
+    Instant since_{};
+    rusage told_{};
 };
 
 // "STATUS USER_US SYSTEM_US PEAK_KB BLOCKS_READ BLOCKS_WRITTEN VOLUNTARY INVOLUNTARY". nullopt: it is not

@@ -8,13 +8,14 @@ import socket
 import struct
 import sys
 import traceback
-from _signal import getsignal  # that of `signal` takes 1 us to make a name of each number
+from _signal import getsignal, pthread_sigmask  # those of `signal` take 1 us to make a name of each number
 
 LONGEST = 1 << 20  # of a request
 MOST_FILES = socket.CMSG_SPACE(8 * array.array("i").itemsize)
 BEGUN = struct.Struct("<i")
 MOST_CALLS = 1000  # that one process runs
 MOST_GROWTH = 256 << 10  # KB of its memory, after which it runs no more
+LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
 
 
 def receive(link):
@@ -78,21 +79,46 @@ class Surroundings:
         self.recursion = sys.getrecursionlimit()
         self.umask = os.umask(0)
         os.umask(self.umask)
-        self.handlers = self.find_handlers()
+        try:
+            self.peak = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
+        except OSError:
+            self.peak = None
+        self.sizes = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self.memory = self.find_memory()
+        self.lasting = self.find_lasting()
 
-    def find_handlers(self):
-        return [getsignal(number) for number in range(1, signal.NSIG)]
+    def find_memory(self):
+        """KB that are in use."""
+        return int(os.pread(self.sizes, 100, 0).split()[1]) * (resource.getpagesize() >> 10)
+
+    def find_lasting(self):
+        """What a call should leave alone, and is not put back."""
+        return (
+            [getsignal(number) for number in range(1, signal.NSIG)],
+            pthread_sigmask(signal.SIG_BLOCK, ()),
+            [resource.getrlimit(number) for number in LIMITS],
+            os.getpriority(os.PRIO_PROCESS, 0),
+            os.sched_getscheduler(0),
+            [stream.closed for stream in self.streams if stream],
+            os.listdir("/proc/self/fd"),
+        )
+
+    def begin(self):
+        """Before a call: the peak of memory is to be its own."""
+        if self.peak is not None:
+            os.write(self.peak, b"5")
 
     def restore(self):
         """False: something is left that cannot be undone, so no other call may run here."""
-        os.dup2(self.nothing, 1)
-        os.dup2(self.nothing, 2)
-        if self.threads_or_children() or self.find_handlers() != self.handlers:
+        for stream in (0, 1, 2):
+            os.dup2(self.nothing, stream)
+        if self.threads_or_children() or self.find_lasting() != self.lasting or self.find_memory() > self.memory + MOST_GROWTH:
             return False
         os.fchdir(self.folder)
         os.sched_setaffinity(0, self.cores)
         os.umask(self.umask)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+            signal.setitimer(timer, 0)
         sys.path[:] = self.path
         sys.stdin, sys.stdout, sys.stderr = self.streams
         sys.setrecursionlimit(self.recursion)
@@ -123,6 +149,7 @@ class CallProcess:
     def __init__(self, link, modules):
         self.link = link
         self.modules = modules
+        self.pid = os.getpid()
         self.surroundings = None  # of a call: found only for calls after which others may run
         self.calls = 0
 
@@ -146,13 +173,17 @@ class CallProcess:
         try:
             if shared:
                 self.surroundings = self.surroundings or Surroundings()
+                self.surroundings.begin()
                 before = usage_of(resource.RUSAGE_SELF), usage_of(resource.RUSAGE_CHILDREN)
             self.enter(fields, out, err)
             answer = call(read_all(arguments))
+            if os.getpid() != self.pid:
+                os._exit(0)  # a process that the function forked, and that returned
             flush_all()
             write_result(result, answer)
             code = 0
-            if self.modules.tell_new() and shared and self.is_young() and self.surroundings.restore():
+            self.calls += 1
+            if self.modules.tell_new() and shared and self.calls < MOST_CALLS and self.surroundings.restore():
                 for file in files:
                     os.close(file)
                 self.tell_end(*before)
@@ -183,14 +214,9 @@ class CallProcess:
                 os.environb.pop(name, None)
         if folder:
             os.chdir(folder)
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # which it keeps from the first use: TMPDIR is the task's
         self.modules.begin()
-
-    def is_young(self):
-        self.calls += 1
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        if self.calls == 1:
-            self.memory = memory
-        return self.calls < MOST_CALLS and memory < self.memory + MOST_GROWTH
 
     def tell_end(self, own_before, children_before):
         own, children = usage_of(resource.RUSAGE_SELF), usage_of(resource.RUSAGE_CHILDREN)

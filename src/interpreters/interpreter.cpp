@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t longest_news = 4096;
 constexpr std::size_t words_told = 600;
 constexpr std::size_t most_spare = 16;
+constexpr Duration unused_limit = std::chrono::seconds(10);  // of a process that calls share
 constexpr int most_processes = 3;  // that a call is given, if they end before they begin it
 // What users see in lists of processes.
 constexpr const char* loader =
@@ -35,7 +36,7 @@ constexpr const char* loader =
 }  // namespace
 
 Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& poller, Listener& listener)
-    : poller_(poller), listener_(listener), since_(instant_now()) {
+    : poller_(poller), listener_(listener), asked_since_(instant_now()), since_(asked_since_) {
     std::array<int, 2> ends{-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         why_not_ = std::string("no socket for an interpreter: ") + strerror(errno);
@@ -154,7 +155,7 @@ void Interpreter::ask() {
     if (there >= wanted) return;
     const std::string count = std::to_string(wanted - there);
     if (::send(socket_.get(), count.data(), count.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return;
-    if (asked_ == 0) since_ = instant_now();
+    if (asked_ == 0) asked_since_ = instant_now();
     asked_ += wanted - there;
 }
 
@@ -163,7 +164,7 @@ std::size_t Interpreter::spare() const {
     const auto own = std::count_if(processes_.begin(), processes_.end(), [](const auto& process) {
         return process->request() != nullptr && !process->request()->shared;
     });
-    return own == 0 ? 0 : std::min(most_spare, 1 + static_cast<std::size_t>(own) / 2);
+    return own == 0 || forks_fail_ ? 0 : std::min(most_spare, 1 + static_cast<std::size_t>(own) / 2);
 }
 
 bool Interpreter::receive() {
@@ -187,7 +188,7 @@ void Interpreter::take(const char* text, std::vector<Descriptor>& files) {
     const char kind = *text;
     char* rest = nullptr;
     const long number = kind == '\0' ? 0 : std::strtol(text + 1, &rest, 10);
-    since_ = instant_now();
+    since_ = asked_since_ = instant_now();
     switch (kind) {
         case 'h':
             ready_ = true;
@@ -206,12 +207,15 @@ void Interpreter::take(const char* text, std::vector<Descriptor>& files) {
 void Interpreter::take_process(pid_t pid, std::vector<Descriptor>& files) {
     if (files.size() != 1 || pid <= 0 || asked_ == 0) return;
     --asked_;
+    has_forked_ = true;
+    forks_fail_ = false;
     processes_.push_back(std::make_unique<CallProcess>(pid, std::move(files.front())));
     poller_.add(processes_.back()->descriptor(), process::Source::call_process, EPOLLIN,
                 static_cast<std::size_t>(pid));
 }
 
 void Interpreter::take_failure(std::size_t count, const std::string& why) {
+    forks_fail_ = true;
     for (; count > 0 && asked_ > 0; --count) {
         --asked_;
         if (waiting_.empty()) continue;
@@ -222,11 +226,14 @@ void Interpreter::take_failure(std::size_t count, const std::string& why) {
 }
 
 void Interpreter::take_end(pid_t pid, const char* figures) {
-    const std::optional<End> end = end_of(figures);
+    std::optional<End> end = end_of(figures);
     const auto found = std::find_if(processes_.begin(), processes_.end(),
                                     [&](const auto& process) { return process->pid() == pid; });
     if (!end) return;
-    if (found == processes_.end()) return take_failure(1, "no descriptor is left for its process");
+    if (found == processes_.end())
+        return take_failure(1, "no descriptor is left for its process: raise ulimit -n");
+    forks_fail_ = false;
+    take_told_end(**found);
     const std::unique_ptr<CallProcess> process = std::move(*found);
     processes_.erase(found);
     if (process->request() == nullptr) return;
@@ -234,9 +241,13 @@ void Interpreter::take_end(pid_t pid, const char* figures) {
     if (std::unique_ptr<Request> request = process->take_unbegun()) {
         listener_.call_taken_back(serial);
         if (request->processes < most_processes) return waiting_.push_front(std::move(request));
-        return listener_.call_refused(serial, "its processes ended before they had begun it", true);
+        const std::string words = last_words();
+        return listener_.call_refused(
+            serial, "its processes ended before they had begun it" + (words.empty() ? "" : ": " + words),
+            true);
     }
     process->forget_request();  // which holds the streams open
+    process->subtract_told(end->usage);
     listener_.call_ended(serial, *end);
 }
 
@@ -249,14 +260,41 @@ void Interpreter::take_news() {
 bool Interpreter::process_ready(pid_t pid) {
     CallProcess* const process = process_of(pid);
     if (process == nullptr) return false;
-    if (const std::optional<End> end = process->receive()) {
-        const std::uint64_t serial = process->request()->serial;
-        process->forget_request();
-        since_ = instant_now();
-        listener_.call_ended(serial, *end);
-    }
+    take_told_end(*process);
     give_waiting();
     return true;
+}
+
+// What a process says of its call, if it does.
+void Interpreter::take_told_end(CallProcess& process) {
+    const std::optional<End> end = process.receive();
+    if (!end) return;
+    const std::uint64_t serial = process.request()->serial;
+    process.forget_request();
+    since_ = instant_now();
+    forks_fail_ = false;
+    listener_.call_ended(serial, *end);
+}
+
+std::unique_ptr<Request> Interpreter::withdraw(std::uint64_t serial) {
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [&](const auto& request) { return request->serial == serial; });
+    if (found == waiting_.end()) return nullptr;
+    std::unique_ptr<Request> request = std::move(*found);
+    waiting_.erase(found);
+    return request;
+}
+
+void Interpreter::dismiss_unused(Instant now) {
+    for (const auto& process : processes_)
+        if (process->idle() && process->used() && now >= process->since() + unused_limit) process->dismiss();
+}
+
+Instant Interpreter::next_dismissal() const {
+    Instant next = Instant::max();
+    for (const auto& process : processes_)
+        if (process->idle() && process->used()) next = std::min(next, process->since() + unused_limit);
+    return next;
 }
 
 CallProcess* Interpreter::process_of(pid_t pid) const {
@@ -282,7 +320,9 @@ std::vector<std::pair<std::uint64_t, pid_t>> Interpreter::running_calls() const 
 }
 
 bool Interpreter::idle() const {
-    return asked_ == 0 && waiting_.empty() && running_calls().empty();
+    return asked_ == 0 && waiting_.empty() &&
+           std::none_of(processes_.begin(), processes_.end(),
+                        [](const auto& process) { return process->request() != nullptr; });
 }
 
 }  // namespace wq::interpreters

@@ -49,6 +49,8 @@ class Interpreter {
 
     // Gives it to a process, or keeps it until there is one.
     void start(std::unique_ptr<Request> request);
+    // Takes back one that waits for a process. Null: it does not.
+    std::unique_ptr<Request> withdraw(std::uint64_t serial);
     // Tells the listener what it has said, without waiting. False: it is gone.
     bool receive();
     // One of its processes has said something. False: it is none of its own.
@@ -60,9 +62,13 @@ class Interpreter {
 
     bool idle() const;
     bool waited_for() const { return asked_ > 0; }
-    bool ready() const { return ready_; }  // it has started
-    // When it was last waited for, or in use.
-    Instant since() const { return since_; }
+    Instant waited_for_since() const { return asked_since_; }  // or since its last answer
+    bool ready() const { return ready_; }                      // it has started
+    bool has_forked() const { return has_forked_; }            // a process for calls
+    Instant since() const { return since_; }                   // when it was last in use
+    // Ends processes that calls have shared and none has used for a while, with what they keep in memory.
+    void dismiss_unused(Instant now);
+    Instant next_dismissal() const;  // Instant::max(): none
 
     void kill();
     void reaped() { pid_ = 0; }
@@ -71,6 +77,7 @@ class Interpreter {
     void take(const char* text, std::vector<Descriptor>& files);
     void take_process(pid_t pid, std::vector<Descriptor>& files);
     void take_end(pid_t pid, const char* figures);
+    void take_told_end(CallProcess& process);
     void take_failure(std::size_t count, const std::string& why);
     void take_news();
     void give_waiting();
@@ -89,8 +96,11 @@ class Interpreter {
     std::string why_not_;
     std::deque<std::unique_ptr<Request>> waiting_;  // for a process
     std::vector<std::unique_ptr<CallProcess>> processes_;
-    std::size_t asked_ = 0;  // processes that it is to fork
+    std::size_t asked_ = 0;    // processes that it is to fork
+    bool forks_fail_ = false;  // until something has changed: spare ones are not asked for
+    bool has_forked_ = false;
     bool ready_ = false;
+    Instant asked_since_;
     Instant since_;
 };
 

@@ -15,8 +15,9 @@ from _signal import SIG_DFL  # those of `signal` are enumerators, which take a n
 from _signal import signal as set_handler
 
 # The C library's fork(), not Python's, which costs each process some 170 page faults more, as it sets locks anew that
-# only other threads could hold; there are none here. What else it does for modules, `new_random_numbers` does.
-LIBC = ctypes.PyDLL(None)
+# only other threads could hold; there are none here. It also calls no function that a module gave to
+# os.register_at_fork(): `new_random_numbers` does for the standard library and numpy what those would do.
+LIBC = ctypes.PyDLL(None, use_errno=True)
 
 
 class Interpreter:
@@ -52,7 +53,7 @@ class Interpreter:
         for done in range(count):
             try:
                 self.fork_process()
-            except OSError as error:
+            except Exception as error:
                 self.link.send(b"x %d no process can be forked for it: %s" % (count - done, str(error).encode()))
                 return
 
@@ -65,8 +66,8 @@ class Interpreter:
                 os.setpgid(child, child)
             except OSError:
                 pass  # it has done so itself, and may be gone
-            self.processes.add(child)
             socket.send_fds(self.link, [b"c %d" % child], [launchers.fileno()])
+            self.processes.add(child)
 
     def fork(self, run):
         """Forks a process, in a process group of its own, that calls run() and ends."""
@@ -81,13 +82,16 @@ class Interpreter:
             finally:
                 os._exit(1)
         if child < 0:
-            raise OSError("the system has no room for one more")
+            raise OSError("%s (see ulimit -u)" % os.strerror(ctypes.get_errno()))
         return child
 
     def reap(self):
         os.read(self.child_ended, 4096)
-        while self.processes or self.trials:
-            child, status, usage = os.wait4(-1, os.WNOHANG)
+        while True:
+            try:
+                child, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
             if child == 0:
                 return
             if child in self.processes:
@@ -127,6 +131,8 @@ class Interpreter:
 
 
 def main():
+    if sys.version_info < (3, 9):
+        sys.exit("functions need Python 3.9 or later, and %s is %d.%d: see WORK_QUEUE_PYTHON" % ((sys.executable,) + sys.version_info[:2]))
     link.set_inheritable(False)
     sys.argv = [""]
     # What these start in a call is set by Modules.begin(); with more, they would start threads here.

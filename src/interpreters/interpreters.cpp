@@ -114,7 +114,7 @@ void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
 void Interpreters::begin_anew(Place& place, std::string why) {
     std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
     ended->receive();  // what it had still said
-    if (ended->ready()) place.failures = 0;
+    if (ended->has_forked()) place.failures = 0;
     if (why.empty()) {
         const std::string words = ended->last_words();
         const bool own_words = place.archive.valid() && !words.empty();  // of unpack.sh
@@ -160,6 +160,12 @@ void Interpreters::ready(std::size_t number) {
     if (!place.interpreter->receive()) begin_anew(place, "");
 }
 
+bool Interpreters::withdraw(std::uint64_t serial) {
+    for (const auto& place : places_)
+        if (place->interpreter && place->interpreter->withdraw(serial)) return true;
+    return false;
+}
+
 void Interpreters::process_ready(std::size_t number) {
     const auto pid = static_cast<pid_t>(number);
     for (const auto& place : places_)
@@ -185,7 +191,9 @@ bool Interpreters::reaped(pid_t pid) {
 
 void Interpreters::check(Instant now) {
     for (const auto& place : places_) {
-        if (!place->interpreter || now < due(*place)) continue;
+        if (!place->interpreter) continue;
+        place->interpreter->dismiss_unused(now);
+        if (now < due(*place)) continue;
         if (place->interpreter->idle()) {
             place->interpreter->kill();
             leave(std::move(place->interpreter));
@@ -202,7 +210,8 @@ void Interpreters::check(Instant now) {
 // When to look at it; Instant::max(): not before it says something.
 Instant Interpreters::due(const Place& place) {
     const Interpreter& interpreter = *place.interpreter;
-    if (interpreter.waited_for()) return interpreter.since() + limit_of(interpreter, place.archive.valid());
+    if (interpreter.waited_for())
+        return interpreter.waited_for_since() + limit_of(interpreter, place.archive.valid());
     return interpreter.idle() ? interpreter.since() + unused_limit : Instant::max();
 }
 
@@ -210,7 +219,7 @@ std::optional<Instant> Interpreters::next_check() const {
     std::optional<Instant> next;
     for (const auto& place : places_) {
         if (!place->interpreter) continue;
-        const Instant then = due(*place);
+        const Instant then = std::min(due(*place), place->interpreter->next_dismissal());
         next = std::min(next.value_or(then), then);
     }
     return next;

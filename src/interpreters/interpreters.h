@@ -23,6 +23,9 @@ class Interpreters {
     // The listener learns what becomes of it, perhaps before this returns.
     void start(const PythonCall& call, std::unique_ptr<Request> request);
 
+    // Takes it back if it has not been given to a process; the listener learns nothing more of it.
+    bool withdraw(std::uint64_t serial);
+
     // A member of the poller with Source::interpreter is ready.
     void ready(std::size_t number);
     // The same with Source::call_process.

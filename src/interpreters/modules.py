@@ -21,11 +21,13 @@ class Modules:
         self.folders = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
         self.tried = set()
         self.threads = []  # functions that set how many threads a library has
+        self.threads_set = "1"
 
     def begin(self):
-        """At the begin of a call: libraries that were loaded here have the threads for one core."""
+        """At the begin of a call: libraries that were loaded here get its number of threads."""
         cores = os.environ.get("OMP_NUM_THREADS", "1")
-        if self.threads and cores.isdigit() and cores != "1":
+        if self.threads and cores.isdigit() and cores != self.threads_set:
+            self.threads_set = cores
             for set_threads in self.threads:
                 set_threads(int(cores))
 
@@ -51,7 +53,7 @@ class Modules:
 
     def is_installed(self, module):
         origin = getattr(getattr(module, "__spec__", None), "origin", None)
-        return origin is not None and (origin == "built-in" or origin.startswith(self.folders))
+        return origin is not None and (origin in ("built-in", "frozen") or origin.startswith(self.folders))
 
     def settle(self):
         """Before calls are forked."""
@@ -80,11 +82,14 @@ class Modules:
             os._exit(code)
 
     def load(self, names):
+        path = list(sys.path)
+        sys.path[:] = [folder for folder in path if folder]  # not what is in the current folder
         for name in names:
             try:
                 importlib.import_module(name)
             except Exception:
                 pass  # a call that needs it learns why
+        sys.path[:] = path
 
     def find_threads(self):
         """Finds libraries of linear algebra by the names of their functions."""

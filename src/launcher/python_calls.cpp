@@ -72,6 +72,11 @@ void PythonCalls::start(Lane& lane, const std::string& cores) {
     interpreters_.start(*call, std::move(request));
 }
 
+void PythonCalls::abandon(const Lane& lane) {
+    const std::uint64_t serial = lane.order.serial;
+    if (interpreters_.withdraw(serial)) call_refused(serial, "it was killed", true);
+}
+
 void PythonCalls::ready(process::Source source, std::size_t number) {
     if (source == process::Source::interpreter)
         interpreters_.ready(number);

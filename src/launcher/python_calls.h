@@ -37,6 +37,9 @@ class PythonCalls final : private interpreters::Listener {
     // listener learns what becomes of it, perhaps before this returns.
     void start(Lane& lane, const std::string& cores);
 
+    // One that is to be killed, and has no process yet: the listener learns at once that it was not started.
+    void abandon(const Lane& lane);
+
     // As of Interpreters.
     void ready(process::Source source, std::size_t number);
     bool reaped(pid_t pid) { return interpreters_.reaped(pid); }

@@ -11,9 +11,10 @@ namespace {
 // Raises our limit on descriptors if this many lanes need it. Returns the limit for tasks.
 std::optional<rlimit> make_room_for_files(std::size_t lanes) {
     // A lane has up to 8 descriptors: two pipes and their overflow files, its folder, a shell's go line, a
-    // call's result; one more for its control group, and 5 for the request and the process of a Python call.
-    constexpr rlim_t of_lane = 14;
-    constexpr rlim_t of_launcher = 64;
+    // call's result; one more for its control group, and for a Python call the request's 4 and a process in
+    // each of the 4 interpreters. The launcher has some, and up to 16 spare processes of each interpreter.
+    constexpr rlim_t of_lane = 17;
+    constexpr rlim_t of_launcher = 128;
     rlimit limit{};
     const rlim_t needed = of_lane * lanes + of_launcher;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
@@ -84,8 +85,8 @@ void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
     if (Lane* lane = lanes_.by_task(task, attempt)) {
         limits_.kill(*lane, watch::Verdict::killed, now);
         if (lane->pid != 0) return;
-        // It is being started. An interpreter may have begun the call already.
-        if (!lane->order.order.call) shell_->abandon();
+        // It is being started.
+        lane->order.order.call ? python_.abandon(*lane) : shell_->abandon();
         return;
     }
     if (const auto queued = queue_.take(task, attempt)) give_back(*queued);

@@ -61,7 +61,7 @@ class TaskRunner final : private ShellListener, private PythonListener {
     void line_ended(EnvironmentOutput output) override;
     void shell_gone() override { leftovers_.shell_gone(); }
     void line_left(EnvironmentExit exit, Lane& lane) override;
-    void task_taken_back(Lane& lane) override { outputs_.ended(lane); }
+    void task_taken_back(Lane& lane) override;
     void call_ended(Lane& lane, int status, const rusage& usage) override;
 
     bool start_next(Starters::Index by);

@@ -174,6 +174,12 @@ void TaskRunner::task_started(Lane& lane) {
     if (lane.verdict != watch::Verdict::none) limits_.kill(lane, lane.verdict, now_);
 }
 
+void TaskRunner::task_taken_back(Lane& lane) {
+    outputs_.ended(lane);
+    watch_.take_back(lane);
+    lane.executed = false;
+}
+
 void TaskRunner::task_not_started(Lane& lane, StartProblem problem) {
     if (lane.verdict == watch::Verdict::killed) {
         lanes_.retire(lane);

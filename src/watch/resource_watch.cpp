@@ -118,6 +118,13 @@ void ResourceWatch::begin(RunningTask& task) {
     watched_.push_back(&task);
 }
 
+void ResourceWatch::take_back(RunningTask& task) {
+    if (!task.monitor) return;
+    task.monitor.reset();
+    std::erase(watched_, &task);
+    disk_.forget(task.order.serial);
+}
+
 void ResourceWatch::check(Instant now) {
     if (watched_.empty()) return;
     const bool due = now >= not_before_ &&

@@ -30,6 +30,7 @@ class ResourceWatch {
     void prepare(RunningTask& task);                   // before it starts
     void begin(RunningTask& task);                     // after it has started
     void release(RunningTask& task);                   // after finish()
+    void take_back(RunningTask& task);                 // undoes begin(): the process that had it never began
     void make_no_groups() { groups_.make_no_more(); }  // because none can be entered
     bool idle() const { return watched_.empty(); }
 

@@ -94,7 +94,7 @@ def executor(worker, like, counts):
     import work_queue
 
     with Ours(worker) as queue, work_queue.WorkQueueExecutor(queue, like=like) as pool:
-        return measure(pool.submit, queue.map, *counts)
+        return measure(pool.submit, lambda f, items: queue.map(f, items, like=like), *counts)
 
 
 def ours(calls, mapped, megabytes, worker):

@@ -84,7 +84,7 @@ def _unpack(packed: bytes) -> tuple[bytes, Any]:
 
 
 def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
-    """The exception whose parts interpreter.py's dump_error() made."""
+    """The exception whose parts dump_error() of interpreters/answer.py made."""
     if kind == b"E":
         try:
             error: BaseException = pickle.loads(packed)

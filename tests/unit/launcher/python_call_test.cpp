@@ -187,11 +187,40 @@ TEST_F(DirectPythonCall, IsTheLastOfAProcessThatCannotBeCleaned) {
     for (const char* const leaves :
          {"__import__('threading').Thread(target=__import__('signal').pause, daemon=True).start()",
           "__import__('os').fork() or __import__('signal').pause()",
-          "__import__('signal').signal(15, lambda *_: None) and None"}) {
+          "__import__('signal').signal(15, lambda *_: None) and None",
+          "__import__('signal').pthread_sigmask(0, [15]) and None", "__import__('sys').stdout.close()",
+          "__import__('os').nice(1)", "__import__('os').dup(1)",
+          "__import__('resource').setrlimit(7, (100, 100))",
+          "setattr(__import__('os'), 'kept', bytearray(300 << 20))"}) {
         const std::string before = pid();
         EXPECT_TRUE(run(leaves).outcome.succeeded()) << leaves;
         EXPECT_NE(pid(), before) << leaves;
     }
+}
+
+// Which tempfile finds once for a process.
+TEST_F(DirectPythonCall, HasItsOwnTemporaryFolder) {
+    const std::string before =
+        run("__import__('tempfile').gettempdir() and __import__('os').getpid()").output.result;
+    process::Order order = evaluation(++task, "__import__('tempfile').gettempdir()", "direct");
+    order.variables.emplace_back("TMPDIR", session.folder.path());
+    EXPECT_THAT(session.run(std::move(order)).output.result, HasSubstr(session.folder.path()));
+    EXPECT_EQ(pid(), before);
+}
+
+TEST_F(DirectPythonCall, LastOneInAProcessHasItsOwnUsage) {
+    EXPECT_GT(run("sum(range(10000000))").outcome.user_us, 20000);
+    EXPECT_LT(run("__import__('os').nice(1)").outcome.user_us, 20000);
+    EXPECT_GT(run("len(bytearray(200 << 20))").outcome.peak_memory_kb, 200 << 10);
+    EXPECT_LT(run("1").outcome.peak_memory_kb, 100 << 10);
+}
+
+TEST_F(DirectPythonCall, WhatItForksAndReturnsAnswersNothing) {
+    const std::string before = pid();
+    EXPECT_THAT(
+        run("(lambda os: os.fork() and os.wait() and 'parent' or 'child')(__import__('os'))").output.result,
+        HasSubstr("parent"));
+    EXPECT_EQ(pid(), before);
 }
 
 TEST_F(DirectPythonCall, EndsOfItsProcessAreItsOwnOnly) {
