@@ -69,6 +69,10 @@ std::int64_t PyQueue::submit(const py::object& object) {
     if (!deferred_->ours()) throw std::runtime_error(deferred_->why_not());
     std::string refusal;
     const std::int64_t id = deferred_->submit(task.spec, refusal);
+    // The next submit() makes another one.
+    auto data = TaskAccess::take(std::move(task.spec));
+    data->memory.reset();
+    task.spec = TaskAccess::wrap(std::move(data));
     if (id == 0) throw py::value_error(refusal);
     task.id = id;
     task.in_queue = true;

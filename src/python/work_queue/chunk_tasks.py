@@ -62,10 +62,10 @@ class _ChunkTask(PythonTask):
         self._items: list[Any] | None = list(items)
 
     def _before_submit(self, queue: object) -> None:
-        packed = _pack_call(self._packed, self._items, None, self._environment, self._method)
-        self._size = len(packed) - len(self._packed)
+        first, parts = _pack_call(self._packed, self._items, None, self._environment, self._method)
+        self._size = sum(len(part) for part in parts[1:])
         self._items = None
-        self._call(_FUNCTION, packed)
+        self._call(_FUNCTION, first, parts)
 
 
 def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:
