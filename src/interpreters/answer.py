@@ -27,19 +27,20 @@ def read_all(memory):
     return whole
 
 
-def manager_memory(path, inode):
+def manager_memory(path, serial):
     """The manager's memory of this name. The function may change its arrays: pages that it writes to become its own."""
     try:
         memory = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise RemoteError("the arguments are in a memory of the manager, which is gone: %s" % error)
     try:
-        status = os.fstat(memory)
-        if status.st_ino != int(inode):
-            raise RemoteError("the arguments are in a memory of the manager, which is gone: %s is another one now" % path)
-        return mmap.mmap(memory, status.st_size, mmap.MAP_PRIVATE)
+        whole = mmap.mmap(memory, os.fstat(memory).st_size, mmap.MAP_PRIVATE)
     finally:
         os.close(memory)
+    # From open() on, the manager puts no other arguments into it.
+    if int.from_bytes(whole[-8:], sys.byteorder) != int(serial):
+        raise RemoteError("the arguments are in a memory of the manager, which is gone: %s has others now" % path)
+    return whole
 
 
 def parts_of(whole):

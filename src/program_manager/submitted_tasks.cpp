@@ -87,7 +87,8 @@ std::unique_ptr<TaskData> SubmittedTasks::remove(TaskId task) {
     if (block == nullptr || block->range) return nullptr;
     std::unique_ptr<TaskData>& kept = block->tasks[task.value() - block->first];
     if (!kept) return nullptr;
-    if (kept->memory) memories_.push_back(std::move(kept->memory));
+    if (kept->memory.use_count() == 1) memories_.push_back(std::move(kept->memory));
+    kept->memory.reset();
     std::unique_ptr<TaskData> taken = std::move(kept);
     unlink(*taken);
     if (--block->live == 0) ++dead_blocks_;

@@ -36,7 +36,7 @@ class SubmittedTasks : public manager::TaskTexts {
 
     TaskData* find(TaskId task);  // a plain task; null: ended, or part of a range
     std::unique_ptr<TaskData> remove(TaskId task);
-    // Memories of removed tasks, which nobody needs any more.
+    // Memories of removed tasks that nobody else has.
     std::vector<std::shared_ptr<const MemoryFile>> take_memories() { return std::exchange(memories_, {}); }
     // By the program's id; any id of a range finds the range. Null: it has ended.
     TaskData* find_whole(std::int64_t id);

@@ -31,6 +31,7 @@ PyQueue::~PyQueue() {
 void PyQueue::end() {
     for (auto& [id, object] : std::exchange(tasks_, {})) object.cast<PyTask&>().in_queue = false;
     by_tag_only_ = 0;
+    memories_.clear();
     ended_ = true;
     Serving serving;
     lines_.reset();

@@ -1,7 +1,6 @@
 #include "python/task.h"
 
 #include <pybind11/stl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -9,8 +8,8 @@
 #include <vector>
 
 #include "program_manager/task_data.h"
+#include "python/queue.h"
 #include "python/text.h"
-#include "python/waits.h"
 
 namespace py = pybind11;
 
@@ -19,7 +18,6 @@ namespace wq::python {
 namespace {
 
 constexpr std::size_t most_bytes_sent = 1 << 20;
-constexpr rlim_t most_descriptors = 512;
 
 // As in Work Queue, stdout and stderr are one text.
 py::object output_of(const PyTask& task) {
@@ -113,24 +111,13 @@ const std::string& shown_command(const PyTask& task) {
     return line.empty() ? task.spec.function() : line;
 }
 
-// null: there is no memory, or no descriptor to spare. A long queue of large calls must leave descriptors for
-// the program and its connections, half of all and half of those that select() takes.
-std::shared_ptr<const MemoryFile> memory_with(const std::vector<std::string_view>& parts) {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return nullptr;
-    const auto below = static_cast<int>(std::min<rlim_t>(most_descriptors, limit.rlim_cur / 2));
-    auto memory = without_lock([&] { return MemoryFile::with(parts, below); });
-    return memory ? std::make_shared<const MemoryFile>(std::move(*memory)) : nullptr;
-}
-
 void set_command(PyTask& task, const Text& line) {
     task.to_specify().command(line);
     task.call_name.clear();
 }
 
-// `first`: all lines but the last. Small parts follow these; large ones go into a memory that processes of
-// this host map. It is not used again for other calls, because functions may keep what they mapped.
-void set_call(PyTask& task, const std::string& function, const py::bytes& first,
+// `first`: all lines but the last. Small parts follow these, large ones go into a memory.
+void set_call(PyTask& task, PyQueue& queue, const std::string& function, const py::bytes& first,
               const std::vector<py::buffer>& parts) {
     task.to_specify();
     std::vector<py::buffer_info> infos;
@@ -143,7 +130,7 @@ void set_call(PyTask& task, const std::string& function, const py::bytes& first,
         size += bytes.back().size();
     }
     std::string arguments(first);
-    std::shared_ptr<const MemoryFile> memory = size > most_bytes_sent ? memory_with(bytes) : nullptr;
+    CallMemories::Shared memory = size > most_bytes_sent ? queue.memories().with(bytes) : nullptr;
     if (memory == nullptr) {
         arguments.reserve(arguments.size() + 1 + size);
         arguments += '\n';

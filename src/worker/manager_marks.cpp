@@ -21,7 +21,8 @@ bool is_in(const std::string& path, int flags, const std::string& mark) {
     if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
     std::array<char, 64> found;
     const ssize_t size = ::read(file.get(), found.data(), found.size());
-    return size > 0 && std::string_view(found.data(), static_cast<std::size_t>(size)) == mark + "\n";
+    return size > 0 &&
+           std::string_view(found.data(), static_cast<std::size_t>(size)).starts_with(mark + "\n");
 }
 
 }  // namespace

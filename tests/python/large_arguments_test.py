@@ -71,6 +71,27 @@ def test_they_are_those_of_the_time_of_submission(served):
     assert run(served, task.clone()).output[0] == 3 * array.size
 
 
+def test_memory_that_a_call_keeps_is_not_used_again(served):
+    """Calls that share a process may keep an array in a module. It stays as it is when later calls come."""
+
+    def keep(array):
+        import math
+
+        kept = vars(math).setdefault("kept", [])
+        kept.append(array)
+        return os.getpid(), is_mapped(), [float(array[-1]) for array in kept]
+
+    greet(served)
+    seen = {}
+    for value in range(6):
+        task = wq.PythonTask(keep, numpy.full(2 * MB // 8, value, float))
+        task.specify_exec_method("direct")
+        process, mapped, values = run(served, task).output
+        seen.setdefault(process, []).append(value)
+        assert mapped and values == seen[process]
+    assert len(seen) < 6
+
+
 def in_another_pid_namespace():
     command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     try:

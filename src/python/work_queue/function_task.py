@@ -155,7 +155,7 @@ class PythonTask(Task):
     def _before_submit(self, queue: WorkQueue) -> None:
         self._output = None
         packed = _pack_function(self._func)
-        self._call(_FUNCTION, *_pack_call(packed, self._args, self._kwargs, self._environment, self._method))
+        self._call(queue, _FUNCTION, *_pack_call(packed, self._args, self._kwargs, self._environment, self._method))
 
     @property
     def output(self) -> Any:

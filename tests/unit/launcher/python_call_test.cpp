@@ -297,7 +297,7 @@ TEST_F(PythonCall, ArgumentsInMemory) {
     EXPECT_THAT(end.output.result, HasSubstr("K*"));  // 42, pickled
     const TaskEnded other = end_with(2, memory->serial() + 1);
     EXPECT_THAT(other.output.result, StartsWith("M "));
-    EXPECT_THAT(other.output.result, HasSubstr("is another one now"));
+    EXPECT_THAT(other.output.result, HasSubstr("has others now"));
 }
 
 TEST_F(PythonCall, ArgumentsInMemoryThatIsGone) {
