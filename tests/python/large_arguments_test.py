@@ -92,6 +92,34 @@ def test_memory_that_a_call_keeps_is_not_used_again(served):
     assert len(seen) < 6
 
 
+def test_memory_of_a_cancelled_call_is_not_changed(served, tmp_path):
+    os.mkfifo("begun")
+
+    def stay(array, folder):
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with open(folder + "/begun", "w"):
+            pass
+        signal.pause()
+
+    greet(served)
+    for value in (1, 2, 3):
+        task = wq.PythonTask(stay, numpy.full(2 * MB // 8, value, float), str(tmp_path))
+        served.submit(task)
+        served.wait(0)
+        with open("begun"):
+            pass
+        assert served.cancel_by_taskid(task.id) is task
+        assert run(served, wq.PythonTask(look, ones(2))).output == (ones(2).size, 12.0, True, True)
+
+
+def test_arrays_are_aligned(served):
+    greet(served)
+    for name in ("a", "of another length"):
+        assert run(served, wq.PythonTask(lambda array, name: array.ctypes.data % 64, ones(2), name)).output == 0
+
+
 def in_another_pid_namespace():
     command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     try:

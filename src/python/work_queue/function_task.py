@@ -22,6 +22,7 @@ pythontask_available = cloudpickle is not None
 _FUNCTION = "python"  # what workers call it (interpreters/python_call.h)
 _VERSION = "%d.%d" % sys.version_info[:2]
 _METHODS = ("fork", "direct")
+_ALIGNMENT = 64
 
 
 class PythonTaskNoResult(Exception):
@@ -51,6 +52,8 @@ def _pack_call(packed_function: bytes, args: Any, kwargs: dict[str, Any] | None,
     and the function is called with each of its items."""
     buffers: list[pickle.PickleBuffer] = []
     arguments = _dump_part((args, kwargs), "an argument", buffers)
+    if buffers:  # in a memory, the first array is aligned; pickle ignores what follows its end
+        arguments += bytes(-(len(packed_function) + len(arguments)) % _ALIGNMENT)
     parts: list[bytes | memoryview] = [packed_function, arguments, *(buffer.raw() for buffer in buffers)]
     sizes = " ".join(str(len(part)) for part in parts)
     first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{sizes}\n"
