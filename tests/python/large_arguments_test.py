@@ -83,13 +83,15 @@ def test_memory_that_a_call_keeps_is_not_used_again(served):
 
     greet(served)
     seen = {}
-    for value in range(6):
+    for value in range(300):  # a process that imports numpy runs one call, until new ones begin with it
         task = wq.PythonTask(keep, numpy.full(2 * MB // 8, value, float))
         task.specify_exec_method("direct")
         process, mapped, values = run(served, task).output
         seen.setdefault(process, []).append(value)
         assert mapped and values == seen[process]
-    assert len(seen) < 6
+        if len(values) == 6:
+            break
+    assert max(map(len, seen.values())) == 6
 
 
 def test_memory_of_a_cancelled_call_is_not_changed(served, tmp_path):
