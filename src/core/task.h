@@ -45,6 +45,7 @@ struct Shape {
     // batch travels as a template. 0: none.
     std::uint64_t kind = 0;
     bool leased_only = false;  // never sealed: tickets carry only text, and it has files
+    bool large = false;        // never sealed: it would not fit among the tickets of a node
     bool measured = false;     // its process tree is sampled, whatever the run's setting
     // It exceeded its first allocation, and gets its category's maximum; for resources without a maximum, at
     // least this much.

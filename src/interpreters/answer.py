@@ -27,14 +27,32 @@ def read_all(memory):
     return whole
 
 
+def manager_memory(path, serial):
+    """The manager's memory of this name. The function may change its arrays: pages that it writes to become its own."""
+    try:
+        memory = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise RemoteError("the arguments are in a memory of the manager, which is gone: %s" % error)
+    try:
+        whole = mmap.mmap(memory, os.fstat(memory).st_size, mmap.MAP_PRIVATE)
+    finally:
+        os.close(memory)
+    # From open() on, the manager puts no other arguments into it.
+    if int.from_bytes(whole[-8:], sys.byteorder) != int(serial):
+        raise RemoteError("the arguments are in a memory of the manager, which is gone: %s has others now" % path)
+    return whole
+
+
 def parts_of(whole):
-    """The first lines, and the parts that follow: function, arguments, buffers."""
+    """The first lines, and the parts that follow or are in a memory: function, arguments, buffers."""
     at = 0
     lines = []
-    while len(lines) < 5:
+    while len(lines) < 6:
         end = whole.find(b"\n", at)
         lines.append(whole[at:end].decode())
         at = end + 1
+    if lines[5]:
+        whole, at = manager_memory(*lines[5].split()), 0
     view = memoryview(whole)
     parts = []
     for size in map(int, lines[4].split()):

@@ -6,7 +6,8 @@
 //   my-env.tar.gz        packed environment among the task's files, or an empty line
 //   fork                 it has a process of its own; `direct`: one that may run other calls before and after
 //   it
-//   812 35               sizes of the parts that follow: function, arguments, buffers of arrays
+//   612 812 35           sizes of the parts: function, arguments, buffers of arrays
+//   /proc/7/fd/8 1234    the manager's memory that has them, and its serial; an empty line: they follow
 //
 // The arguments are a pickled pair: positional ones and the named ones. If the latter are None, the former
 // are the items of a chunk, and the function is called with each.

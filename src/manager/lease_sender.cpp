@@ -24,6 +24,12 @@ SharedFiles on_platform(SharedFiles files, const std::string& os, const std::str
     return own;
 }
 
+// In the form of interpreters/python_call.h.
+std::string rest_of_arguments(const MemoryFile& memory, bool shared) {
+    if (!shared) return "\n" + memory.copy();
+    return memory.path() + " " + std::to_string(memory.serial()) + "\n";
+}
+
 }  // namespace
 
 LeaseSender::LeaseSender(TaskTexts& tasks, Links& links, RunRecords& records, Router& router,
@@ -51,11 +57,13 @@ void LeaseSender::send(core::Lease& action, core::Now now) {
     lease.variables = std::move(text.variables);
     lease.call = std::move(text.call);
     if (text.files && transfers_ && !link->shares_files)
-        return prepare(*link, action, std::move(lease), std::move(text.files));
-    send(*link, action, std::move(lease), now);
+        return prepare(*link, action, std::move(lease), text);
+    send(*link, action, std::move(lease), text.memory, now);
 }
 
-void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease, core::Now now) {
+void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease, const SharedMemory& memory,
+                       core::Now now) {
+    if (lease.call && memory) lease.call->arguments += rest_of_arguments(*memory, link.shares_memory);
     links_.tell(link, std::move(lease));
     records_.dispatched({action.task, action.attempt, action.category, action.give, action.submitted_us,
                          now.wall, records_.at_maximum(action.task)},
@@ -64,13 +72,13 @@ void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease,
 
 // ---- leases with files ----
 
-void LeaseSender::prepare(const Link& link, core::Lease& action, wire::Lease lease, SharedFiles files) {
+void LeaseSender::prepare(const Link& link, core::Lease& action, wire::Lease lease, TaskText& text) {
     const TaskId task = action.task;
     const WorkerId worker = action.worker;
     const Attempt attempt = action.attempt;
-    held_[task] = {worker, std::move(lease), std::move(action)};
+    held_[task] = {worker, std::move(lease), std::move(action), std::move(text.memory)};
     transfers_->prepare(
-        worker, task, attempt, on_platform(std::move(files), link.os, link.arch),
+        worker, task, attempt, on_platform(std::move(text.files), link.os, link.arch),
         [this, task](const transfers::FileTransfers::Prepared& result) { prepared(task, result); });
 }
 
@@ -88,7 +96,7 @@ void LeaseSender::prepared(TaskId task, const transfers::FileTransfers::Prepared
     held.lease.files = std::get<wire::LeaseFiles>(result);
     Link* const link = links_.of(held.worker);
     if (link != nullptr && !router_.reactor().stopping())
-        return send(*link, held.action, std::move(held.lease), background_now_);
+        return send(*link, held.action, std::move(held.lease), held.memory, background_now_);
     // The worker is disconnected, or the run stops: the worker has not seen the task.
     transfers_->drop(task, attempt);
     router_.react(core::TaskGivenBack{held.worker, task, attempt}, background_now_);
@@ -103,7 +111,7 @@ void LeaseSender::send_without_files(Link& link, core::Now now) {
     for (const TaskId task : of_worker) {
         Held held = std::move(held_.extract(task).mapped());
         transfers_->drop(task, held.lease.attempt);
-        send(link, held.action, std::move(held.lease), now);
+        send(link, held.action, std::move(held.lease), held.memory, now);
     }
 }
 

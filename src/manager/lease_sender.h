@@ -37,15 +37,17 @@ class LeaseSender {
     const transfers::FileTransfers* transfers() const { return transfers_ ? &*transfers_ : nullptr; }
 
   private:
+    using SharedMemory = std::shared_ptr<const MemoryFile>;
     struct Held {
         WorkerId worker;
         wire::Lease lease;
         core::Lease action;
+        SharedMemory memory;
     };
-    void prepare(const Link& link, core::Lease& action, wire::Lease lease,
-                 std::shared_ptr<const files::TaskFiles> files);
+    void prepare(const Link& link, core::Lease& action, wire::Lease lease, TaskText& text);
     void prepared(TaskId task, const transfers::FileTransfers::Prepared& result);
-    void send(Link& link, const core::Lease& action, wire::Lease lease, core::Now now);
+    void send(Link& link, const core::Lease& action, wire::Lease lease, const SharedMemory& memory,
+              core::Now now);
 
     TaskTexts& tasks_;
     Links& links_;

@@ -31,7 +31,8 @@ struct Link {
     std::uint64_t told_environment = 0;           // `#!` lines sent
     std::string os, arch;                         // of its host
     bool takes_tickets = false;
-    bool shares_files = false;  // it sees our files, so none are sent
+    bool shares_files = false;   // it sees our files, so none are sent
+    bool shares_memory = false;  // it maps our memories, so their bytes are not sent
     // It joined on its own (over TCP): it is no rank, and nothing it sends is trusted.
     bool untrusted = false;
     Instant hello_until;                  // hello limit of an untrusted link

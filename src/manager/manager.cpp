@@ -18,6 +18,7 @@ SessionOptions session_options(const ManagerOptions& options) {
     sessions.of_tcp_worker.mark_path = options.mark_path;
     sessions.of_tcp_worker.mark = options.mark;
     sessions.ranks_share_files = !options.mark_path.empty();
+    sessions.lends_memory = options.lends_memory;
     sessions.tcp_workers_end_with_us = options.ends_workers;
     return sessions;
 }

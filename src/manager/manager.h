@@ -42,6 +42,8 @@ struct ManagerOptions {
     // files are sent to all workers.
     std::string mark_path;
     std::string mark;
+    // Workers that can map memories of this process are not sent what tasks have in these.
+    bool lends_memory = false;
     std::string index_variable;  // for TCP workers: another name of WORK_QUEUE_TASK_INDEX; empty: none
     // A TCP worker that sends no hello within this time is disconnected.
     Duration hello_limit = std::chrono::seconds(30);

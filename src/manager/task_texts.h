@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "base/memory_file.h"
 #include "files/task_files.h"
 #include "records/records.h"
 #include "wire/messages.h"
@@ -23,6 +24,7 @@ struct TaskText {
     std::uint64_t environment_position = 0;
     EnvironmentChanges variables;
     std::optional<wire::Call> call;                 // instead of the command
+    std::shared_ptr<const MemoryFile> memory;       // the rest of the call's arguments; null: they are whole
     std::shared_ptr<const files::TaskFiles> files;  // null: no files, so no sandbox
 };
 

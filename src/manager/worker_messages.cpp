@@ -144,6 +144,10 @@ void WorkerMessages::on(Link& link, const wire::SharesFiles&, core::Now now) {
         to_.leases.send_without_files(link, now);
 }
 
+void WorkerMessages::on(Link& link, const wire::SharesMemory&, core::Now now) {
+    if (!to_.sessions.out_of_turn(link, now)) link.shares_memory = true;
+}
+
 transfers::FileTransfers* WorkerMessages::transfers_of(Link& link, core::Now now) {
     return to_.sessions.out_of_turn(link, now) ? nullptr : to_.leases.transfers();
 }

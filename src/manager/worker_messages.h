@@ -60,6 +60,7 @@ class WorkerMessages {
     void on(Link& link, const wire::WantTexts& message, core::Now now);
     // Files.
     void on(Link& link, const wire::SharesFiles& message, core::Now now);
+    void on(Link& link, const wire::SharesMemory& message, core::Now now);
     void on(Link& link, const wire::WantInput& message, core::Now now);
     void on(Link& link, const wire::HaveInput& message, core::Now now);
     void on(Link& link, wire::OutputPart& message, core::Now now);

@@ -1,6 +1,8 @@
 #include "manager/worker_sessions.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "base/units.h"
@@ -51,7 +53,21 @@ std::string named(const records::WorkerRecord& worker) {
 }  // namespace
 
 WorkerSessions::WorkerSessions(SessionOptions options, Links& links, Router& router, WorkerEvents& events)
-    : options_(std::move(options)), links_(links), router_(router), events_(events) {}
+    : options_(std::move(options)), links_(links), router_(router), events_(events) {
+    if (options_.lends_memory) make_memory_mark();
+}
+
+// Without a mark, no worker finds it.
+void WorkerSessions::make_memory_mark() {
+    const std::string token = session::random_token();
+    const std::array<std::string_view, 2> parts{token, "\n"};
+    memory_mark_ = MemoryFile::with(parts);
+    if (!memory_mark_) return;
+    for (wire::Welcome* const welcome : {&options_.of_rank, &options_.of_tcp_worker}) {
+        welcome->memory_path = memory_mark_->path();
+        welcome->memory_mark = token;
+    }
+}
 
 void WorkerSessions::keep_numbers(std::uint32_t ranks) {
     if (ranks > 0) sessions_.keep_number(WorkerId(ranks - 1));

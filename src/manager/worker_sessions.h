@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/memory_file.h"
 #include "manager/links.h"
 #include "manager/router.h"
 #include "records/records.h"
@@ -35,6 +37,7 @@ struct SessionOptions {
     wire::Welcome of_rank;                 // sent to a rank
     wire::Welcome of_tcp_worker;           // sent to a TCP worker, with its session's data
     bool ranks_share_files = false;        // ranks see our files, so none are sent
+    bool lends_memory = false;             // workers find out whether they can map memories of this process
     bool tcp_workers_end_with_us = false;  // false: they look for another manager
 };
 
@@ -73,6 +76,7 @@ class WorkerSessions {
     bool lost_a_rank() const { return lost_a_rank_; }
 
   private:
+    void make_memory_mark();
     void welcome_rank(Link& link, const wire::Hello& message, core::Now now);
     void welcome_tcp_worker(Link& link, wire::Hello& message, core::Now now);
     void reconnect(Link& link, wire::Hello& message, core::Now now);
@@ -87,6 +91,7 @@ class WorkerSessions {
     Router& router_;
     WorkerEvents& events_;
     session::SessionTable sessions_;
+    std::optional<MemoryFile> memory_mark_;
     std::vector<WorkerId> unacknowledged_;  // with reports of this turn
     bool lost_a_rank_ = false;
 };

@@ -78,6 +78,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     manager.ends_workers = with.ends_workers;
     manager.how_to_keep_hosts = "unblock_host() readmits it";
     manager.counters = with.counters;
+    manager.lends_memory = true;
     program->files_ = std::make_unique<BackgroundThread>();
     manager.background = program->files_.get();
     program->manager_ = std::make_unique<manager::Manager>(std::move(manager), program->tasks_,
@@ -168,6 +169,9 @@ void ProgramManager::serve() {
 
 std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     results_.publish();
+    // To free a large one takes longer than all else here.
+    if (auto memories = tasks_.take_memories(); !memories.empty())
+        files_->post([held = std::move(memories)] { return Background::Then(); });
     write_notes();
     const core::ManagerStats now = manager::brief_stats(manager_->reactor());
     if (options_.tell) options_.tell(now);

@@ -145,6 +145,7 @@ core::Shape shape_of(const TaskData& task, bool category_speaks) {
         shape.features.push_back(std::string(core::coprocess_feature) + task.specs->coprocess);
     else if (task.kind != TaskKind::command)
         shape.features.push_back(std::string(core::function_feature) + task.text);
+    shape.large = task.memory != nullptr;
     if (!task.specs) return shape;
     shape.leased_only = task.specs->files != nullptr || task.remote();
     shape.measured = !task.specs->monitor_output.empty();

@@ -85,8 +85,11 @@ TaskData* SubmittedTasks::find(TaskId task) {
 std::unique_ptr<TaskData> SubmittedTasks::remove(TaskId task) {
     Block* block = block_of(task);
     if (block == nullptr || block->range) return nullptr;
-    std::unique_ptr<TaskData> taken = std::move(block->tasks[task.value() - block->first]);
-    if (!taken) return nullptr;
+    std::unique_ptr<TaskData>& kept = block->tasks[task.value() - block->first];
+    if (!kept) return nullptr;
+    if (kept->memory.use_count() == 1) memories_.push_back(std::move(kept->memory));
+    kept->memory.reset();
+    std::unique_ptr<TaskData> taken = std::move(kept);
     unlink(*taken);
     if (--block->live == 0) ++dead_blocks_;
     // Removal once half the blocks are dead keeps the mean cost constant. The last block still grows.
@@ -155,10 +158,12 @@ manager::TaskText SubmittedTasks::text(TaskId task) const {
     }
     const TaskData* data = block->tasks[task.value() - block->first].get();
     if (data == nullptr) return text;
-    if (data->kind == TaskKind::call)
+    if (data->kind == TaskKind::call) {
         text.call = call_of(*data, data->arguments);
-    else
+        text.memory = data->memory;
+    } else {
         text.command = data->text;
+    }
     if (data->specs) {
         text.variables = data->specs->environment;
         text.files = data->specs->files;

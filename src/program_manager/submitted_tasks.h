@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "manager/task_texts.h"
@@ -35,6 +36,8 @@ class SubmittedTasks : public manager::TaskTexts {
 
     TaskData* find(TaskId task);  // a plain task; null: ended, or part of a range
     std::unique_ptr<TaskData> remove(TaskId task);
+    // Memories of removed tasks that nobody else has.
+    std::vector<std::shared_ptr<const MemoryFile>> take_memories() { return std::exchange(memories_, {}); }
     // By the program's id; any id of a range finds the range. Null: it has ended.
     TaskData* find_whole(std::int64_t id);
     RangeTask* range_of(TaskId task);  // null: ended, or a plain task
@@ -80,6 +83,7 @@ class SubmittedTasks : public manager::TaskTexts {
     std::uint64_t next_ = 0;
     std::vector<Block> blocks_;  // by first; dead blocks are removed once they are many
     std::size_t dead_blocks_ = 0;
+    std::vector<std::shared_ptr<const MemoryFile>> memories_;
     std::unordered_map<std::string, TaskData*> heads_;  // first task of each tag's list
 };
 

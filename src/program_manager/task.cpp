@@ -23,6 +23,7 @@ std::unique_ptr<TaskData> copy_of(const TaskData& from) {
     copy->id = from.id;
     copy->text = from.text;
     copy->arguments = from.arguments;
+    copy->memory = from.memory;
     copy->tag = from.tag;
     copy->category = from.category;
     copy->priority = from.priority;
@@ -117,6 +118,7 @@ Task& Task::command(std::string text) {
     own().kind = TaskKind::command;
     own().text = std::move(text);
     own().arguments.clear();
+    own().memory.reset();
     return *this;
 }
 Task& Task::tag(std::string text) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/environment_changes.h"
+#include "base/memory_file.h"
 #include "files/task_files.h"
 #include "work_queue/task.h"
 
@@ -66,8 +67,9 @@ struct TaskData {
     bool by_tag_only = false;
     std::uint32_t exhausted = 0;  // attempts that exceeded their allocation, except the last one
     std::int64_t id = 0;
-    std::string text;       // the command or the function
-    std::string arguments;  // of a call: msgpack; of a remote task: its event as JSON
+    std::string text;                          // the command or the function
+    std::string arguments;                     // of a call: msgpack; of a remote task: its event as JSON
+    std::shared_ptr<const MemoryFile> memory;  // the rest of the arguments, until it has ended; null: none
     std::string tag;
     std::string category{"default"};
     double priority = 0;

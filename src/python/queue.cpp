@@ -33,6 +33,7 @@ PyQueue::~PyQueue() {
 void PyQueue::end() {
     for (auto& [id, object] : std::exchange(tasks_, {})) object.cast<PyTask&>().in_queue = false;
     by_tag_only_ = 0;
+    memories_.clear();
     ended_ = true;
     Serving serving;
     lines_.reset();
@@ -72,6 +73,10 @@ std::int64_t PyQueue::submit(const py::object& object) {
     if (ids_.next() == 0) throw std::runtime_error("no ids of tasks are left");
     std::string refusal;
     const std::int64_t id = deferred_->submit(task.spec, refusal);
+    // The next submit() makes another one.
+    auto data = TaskAccess::take(std::move(task.spec));
+    data->memory.reset();
+    task.spec = TaskAccess::wrap(std::move(data));
     if (id == 0) throw py::value_error(refusal);
     task.id = ids_.next();
     ids_.take();

@@ -13,6 +13,7 @@
 
 #include "api/deferred_manager.h"
 #include "program_manager/numbering.h"
+#include "python/call_memories.h"
 #include "python/callback.h"
 #include "python/task.h"
 #include "python/text.h"
@@ -35,6 +36,7 @@ class PyQueue {
     bool is_over() const { return deferred_->begun() && !deferred_->shared(); }
 
     std::int64_t submit(const pybind11::object& task);
+    CallMemories& memories() { return memories_; }
     // Without a limit if `seconds` is below 0. Returns None if no task has ended by then, and at once if none
     // is left. Raises what a signal's handler raises, KeyboardInterrupt above all.
     pybind11::object wait(double seconds, const std::optional<Text>& tag);
@@ -69,6 +71,7 @@ class PyQueue {
     std::unordered_map<std::int64_t, pybind11::object> tasks_;  // by the manager's ids
     std::size_t by_tag_only_ = 0;
     program_manager::Numbering ids_;
+    CallMemories memories_;
 };
 
 void bind_queue(pybind11::module_& module);

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "program_manager/task_data.h"
+#include "python/queue.h"
 #include "python/text.h"
 
 namespace py = pybind11;
@@ -13,6 +16,8 @@ namespace py = pybind11;
 namespace wq::python {
 
 namespace {
+
+constexpr std::size_t most_bytes_sent = 1 << 20;
 
 // As in Work Queue, stdout and stderr are one text.
 py::object output_of(const PyTask& task) {
@@ -111,13 +116,32 @@ void set_command(PyTask& task, const Text& line) {
     task.call_name.clear();
 }
 
-void set_call(PyTask& task, const std::string& function, const py::bytes& arguments) {
+// `first`: all lines but the last. Small parts follow these, large ones go into a memory.
+void set_call(PyTask& task, PyQueue& queue, const std::string& function, const py::bytes& first,
+              const std::vector<py::buffer>& parts) {
     task.to_specify();
+    std::vector<py::buffer_info> infos;
+    std::vector<std::string_view> bytes;
+    std::size_t size = 0;
+    for (const py::buffer& part : parts) {
+        const py::buffer_info& info = infos.emplace_back(part.request());
+        bytes.emplace_back(static_cast<const char*>(info.ptr),
+                           static_cast<std::size_t>(info.size * info.itemsize));
+        size += bytes.back().size();
+    }
+    std::string arguments(first);
+    CallMemories::Shared memory = size > most_bytes_sent ? queue.memories().with(bytes) : nullptr;
+    if (memory == nullptr) {
+        arguments.reserve(arguments.size() + 1 + size);
+        arguments += '\n';
+        for (const std::string_view part : bytes) arguments += part;
+    }
     task.call_name = std::string(shown_command(task));
     auto data = TaskAccess::take(std::move(task.to_specify()));
     data->kind = TaskKind::call;
     data->text = function;
-    data->arguments = std::string(arguments);
+    data->arguments = std::move(arguments);
+    data->memory = std::move(memory);
     task.spec = TaskAccess::wrap(std::move(data));
 }
 
@@ -140,6 +164,7 @@ void set_event(PyTask& task, const Text& event) {
 void take_settings(PyTask& to, const PyTask& of) {
     auto data = TaskAccess::take(Task(of.spec));
     data->id = 0;
+    data->memory.reset();  // its submit() packs the call again
     to.to_specify() = TaskAccess::wrap(std::move(data));
     to.call_name = of.call_name;
 }

@@ -51,8 +51,8 @@ IntervalSet TicketBatches::sealable(ShapeId shape) {
     const std::uint64_t enough = tickets_per_core * total_cores;
     // Ranks do not know the upper bounds of allocations.
     const bool bounded = state_.options.allocation.proportional && state_.asked(shape).at_most != Needs{};
-    if (what.leased_only || !state_.asked(shape).plain() || bounded || state_.options.monitoring.enforces ||
-        state_.category(what.category).category.max_concurrent() >= 0)
+    if (what.leased_only || what.large || !state_.asked(shape).plain() || bounded ||
+        state_.options.monitoring.enforces || state_.category(what.category).category.max_concurrent() >= 0)
         return {};
     const auto& queues = ledger_.ready(shape).queues;
     if (queues.begin()->second.fresh.count() < enough || what.min_time > Duration{0}) return {};

@@ -76,7 +76,7 @@ void fields(Refused& m, V& visit) {
 template <class V>
 void fields(Welcome& m, V& visit) {
     visit(m.version, m.worker, m.resume, m.grace, m.answers_received, m.directory, m.index_variable,
-          m.mark_path, m.mark, m.output_limit);
+          m.mark_path, m.mark, m.output_limit, m.memory_path, m.memory_mark);
 }
 template <class V>
 void fields(Ended& m, V& visit) {
@@ -108,6 +108,10 @@ void fields(WantTexts& m, V& visit) {
 }
 template <class V>
 void fields(SharesFiles&, V& visit) {
+    visit();
+}
+template <class V>
+void fields(SharesMemory&, V& visit) {
     visit();
 }
 template <class V>

@@ -5,7 +5,7 @@
 //
 // Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
 // as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks); 7 (status, batch jobs);
-// 8 (coprocesses).
+// 8 (coprocesses); 9 (arguments in memory that a worker maps).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 8;
+inline constexpr std::uint32_t protocol_version = 9;
 
 // ---- worker -> manager ----
 
@@ -84,8 +84,9 @@ struct WantTexts {  // the worker claimed this range from the counter window, or
     std::uint64_t first = 0;
     std::uint64_t count = 0;
 };
-struct SharesFiles {};  // the worker sees the manager's files, so inputs need no transfer
-struct Goodbye {        // the worker leaves by itself; it has returned its leases before
+struct SharesFiles {};   // the worker sees the manager's files, so inputs need no transfer
+struct SharesMemory {};  // the worker can map the manager's memories, so arguments in these need no copy
+struct Goodbye {         // the worker leaves by itself; it has returned its leases before
     std::string why;
     bool idle = false;  // because it had no tasks
 };
@@ -111,6 +112,9 @@ struct Welcome {
     std::string mark_path;
     std::string mark;
     std::uint64_t output_limit = 8u << 20;  // bytes kept per stream of a task
+    // The same for a memory of the manager's process and SharesMemory.
+    std::string memory_path;
+    std::string memory_mark;
 };
 // The manager refuses this worker: another version, or a second worker with the same identity. It must not
 // retry.
@@ -346,7 +350,7 @@ using Message =
                  WantTexts, Goodbye, EnvironmentReport, Acknowledged, EnvironmentLine, Lease, Kill, KillAll,
                  Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat, WantInput, InputPart, NoInput,
                  OutputPart, TakeOutput, OutputsSent, OutputsKept, WatchedPart, WatchedTaken, HaveInput,
-                 InputIsAt, SharesFiles, StatusQuery, StatusReport>;
+                 InputIsAt, SharesFiles, StatusQuery, StatusReport, SharesMemory>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);

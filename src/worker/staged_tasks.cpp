@@ -1,13 +1,6 @@
 #include "worker/staged_tasks.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
-#include <string_view>
-
-#include "base/descriptor.h"
+#include "worker/manager_marks.h"
 
 namespace wq::worker {
 
@@ -16,23 +9,11 @@ namespace {
 // If this many tasks in a row find no workspace, and the launcher has not died, somebody has removed it.
 constexpr int most_folders_gone = 20;
 
-// Whether the manager's mark is in the file. A mark is short and in a regular file; anything else at the path
-// is not a mark.
-bool sees(const std::string& path, const std::string& mark) {
-    const Descriptor file(
-        path.empty() ? -1 : ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    std::array<char, 64> found;
-    const ssize_t size = ::read(file.get(), found.data(), found.size());
-    return size > 0 && std::string_view(found.data(), static_cast<std::size_t>(size)) == mark + "\n";
-}
-
 }  // namespace
 
 void StagedTasks::welcome(const wire::Welcome& message) {
     own_folders_ = message.directory.empty();
-    sees_files_ = sees(message.mark_path, message.mark);
+    sees_files_ = sees_file(message.mark_path, message.mark);
     if (sees_files_) link_.say(wire::SharesFiles{});
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/task.h"
 #include "interpreters/python_call.h"
+#include "worker/manager_marks.h"
 
 namespace wq::worker {
 
@@ -99,6 +100,7 @@ void Worker::on_frame(std::string_view bytes, Instant now) {
 
 void Worker::on_message(const wire::Welcome& message) {
     tasks_.limit_output(message.output_limit);
+    if (sees_memory(message.memory_path, message.memory_mark)) link_.say(wire::SharesMemory{});
     if (!link_.over_tcp() || link_.welcomed()) return;
     if (link_.has_forgotten_us(message) && !forget_manager()) return;
     link_.welcome(message);

@@ -42,7 +42,7 @@ concept NotForWorkers =
     one_of<M, wire::Hello, wire::Ended, wire::GivenBack, wire::RangeEnded, wire::Draining, wire::Account,
            wire::WantTickets, wire::WantTexts, wire::Goodbye, wire::EnvironmentReport, wire::Beat,
            wire::WantInput, wire::OutputPart, wire::OutputsSent, wire::WatchedPart, wire::HaveInput,
-           wire::SharesFiles, wire::StatusQuery, wire::StatusReport>;
+           wire::SharesFiles, wire::SharesMemory, wire::StatusQuery, wire::StatusReport>;
 
 class Worker {
   public:

@@ -20,14 +20,14 @@ class Workers:
         self.folder = folder
         self.all = []
 
-    def start(self, queue, *options, cores=2, environment=None):
-        return self.start_at(*options, "localhost", str(queue.port), cores=cores, environment=environment)
+    def start(self, queue, *options, cores=2, environment=None, before=()):
+        return self.start_at(*options, "localhost", str(queue.port), cores=cores, environment=environment, before=before)
 
-    def start_at(self, *options, cores=2, environment=None):
-        """The same with other words for where the manager is."""
+    def start_at(self, *options, cores=2, environment=None, before=()):
+        """The same with other words for where the manager is. `before`: a command that runs the worker."""
         log = open(self.folder / f"worker-{len(self.all)}.log", "w")
         worker = subprocess.Popen(
-            [WORKER, "--cores", str(cores), "-s", str(self.folder), "-t", "60", "-b", "1", *options],
+            [*before, WORKER, "--cores", str(cores), "-s", str(self.folder), "-t", "60", "-b", "1", *options],
             stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": str(self.folder), **(environment or {})})
         worker.log = log.name
         log.close()

@@ -56,6 +56,27 @@ sys.exit(3)
     assert (ended.returncode, ended.stdout) == (3, "3 2470 0\n"), ended.stderr
 
 
+def test_ranks_map_large_arguments(tmp_path):
+    pytest.importorskip("numpy", reason="SKIP: this Python has no numpy (Debian: python3-numpy)")
+    ended = job(tmp_path, 3, """
+import numpy
+import work_queue as wq
+q = wq.WorkQueue(0, say=lambda line: None)
+def look(array):
+    array[0] += 1
+    with open("/proc/self/maps") as maps:
+        return float(array.sum()), "memfd:work_queue" in maps.read()
+def tasks(array):
+    for _ in range(12):
+        q.submit(wq.PythonTask(look, array))
+    return [q.wait(60) for _ in range(12)]
+told = {task.host for task in tasks(numpy.ones(2))}  # each with its first task
+ended = tasks(numpy.ones(1_000_000))
+print({task.output[0] for task in ended}, {task.output[1] for task in ended if task.host in told})
+""")
+    assert (ended.returncode, ended.stdout) == (0, "{1000001.0} {True}\n"), ended.stderr
+
+
 def test_python_knows_of_the_fork(tmp_path):
     """Python 3.13 aborts if only the end of a fork is told."""
     script = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .function_task import (
     _FUNCTION,
@@ -20,6 +20,9 @@ from .function_task import (
 )
 from .remote_task import RemoteTask
 from .task import Task
+
+if TYPE_CHECKING:
+    from .queue import WorkQueue
 
 
 class Outcome(NamedTuple):
@@ -61,11 +64,11 @@ class _ChunkTask(PythonTask):
         self._packed = packed
         self._items: list[Any] | None = list(items)
 
-    def _before_submit(self, queue: object) -> None:
-        packed = _pack_call(self._packed, self._items, None, self._environment, self._method)
-        self._size = len(packed) - len(self._packed)
+    def _before_submit(self, queue: WorkQueue) -> None:
+        first, parts = _pack_call(self._packed, self._items, None, self._environment, self._method)
+        self._size = sum(len(part) for part in parts[1:])
         self._items = None
-        self._call(_FUNCTION, packed)
+        self._call(queue, _FUNCTION, first, parts)
 
 
 def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:

@@ -22,6 +22,7 @@ pythontask_available = cloudpickle is not None
 _FUNCTION = "python"  # what workers call it (interpreters/python_call.h)
 _VERSION = "%d.%d" % sys.version_info[:2]
 _METHODS = ("fork", "direct")
+_ALIGNMENT = 64
 
 
 class PythonTaskNoResult(Exception):
@@ -45,15 +46,18 @@ def _pack_function(function: object) -> bytes:
     return _dump_part(function, f"the function {_name(function)}")
 
 
-def _pack_call(packed_function: bytes, args: Any, kwargs: dict[str, Any] | None, environment: str, method: str) -> bytes:
-    """The arguments of the call, in the form of interpreters/python_call.h. kwargs None: `args` is a list, and the
-    function is called with each of its items."""
+def _pack_call(packed_function: bytes, args: Any, kwargs: dict[str, Any] | None, environment: str,
+               method: str) -> tuple[bytes, list[bytes | memoryview]]:
+    """The first lines and the parts of the call, in the form of interpreters/python_call.h. kwargs None: `args` is a list,
+    and the function is called with each of its items."""
     buffers: list[pickle.PickleBuffer] = []
     arguments = _dump_part((args, kwargs), "an argument", buffers)
+    if buffers:  # in a memory, the first array is aligned; pickle ignores what follows its end
+        arguments += bytes(-(len(packed_function) + len(arguments)) % _ALIGNMENT)
     parts: list[bytes | memoryview] = [packed_function, arguments, *(buffer.raw() for buffer in buffers)]
     sizes = " ".join(str(len(part)) for part in parts)
     first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{sizes}\n"
-    return b"".join([first.encode("utf-8", "surrogateescape"), *parts])
+    return first.encode("utf-8", "surrogateescape"), parts
 
 
 def _name(function: object) -> str:
@@ -154,7 +158,7 @@ class PythonTask(Task):
     def _before_submit(self, queue: WorkQueue) -> None:
         self._output = None
         packed = _pack_function(self._func)
-        self._call(_FUNCTION, _pack_call(packed, self._args, self._kwargs, self._environment, self._method))
+        self._call(queue, _FUNCTION, *_pack_call(packed, self._args, self._kwargs, self._environment, self._method))
 
     @property
     def output(self) -> Any:

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/memory_file.h"
 #include "unit/launcher/launcher_support.h"
 
 namespace wq::launcher::test {
@@ -26,12 +27,21 @@ const std::string& python_version() {
 }
 
 // eval(expression), pickled by hand in protocol 0. The expression has no line ends and no backslashes.
+constexpr std::string_view packed_eval = "cbuiltins\neval\n.";
+std::string packed(const std::string& expression) {
+    return "((V" + expression + "\np0\ntp1\n(dp2\ntp3\n.";
+}
+
+// All lines but the last.
+std::string first_lines(const std::string& given, const std::string& environment, const std::string& method) {
+    return python_version() + "\n\n" + environment + "\n" + method + "\n" +
+           std::to_string(packed_eval.size()) + " " + std::to_string(given.size()) + "\n";
+}
+
 std::string python_arguments(const std::string& expression, const std::string& environment = "",
                              const std::string& method = "fork") {
-    const std::string function = "cbuiltins\neval\n.";
-    const std::string given = "((V" + expression + "\np0\ntp1\n(dp2\ntp3\n.";
-    return python_version() + "\n\n" + environment + "\n" + method + "\n" + std::to_string(function.size()) +
-           " " + std::to_string(given.size()) + "\n" + function + given;
+    const std::string given = packed(expression);
+    return first_lines(given, environment, method) + "\n" + std::string(packed_eval) + given;
 }
 
 process::Order evaluation(std::uint64_t task, const std::string& expression,
@@ -297,6 +307,34 @@ TEST_F(PythonCall, ArgumentsThatAreNone) {
     const TaskEnded end = session.run(std::move(order));
     EXPECT_EQ(end.outcome.ending, Ending::not_started);
     EXPECT_THAT(end.outcome.reason, HasSubstr("not the arguments"));
+}
+
+TEST_F(PythonCall, ArgumentsInMemory) {
+    const std::string given = packed("6 * 7");
+    const std::array<std::string_view, 2> parts{packed_eval, given};
+    const auto memory = MemoryFile::with(parts);
+    ASSERT_TRUE(memory.has_value());
+    EXPECT_EQ(memory->copy(), std::string(packed_eval) + given);
+    const auto end_with = [&](std::uint64_t task, std::uint64_t serial) {
+        process::Order order = evaluation(task, "1");
+        order.call->arguments =
+            first_lines(given, "", "fork") + memory->path() + " " + std::to_string(serial) + "\n";
+        return session.run(std::move(order));
+    };
+    const TaskEnded end = end_with(1, memory->serial());
+    EXPECT_THAT(end.output.result, StartsWith("R "));
+    EXPECT_THAT(end.output.result, HasSubstr("K*"));  // 42, pickled
+    const TaskEnded other = end_with(2, memory->serial() + 1);
+    EXPECT_THAT(other.output.result, StartsWith("M "));
+    EXPECT_THAT(other.output.result, HasSubstr("has others now"));
+}
+
+TEST_F(PythonCall, ArgumentsInMemoryThatIsGone) {
+    process::Order order = evaluation(1, "1");
+    order.call->arguments = first_lines("1", "", "fork") + "/proc/1/fd/999999 3\n";
+    const TaskEnded end = session.run(std::move(order));
+    EXPECT_THAT(end.output.result, StartsWith("M "));
+    EXPECT_THAT(end.output.result, HasSubstr("in a memory of the manager, which is gone"));
 }
 
 TEST_F(PythonCall, AnEnvironmentThatIsNotThere) {

@@ -64,7 +64,7 @@ std::vector<Message> samples() {
         hello,
         Refused{3, "no"},
         Welcome{protocol_version, WorkerId(9), "token", std::chrono::seconds(60), 12, "/home", "INDEX",
-                "/mark", "1234", 4096},
+                "/mark", "1234", 4096, "/proc/1/fd/2", "5678"},
         Ended{TaskId(5), 2, outcome, {std::string("a\0b", 3), "err", "r"}},
         GivenBack{TaskId(1), 1},
         RangeEnded{BatchId(4), held, 5, 6},
@@ -108,6 +108,7 @@ std::vector<Message> samples() {
                      5,
                      640,
                      true},
+        SharesMemory{},
     };
 }
 
@@ -146,9 +147,9 @@ TEST(Messages, FieldsSurvive) {
     EXPECT_EQ(ended.output.out, std::string("a\0b", 3));
     EXPECT_EQ(std::get<Lease>(read->at(14)).watch, std::get<Lease>(samples().at(14)).watch);
     EXPECT_EQ(std::get<Lease>(read->at(14)).files, std::get<Lease>(samples().at(14)).files);
-    const auto& report = std::get<StatusReport>(read->back());
-    EXPECT_EQ(report.shapes, std::get<StatusReport>(samples().back()).shapes);
-    EXPECT_EQ(report.workers, std::get<StatusReport>(samples().back()).workers);
+    const auto& report = std::get<StatusReport>(read->at(36));
+    EXPECT_EQ(report.shapes, std::get<StatusReport>(samples().at(36)).shapes);
+    EXPECT_EQ(report.workers, std::get<StatusReport>(samples().at(36)).workers);
     EXPECT_EQ(report.capacity_tasks, 640);
     const auto& sealed = std::get<SealedBatch>(read->at(18));
     EXPECT_EQ(sealed.first_index, -5);
@@ -202,10 +203,10 @@ TEST(Messages, EveryTruncationIsRefused) {
 }
 
 TEST(Messages, OfAHelloOfAnotherVersionTheVersionIsRead) {
-    // [0, 9, "later fields"]
-    const auto read = decode(std::string("\x93\x00\x09\xc4\x01x", 6));
+    // [0, 99, "later fields"]
+    const auto read = decode(std::string("\x93\x00\x63\xc4\x01x", 6));
     ASSERT_TRUE(read.has_value());
-    EXPECT_EQ(std::get<Hello>(read->at(0)).version, 9u);
+    EXPECT_EQ(std::get<Hello>(read->at(0)).version, 99u);
 }
 
 TEST(Messages, AnnouncedSizesAreNotBelieved) {
