@@ -20,7 +20,7 @@ std::string of_queue(const work_queue& queue, const Manager& manager) {
 std::string of_tasks(const work_queue& queue, const Manager& manager) {
     std::vector<TaskOfStatus> all;
     for (const auto& [id, box] : queue.tasks)
-        all.push_back({box->taskid, manager.task_state(id), &box->spec});
+        all.push_back({box->taskid, manager.task_state(id), &box->spec, {}});
     std::sort(all.begin(), all.end(),
               [](const TaskOfStatus& a, const TaskOfStatus& b) { return a.id < b.id; });
     return tasks_as_json(all);

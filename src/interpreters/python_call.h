@@ -4,8 +4,7 @@
 //   3.11                 version of the manager's Python, whose bytecode the function is
 //   /usr/bin/python3     its interpreter; used if this machine has it, too
 //   my-env.tar.gz        packed environment among the task's files, or an empty line
-//   fork                 it has a process of its own; `direct`: one that may run other calls before and after
-//   it
+//   fork                 in a process of its own; `direct`: in one that may run others before and after
 //   612 812 35           sizes of the parts: function, arguments, buffers of arrays
 //   /proc/7/fd/8 1234    the manager's memory that has them, and its serial; an empty line: they follow
 //

@@ -120,10 +120,10 @@ std::string queue_as_json(const QueueOfStatus& queue, const Statistics& stats) {
 
 std::string tasks_as_json(const std::vector<TaskOfStatus>& tasks) {
     Json all = Json::array();
-    for (const auto& [id, state, spec] : tasks) {
+    for (const auto& [id, state, spec, command] : tasks) {
         Json task{{"taskid", id},
                   {"state", name_of(state)},
-                  {"command", spec->command()},
+                  {"command", command.empty() ? spec->command() : command},
                   {"category", spec->category()},
                   {"priority", spec->priority()}};
         if (!spec->tag().empty()) task["tag"] = spec->tag();

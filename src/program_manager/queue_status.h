@@ -40,6 +40,7 @@ struct TaskOfStatus {
     std::int64_t id = 0;
     TaskState state{};
     const Task* task = nullptr;
+    std::string command;  // to be shown instead of the task's; empty: that
 };
 // Each is an array of objects. Texts that are not UTF-8 have replacement characters.
 std::string queue_as_json(const QueueOfStatus& queue, const Statistics& stats);

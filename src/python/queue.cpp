@@ -137,7 +137,7 @@ std::string PyQueue::status(const std::string& request, const std::string& proje
     std::vector<TaskOfStatus> all;
     for (const auto& [id, object] : tasks_) {
         const auto& task = object.cast<PyTask&>();
-        all.push_back({task.id, manager.task_state(id), &task.spec});
+        all.push_back({task.id, manager.task_state(id), &task.spec, task.call_name});
     }
     std::sort(all.begin(), all.end(),
               [](const TaskOfStatus& a, const TaskOfStatus& b) { return a.id < b.id; });
