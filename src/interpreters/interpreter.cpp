@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t longest_news = 4096;
 constexpr std::size_t words_told = 600;
 constexpr std::size_t most_spare = 16;
-constexpr Duration unused_limit = std::chrono::seconds(10);  // of a process that calls share
+constexpr Duration unused_process_limit = std::chrono::seconds(10);  // of a process that calls share
 constexpr int most_processes = 3;  // that a call is given, if they end before they begin it
 // What users see in lists of processes.
 constexpr const char* loader =
@@ -287,13 +287,15 @@ std::unique_ptr<Request> Interpreter::withdraw(std::uint64_t serial) {
 
 void Interpreter::dismiss_unused(Instant now) {
     for (const auto& process : processes_)
-        if (process->idle() && process->used() && now >= process->since() + unused_limit) process->dismiss();
+        if (process->idle() && process->used() && now >= process->since() + unused_process_limit)
+            process->dismiss();
 }
 
 Instant Interpreter::next_dismissal() const {
     Instant next = Instant::max();
     for (const auto& process : processes_)
-        if (process->idle() && process->used()) next = std::min(next, process->since() + unused_limit);
+        if (process->idle() && process->used())
+            next = std::min(next, process->since() + unused_process_limit);
     return next;
 }
 

@@ -69,8 +69,8 @@ void tell_in_a_line(SliceOptions& options) {
 }
 
 // Collective.
-std::unique_ptr<PySlices> open_slices(const PyRanks& ranks, const std::vector<Text>& works,
-                                      SliceOptions options) {
+std::unique_ptr<PySlices> open_slices_of_ranks(const PyRanks& ranks, const std::vector<Text>& works,
+                                               SliceOptions options) {
     tell_in_a_line(options);
     std::vector<std::string> names(works.begin(), works.end());
     return std::make_unique<PySlices>(
@@ -89,7 +89,7 @@ void bind_ranks(py::module_& module) {
         .def_property_readonly("_is_free",
                                [](PyRanks& r) { return r.usable() && !r.session()->parts().has_manager; })
         .def("_serve", serve)
-        .def("_open_slices", open_slices)
+        .def("_open_slices", open_slices_of_ranks)
         .def("_abort", [](PyRanks& r, int exit_code) { r.session()->abort_job(exit_code); })
         .def("_end", &PyRanks::end);
 }
