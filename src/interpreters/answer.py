@@ -55,7 +55,11 @@ def parts_of(whole):
         whole, at = manager_memory(*lines[5].split()), 0
     view = memoryview(whole)
     parts = []
-    for size in map(int, lines[4].split()):
+    sizes = lines[4].split()
+    if not sizes[0].isdigit():  # a file of the task
+        with open(sizes.pop(0), "rb") as file:
+            parts.append(file.read())
+    for size in map(int, sizes):
         parts.append(view[at : at + size])
         at += size
     return lines, parts

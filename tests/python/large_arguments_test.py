@@ -239,3 +239,39 @@ print(memories())
     assert said.returncode == 0, said.stderr
     kept, are_left, queued, at_end = said.stdout.split()
     assert 20 < int(kept) < 50 and are_left == "True" and (queued, at_end) == ("80", "0")
+
+
+def function_of(bytes_of_it):
+    table = os.urandom(bytes_of_it)
+
+    def look_up(place):
+        return table[place], len(table)
+
+    return table, look_up
+
+
+@pytest.mark.parametrize("method", ["fork", "direct"])
+def test_a_large_function_is_sent_once(served, method):
+    table, look_up = function_of(3 * MB)
+    greet(served)
+    before = served.stats.bytes_sent
+    for place in range(20):
+        task = wq.PythonTask(look_up, place)
+        task.specify_exec_method(method)
+        served.submit(task)
+    assert sorted(task.output for task in finish(served)) == sorted((byte, 3 * MB) for byte in table[:20])
+    assert 3 * MB <= served.stats.bytes_sent - before < 7 * MB  # each of at most two workers
+    assert served.map(look_up, range(1000)) == [(byte, 3 * MB) for byte in table[:1000]]
+    with wq.WorkQueueExecutor(served) as executor:
+        assert executor.submit(look_up, 7).result() == (table[7], 3 * MB)
+    assert served.stats.bytes_sent - before < 8 * MB
+
+
+def test_files_of_functions_are_gone_with_their_queue():
+    with wq.WorkQueue(0, say=lambda line: None) as queue:
+        task = wq.PythonTask(function_of(MB)[1], 1)
+        queue.submit(task)
+        queue.submit(task.clone())
+        folder = queue._function_files._folder
+        assert len(os.listdir(folder)) == 1
+    assert not os.path.exists(folder)

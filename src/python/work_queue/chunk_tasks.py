@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .function_task import (
-    _FUNCTION,
     PythonTask,
     PythonTaskNoResult,
     RemoteError,
     _dump_part,
     _name,
-    _pack_call,
     _pack_function,
     _unpack,
     _unpack_error,
@@ -65,10 +63,8 @@ class _ChunkTask(PythonTask):
         self._items: list[Any] | None = list(items)
 
     def _before_submit(self, queue: WorkQueue) -> None:
-        first, parts = _pack_call(self._packed, self._items, None, self._environment, self._method)
-        self._size = sum(len(part) for part in parts[1:])
+        self._size = self._call_with(queue, self._packed, self._items, None)
         self._items = None
-        self._call(queue, _FUNCTION, first, parts)
 
 
 def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:
@@ -80,6 +76,7 @@ def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:
         task.specify_command(name)
         if isinstance(like, PythonTask):
             task._environment = like._environment
+            task._function_names = like._function_names
     if task.resources_requested.cores < 0:
         task.specify_cores(1)
     if env is not None:

@@ -7,6 +7,7 @@ import pickle
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
+from .function_files import LEAST
 from .task import Path, Task
 
 if TYPE_CHECKING:
@@ -46,16 +47,17 @@ def _pack_function(function: object) -> bytes:
     return _dump_part(function, f"the function {_name(function)}")
 
 
-def _pack_call(packed_function: bytes, args: Any, kwargs: dict[str, Any] | None, environment: str,
+def _pack_call(packed_function: bytes | str, args: Any, kwargs: dict[str, Any] | None, environment: str,
                method: str) -> tuple[bytes, list[bytes | memoryview]]:
-    """The first lines and the parts of the call, in the form of interpreters/python_call.h. kwargs None: `args` is a list,
-    and the function is called with each of its items."""
+    """The first lines and the parts of the call, in the form of interpreters/python_call.h. A function is its bytes, or the
+    name of a file of the task. kwargs None: `args` is a list, and the function is called with each of its items."""
     buffers: list[pickle.PickleBuffer] = []
     arguments = _dump_part((args, kwargs), "an argument", buffers)
+    names, functions = ([], [packed_function]) if isinstance(packed_function, bytes) else ([packed_function], [])
     if buffers:  # in a memory, the first array is aligned; pickle ignores what follows its end
-        arguments += bytes(-(len(packed_function) + len(arguments)) % _ALIGNMENT)
-    parts: list[bytes | memoryview] = [packed_function, arguments, *(buffer.raw() for buffer in buffers)]
-    sizes = " ".join(str(len(part)) for part in parts)
+        arguments += bytes(-sum(map(len, [*functions, arguments])) % _ALIGNMENT)
+    parts: list[bytes | memoryview] = [*functions, arguments, *(buffer.raw() for buffer in buffers)]
+    sizes = " ".join(names + [str(len(part)) for part in parts])
     first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{sizes}\n"
     return first.encode("utf-8", "surrogateescape"), parts
 
@@ -137,6 +139,7 @@ class PythonTask(Task):
         self._func, self._args, self._kwargs = func, args, kwargs
         self._environment = ""
         self._method = "fork"
+        self._function_names: tuple[str, ...] = ()  # of files of the task
         self._output: tuple[Any] | None = None
 
     def specify_environment(self, env_file: Path) -> None:
@@ -158,7 +161,20 @@ class PythonTask(Task):
     def _before_submit(self, queue: WorkQueue) -> None:
         self._output = None
         packed = _pack_function(self._func)
-        self._call(queue, _FUNCTION, *_pack_call(packed, self._args, self._kwargs, self._environment, self._method))
+        self._call_with(queue, packed, self._args, self._kwargs)
+
+    def _call_with(self, queue: WorkQueue, packed: bytes, args: Any, kwargs: dict[str, Any] | None) -> int:
+        """Sets what is sent. Returns its bytes without the function."""
+        function: bytes | str = packed
+        if len(packed) >= LEAST:
+            path = queue._function_files.path_of(packed)
+            function = name = os.path.basename(path)
+            if name not in self._function_names:
+                self.specify_input_file(path, name, cache=True)
+                self._function_names += (name,)
+        first, parts = _pack_call(function, args, kwargs, self._environment, self._method)
+        self._call(queue, _FUNCTION, first, parts)
+        return sum(len(part) for part in parts) - (len(packed) if function is packed else 0)
 
     @property
     def output(self) -> Any:

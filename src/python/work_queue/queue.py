@@ -23,6 +23,7 @@ from .constants import (
 )
 from .abstractions import Abstractions
 from .at_exit import end_all
+from .function_files import FunctionFiles
 from .own_tasks import note_cancelled
 from .resources import amounts_of
 from .statistics import Statistics
@@ -107,6 +108,7 @@ class WorkQueue(_core.Queue, Abstractions):
         self._display = status_display_interval
         self._aborts_slow_tasks = False
         self._factories: weakref.WeakSet[Factory] = weakref.WeakSet()
+        self._function_files: FunctionFiles = FunctionFiles()
         settings: list[tuple[Any, Callable[[Any], object]]] = [
             (name, self.specify_name), (stats_log, self.specify_log), (debug_log, self._debug),
             (transactions_log, self.specify_transactions_log), (say, self._say),
@@ -128,6 +130,7 @@ class WorkQueue(_core.Queue, Abstractions):
             factory.stop()
         self._end_calls()
         self._end()
+        self._function_files.close()
 
     def __enter__(self: _QueueT) -> _QueueT:
         return self
