@@ -479,10 +479,10 @@ class Refused(TcpCase):
         for what, number, at, line in (("connection", 0, 5, "this manager uses version {ours} of the protocol, you use {theirs}"),
                                        ("messages", 2, 4, "refused this worker: it speaks protocol {theirs}, the manager {ours}")):
             with self.subTest(what):
-                between = OtherRelease(port, number, at, 9)
+                between = OtherRelease(port, number, at, 99)
                 run = self.run_to_end("127.0.0.1", between.port, code=77)
                 between.close()
-                self.assertIn(line.format(ours=between.ours, theirs=9), run.out)
+                self.assertIn(line.format(ours=between.ours, theirs=99), run.out)
 
     def test_an_option_without_effect_says_so_once(self):
         run = self.refused(69, "no manager was reached", "--catalog", "host", "--contact", self.path("none"), "--connect-timeout", "0.2",
