@@ -233,9 +233,10 @@ def test_many_shared_arrays():
 def test_bounded_queues_and_a_queue_like_the_standard_ones():
     with JobExecutor2(1, lambda batch: batch, max_queue_size_per_worker=2, max_queue_size_pin=2) as executor:
         put = 0
-        while executor.put(put):
-            put += 1
-        assert executor.is_full() and not executor.put(-1)
+        while not executor.is_full():
+            put += executor.put(put)
+        # Full is what waits at the worker; it may go on until its results are too many as well.
+        assert 2 <= put <= 10
         results = executor.pin_queue
         assert [results.get()[1] for _ in range(put)] == list(range(put))
         assert results.empty() and results.qsize() == 0 and not results.full() and results.maxsize == 2
