@@ -138,6 +138,19 @@ def test_exceptions_are_outputs_with_their_traceback(served):
     assert "in fail" in task.output.remote_traceback
 
 
+def test_an_exception_tells_why_an_output_file_is_missing(served, tmp_path):
+    def fail():
+        raise KeyError("why")
+
+    task = wq.PythonTask(fail)
+    task.specify_output_file(tmp_path / "made", "made")
+    output = run(served, task).output
+    assert isinstance(output, KeyError) and output.args == ("why",) and task.result == wq.WORK_QUEUE_RESULT_OUTPUT_MISSING
+    task = wq.PythonTask(lambda: "returned")
+    task.specify_output_file(tmp_path / "made", "made")
+    assert "did not make 'made'" in str(run(served, task).output)
+
+
 def test_exceptions_that_cannot_be_sent(served):
     class Odd(Exception):
         def __init__(self, a, b):

@@ -227,6 +227,14 @@ def test_many_shared_arrays():
     assert shared_array(numpy.int64(5)).shape == (5,) and shared_array((2, numpy.int8(3)), "u1").shape == (2, 3)
 
 
+def test_an_interrupted_block_does_not_wait_for_jobs():
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), JobExecutor2(1, lambda batch: threading.Event().wait(60)) as executor:
+        executor.put(1)
+        raise KeyboardInterrupt
+    assert time.monotonic() - began < 30
+
+
 # ---- queues ----
 
 

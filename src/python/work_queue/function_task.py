@@ -186,9 +186,12 @@ class PythonTask(Task):
         return self._output[0]
 
     def _find_output(self) -> Any:
-        if self._ok:
+        if self._ok or self._result:
             try:
-                return _unpack(self._result)[1]
+                kind, value = _unpack(self._result)
             except Exception as error:
-                return RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}")
+                kind, value = b"E", RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}")
+            # An output file may be missing because the function raised an exception.
+            if self._ok or kind == b"E":
+                return value
         return PythonTaskNoResult(f"{self.result_str}: {self.reason}")

@@ -27,7 +27,7 @@ import sys
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TextIO, Tuple, TypeVar
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TextIO, Tuple, Type, TypeVar
 
 from . import _core, job_pickle, job_process
 from ._core import BatchError, ExecutorClosed
@@ -290,7 +290,9 @@ class JobExecutor2(Generic[_In, _Out]):
     def __enter__(self) -> "JobExecutor2[_In, _Out]":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        if kind is not None and not issubclass(kind, Exception):  # Ctrl-C: who waits wants the end
+            self.abort()
         self.close()
 
     def __del__(self) -> None:
