@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import socket
 import subprocess
 import sys
@@ -181,7 +182,8 @@ class Alone(unittest.TestCase):
 
     def test_cpp_functions_end_if_they_can_take_no_calls(self):
         # The fifth descriptor would be the connection.
-        child = self.start(["sh", "-c", "ulimit -n 4; exec " + os.environ["CPP_COPROCESS"]])
+        child = self.start([os.environ["CPP_COPROCESS"]])
+        resource.prlimit(child.pid, resource.RLIMIT_NOFILE, (4, 4))
         with socket.socket() as peer:
             peer.connect_ex(("127.0.0.1", self.port))  # reset, if it is quick to end
         _, trouble = child.communicate(timeout=PATIENCE)
