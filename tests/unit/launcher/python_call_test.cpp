@@ -279,8 +279,9 @@ TEST_F(DirectPythonCall, ProcessesAreKilledAtAnyMoment) {
     for (int i = 0; i < 40; ++i) {
         session.launcher->run(
             evaluation(++task, "__import__('os').getpid()", i % 2 == 0 ? "direct" : "fork"));
-        session.launcher->run(
-            shell_line(++task, "pkill -9 -P \"$(pgrep -o -f -P \"$PPID\" 'exec.link.recv')\"; true"));
+        session.launcher->run(shell_line(
+            ++task,
+            "interpreter=$(pgrep -o -f -P $PPID 'exec.link.recv') && pkill -9 -P $interpreter; true"));
     }
     session.collect_ends(80);
     for (const auto& [number, end] : session.ended) {
