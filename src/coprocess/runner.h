@@ -46,7 +46,8 @@ class Runner {
 
     std::vector<RemoteReport> next();
 
-    // Set once it runs no more tasks: one line that says why. It returns tasks that it had not begun.
+    // Why it runs no more tasks, in one line; nullopt: it does. It has returned the tasks that it had not
+    // begun.
     std::optional<std::string> given_up() const;
     // Failures of single coprocesses since the last call, one line each.
     std::vector<std::string> take_news();

@@ -53,8 +53,8 @@ def flush_all():
     LIBC.fflush(None)
 
 
-def usage_of(who):
-    usage = resource.getrusage(who)
+def figures_of(usage):
+    """As end_of() of call_process.h reads them, after a status."""
     return (
         int(usage.ru_utime * 1e6),
         int(usage.ru_stime * 1e6),
@@ -64,6 +64,11 @@ def usage_of(who):
         usage.ru_nvcsw,
         usage.ru_nivcsw,
     )
+
+
+def find_usage():
+    """Of this process, and of its children that it has waited for."""
+    return [figures_of(resource.getrusage(who)) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 
 
 class Surroundings:
@@ -174,7 +179,7 @@ class CallProcess:
             if shared:
                 self.surroundings = self.surroundings or Surroundings()
                 self.surroundings.begin()
-                before = usage_of(resource.RUSAGE_SELF), usage_of(resource.RUSAGE_CHILDREN)
+                before = find_usage()
             self.enter(fields, out, err)
             answer = call(read_all(arguments))
             if os.getpid() != self.pid:
@@ -219,7 +224,7 @@ class CallProcess:
         self.modules.begin()
 
     def tell_end(self, own_before, children_before):
-        own, children = usage_of(resource.RUSAGE_SELF), usage_of(resource.RUSAGE_CHILDREN)
+        own, children = find_usage()
         figures = [a + b - c - d for a, b, c, d in zip(own, children, own_before, children_before)]
         figures[2] = max(own[2], children[2])  # the peak
         self.link.send(b"0 " + b" ".join([b"%d" % figure for figure in figures]))

@@ -53,7 +53,7 @@ class Interpreter {
     std::unique_ptr<Request> withdraw(std::uint64_t serial);
     // Tells the listener what it has said, without waiting. False: it is gone.
     bool receive();
-    // One of its processes has said something. False: it is none of its own.
+    // Takes what process `pid` has said. False: this interpreter did not fork it.
     bool process_ready(pid_t pid);
     // The requests that no process has begun, nor will.
     std::deque<std::unique_ptr<Request>> take_requests();

@@ -101,17 +101,7 @@ class Interpreter:
                 self.end_trial(self.trials.pop(child), status)
 
     def tell_end(self, child, status, usage):
-        figures = (
-            child,
-            status,
-            int(usage.ru_utime * 1e6),
-            int(usage.ru_stime * 1e6),
-            usage.ru_maxrss,
-            usage.ru_inblock,
-            usage.ru_oublock,
-            usage.ru_nvcsw,
-            usage.ru_nivcsw,
-        )
+        figures = (child, status) + figures_of(usage)
         self.link.send(("e " + " ".join(map(str, figures))).encode())
 
     def try_imports(self):
