@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/descriptor.h"
+#include "base/time.h"
 #include "support.h"
 
 namespace wq {
@@ -455,8 +456,12 @@ TEST_F(Executor, ReportsItsState) {
     ASSERT_TRUE(executor.put(number(1)));
     while (!executor.is_idle()) {
     }
-    text.str("");
-    executor.job_report(text);
+    // A worker is up before the process that started it has told its number.
+    const Instant until = instant_now() + patience;
+    do {
+        text.str("");
+        executor.job_report(text);
+    } while (text.str().find("worker 1: up, pid ") == std::string::npos && instant_now() < until);
     EXPECT_THAT(text.str(), HasSubstr("running, session 0, 0 jobs unfinished, 1 of 6 results here"));
     EXPECT_THAT(text.str(), HasSubstr("worker 1: up, pid "));
 }
