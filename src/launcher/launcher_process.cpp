@@ -242,7 +242,7 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const process::Fu
             own.scratch = scratch.path();
             if (own.work_in_scratch) {
                 if (chdir(own.scratch.c_str()) != 0) _exit(1);
-                own.environment.emplace_back("WORK_QUEUE_SANDBOX", own.scratch);
+                own.environment.emplace_back(process::sandbox_variable, own.scratch);
             }
             // Not destroyed, as its threads run until the process ends.
             auto* const process =

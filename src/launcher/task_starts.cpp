@@ -17,6 +17,16 @@ machine::CpuMask mask_of(const Lane& lane, const Accounts& accounts) {
     return mask.bytes() == 0 && lane.starter != Starters::loop ? accounts.all_cores() : mask;
 }
 
+// Its temporary folder costs nothing: it is there, and is emptied after each task.
+void use_own_folder(Lane& lane) {
+    process::Order& order = lane.order.order;
+    if (!order.own_folder || lane.directory.path().empty()) return;
+    order.directory = lane.directory.path();
+    std::erase_if(order.variables,
+                  [](const auto& variable) { return variable.first == process::sandbox_variable; });
+    order.variables.emplace_back(process::sandbox_variable, order.directory);
+}
+
 }  // namespace
 
 void TaskRunner::start_tasks(Instant now, Starters::Index by) {
@@ -57,6 +67,7 @@ bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
     }
     const std::vector<std::uint64_t> ahead = queue_.ahead_of(next.position);
     lane->order = queue_.take(next.position);
+    use_own_folder(*lane);
     // Recorded before the task can do anything, so that a task that kills the launcher is known to have run.
     shared_.begun.begin(lane->order.serial, ahead);
     lane->ended_before = ended_;

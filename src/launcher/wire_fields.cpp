@@ -83,6 +83,7 @@ void write_field(ByteWriter& out, const process::Order& order) {
     out.boolean(order.call.has_value());
     if (order.call) out.blob(order.call->function), out.blob(order.call->arguments);
     out.blob(order.directory);
+    out.boolean(order.own_folder);
 }
 
 process::Order read_order(ByteReader& in) {
@@ -101,6 +102,7 @@ process::Order read_order(ByteReader& in) {
         call.arguments = in.blob();
     }
     order.directory = in.blob();
+    order.own_folder = in.boolean();
     return order;
 }
 

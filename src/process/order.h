@@ -28,6 +28,7 @@ struct Order {
     std::optional<std::uint64_t> output_limit;  // nullopt: LauncherOptions::output_limit
     std::optional<Call> call;                   // instead of text and argv: called in a child of the launcher
     std::string directory;                      // working directory; empty: the default one
+    bool own_folder = false;                    // instead: the task's temporary folder, which is its sandbox
 };
 
 // An order with its number among all orders of this launcher.

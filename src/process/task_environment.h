@@ -20,6 +20,9 @@ inline constexpr std::array thread_variables{"OMP_NUM_THREADS", "OPENBLAS_NUM_TH
 inline constexpr const char* gpu_order_variable = "CUDA_DEVICE_ORDER";
 inline constexpr const char* gpu_order = "PCI_BUS_ID";
 
+// The folder of a task that does not see the manager's.
+inline constexpr const char* sandbox_variable = "WORK_QUEUE_SANDBOX";
+
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // The part that is the same for all tasks of a worker: the launcher's inherited environment, overridden by

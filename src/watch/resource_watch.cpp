@@ -59,6 +59,7 @@ std::vector<std::string> folders_of(const RunningTask& task) {
         std::error_code ignored;
         if (!folder.empty()) folders.push_back(std::filesystem::absolute(folder, ignored));
     }
+    if (task.order.order.own_folder && folders.size() == 2) folders.pop_back();  // it is the same one
     return folders;
 }
 

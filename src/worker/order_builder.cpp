@@ -7,6 +7,7 @@
 #include "core/task.h"
 #include "files/task_files.h"
 #include "process/fetch_url.h"
+#include "process/task_environment.h"
 #include "taskfile/sources.h"
 
 namespace wq::worker {
@@ -44,6 +45,7 @@ void OrderBuilder::limit_output(std::uint64_t bytes) {
 void OrderBuilder::welcome(const wire::Welcome& message) {
     worker_ = message.worker;
     index_variable_ = message.index_variable;
+    own_folders_ = message.directory.empty();
 }
 
 process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::string& sandbox) const {
@@ -67,9 +69,10 @@ process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::strin
     if (!index_variable_.empty())
         for (const auto& [name, value] : lease.variables)
             if (name == taskfile::index_variable_name) order.variables.emplace_back(index_variable_, value);
+    order.own_folder = own_folders_ && lease.call && sandbox.empty();
     if (sandbox.empty()) return order;
     order.directory = sandbox;
-    order.variables.emplace_back("WORK_QUEUE_SANDBOX", sandbox);
+    order.variables.emplace_back(process::sandbox_variable, sandbox);
     return order;
 }
 

@@ -21,7 +21,8 @@ class OrderBuilder {
     void welcome(const wire::Welcome& message);
     void forget_manager() { first_environment_.reset(); }
 
-    // `sandbox`: where it runs; empty: where the launcher runs tasks.
+    // `sandbox`: where it runs; empty: where the launcher runs tasks, or a call in a folder of its own if the
+    // manager has none for its tasks.
     process::Order of_lease(const wire::Lease& lease, const std::string& sandbox) const;
     process::Order of_input(WorkerFiles::Make input) const;
     // The text of a `#!` line. The first one sets WORKERID, so that later ones may change it.
@@ -33,6 +34,7 @@ class OrderBuilder {
     std::chrono::seconds fetch_timeout_;
     std::optional<std::uint64_t> output_limit_;
     std::optional<WorkerId> worker_;  // over TCP
+    bool own_folders_ = false;
     std::optional<std::uint64_t> first_environment_;
 };
 

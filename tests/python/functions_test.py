@@ -252,6 +252,29 @@ def test_its_folder_and_environment(served):
     assert folder != os.getcwd()
 
 
+def leave_a_file(name):
+    found = os.listdir()
+    with open(name, "w") as file:
+        file.write("mine")
+    here = os.getcwd()
+    return found, here == os.environ["WORK_QUEUE_SANDBOX"] == os.environ["TMPDIR"], here
+
+
+@pytest.mark.parametrize("method", ["fork", "direct"])
+def test_each_call_has_its_own_folder(queue, workers, method):
+    workers.start(queue)
+    for number in range(8):
+        t = wq.PythonTask(leave_a_file, f"file{number}")
+        t.specify_exec_method(method)
+        queue.submit(t)
+    folders = set()
+    for t in finish(queue):
+        found, own, folder = t.output
+        assert (found, own) == ([], True)
+        folders.add(folder)
+    assert folders and not any(os.listdir(folder) for folder in folders if os.path.exists(folder))
+
+
 def test_arrays(served):
     numpy = pytest.importorskip("numpy")
     array = numpy.arange(1_000_000, dtype=float)

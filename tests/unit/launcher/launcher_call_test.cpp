@@ -235,6 +235,17 @@ TEST_F(LauncherCall, MayBeginInAFolderOfItsOwn) {
     EXPECT_EQ(outcome.started_us, 0);
 }
 
+TEST_F(LauncherCall, MayBeginInItsTemporaryFolder) {
+    process::Order where = call(1, "where", "");
+    where.own_folder = true;
+    const std::string folder = session.run(where).output.result;
+    process::Order temporary = call(2, "variable", "TMPDIR");
+    EXPECT_EQ(session.run(temporary).output.result, folder);
+    process::Order sandbox = call(3, "variable", "WORK_QUEUE_SANDBOX");
+    sandbox.own_folder = true;
+    EXPECT_EQ(session.run(sandbox).output.result, folder);
+}
+
 TEST_F(LauncherCall, WhatItLeavesBehindIsKilled) {
     const TaskEnded end = session.run(call(1, "leave"));
     ASSERT_TRUE(end.outcome.succeeded());
