@@ -47,8 +47,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     const Descriptor its_end(fcntl(low_end.get(), F_DUPFD_CLOEXEC, 10));  // unpack.sh uses those below
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
-    const std::string_view text(script);
-    const bool told = ::send(socket_.get(), text.data(), text.size(), 0) == std::ssize(text);
+    const bool told = ::send(socket_.get(), script.data(), script.size(), 0) == std::ssize(script);
     if (!told || !its_end.valid() || !errors_.valid()) {
         why_not_ = std::string("no descriptor for an interpreter: ") + strerror(errno);
         return;
@@ -56,7 +55,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     const std::string error_path = "/proc/self/fd/" + std::to_string(errors_.get());
     const std::string place = std::to_string(its_end.get());
     std::vector<const char*> argv{settings.file.c_str()};
-    if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack, "sh"};
+    if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack.data(), "sh"};
     argv.insert(argv.end(), {"-u", "-c", loader, place.c_str(), nullptr});
     std::vector<char*> envp;
     for (const std::string& entry : settings.environment) envp.push_back(const_cast<char*>(entry.c_str()));
