@@ -383,7 +383,7 @@ def test_interrupts_end_calls_and_cancel_their_tasks(served, call):
     with interrupted_after(0.3), pytest.raises(KeyboardInterrupt):
         begun = time.monotonic()
         call(served)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert served.status("tasks") == []
     assert served.map(square, [3]) == [9]
 

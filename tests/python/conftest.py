@@ -39,7 +39,7 @@ class Workers:
             worker.terminate()
         for worker in self.all:
             try:
-                worker.wait(20)
+                worker.wait(60)
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import cloudpickle
 import pytest
@@ -311,10 +312,9 @@ def test_what_calls_import_is_imported_for_later_ones(served):
 
     assert run(served, wq.PythonTask(imported)).output[0] == (False, False)
     # The interpreter imports it aside, so some calls may still come too early.
-    for _ in range(200):
+    before, end = None, time.monotonic() + 90
+    while before != (True, True) and time.monotonic() < end:
         (before, threads) = run(served, wq.PythonTask(imported)).output
-        if before == (True, True):
-            break
     assert before == (True, True) and threads == 1
 
 

@@ -254,7 +254,7 @@ def test_bounded_queues_and_a_queue_like_the_standard_ones():
             results.get_nowait()
         timer = threading.Timer(0.1, executor.put, ["late"])
         timer.start()
-        assert results.get(timeout=10)[1] == "late"
+        assert results.get(timeout=60)[1] == "late"
         timer.join()
         executor.put(1)
         while results.empty():
@@ -393,7 +393,7 @@ def test_close_kills_what_does_not_end():
     executor.put(0)
     begun = time.monotonic()
     executor.close(timeout=0.5)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
 
 
 # ---- waits, forks, ends ----
@@ -409,7 +409,7 @@ def test_interrupts_end_waits():
             begun = time.monotonic()
             with interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
                 wait()
-            assert time.monotonic() - begun < 1.1
+            assert time.monotonic() - begun < 20
         executor.close(0.1)
 
 
@@ -427,7 +427,7 @@ def test_forked_processes_leave_it_alone():
 
         process = multiprocessing.get_context("fork").Process(target=child)
         process.start()
-        process.join(30)
+        process.join(60)
         assert process.exitcode == 5
         assert executor.take()[1] == "a" and executor.put("c") and executor.take()[1] == "c"
 
@@ -441,7 +441,7 @@ def test_programs_that_end_without_close():
         lines = ended.stdout.split()
         assert ended.returncode == expected and lines[:2] == ["in", "7"], ended.stderr
         zygote = int(lines[2])
-        end_by = time.monotonic() + 20
+        end_by = time.monotonic() + 60
         while os.path.exists(f"/proc/{zygote}"):
             assert time.monotonic() < end_by, "workers have outlived their program"
             time.thread_time()

@@ -73,7 +73,9 @@ def test_features(queue, workers):
     t.specify_feature("fast")
     queue.submit(t)
     workers.start(queue)
-    assert queue.wait(1) is None and "fast" in queue.why(t.id)
+    while queue.stats.workers_connected < 1:
+        assert queue.wait(0.1) is None
+    assert "fast" in queue.why(t.id)
     workers.start(queue, "--feature", "fast")
     assert queue.wait(60) is t and t.output == "fast\n"
 
@@ -93,7 +95,7 @@ def test_times(served):
     t.specify_running_time(700_000)
     assert run(served, t).result == wq.WORK_QUEUE_RESULT_TASK_MAX_RUN_TIME and t.return_status == 9
     t = wq.Task(forever)
-    t.specify_end_time((time.time() + 1) * 1e6)
+    t.specify_end_time((time.time() + 3) * 1e6)  # by then it has begun
     assert run(served, t).result == wq.WORK_QUEUE_RESULT_TASK_TIMEOUT and t.return_status == 9
     t = wq.Task("true")
     t.specify_end_time(1)
@@ -231,11 +233,11 @@ def test_workers_end_when_asked(served, workers):
     run(served, wq.Task("true"))
     assert served.stats.total_cores == 2
     assert served.shutdown_workers(0) == 1
-    assert workers.all[0].wait(30) == 0
+    assert workers.all[0].wait(60) == 0
     workers.start(served)
     hostname = run(served, wq.Task("true")).hostname
     assert served.specify_draining_by_hostname(hostname) == 1
-    assert workers.all[1].wait(30) == 0
+    assert workers.all[1].wait(60) == 0
 
 
 def test_workers_end_with_the_queue(workers):
@@ -244,17 +246,17 @@ def test_workers_end_with_the_queue(workers):
             worker = workers.start(q)
             run(q, wq.Task("true"))
         if shutdown:
-            assert worker.wait(30) == 0
+            assert worker.wait(60) == 0
         else:
             assert worker.poll() is None
 
 
 def test_blocked_hosts(served):
     hostname = run(served, wq.Task("true")).hostname
-    for seconds in (1, 0.5):
+    for seconds in (3, 2):
         served.block_host_with_timeout(hostname, seconds)
         assert served.blocked_hosts == [hostname]
-        assert run(served, wq.Task("true")).return_status == 0, "after a second it is blocked no more"
+        assert run(served, wq.Task("true")).return_status == 0, "then it is blocked no more"
     served.block_host(hostname)
     served.blacklist_with_timeout("other", 100)
     assert sorted(served.blocked_hosts) == sorted([hostname, "other"])
@@ -294,7 +296,7 @@ def test_waiting_for_no_time(queue):
     queue.submit(wq.Task("true"))
     begun = time.monotonic()
     assert queue.wait(0) is None and queue.wait_for_tag("other", 0) is None
-    assert 1 <= time.monotonic() - begun < 5
+    assert 1 <= time.monotonic() - begun < 20
 
 
 def test_what_is_shown_while_waiting(workers, capsys):

@@ -159,7 +159,7 @@ def test_wait_ends_in_time(queue):
     queue.submit(wq.Task("true"))
     begun = time.monotonic()
     assert queue.wait(0.2) is None
-    assert 0.2 <= time.monotonic() - begun < 5
+    assert 0.2 <= time.monotonic() - begun < 20
 
 
 def test_interrupts_end_waits(queue):
@@ -197,7 +197,7 @@ for again in range(2):
     except RuntimeError as error:
         print("refused", "/no/such/folder/contact" in str(error))
     q.close()
-""", cwd=tmp_path, timeout=30)
+""", cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
     assert lines.count("refused True") == 2 and "said True" in lines, lines
@@ -251,7 +251,7 @@ def test_a_queue_that_another_thread_ends(queue):
     while queue.stats.time_polling == 0 and waits.is_alive():
         pass
     queue.close()
-    waits.join(30)
+    waits.join(60)
     assert returned == [None]
     with pytest.raises(RuntimeError, match="has ended"):
         queue.wait(1)
