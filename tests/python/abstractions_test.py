@@ -464,3 +464,12 @@ def test_reduce_of_the_standard_library_agrees(served):
     numbers = [random.randrange(1000) for _ in range(200)]
     expected = functools.reduce(lambda a, b: a * 31 + b - a * 30, numbers)
     assert served.tree_reduce(lambda pair: pair[0] + pair[1], numbers) == sum(numbers) == expected
+
+
+def test_an_old_cloudpickle_is_said(queue, monkeypatch):
+    """One before 2.0 sends no functions of a package."""
+    monkeypatch.delattr(cloudpickle, "register_pickle_by_value")
+    monkeypatch.delitem(sys.modules, "work_queue.at_worker", raising=False)
+    with pytest.raises(RuntimeError, match=r"^cloudpickle .* install 2\.0 or newer$"):
+        queue.tree_reduce(sum, [1, 2, 3])
+    assert queue.empty()

@@ -202,7 +202,8 @@ def test_interrupts_end_reads_of_another_process(giver):
         giver.send_signal(signal.SIGSTOP)
         with pytest.raises(KeyboardInterrupt):
             while True:
-                with interrupted_after(0.2):
+                # Long enough for reads that need not wait: an interrupt after one has returned would lose its values here.
+                with interrupted_after(3):
                     values = reader.read(1000)[1]
                 assert values
                 lines += values
