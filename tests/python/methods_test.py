@@ -281,6 +281,14 @@ def test_what_a_queue_tells(served):
     run(served, wq.Task("true"))
     assert served.stats_hierarchy is served.stats and served.stats_category("default") is served.stats_category("default")
     assert served.stats.as_dict()["tasks_done"] == 1 and repr(served.stats).startswith("Statistics(workers_connected=1")
+    for old, name in (("total_tasks_complete", "tasks_done"), ("workers_ready", "workers_idle"), ("total_bytes_received", "bytes_received"),
+                      ("start_time", "time_when_started"), ("capacity", "capacity_cores")):
+        assert getattr(served.stats, old) == getattr(served.stats, name), old
+    stats = served.stats
+    assert stats.efficiency == 1 and stats.idle_percentage == 1 - stats.manager_load
+    assert stats.total_good_transfer_time == stats.time_send_good + stats.time_receive_good
+    with pytest.raises(AttributeError, match="no attribute 'total_nonsense'"):
+        stats.total_nonsense
     assert served.application_info() is None
     assert json.loads(json.dumps(served.status("queue")))[0]["port"] == served.port
     assert any(address.endswith(f":{served.port}") for address in served.addresses)
