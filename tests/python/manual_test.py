@@ -242,6 +242,9 @@ def test_ssl(workers, tmp_path):
     q = wq.WorkQueue(port=9123, ssl=True)
     assert q.using_ssl and served_with(q, workers, "--ssl") == "served\n"
     q.close()
+    q = wq.WorkQueue(port=0, ssl=(None, None))  # the options of a program that are not given
+    assert not q.using_ssl and served_with(q, workers) == "served\n"
+    q.close()
     with pytest.raises(RuntimeError, match="MISSING.pem"):
         wq.WorkQueue(port=9123, ssl=('MISSING.pem', 'MY_CERT.pem')).hungry()
 
