@@ -114,8 +114,9 @@ def check_version(wanted):
     ours = "%d.%d" % sys.version_info[:2]
     if ours != wanted:
         raise RemoteError(
-            "this worker's Python is %s (%s) and the manager's %s, but functions travel as bytecode, which only the same "
-            "version runs: install python%s at the worker, or give the task an environment" % (ours, sys.executable, wanted, wanted)
+            "this worker's Python is %s (%s) and the manager's %s, but functions travel as bytecode, which only the same version runs: "
+            "install python%s at the worker, set WORK_QUEUE_PYTHON there to it, or give the task an environment"
+            % (ours, sys.executable, wanted, wanted)
         )
 
 
@@ -138,7 +139,18 @@ def dumps(value, buffers):
         return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
 
 
+def name_python(error):
+    """Says in the error which Python has no such module."""
+    if isinstance(error, ModuleNotFoundError) and error.name and error.args == (error.msg,):
+        remedy = "install it there, or send it with the task"
+        if error.name == "cloudpickle":
+            remedy = "install it there (Debian: python3-cloudpickle), or set WORK_QUEUE_PYTHON there to a Python that has it"
+        error.msg += " in the worker's Python, %s: %s" % (sys.executable, remedy)
+        error.args = (error.msg,)
+
+
 def dump_error(error):
+    name_python(error)
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if isinstance(error, SystemExit):
         error = RemoteError("the function called sys.exit(%s)" % ("" if error.code is None else repr(error.code)))

@@ -70,7 +70,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     plan.own_group = false;  // our group: separates its processes from those of tasks
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
-    if (pid_ == 0) why_not_ = std::string("cannot execute '") + plan.file + "': " + strerror(child.error);
+    if (pid_ == 0) why_not_ = std::string("cannot execute ") + plan.file + ": " + strerror(child.error);
 }
 
 Interpreter::~Interpreter() {

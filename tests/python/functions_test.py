@@ -409,6 +409,39 @@ def test_a_worker_without_python(queue, workers, tmp_path):
     assert "python" in queue.why(taskid)
 
 
+def test_a_wrong_python_is_named_with_the_remedy(queue, workers, tmp_path):
+    """A worker that WORK_QUEUE_PYTHON names an unusable Python for still tells each task why."""
+    (tmp_path / "plain").write_text("no program\n")
+    for name, told in (("/nosuch/python3", "No such file"), ("python3.99", "No such file"), (str(tmp_path / "plain"), "Permission denied"),
+                       ("/bin/true", "the interpreter /bin/true ended")):
+        worker = workers.start(queue, environment={"WORK_QUEUE_PYTHON": name})
+        output = run(queue, wq.PythonTask(my_sum, 1, 2)).output
+        assert isinstance(output, wq.PythonTaskNoResult) and "\n" not in str(output)
+        for part in (name, told, "WORK_QUEUE_PYTHON", "3.9"):
+            assert part in str(output), f"{name}: {output}"
+        worker.terminate()
+        worker.wait(60)
+
+
+def test_missing_modules_name_the_python(queue, workers, tmp_path):
+    """One without cloudpickle as well. The name is looked up in PATH, as a shell does."""
+    (tmp_path / "bare").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    (tmp_path / "bare").chmod(0o755)
+    workers.start(queue, environment={"WORK_QUEUE_PYTHON": "bare", "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": ""})
+
+    def import_one():
+        import no_such_module
+
+        return no_such_module
+
+    output = run(queue, wq.PythonTask(import_one)).output
+    assert isinstance(output, ModuleNotFoundError) and f"named 'cloudpickle' in the worker's Python, {sys.executable}" in str(output)
+    assert "WORK_QUEUE_PYTHON" in str(output)
+    assert repr(output) == f"ModuleNotFoundError({str(output)!r})"
+    (output,) = queue.map(__import__, ["no_such_module"], chunksize=1)
+    assert str(output) == f"No module named 'no_such_module' in the worker's Python, {sys.executable}: install it there, or send it with the task"
+
+
 def test_a_large_environment_is_refused_alone(served):
     large = wq.PythonTask(my_sum, 1, 2)
     for number in range(3):
