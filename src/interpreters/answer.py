@@ -74,21 +74,50 @@ def call(whole):
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
         if named is None:
             return call_each(function, positional)
-        value = function(*positional, **named)
-        return dump(b"R", value)
+        return dump(b"R", call_once(function, positional, named))
     except BaseException as error:
         return dump_error(error)
+
+
+def call_once(function, positional, named):
+    process = os.getpid()
+    try:
+        value = function(*positional, **named)
+    except BaseException as error:
+        end_if_forked(process, error)
+        raise
+    end_if_forked(process)
+    return value
+
+
+def end_if_forked(process, error=None):
+    """A process that the function forked, by os.fork(), and that left the function ends here, as a script would."""
+    if os.getpid() == process:
+        return
+    code = 1
+    try:
+        told = error.code if isinstance(error, SystemExit) else None if error is None else trace_of(error).strip()
+        if told is None or isinstance(told, int):
+            code = (told or 0) & 0xFF
+        else:
+            print(told, file=sys.stderr)
+        flush_all()
+    finally:
+        os._exit(code)
 
 
 def call_each(function, items):
     """Calls it with each item of a chunk. The value of the answer: seconds of the first call and of all, the results,
     and the answers that dump_error() gives for those that failed, by their places. One failure spoils no other result."""
     results, errors = [], {}
+    process = os.getpid()
     begun = first = time.perf_counter()
     for place, item in enumerate(items):
         try:
             results.append(function(item))
+            end_if_forked(process)
         except BaseException as error:
+            end_if_forked(process, error)
             results.append(None)
             errors[place] = dump_error(error)
         if place == 0:
@@ -96,7 +125,7 @@ def call_each(function, items):
     times = first - begun, time.perf_counter() - begun
     try:
         return dump(b"R", times + (results, errors))
-    except Exception:
+    except BaseException:
         return dump(b"R", times + (without_unsendable(results, errors), errors))
 
 
@@ -104,7 +133,7 @@ def without_unsendable(results, errors):
     for place, value in enumerate(results):
         try:
             dump(b"R", value)
-        except Exception as error:
+        except BaseException as error:
             results[place] = None
             errors[place] = dump_error(error)
     return results
@@ -149,19 +178,41 @@ def name_python(error):
         error.args = (error.msg,)
 
 
+def text_of(error):
+    """An exception's own text may fail."""
+    try:
+        return "%s: %s" % (type(error).__name__, error)
+    except BaseException:
+        return type(error).__name__ + " (its text cannot be made)"
+
+
+def trace_of(error):
+    try:
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    except BaseException:
+        return text_of(error) + "\n"
+
+
+def code_of(error):
+    try:
+        return "" if error.code is None else repr(error.code)
+    except BaseException:
+        return "a %s" % type(error.code).__name__
+
+
 def dump_error(error):
     name_python(error)
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    text = trace_of(error)
     if isinstance(error, SystemExit):
-        error = RemoteError("the function called sys.exit(%s)" % ("" if error.code is None else repr(error.code)))
+        error = RemoteError("the function called sys.exit(%s)" % code_of(error))
     elif not isinstance(error, Exception):
-        error = RemoteError("%s: %s" % (type(error).__name__, error))
+        error = RemoteError(text_of(error))
     if type(error) is not RemoteError:
         try:
             error.__traceback__ = None
             return [b"E", dumps(error, None), text.encode("utf-8", "replace")]
-        except Exception:
-            error = RemoteError("%s: %s" % (type(error).__name__, error))
+        except BaseException:
+            error = RemoteError(text_of(error))
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
 
 

@@ -1,5 +1,6 @@
 # Part of a script (interpreter.py): the process that runs calls.
 import array
+import gc
 import os
 import random
 import resource
@@ -7,7 +8,10 @@ import signal
 import socket
 import struct
 import sys
+import time
 import traceback
+import warnings
+from _locale import LC_ALL, setlocale
 from _signal import getsignal, pthread_sigmask  # those of `signal` take 1 us to make a name of each number
 
 LONGEST = 1 << 20  # of a request
@@ -71,6 +75,33 @@ def find_usage():
     return [figures_of(resource.getrusage(who)) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 
 
+def decimal_context():
+    """None: as Python makes it."""
+    decimal = sys.modules.get("decimal")
+    if decimal is None:
+        return None
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    text = repr(context)
+    return None if text == repr(decimal.Context()) else text
+
+
+def numpy_errors():
+    """None: as numpy makes them."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    errors = numpy.geterr()
+    return None if errors == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"} else errors
+
+
+def marks_of_imports():
+    """What a call should leave alone, but modules change when they are imported."""
+    logging = sys.modules.get("logging")
+    root = logging and logging.root
+    return list(warnings.filters), root and (root.level, list(root.handlers), root.manager.disable)
+
+
 class Surroundings:
     """Those of a process, which a call may change, and the next one must find as they were."""
 
@@ -91,6 +122,7 @@ class Surroundings:
         self.sizes = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self.memory = self.find_memory()
         self.lasting = self.find_lasting()
+        self.marks = marks_of_imports()
 
     def find_memory(self):
         """KB that are in use."""
@@ -106,6 +138,10 @@ class Surroundings:
             os.sched_getscheduler(0),
             [stream.closed for stream in self.streams if stream],
             os.listdir("/proc/self/fd"),
+            (time.tzname, time.timezone, setlocale(LC_ALL), socket.getdefaulttimeout()),
+            (sys.gettrace(), sys.getprofile(), sys.excepthook, sys.getswitchinterval(), list(sys.argv), gc.isenabled()),
+            decimal_context(),
+            numpy_errors(),
         )
 
     def begin(self):
@@ -113,12 +149,16 @@ class Surroundings:
         if self.peak is not None:
             os.write(self.peak, b"5")
 
-    def restore(self):
+    def restore(self, has_imported):
         """False: something is left that cannot be undone, so no other call may run here."""
         for stream in (0, 1, 2):
             os.dup2(self.nothing, stream)
         if self.threads_or_children() or self.find_lasting() != self.lasting or self.find_memory() > self.memory + MOST_GROWTH:
             return False
+        marks = marks_of_imports()
+        if marks != self.marks and not has_imported:
+            return False
+        self.marks = marks
         os.fchdir(self.folder)
         os.sched_setaffinity(0, self.cores)
         os.umask(self.umask)
@@ -154,7 +194,6 @@ class CallProcess:
     def __init__(self, link, modules):
         self.link = link
         self.modules = modules
-        self.pid = os.getpid()
         self.surroundings = None  # of a call: found only for calls after which others may run
         self.calls = 0
 
@@ -182,13 +221,12 @@ class CallProcess:
                 before = find_usage()
             self.enter(fields, out, err)
             answer = call(read_all(arguments))
-            if os.getpid() != self.pid:
-                os._exit(0)  # a process that the function forked, and that returned
             flush_all()
             write_result(result, answer)
             code = 0
             self.calls += 1
-            if self.modules.tell_new() and shared and self.calls < MOST_CALLS and self.surroundings.restore():
+            imported = len(sys.modules) != self.modules.count
+            if self.modules.tell_new() and shared and self.calls < MOST_CALLS and self.surroundings.restore(imported):
                 for file in files:
                     os.close(file)
                 self.tell_end(*before)
@@ -219,6 +257,7 @@ class CallProcess:
                 os.environb.pop(name, None)
         if folder:
             os.chdir(folder)
+            self.modules.enter_folder()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # which it keeps from the first use: TMPDIR is the task's
         self.modules.begin()

@@ -26,7 +26,9 @@ class Interpreter:
         self.modules = Modules()
         self.modules.settle()
         self.processes = set()  # that run calls
-        self.trials = {}  # names of modules, by processes that try to import them
+        self.to_try = []  # lists of names of modules
+        self.trial = None  # process that tries one of them
+        self.to_load = []  # packages whose trial went well
         # A pidfd for each would be simpler, but needs Linux 5.3.
         self.child_ended, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -38,9 +40,10 @@ class Interpreter:
 
     def run(self):
         while True:
-            for file, _ in self.poll.poll():
+            for file, _ in self.poll.poll(0 if self.to_load else None):
                 if file == self.modules.read:
-                    self.try_imports()
+                    self.to_try.append(self.modules.take())
+                    self.begin_trial()
                 elif file == self.child_ended:
                     self.reap()
                 else:
@@ -48,6 +51,8 @@ class Interpreter:
                     if not wanted:
                         return
                     self.fork_processes(int(wanted))
+            if self.to_load:
+                self.load_next()
 
     def fork_processes(self, count):
         for done in range(count):
@@ -97,24 +102,36 @@ class Interpreter:
             if child in self.processes:
                 self.processes.remove(child)
                 self.tell_end(child, status, usage)
-            elif child in self.trials:
-                self.end_trial(self.trials.pop(child), status)
+            elif child == self.trial:
+                self.end_trial(status)
 
     def tell_end(self, child, status, usage):
         figures = (child, status) + figures_of(usage)
         self.link.send(("e " + " ".join(map(str, figures))).encode())
 
-    def try_imports(self):
-        names = self.modules.take()
-        if names:
+    def begin_trial(self):
+        while self.trial is None and self.to_try:
+            names = self.to_try[0]
             try:
-                self.trials[self.fork(lambda: self.modules.try_imports(names))] = names
+                self.trial = self.fork(lambda: self.modules.try_imports(names)) if names else None
             except OSError:
                 pass  # calls go on importing them by themselves
+            if self.trial is None:
+                self.to_try.pop(0)
 
-    def end_trial(self, names, status):
+    def end_trial(self, status):
+        self.trial = None
+        names = self.to_try.pop(0)
         if status == 0:
-            self.modules.load(names)
+            self.to_load += [[name for name in names if package_of(name) == package] for package in dict.fromkeys(map(package_of, names))]
+        else:
+            self.to_try += self.modules.split(names, status)
+        self.begin_trial()
+
+    def load_next(self):
+        """One package at a time: processes that are wanted, or have ended, wait while an import runs."""
+        self.modules.load(self.to_load.pop(0))
+        if not self.to_load:
             self.modules.find_threads()
             self.modules.settle()
             self.link.send(b"n")

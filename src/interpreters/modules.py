@@ -2,7 +2,9 @@
 import ctypes
 import gc
 import importlib
+import importlib.machinery
 import os
+import random
 import signal
 import sys
 
@@ -10,16 +12,45 @@ LONGEST_LIST = 4000  # of names of modules: what a pipe takes at once
 MOST_SECONDS = 60  # that a trial of an import may take
 
 
+def package_of(name):
+    return name.partition(".")[0]
+
+
+def is_module_of_folder(name):
+    """Whether an import finds it in the current folder. A folder without __init__.py is none if there is a module elsewhere."""
+    spec = importlib.machinery.PathFinder.find_spec(name, [""])
+    return spec is not None and spec.origin is not None
+
+
+def has_new_generators():
+    """Whether there are generators of random numbers that new_random_numbers() does not know."""
+    numbers = sys.modules.get("numpy.random")
+    kinds = (random.Random, numbers.BitGenerator) if numbers else (random.Random,)
+    known = [random._inst, numbers and numbers.mtrand._rand._bit_generator]
+    known.append(getattr(getattr(sys.modules.get("tempfile"), "_name_sequence", None), "_rng", None))  # for one process only
+    gc.collect()
+    return any(
+        [
+            issubclass(type(found), kinds) and type(found) is not random.SystemRandom and not any([found is one for one in known])
+            for found in gc.get_objects()
+        ]
+    )
+
+
 class Modules:
     """What calls imported, so that later calls find it imported. Not modules of a task's folder.
 
-    An import may crash, hang, or start threads, which a fork does not copy: a process tries it first.
+    An import may crash, hang, start threads, which a fork does not copy, or make a generator of random numbers, of which
+    all calls would have copies: a process tries it first.
     """
 
     def __init__(self):
+        self.own = set(sys.modules)  # of this script
+        self.folder = None  # of the task whose call runs
         self.read, self.write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self.folders = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
         self.tried = set()
+        self.slow = set()  # packages whose trial has taken too long, once
         self.threads = []  # functions that set how many threads a library has
         self.threads_set = "1"
 
@@ -30,6 +61,17 @@ class Modules:
             self.threads_set = cores
             for set_threads in self.threads:
                 set_threads(int(cores))
+
+    def enter_folder(self):
+        """The current one is a task's: modules there hide those of the same names that earlier calls have imported."""
+        self.folder = os.path.join(os.getcwd(), "")
+        names = {name.partition(".")[0] for name in os.listdir(".")} - self.own
+        hidden = tuple([name for name in names if name in sys.modules and is_module_of_folder(name)])
+        if hidden:
+            for name in list(sys.modules):
+                if package_of(name) in hidden:
+                    del sys.modules[name]
+            self.know_all()
 
     def tell_new(self):
         """At the end of a call. False: some are of the call's own, such as those of its folder."""
@@ -53,7 +95,9 @@ class Modules:
 
     def is_installed(self, module):
         origin = getattr(getattr(module, "__spec__", None), "origin", None)
-        return origin is not None and (origin in ("built-in", "frozen") or origin.startswith(self.folders))
+        if origin is None or self.folder and origin.startswith(self.folder):
+            return False
+        return origin in ("built-in", "frozen") or origin.startswith(self.folders)
 
     def settle(self):
         """Before calls are forked."""
@@ -77,9 +121,20 @@ class Modules:
         try:
             signal.alarm(MOST_SECONDS)
             self.load(names)
-            code = 0 if len(os.listdir("/proc/self/task")) == 1 else 2
+            code = 0 if len(os.listdir("/proc/self/task")) == 1 and not has_new_generators() else 2
         finally:
             os._exit(code)
+
+    def split(self, names, status):
+        """After a trial that failed, the lists of names to try instead: only the package that is to blame stays out."""
+        packages = list(dict.fromkeys(map(package_of, names)))
+        if len(packages) > 1:
+            first = packages[: len(packages) // 2]
+            return [[name for name in names if (package_of(name) in first) == wanted] for wanted in (True, False)]
+        if status == signal.SIGALRM and packages[0] not in self.slow:  # files that are read first are slow
+            self.slow.add(packages[0])
+            self.tried.difference_update(names)
+        return []
 
     def load(self, names):
         path = list(sys.path)
