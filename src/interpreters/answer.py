@@ -67,6 +67,7 @@ def parts_of(whole):
 
 def call(whole):
     """Runs the function. The answer: whether it returned, and the parts of the result or the exception."""
+    function = None
     try:
         lines, parts = parts_of(whole)
         check_version(lines[0])
@@ -74,10 +75,9 @@ def call(whole):
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
         if named is None:
             return call_each(function, positional)
-        value = function(*positional, **named)
-        return dump(b"R", value)
+        return dump_result(function(*positional, **named), function)
     except BaseException as error:
-        return dump_error(error)
+        return dump_error(error, function)
 
 
 def call_each(function, items):
@@ -90,20 +90,20 @@ def call_each(function, items):
             results.append(function(item))
         except BaseException as error:
             results.append(None)
-            errors[place] = dump_error(error)
+            errors[place] = dump_error(error, function)
         if place == 0:
             first = time.perf_counter()
     times = first - begun, time.perf_counter() - begun
     try:
         return dump(b"R", times + (results, errors))
     except Exception:
-        return dump(b"R", times + (without_unsendable(results, errors), errors))
+        return dump(b"R", times + (without_unsendable(results, errors, function), errors))
 
 
-def without_unsendable(results, errors):
+def without_unsendable(results, errors, function):
     for place, value in enumerate(results):
         try:
-            dump(b"R", value)
+            dump_result(value, function)
         except Exception as error:
             results[place] = None
             errors[place] = dump_error(error)
@@ -118,6 +118,13 @@ def check_version(wanted):
             "install python%s at the worker, set WORK_QUEUE_PYTHON there to it, or give the task an environment"
             % (ours, sys.executable, wanted, wanted)
         )
+
+
+def dump_result(value, function):
+    try:
+        return dump(b"R", value)
+    except Exception as error:
+        raise TypeError("the result of %s cannot be pickled: %s" % (name_of(function), where(value, error))) from error
 
 
 def dump(kind, value):
@@ -149,7 +156,8 @@ def name_python(error):
         error.args = (error.msg,)
 
 
-def dump_error(error):
+def dump_error(error, function=None):
+    """Of the exception; `function` raised it."""
     name_python(error)
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if isinstance(error, SystemExit):
@@ -160,8 +168,9 @@ def dump_error(error):
         try:
             error.__traceback__ = None
             return [b"E", dumps(error, None), text.encode("utf-8", "replace")]
-        except Exception:
-            error = RemoteError("%s: %s" % (type(error).__name__, error))
+        except Exception as trouble:
+            told = type(error).__name__, error, name_of(function), where(error, trouble)
+            error = RemoteError("%s: %s (this exception of %s cannot be pickled: %s)" % told)
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
 
 
