@@ -67,6 +67,7 @@ def parts_of(whole):
 
 def call(whole):
     """Runs the function. The answer: whether it returned, and the parts of the result or the exception."""
+    function = None
     try:
         lines, parts = parts_of(whole)
         check_version(lines[0])
@@ -74,9 +75,13 @@ def call(whole):
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
         if named is None:
             return call_each(function, positional)
+<<<<<<< HEAD
         return dump(b"R", call_once(function, positional, named))
+=======
+        return dump_result(function(*positional, **named), function)
+>>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
     except BaseException as error:
-        return dump_error(error)
+        return dump_error(error, function)
 
 
 def call_once(function, positional, named):
@@ -119,21 +124,31 @@ def call_each(function, items):
         except BaseException as error:
             end_if_forked(process, error)
             results.append(None)
-            errors[place] = dump_error(error)
+            errors[place] = dump_error(error, function)
         if place == 0:
             first = time.perf_counter()
     times = first - begun, time.perf_counter() - begun
     try:
         return dump(b"R", times + (results, errors))
+<<<<<<< HEAD
     except BaseException:
         return dump(b"R", times + (without_unsendable(results, errors), errors))
+=======
+    except Exception:
+        return dump(b"R", times + (without_unsendable(results, errors, function), errors))
+>>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
 
 
-def without_unsendable(results, errors):
+def without_unsendable(results, errors, function):
     for place, value in enumerate(results):
         try:
+<<<<<<< HEAD
             dump(b"R", value)
         except BaseException as error:
+=======
+            dump_result(value, function)
+        except Exception as error:
+>>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
             results[place] = None
             errors[place] = dump_error(error)
     return results
@@ -147,6 +162,13 @@ def check_version(wanted):
             "install python%s at the worker, set WORK_QUEUE_PYTHON there to it, or give the task an environment"
             % (ours, sys.executable, wanted, wanted)
         )
+
+
+def dump_result(value, function):
+    try:
+        return dump(b"R", value)
+    except Exception as error:
+        raise TypeError("the result of %s cannot be pickled: %s" % (name_of(function), where(value, error))) from error
 
 
 def dump(kind, value):
@@ -178,6 +200,7 @@ def name_python(error):
         error.args = (error.msg,)
 
 
+<<<<<<< HEAD
 def text_of(error):
     """An exception's own text may fail."""
     try:
@@ -201,6 +224,10 @@ def code_of(error):
 
 
 def dump_error(error):
+=======
+def dump_error(error, function=None):
+    """Of the exception; `function` raised it."""
+>>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
     name_python(error)
     text = trace_of(error)
     if isinstance(error, SystemExit):
@@ -211,8 +238,14 @@ def dump_error(error):
         try:
             error.__traceback__ = None
             return [b"E", dumps(error, None), text.encode("utf-8", "replace")]
+<<<<<<< HEAD
         except BaseException:
             error = RemoteError(text_of(error))
+=======
+        except Exception as trouble:
+            told = type(error).__name__, error, name_of(function), where(error, trouble)
+            error = RemoteError("%s: %s (this exception of %s cannot be pickled: %s)" % told)
+>>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
 
 

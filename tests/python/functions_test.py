@@ -1,6 +1,8 @@
 """Calls of Python functions at workers."""
 
+import functools
 import os
+import re
 import subprocess
 import sys
 import time
@@ -162,7 +164,8 @@ def test_exceptions_that_cannot_be_sent(served):
         raise Odd(1, 2)
 
     output = run(served, wq.PythonTask(fail)).output
-    assert isinstance(output, wq.RemoteError) and "Odd: 1 2" in str(output)
+    assert isinstance(output, wq.RemoteError)
+    assert re.fullmatch(r"Odd: 1 2 \(this exception of .*\.fail cannot be pickled: \.lock is <unlocked .*lock.*> \(TypeError: .*lock.*\)\)", str(output)), output
 
 
 @pytest.mark.parametrize("end, told", [("__import__('sys').exit(3)", "sys.exit(3)"), ("(_ for _ in ()).throw(KeyboardInterrupt)", "KeyboardInterrupt")])
@@ -215,6 +218,14 @@ def test_output_to_stdout(served):
 def test_results_that_cannot_be_pickled(served):
     output = run(served, wq.PythonTask(lambda: __import__("threading").Lock())).output
     assert isinstance(output, TypeError) and "lock" in str(output)
+
+    def nest(*, deep):
+        return {"deep": [1, deep()]}
+
+    output = run(served, wq.PythonTask(functools.partial(nest, deep=__import__("threading").Lock))).output
+    assert isinstance(output, TypeError)
+    assert re.fullmatch(r"the result of .*\.nest cannot be pickled: \['deep'\]\[1\] is <unlocked .*> \(TypeError: cannot pickle .*lock.*\)", str(output)), output
+    assert "in dump_result" in output.remote_traceback
 
 
 def test_functions_that_cannot_be_pickled(served):

@@ -84,10 +84,26 @@ def test_functions_of_any_kind():
     lock = threading.Lock()
     with pytest.raises(TypeError, match="cannot be sent to workers: variable lock is .*lock"):
         JobExecutor2(1, lambda batch: lock)
+    told = []
+    with JobExecutor2(1, lambda batch: {"made": [batch, threading.Lock()]}, say=told.append) as executor:
+        assert run_all(executor, [1]) == []
+    assert "the result of " in told[0] and "<lambda> cannot be pickled: ['made'][1] is <unlocked" in told[0]
     with pytest.raises(TypeError, match="give a function"):
         JobExecutor2(1, 5)
     with JobExecutor2(1, len) as executor, pytest.raises(TypeError, match="lock"):
         executor.put(lock)
+
+
+def test_jobs_are_numbered_in_the_order_of_their_batches():
+    """Whatever the order of results, and however often the queues were full."""
+    batches = [10 * number for number in range(40)]
+    with JobExecutor2(2, lambda batch: batch + 1, max_queue_size_per_worker=1) as executor:
+        for first in (0, 40):  # the numbers go on
+            results = run_all(executor, batches)
+            assert [result for _, result in sorted(results, key=lambda r: r[0].job)] == [batch + 1 for batch in batches]
+            assert sorted(metadata.job for metadata, _ in results) == list(range(first, first + 40))
+    with JobExecutor2(1, lambda batch: batch) as executor:
+        assert [result for _, result in executor.map(batches)] == batches, "one worker keeps the order"
 
 
 def test_a_function_that_cannot_be_loaded(tmp_path, monkeypatch):
