@@ -33,10 +33,10 @@ std::optional<News> impossible(std::string_view text) {
     News news;
     news.kind = News::Kind::impossible;
     news.count = take_number<std::size_t>(text).value_or(0);
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     news.why = text.substr(0, longest_reason);
     std::replace_if(
         news.why.begin(), news.why.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+    news.why.erase(0, news.why.find_first_not_of(' '));
     return news.count > 0 ? std::optional(std::move(news)) : std::nullopt;
 }
 

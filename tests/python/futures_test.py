@@ -106,9 +106,9 @@ def test_tasks_of_one_caller_are_not_all_looked_at(queue):
 
     class Looked(wq.Task):
         @property
-        def _in_queue(self):
+        def _wq_in_queue(self):
             looked.append(self)
-            return super()._in_queue
+            return super()._wq_in_queue
 
     own = OwnTasks(queue, "test")
     tasks = [Looked("true") for _ in range(50)]

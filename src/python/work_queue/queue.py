@@ -150,7 +150,7 @@ class WorkQueue(_core.Queue, Abstractions):
         if not isinstance(task, Task):
             remedy = f"; write Task({task!r})" if isinstance(task, (str, bytes)) else ""
             raise TypeError(f"submit takes a Task, not {task!r}{remedy}")
-        task._before_submit(self)
+        task._wq_before_submit(self)
         return self._submit(task)
 
     def wait(self, timeout: float | None = WORK_QUEUE_WAITFORTASK) -> Task | None:
