@@ -75,11 +75,7 @@ def call(whole):
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
         if named is None:
             return call_each(function, positional)
-<<<<<<< HEAD
-        return dump(b"R", call_once(function, positional, named))
-=======
-        return dump_result(function(*positional, **named), function)
->>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
+        return dump_result(call_once(function, positional, named), function)
     except BaseException as error:
         return dump_error(error, function)
 
@@ -130,25 +126,15 @@ def call_each(function, items):
     times = first - begun, time.perf_counter() - begun
     try:
         return dump(b"R", times + (results, errors))
-<<<<<<< HEAD
     except BaseException:
-        return dump(b"R", times + (without_unsendable(results, errors), errors))
-=======
-    except Exception:
         return dump(b"R", times + (without_unsendable(results, errors, function), errors))
->>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
 
 
 def without_unsendable(results, errors, function):
     for place, value in enumerate(results):
         try:
-<<<<<<< HEAD
-            dump(b"R", value)
-        except BaseException as error:
-=======
             dump_result(value, function)
-        except Exception as error:
->>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
+        except BaseException as error:
             results[place] = None
             errors[place] = dump_error(error)
     return results
@@ -200,7 +186,6 @@ def name_python(error):
         error.args = (error.msg,)
 
 
-<<<<<<< HEAD
 def text_of(error):
     """An exception's own text may fail."""
     try:
@@ -223,11 +208,8 @@ def code_of(error):
         return "a %s" % type(error.code).__name__
 
 
-def dump_error(error):
-=======
 def dump_error(error, function=None):
     """Of the exception; `function` raised it."""
->>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
     name_python(error)
     text = trace_of(error)
     if isinstance(error, SystemExit):
@@ -238,14 +220,9 @@ def dump_error(error, function=None):
         try:
             error.__traceback__ = None
             return [b"E", dumps(error, None), text.encode("utf-8", "replace")]
-<<<<<<< HEAD
-        except BaseException:
-            error = RemoteError(text_of(error))
-=======
-        except Exception as trouble:
-            told = type(error).__name__, error, name_of(function), where(error, trouble)
-            error = RemoteError("%s: %s (this exception of %s cannot be pickled: %s)" % told)
->>>>>>> b07486e997a8c3d9455383d11d5e031bc6de058d
+        except BaseException as trouble:
+            told = text_of(error), name_of(function), where(error, trouble)
+            error = RemoteError("%s (this exception of %s cannot be pickled: %s)" % told)
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
 
 
