@@ -73,7 +73,8 @@ def test_features(queue, workers):
     t.specify_feature("fast")
     queue.submit(t)
     workers.start(queue)
-    while queue.stats.workers_connected < 1:
+    until = time.monotonic() + 60
+    while "no worker is connected" in queue.why(t.id) and time.monotonic() < until:
         assert queue.wait(0.1) is None
     assert "fast" in queue.why(t.id)
     workers.start(queue, "--feature", "fast")
