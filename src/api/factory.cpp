@@ -24,8 +24,9 @@ namespace wq {
 namespace {
 
 constexpr Duration longest_stop = std::chrono::seconds(30);
-// A program that refuses its options ends sooner.
-constexpr Duration longest_refusal = std::chrono::seconds(1);
+// A program that refuses its options ends sooner, also on a slow machine.
+constexpr Duration longest_refusal = std::chrono::seconds(30);
+constexpr Duration longest_first_look = std::chrono::seconds(1);
 
 FactoryReport public_report(const factory::CycleReport& report) {
     return {static_cast<std::int64_t>(report.ready),
@@ -73,11 +74,13 @@ class Factory::Impl {
         auto process = factory::FactoryProcess::start(*program, words(), {});
         if (!process) throw api::setup_error(process.error());
         running_ = true;
+        has_begun_ = false;
         report_.reset();
         last_line_.clear();
         thread_ = quiet_thread([this, process = std::move(*process)]() mutable { serve(process); });
         std::unique_lock inner(mutex_);
-        changed_.wait_for(inner, longest_refusal, [&] { return report_ || !running_; });
+        changed_.wait_for(inner, longest_refusal, [&] { return has_begun_ || report_ || !running_; });
+        changed_.wait_for(inner, longest_first_look, [&] { return report_ || !running_; });
         if (report_ || running_) return;
         inner.unlock();
         thread_.join();
@@ -161,8 +164,8 @@ class Factory::Impl {
     }
     void note(const factory::FactoryProcess& process) {
         std::lock_guard lock(mutex_);
-        if (!process.report()) return;
-        report_ = public_report(*process.report());
+        if (process.has_begun()) has_begun_ = true;
+        if (process.report()) report_ = public_report(*process.report());
         changed_.notify_all();
     }
 
@@ -179,6 +182,7 @@ class Factory::Impl {
     mutable std::mutex mutex_;
     FactorySettings settings_;
     std::condition_variable changed_;
+    bool has_begun_ = false;
     std::optional<FactoryReport> report_;
     std::string last_line_;  // of the thread, until it has ended
     std::atomic<bool> running_ = false;

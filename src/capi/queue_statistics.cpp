@@ -7,7 +7,7 @@
 #include "capi/guard.h"
 #include "capi/queue.h"
 #include "capi/statistics.h"
-#include "program_manager/queue_status.h"
+#include "program_manager/worker_summaries.h"
 
 namespace wq::capi {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/status_parts.h"
 #include "capi/guard.h"
 #include "capi/queue.h"
 
@@ -13,36 +14,39 @@ namespace {
 
 using namespace program_manager;
 
-std::string of_queue(const work_queue& queue, const Manager& manager) {
-    return queue_as_json({queue.options().name, queue.port(), queue.priority}, manager.stats());
+TaskOfStatus named(const TaskBox& box, std::int64_t managers_id) {
+    return {box.taskid, managers_id, TaskState::unknown, &box.spec, {}};
 }
 
 std::string of_tasks(const work_queue& queue, const Manager& manager) {
     std::vector<TaskOfStatus> all;
-    for (const auto& [id, box] : queue.tasks)
-        all.push_back({box->taskid, manager.task_state(id), &box->spec, {}});
+    for (const auto& [id, box] : queue.tasks) {
+        all.push_back(named(*box, id));
+        all.back().state = manager.task_state(id);
+    }
     std::sort(all.begin(), all.end(),
               [](const TaskOfStatus& a, const TaskOfStatus& b) { return a.id < b.id; });
-    return tasks_as_json(all);
+    return tasks_as_json(all, manager.workers());
 }
 
-std::string of_categories(const Manager& manager) {
-    std::vector<std::pair<CategorySummary, Statistics>> all;
-    for (const CategorySummary& one : manager.categories())
-        all.emplace_back(one, manager.stats_category(one.name));
-    return categories_as_json(all);
+std::string of_workers(const work_queue& queue, const Manager& manager) {
+    return workers_as_json(manager.workers(), [&](std::int64_t id) -> std::optional<TaskOfStatus> {
+        const auto found = queue.tasks.find(id);
+        return found == queue.tasks.end() ? std::nullopt : std::optional(named(*found->second, id));
+    });
 }
 
 std::string answer_to(const char* request, const work_queue& queue, const Manager& manager) {
     switch (request == nullptr ? StatusOf::queue : status_of(request)) {
         case StatusOf::queue:
-            return of_queue(queue, manager);
+            return queue_as_json({queue.options().name, queue.port(), queue.priority, queue.options().ssl},
+                                 api::status_parts(manager));
         case StatusOf::tasks:
             return of_tasks(queue, manager);
         case StatusOf::workers:
-            return workers_as_json(manager.workers());
+            return of_workers(queue, manager);
         case StatusOf::categories:
-            return of_categories(manager);
+            return categories_as_json(api::status_parts(manager));
         case StatusOf::nothing:
             break;
     }

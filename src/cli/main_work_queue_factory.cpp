@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "cli/factory_options.h"
 #include "factory/factory.h"
+#include "factory/factory_process.h"
 #include "factory/own_folder.h"
 #include "factory/scripts.h"
 #include "listening/registry.h"
@@ -158,7 +159,8 @@ class Program {
     }
 
     int run() {
-        complain("workers have the feature factory:" + name_ + "; scripts and logs are in " + folder_.path());
+        complain(std::string(factory::words_of_begin) + "factory:" + name_ + "; scripts and logs are in " +
+                 folder_.path());
         if (settings_.max_workers == 0) complain("--max-workers is 0: no workers are submitted");
         run::Waiter waiter;
         while (!stopped()) {

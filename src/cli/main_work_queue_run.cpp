@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
     }
     wq::mpi::GuardOptions guard;
     guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
+    guard.resumable = true;
     const std::vector<std::string> words(argv, argv + argc);
     // With a file size limit, the write then fails with an error that has the path, instead of ending the
     // run.

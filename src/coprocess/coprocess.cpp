@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "base/random_bits.h"
 #include "base/units.h"
 #include "coprocess/leftovers.h"
+#include "process/python.h"
 
 namespace wq::coprocess {
 
@@ -38,10 +41,25 @@ std::string end_text(int status) {
     return "exit " + std::to_string(WEXITSTATUS(status));
 }
 
-// A Python file needs no permission to be executed.
-std::vector<std::string> words_for(const std::string& file) {
-    if (file.ends_with(".py") && ::access(file.c_str(), X_OK) != 0) return {"python3", file};
-    return {file};
+// A Python file needs no permission to be executed. One that leaves the Python to PATH leaves it to us, too.
+bool needs_python(const std::string& file) {
+    if (::access(file.c_str(), X_OK) != 0) return file.ends_with(".py");
+    std::string line;
+    std::getline(std::ifstream(file), line);
+    return line == "#!/usr/bin/env python3" || line == "#! /usr/bin/env python3";
+}
+
+// What starts it; an error if it needs a Python that cannot be executed.
+Result<std::vector<std::string>> words_for(const std::string& file) {
+    if (!needs_python(file)) return std::vector{file};
+    const char* const path = std::getenv("PATH");
+    const std::string python = process::find_python({"python3"}, path == nullptr ? "" : path);
+    if (python.empty())
+        return Error{ExitCode::bad_input, "no python3 in PATH; install one, or set WORK_QUEUE_PYTHON"};
+    if (::access(python.c_str(), X_OK) != 0)
+        return Error{ExitCode::bad_input,
+                     "cannot execute " + python + ": " + std::strerror(errno) + process::remedy_for_python()};
+    return std::vector{python, file};
 }
 
 process::CommandHost::Style host_style(const CoprocessOptions& options) {
@@ -89,7 +107,10 @@ void Coprocess::launch(Instant now) {
     // The host has only stdin to pass on: here its stdout as well.
     process::CommandLine line{
         "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>>stderr", folder_.path()}, {}};
-    for (std::string& word : words_for(options_.file)) line.words.push_back(std::move(word));
+    const auto words = words_for(options_.file);
+    if (!words) return end(words.error().message);
+    python_ = words->size() > 1 ? words->front() : "";
+    line.words.insert(line.words.end(), words->begin(), words->end());
     line.environment = options_.environment;
     std::erase_if(line.environment, [](const std::string& entry) { return entry.starts_with("TMPDIR="); });
     line.environment.push_back("TMPDIR=" + temporary);
@@ -180,7 +201,10 @@ void Coprocess::process_ended(Instant now) {
     if (state_ == State::ending) return;
     const std::string how = ended ? "ended with " + end_text(ended->status) : "was killed with its parent";
     const std::string words = last_line_of_stderr(folder_.path());
-    if (state_ != State::busy) return end("it " + how + (words.empty() ? "" : ": " + words));
+    if (state_ != State::busy)
+        return end((python_.empty() ? "it " : "its Python, " + python_ + ", ") + how +
+                   (words.empty() ? "" : ": " + words) +
+                   (python_.empty() ? "" : process::remedy_for_python()));
     core::Outcome outcome = outcome_at(now);
     outcome.ending = core::Ending::raised;
     outcome.exit_code = 1;

@@ -108,6 +108,7 @@ class Coprocess {
     std::optional<ShareWatch> share_watch_;
     State state_ = State::down;
     std::string why_down_;
+    std::string python_;  // that runs its file; empty: the file is executed itself
     bool has_worked_ = false;
     std::string secret_;
     Descriptor output_;  // its stdout

@@ -117,6 +117,8 @@ void FactoryProcess::look(const std::function<void(const std::string&)>& say) {
 }
 
 void FactoryProcess::take(const std::string& line, const std::function<void(const std::string&)>& say) {
+    if (line.starts_with(program) && line.substr(program.size()).starts_with(words_of_begin))
+        has_begun_ = true;
     if (auto report = report_in(line))
         report_ = std::move(report);
     else if (!line.empty())

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,9 @@ namespace wq::factory {
 // nowhere.
 Result<std::string> find_factory_program();
 
+// What the program says first once it has accepted its options and has its folder.
+inline constexpr std::string_view words_of_begin = "workers have the feature ";
+
 class FactoryProcess {
   public:
     // `words`: its options. `shell_words`: more of them, as a shell reads them. Its environment is ours
@@ -31,7 +35,8 @@ class FactoryProcess {
         : child_(std::exchange(other.child_, -1)),
           reports_(std::move(other.reports_)),
           partial_(std::move(other.partial_)),
-          report_(std::move(other.report_)) {}
+          report_(std::move(other.report_)),
+          has_begun_(other.has_begun_) {}
     FactoryProcess& operator=(FactoryProcess&&) = delete;
     ~FactoryProcess();  // stop(), for at most a second
 
@@ -39,6 +44,7 @@ class FactoryProcess {
     // Reads what it reported; never waits. `say` gets its lines for the user.
     void look(const std::function<void(const std::string&)>& say);
     const std::optional<CycleReport>& report() const { return report_; }  // the last one
+    bool has_begun() const { return has_begun_; }                         // it has not refused its options
     bool running() const { return reports_.valid(); }
 
     void ask_to_stop() const;  // stop() waits
@@ -53,6 +59,7 @@ class FactoryProcess {
     Descriptor reports_;
     std::string partial_;
     std::optional<CycleReport> report_;
+    bool has_begun_ = false;
 };
 
 }  // namespace wq::factory

@@ -67,6 +67,7 @@ def parts_of(whole):
 
 def call(whole):
     """Runs the function. The answer: whether it returned, and the parts of the result or the exception."""
+    function = None
     try:
         lines, parts = parts_of(whole)
         check_version(lines[0])
@@ -74,9 +75,9 @@ def call(whole):
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
         if named is None:
             return call_each(function, positional)
-        return dump(b"R", call_once(function, positional, named))
+        return dump_result(call_once(function, positional, named), function)
     except BaseException as error:
-        return dump_error(error)
+        return dump_error(error, function)
 
 
 def call_once(function, positional, named):
@@ -119,20 +120,20 @@ def call_each(function, items):
         except BaseException as error:
             end_if_forked(process, error)
             results.append(None)
-            errors[place] = dump_error(error)
+            errors[place] = dump_error(error, function)
         if place == 0:
             first = time.perf_counter()
     times = first - begun, time.perf_counter() - begun
     try:
         return dump(b"R", times + (results, errors))
     except BaseException:
-        return dump(b"R", times + (without_unsendable(results, errors), errors))
+        return dump(b"R", times + (without_unsendable(results, errors, function), errors))
 
 
-def without_unsendable(results, errors):
+def without_unsendable(results, errors, function):
     for place, value in enumerate(results):
         try:
-            dump(b"R", value)
+            dump_result(value, function)
         except BaseException as error:
             results[place] = None
             errors[place] = dump_error(error)
@@ -143,9 +144,17 @@ def check_version(wanted):
     ours = "%d.%d" % sys.version_info[:2]
     if ours != wanted:
         raise RemoteError(
-            "this worker's Python is %s (%s) and the manager's %s, but functions travel as bytecode, which only the same "
-            "version runs: install python%s at the worker, or give the task an environment" % (ours, sys.executable, wanted, wanted)
+            "this worker's Python is %s (%s) and the manager's %s, but functions travel as bytecode, which only the same version runs: "
+            "install python%s at the worker, set WORK_QUEUE_PYTHON there to it, or give the task an environment"
+            % (ours, sys.executable, wanted, wanted)
         )
+
+
+def dump_result(value, function):
+    try:
+        return dump(b"R", value)
+    except Exception as error:
+        raise TypeError("the result of %s cannot be pickled: %s" % (name_of(function), where(value, error))) from error
 
 
 def dump(kind, value):
@@ -165,6 +174,16 @@ def dumps(value, buffers):
         import cloudpickle
 
         return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)
+
+
+def name_python(error):
+    """Says in the error which Python has no such module."""
+    if isinstance(error, ModuleNotFoundError) and error.name and error.args == (error.msg,):
+        remedy = "install it there, or send it with the task"
+        if error.name == "cloudpickle":
+            remedy = "install it there (Debian: python3-cloudpickle), or set WORK_QUEUE_PYTHON there to a Python that has it"
+        error.msg += " in the worker's Python, %s: %s" % (sys.executable, remedy)
+        error.args = (error.msg,)
 
 
 def text_of(error):
@@ -189,7 +208,9 @@ def code_of(error):
         return "a %s" % type(error.code).__name__
 
 
-def dump_error(error):
+def dump_error(error, function=None):
+    """Of the exception; `function` raised it."""
+    name_python(error)
     text = trace_of(error)
     if isinstance(error, SystemExit):
         error = RemoteError("the function called sys.exit(%s)" % code_of(error))
@@ -199,8 +220,9 @@ def dump_error(error):
         try:
             error.__traceback__ = None
             return [b"E", dumps(error, None), text.encode("utf-8", "replace")]
-        except BaseException:
-            error = RemoteError(text_of(error))
+        except BaseException as trouble:
+            told = text_of(error), name_of(function), where(error, trouble)
+            error = RemoteError("%s (this exception of %s cannot be pickled: %s)" % told)
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
 
 

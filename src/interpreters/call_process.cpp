@@ -9,8 +9,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 
+#include "interpreters/news.h"
 #include "process/passed_descriptors.h"
 
 namespace wq::interpreters {
@@ -64,15 +64,14 @@ CallProcess::Given CallProcess::give(std::unique_ptr<Request>& request) {
 std::optional<End> CallProcess::receive() {
     std::array<char, 256> text;
     ssize_t got = 0;
-    do got = recv(socket_.get(), text.data(), text.size() - 1, MSG_DONTWAIT);
+    do got = recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN) return std::nullopt;
     if (got <= 0) {
         dismiss();
         return std::nullopt;
     }
-    text[static_cast<std::size_t>(got)] = '\0';
-    std::optional<End> end = request_ ? end_of(text.data()) : std::nullopt;
+    std::optional<End> end = request_ ? end_in({text.data(), static_cast<std::size_t>(got)}) : std::nullopt;
     if (end) {
         since_ = instant_now();
         add(told_, end->usage);
@@ -102,18 +101,6 @@ std::unique_ptr<Request> CallProcess::take_away() {
     if (fcntl(request_->arguments.get(), F_ADD_SEALS, F_SEAL_GROW) != 0 || has_begun()) return nullptr;
     request_->arguments = copy_of(request_->arguments, request_->size);
     return std::move(request_);
-}
-
-std::optional<End> end_of(const char* text) {
-    End end;
-    long user = 0, system = 0;
-    rusage& usage = end.usage;
-    if (std::sscanf(text, "%d %ld %ld %ld %ld %ld %ld %ld", &end.status, &user, &system, &usage.ru_maxrss,
-                    &usage.ru_inblock, &usage.ru_oublock, &usage.ru_nvcsw, &usage.ru_nivcsw) != 8)
-        return std::nullopt;
-    usage.ru_utime = {user / 1000000, user % 1000000};
-    usage.ru_stime = {system / 1000000, system % 1000000};
-    return end;
 }
 
 }  // namespace wq::interpreters

@@ -57,8 +57,4 @@ class CallProcess {
     rusage told_{};
 };
 
-// "STATUS USER_US SYSTEM_US PEAK_KB BLOCKS_READ BLOCKS_WRITTEN VOLUNTARY INVOLUNTARY". nullopt: it is not
-// that.
-std::optional<End> end_of(const char* text);
-
 }  // namespace wq::interpreters

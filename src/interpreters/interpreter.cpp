@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -47,8 +45,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     const Descriptor its_end(fcntl(low_end.get(), F_DUPFD_CLOEXEC, 10));  // unpack.sh uses those below
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
-    const std::string_view text(script);
-    const bool told = ::send(socket_.get(), text.data(), text.size(), 0) == std::ssize(text);
+    const bool told = ::send(socket_.get(), script.data(), script.size(), 0) == std::ssize(script);
     if (!told || !its_end.valid() || !errors_.valid()) {
         why_not_ = std::string("no descriptor for an interpreter: ") + strerror(errno);
         return;
@@ -56,7 +53,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     const std::string error_path = "/proc/self/fd/" + std::to_string(errors_.get());
     const std::string place = std::to_string(its_end.get());
     std::vector<const char*> argv{settings.file.c_str()};
-    if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack, "sh"};
+    if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack.data(), "sh"};
     argv.insert(argv.end(), {"-u", "-c", loader, place.c_str()});
     if (settings.fresh) argv.push_back("fresh");
     argv.push_back(nullptr);
@@ -75,7 +72,7 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     plan.own_group = false;  // our group: separates its processes from those of tasks
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
-    if (pid_ == 0) why_not_ = std::string("cannot execute '") + plan.file + "': " + strerror(child.error);
+    if (pid_ == 0) why_not_ = std::string("cannot execute ") + plan.file + ": " + strerror(child.error);
 }
 
 Interpreter::~Interpreter() {
@@ -174,40 +171,35 @@ bool Interpreter::receive() {
     for (;;) {
         std::vector<Descriptor> files;
         const ssize_t got = process::receive_descriptors(
-            socket_.get(), std::as_writable_bytes(std::span(text).first(longest_news - 1)), files,
-            MSG_DONTWAIT);
+            socket_.get(), std::as_writable_bytes(std::span(text)), files, MSG_DONTWAIT);
         if (got < 0 && errno == EAGAIN) break;
         if (got < 0 && errno == EMFILE) continue;  // that process ends at once, which will be told
         if (got <= 0) return false;
-        text[static_cast<std::size_t>(got)] = '\0';
-        take(text.data(), files);
+        if (const auto news = news_in({text.data(), static_cast<std::size_t>(got)})) take(*news, files);
     }
     give_waiting();
     return true;
 }
 
-void Interpreter::take(const char* text, std::vector<Descriptor>& files) {
-    const char kind = *text;
-    char* rest = nullptr;
-    const long number = kind == '\0' ? 0 : std::strtol(text + 1, &rest, 10);
+void Interpreter::take(const News& news, std::vector<Descriptor>& files) {
     since_ = asked_since_ = instant_now();
-    switch (kind) {
-        case 'h':
+    switch (news.kind) {
+        case News::Kind::started:
             ready_ = true;
             return;
-        case 'c':
-            return take_process(static_cast<pid_t>(number), files);
-        case 'x':
-            return take_failure(static_cast<std::size_t>(number), rest);
-        case 'e':
-            return take_end(static_cast<pid_t>(number), rest);
-        case 'n':
-            return take_news();
+        case News::Kind::forked:
+            return take_process(news.pid, files);
+        case News::Kind::impossible:
+            return take_failure(news.count, news.why);
+        case News::Kind::ended:
+            return take_end(news.pid, news.end);
+        case News::Kind::imported:
+            return dismiss_outdated();
     }
 }
 
 void Interpreter::take_process(pid_t pid, std::vector<Descriptor>& files) {
-    if (files.size() != 1 || pid <= 0 || asked_ == 0) return;
+    if (files.size() != 1 || asked_ == 0) return;
     --asked_;
     has_forked_ = true;
     forks_fail_ = false;
@@ -227,11 +219,9 @@ void Interpreter::take_failure(std::size_t count, const std::string& why) {
     }
 }
 
-void Interpreter::take_end(pid_t pid, const char* figures) {
-    std::optional<End> end = end_of(figures);
+void Interpreter::take_end(pid_t pid, End end) {
     const auto found = std::find_if(processes_.begin(), processes_.end(),
                                     [&](const auto& process) { return process->pid() == pid; });
-    if (!end) return;
     if (found == processes_.end())
         return take_failure(1, "no descriptor is left for its process: raise ulimit -n");
     forks_fail_ = false;
@@ -249,12 +239,12 @@ void Interpreter::take_end(pid_t pid, const char* figures) {
             true);
     }
     process->forget_request();  // which holds the streams open
-    process->subtract_told(end->usage);
-    listener_.call_ended(serial, *end);
+    process->subtract_told(end.usage);
+    listener_.call_ended(serial, end);
 }
 
 // Processes that were forked before would import again what is imported now.
-void Interpreter::take_news() {
+void Interpreter::dismiss_outdated() {
     for (const auto& process : processes_)
         if (process->idle()) process->dismiss();
 }

@@ -20,6 +20,7 @@
 #include "base/descriptor.h"
 #include "base/time.h"
 #include "interpreters/call_process.h"
+#include "interpreters/news.h"
 #include "interpreters/request.h"
 #include "process/poller.h"
 #include "process/spawn.h"
@@ -75,12 +76,12 @@ class Interpreter {
     void reaped() { pid_ = 0; }
 
   private:
-    void take(const char* text, std::vector<Descriptor>& files);
+    void take(const News& news, std::vector<Descriptor>& files);
     void take_process(pid_t pid, std::vector<Descriptor>& files);
-    void take_end(pid_t pid, const char* figures);
+    void take_end(pid_t pid, End end);
     void take_told_end(CallProcess& process);
     void take_failure(std::size_t count, const std::string& why);
-    void take_news();
+    void dismiss_outdated();
     void give_waiting();
     CallProcess* process_for(const Request& request) const;
     void give(CallProcess& process);

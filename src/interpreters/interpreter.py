@@ -1,5 +1,5 @@
 # An interpreter that forks processes to run calls of Python functions for a launcher (interpreter.h). The script is
-# answer.py, modules.py, call_process.py and this file. It is the first message of the socket `link`.
+# unpicklable.py, answer.py, modules.py, call_process.py and this file. It is the first message of the socket `link`.
 #
 # For Python 3.9 and later. sys.path begins with the current folder, so a call imports what is in its task's folder.
 #

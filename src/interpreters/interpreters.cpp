@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "process/python.h"
+
 namespace wq::interpreters {
 
 namespace {
@@ -29,6 +31,11 @@ std::string name_of(const struct stat& file) {
 // How long its first answer, or the next one, may take.
 Duration limit_of(const Interpreter& interpreter, bool unpacks) {
     return unpacks && !interpreter.ready() ? unpacking_limit : stuck_limit;
+}
+
+// For the end of a message about an interpreter that cannot be used.
+std::string remedy(bool packed) {
+    return packed ? "" : process::remedy_for_python();
 }
 
 }  // namespace
@@ -107,7 +114,7 @@ void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
     if (!place.interpreter && !begin(place)) {
         const std::string why = place.interpreter->why_not();
         place.interpreter.reset();
-        return refuse(std::move(request), why, false);
+        return refuse(std::move(request), why + remedy(place.archive.valid()), false);
     }
     place.interpreter->start(std::move(request));
 }
@@ -129,10 +136,11 @@ void Interpreters::begin_anew(Place& place, std::string why) {
     if (hopeless) place.failures = 0;
     for (auto& request : requests) {
         if (hopeless)
-            refuse(
-                std::move(request),
-                place.archive.valid() ? place.name + ": " + why : "the interpreter " + place.name + " " + why,
-                false);
+            refuse(std::move(request),
+                   place.archive.valid()
+                       ? place.name + ": " + why
+                       : "the interpreter " + place.name + " " + why + remedy(place.archive.valid()),
+                   false);
         else
             send(place, std::move(request));
     }

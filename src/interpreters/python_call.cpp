@@ -1,22 +1,16 @@
 #include "interpreters/python_call.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
-#include "process/path_lookup.h"
+#include "process/python.h"
 
 namespace wq::interpreters {
 
 namespace {
 
 constexpr std::size_t longest_line = 4096;
-
-const char* chosen() {
-    const char* const path = std::getenv("WORK_QUEUE_PYTHON");
-    return path == nullptr || *path == '\0' ? nullptr : path;
-}
 
 std::optional<std::string> take_line(std::string_view& text) {
     const std::size_t end = text.substr(0, longest_line).find('\n');
@@ -44,12 +38,9 @@ std::optional<PythonCall> python_call(std::string_view arguments) {
 }
 
 std::string find_python(const PythonCall& call, const std::string& path) {
-    if (const char* const wanted = chosen()) return wanted;
-    if (call.executable.starts_with('/') && access(call.executable.c_str(), X_OK) == 0)
-        return call.executable;
-    for (const std::string& name : {"python" + call.version, std::string("python3")})
-        if (std::string file = process::PathLookup::search(path, name, "").file; !file.empty()) return file;
-    return {};
+    std::vector<std::string> candidates{"python" + call.version, "python3"};
+    if (call.executable.starts_with('/')) candidates.insert(candidates.begin(), call.executable);
+    return process::find_python(candidates, path);
 }
 
 bool has_python() {

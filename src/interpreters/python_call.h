@@ -5,7 +5,8 @@
 //   /usr/bin/python3     its interpreter; used if this machine has it, too
 //   my-env.tar.gz        packed environment among the task's files, or an empty line
 //   fork                 in a process of its own; `direct`: in one that may run others before and after
-//   612 812 35           sizes of the parts: function, arguments, buffers of arrays; for a large function, the name of
+//   612 812 35           sizes of the parts: function, arguments, buffers of arrays; for a large function,
+//   the name of
 //                        a file of the task instead
 //   /proc/7/fd/8 1234    the manager's memory that has them, and its serial; an empty line: they follow
 //
@@ -31,7 +32,7 @@ struct PythonCall {
 // nullopt: these are not the arguments of such a call.
 std::optional<PythonCall> python_call(std::string_view arguments);
 
-// The interpreter for it: $WORK_QUEUE_PYTHON of this process, else the manager's if it exists here, else
+// The interpreter for it: $WORK_QUEUE_PYTHON (process/python.h), else the manager's if it exists here, else
 // `python3.11` or `python3` in `path` (of PATH). Empty: there is none.
 std::string find_python(const PythonCall& call, const std::string& path);
 // Whether this machine has any.

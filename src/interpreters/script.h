@@ -2,9 +2,11 @@
 // worker of one file needs no other.
 #pragma once
 
+#include <string_view>
+
 namespace wq::interpreters {
 
-extern const char* const script;
-extern const char* const unpack;
+extern const std::string_view script;
+extern const std::string_view unpack;
 
 }  // namespace wq::interpreters

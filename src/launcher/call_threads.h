@@ -18,7 +18,7 @@
 #include "base/descriptor.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
-#include "launcher/launcher.h"
+#include "launcher_wire/reports.h"
 #include "process/call.h"
 
 namespace wq::launcher {

@@ -17,9 +17,9 @@
 #include <map>
 
 #include "launcher/launcher_program.h"
-#include "launcher/launcher_wire.h"
-#include "launcher/shared_page.h"
 #include "launcher/zygote.h"
+#include "launcher_wire/launcher_wire.h"
+#include "launcher_wire/shared_page.h"
 
 namespace wq::launcher {
 

@@ -26,77 +26,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "core/outcome.h"
-#include "machine/slice.h"
+#include "launcher_wire/options.h"
+#include "launcher_wire/reports.h"
 #include "process/functions.h"
 #include "process/order.h"
 
 namespace wq::launcher {
-
-struct LauncherOptions {
-    machine::Slice slice;
-    std::string shell;              // absolute path; runs lines that need a shell, as `shell -c LINE`
-    std::string scratch;            // folder for the tasks' temporary directories (TMPDIR), made if missing;
-                                    // empty: TMPDIR is unchanged
-    std::string working_directory;  // empty: the one at start()
-    std::vector<std::pair<std::string, std::string>> environment;  // set for every task, e.g. WORKERID
-    std::uint64_t output_limit =
-        8u << 20;  // bytes kept of each stream of a task; the rest is counted and marked
-    // The list may have `#!` lines. A task below one runs in a subshell of the worker's shell.
-    bool environment_lines = false;
-    // Tasks run in the launcher's own folder below `scratch` instead of working_directory. WORK_QUEUE_SANDBOX
-    // has its path. The files they leave there are removed with the folder.
-    bool work_in_scratch = false;
-};
-
-// A `#!` line that applies to this worker. Lines are sent once each, in order; `position` counts them from 1.
-struct EnvironmentLine {
-    std::uint64_t position = 0;
-    std::string text;
-};
-
-// Reports.
-struct TaskStarted {  // omitted if the task ended within the same batch of reports (a few ms)
-    TaskId task;
-    Attempt attempt;
-};
-struct TaskEnded {
-    TaskId task;
-    Attempt attempt;
-    core::Outcome outcome;
-    core::Output output;
-};
-struct OrderReturned {  // it had not started: after recall(), kill(), kill_all() or EnvironmentExit
-    TaskId task;
-    Attempt attempt;
-};
-struct EnvironmentOutput {  // a `#!` line that failed or wrote something
-    std::uint64_t position = 0;
-    int exit_code = 0;
-    core::Output output;
-};
-// A `#!` line ended the worker's shell with `exit` (or by a signal: 128 + its number). Orders below that line
-// are returned as OrderReturned.
-struct EnvironmentExit {
-    std::uint64_t position = 0;
-    int exit_code = 0;
-};
-struct LauncherDied {
-    std::vector<std::pair<TaskId, Attempt>> started;      // were running: their attempts are lost
-    std::vector<std::pair<TaskId, Attempt>> not_started;  // were queued: requeued at no cost
-    std::string why;                                      // "killed by signal 9"
-};
-using Report =
-    std::variant<TaskStarted, TaskEnded, OrderReturned, EnvironmentOutput, EnvironmentExit, LauncherDied>;
 
 class Launcher {
   public:

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "launcher/shared_page.h"
+#include "launcher_wire/shared_page.h"
 
 namespace wq::launcher {
 

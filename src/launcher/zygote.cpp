@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/launcher_process.h"
+#include "launcher_process/launcher_process.h"
 #include "process/process_tree.h"
 #include "process/scratch_folder.h"
 #include "watch/task_groups.h"

@@ -16,7 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "launcher/shared_page.h"
+#include "launcher_wire/shared_page.h"
 #include "process/functions.h"
 
 namespace wq::launcher {

@@ -78,7 +78,7 @@ void LeaseSender::prepare(const Link& link, core::Lease& action, wire::Lease lea
     const Attempt attempt = action.attempt;
     held_[task] = {worker, std::move(lease), std::move(action), std::move(text.memory)};
     transfers_->prepare(
-        worker, task, attempt, on_platform(std::move(text.files), link.os, link.arch),
+        worker, task, attempt, on_platform(std::move(text.files), link.record->os, link.record->arch),
         [this, task](const transfers::FileTransfers::Prepared& result) { prepared(task, result); });
 }
 

@@ -29,7 +29,6 @@ struct Link {
     std::optional<session::Outbox> outbox;
     std::optional<records::WorkerRecord> record;  // after its hello
     std::uint64_t told_environment = 0;           // `#!` lines sent
-    std::string os, arch;                         // of its host
     bool takes_tickets = false;
     bool shares_files = false;   // it sees our files, so none are sent
     bool shares_memory = false;  // it maps our memories, so their bytes are not sent

@@ -125,6 +125,12 @@ void Manager::stop(core::StopReason reason, Duration grace, core::Now now) {
     react(core::StopRequested{reason, grace}, now);
 }
 
+const records::WorkerRecord* Manager::worker(WorkerId id) const {
+    if (const records::WorkerRecord* const over_tcp = sessions_.of_tcp(id)) return over_tcp;
+    const Link* const link = links_.of(id);
+    return link == nullptr ? nullptr : &*link->record;
+}
+
 bool Manager::over() const {
     // A stop ends the wait for a full disk, also if all tasks ended after it.
     return finished() && (reactor_.stopping() || storage_.gave_up() || records_.all_written());

@@ -108,6 +108,8 @@ class Manager final : private Router {
     bool over() const;
     const scheduling::Reactor& reactor() const override { return reactor_; }
     const RunRecords& records() const { return records_; }
+    // What its hello said; null: it has left, or is a disconnected rank.
+    const records::WorkerRecord* worker(WorkerId id) const;
     bool lost_a_rank() const { return sessions_.lost_a_rank(); }
     core::ManagerStats stats() const override { return with_own(reactor_.stats()); }
     // For the category's tasks; statistics of workers and of the manager are for the whole run.

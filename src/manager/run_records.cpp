@@ -64,6 +64,11 @@ core::Resources RunRecords::requested(const core::Needs& said, CategoryId catego
 
 // ---- workers ----
 
+std::uint64_t RunRecords::ended_on(WorkerId worker) const {
+    const auto found = ended_there_.find(worker);
+    return found == ended_there_.end() ? 0 : found->second;
+}
+
 void RunRecords::departed(records::WorkerRecord worker, const std::string& why, records::Departure departure,
                           core::Now now) {
     worker.left_us = now.wall;

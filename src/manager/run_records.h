@@ -45,6 +45,7 @@ class RunRecords {
 
     // ---- workers ----
     void joined(const records::WorkerRecord& worker) { recorder_.worker(worker); }
+    std::uint64_t ended_on(WorkerId worker) const;  // attempts; 0 once it has left
     void departed(records::WorkerRecord worker, const std::string& why, records::Departure departure,
                   core::Now now);
 

@@ -43,6 +43,8 @@ records::WorkerRecord record_of(const wire::Hello& message, WorkerId worker, std
     record.offers = message.offers;
     record.joined_us = now.wall;
     record.job = message.job;
+    record.os = message.os;
+    record.arch = message.arch;
     return record;
 }
 
@@ -79,8 +81,6 @@ void WorkerSessions::hello(Link& link, wire::Hello& message, core::Now now) {
     if (link.session != nullptr) return refuse(link, "it said hello twice", now);
     if (link.record) return;  // a repeated hello of the same worker
     if (message.version != wire::protocol_version) return refuse_version(link, message.version, now);
-    link.os = message.os;
-    link.arch = message.arch;
     if (link.untrusted || !message.rank)
         welcome_tcp_worker(link, message, now);
     else

@@ -77,7 +77,8 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
     }
     if (story.rank == 0 && WIFSIGNALED(status)) {
         const std::string signal = std::to_string(WTERMSIG(status));
-        if (options.tell) options.tell("rank 0 was killed by signal " + signal + "; the run can be resumed");
+        const std::string rest = options.resumable ? "; the run can be resumed" : "";
+        if (options.tell) options.tell("rank 0 was killed by signal " + signal + rest);
     }
     // Ends the job without a goodbye. Hydra sees our end before our code, kills the others and returns their
     // code 9; but it returns a code that it is told.

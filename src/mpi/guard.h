@@ -45,6 +45,7 @@ struct GuardOptions {
     GoodbyeOptions goodbye;
     // Gets one line if rank 0 was killed, or any rank while MPI started; may be empty.
     std::function<void(const std::string&)> tell;
+    bool resumable = false;  // that line says that the run can be resumed
     // How long a worker's guard waits for the SIGKILL that its launcher announced by SIGTERM.
     Duration kill_wait_limit = std::chrono::seconds(5);
 };

@@ -67,6 +67,11 @@ static int64_t now_ms(void) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+
+static void store_amount(HV* in, const char* name, double amount) {
+    dTHX;
+    (void)hv_store(in, name, (I32)strlen(name), newSVnv(amount), 0);
+}
 %}
 
 %inline %{
@@ -106,12 +111,22 @@ static void delete_report(struct work_queue_factory_report* report) {
     free(report);
 }
 
-/* How many workers have a summary: none so far. */
-static int count_summaries(struct work_queue* q) {
-    struct rmsummary** const all = work_queue_workers_summary(q);
-    int count = 0;
-    for (; all && all[count]; ++count) rmsummary_delete(all[count]);
-    free(all);
-    return count;
+/* An array of hashes: workers by their resources. */
+static SV* summaries_of(struct work_queue* q) {
+    dTHX;
+    AV* const all = newAV();
+    struct rmsummary** const groups = work_queue_workers_summary(q);
+    for (int n = 0; groups && groups[n]; ++n) {
+        HV* const group = newHV();
+        store_amount(group, "workers", groups[n]->workers);
+        store_amount(group, "cores", groups[n]->cores);
+        store_amount(group, "memory", groups[n]->memory);
+        store_amount(group, "disk", groups[n]->disk);
+        store_amount(group, "gpus", groups[n]->gpus);
+        av_push(all, newRV_noinc((SV*)group));
+        rmsummary_delete(groups[n]);
+    }
+    free(groups);
+    return sv_2mortal(newRV_noinc((SV*)all));
 }
 %}

@@ -57,9 +57,9 @@ Result<net::TlsIdentity> identity_of(const ManagerOptions& options) {
     return net::read_identity(options.ssl_key, options.ssl_certificate);
 }
 
+// These names are parameters in C++ and Python, and parts of the names of functions in C and Perl.
 constexpr const char* remedy =
-    "give it a password file, work_queue_specify_password_file() in C (workers: --password FILE), or a "
-    "contact_file (workers: --contact FILE)";
+    "give it a contact_file (workers: --contact FILE) or a password_file (workers: --password FILE)";
 
 Status check_open(const ManagerOptions& options, const Variables& variables) {
     const std::string required = value_of(variables, "WORK_QUEUE_REQUIRE_KEY");

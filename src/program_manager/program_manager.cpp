@@ -3,8 +3,8 @@
 #include <climits>
 
 #include "program_manager/hungry.h"
-#include "program_manager/queue_status.h"
 #include "program_manager/shapes.h"
+#include "program_manager/worker_summaries.h"
 #include "run/dismiss_ranks.h"
 #include "threads/quiet_thread.h"
 
@@ -483,7 +483,7 @@ std::vector<CategorySummary> ProgramManager::categories() {
 
 std::vector<WorkerSummary> ProgramManager::workers() {
     std::vector<WorkerSummary> all;
-    queue_.ask([&] { all = summaries_of(manager_->reactor().workers()); });
+    queue_.ask([&] { all = summaries_of(*manager_); });
     return all;
 }
 

@@ -2,30 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/worker_table.h"
 #include "work_queue/category.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
 
 namespace wq::program_manager {
-
-// By their ids.
-std::vector<WorkerSummary> summaries_of(const core::WorkerTable& workers);
-
-// Workers that are equal, and connected.
-struct WorkerGroup {
-    std::int64_t workers = 0;
-    double cores = 0;
-    std::int64_t memory = 0;
-    std::int64_t disk = 0;
-    double gpus = 0;
-};
-std::vector<WorkerGroup> groups_of(const std::vector<WorkerSummary>& workers);
 
 // What a request asks for: also by the names that CCTools' status protocol has.
 enum class StatusOf { queue, tasks, workers, categories, nothing };
@@ -35,18 +23,32 @@ struct QueueOfStatus {
     std::string project;
     int port = 0;
     int priority = 0;
+    bool ssl = false;
 };
 struct TaskOfStatus {
-    std::int64_t id = 0;
+    std::int64_t id = 0;  // by which the program knows it
+    std::int64_t managers_id = 0;
     TaskState state{};
     const Task* task = nullptr;
     std::string command;  // to be shown instead of the task's; empty: that
+
+    std::string shown() const;
 };
+// What several requests tell.
+struct StatusParts {
+    Statistics stats;
+    std::vector<WorkerSummary> workers;
+    std::vector<std::string> blocked_hosts;
+    std::vector<std::pair<CategorySummary, Statistics>> categories;
+};
+// Finds a task by the manager's id; its state is not needed. nullopt: the program has no such task.
+using NameTask = std::function<std::optional<TaskOfStatus>(std::int64_t managers_id)>;
+
 // Each is an array of objects. Texts that are not UTF-8 have replacement characters.
-std::string queue_as_json(const QueueOfStatus& queue, const Statistics& stats);
-std::string tasks_as_json(const std::vector<TaskOfStatus>& tasks);
-std::string workers_as_json(const std::vector<WorkerSummary>& workers);
-// Has the columns of `work_queue_status -A`.
-std::string categories_as_json(const std::vector<std::pair<CategorySummary, Statistics>>& categories);
+std::string queue_as_json(const QueueOfStatus& queue, const StatusParts& parts);
+std::string tasks_as_json(const std::vector<TaskOfStatus>& tasks, const std::vector<WorkerSummary>& workers);
+std::string workers_as_json(const std::vector<WorkerSummary>& workers, const NameTask& name_of_task);
+// Has the columns of `work_queue_status -A`, and at its end the "whole queue".
+std::string categories_as_json(const StatusParts& parts);
 
 }  // namespace wq::program_manager

@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "net/contact.h"
-#include "program_manager/queue_status.h"
 #include "program_manager/tuning.h"
+#include "program_manager/worker_summaries.h"
 #include "python/amounts.h"
 #include "python/queue.h"
 #include "python/ranks.h"

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "api/status_parts.h"
 #include "program_manager/listening.h"
-#include "program_manager/queue_status.h"
 #include "program_manager/task_data.h"
 #include "python/waits.h"
 
@@ -122,26 +122,34 @@ std::vector<py::object> PyQueue::tasks() const {
 std::string PyQueue::status(const std::string& request, const std::string& project) {
     using namespace program_manager;
     Manager& manager = serving();
-    const auto what = status_of(request);
-    if (what == StatusOf::queue)
-        return queue_as_json({project, static_cast<int>(manager.port()), 0}, manager.stats());
-    if (what == StatusOf::workers) return workers_as_json(manager.workers());
-    if (what == StatusOf::categories) {
-        std::vector<std::pair<CategorySummary, Statistics>> all;
-        for (const CategorySummary& one : manager.categories())
-            all.emplace_back(one, manager.stats_category(one.name));
-        return categories_as_json(all);
+    const auto named = [](const PyTask& task, std::int64_t id) {
+        return TaskOfStatus{task.id, id, TaskState::unknown, &task.spec, task.call_name};
+    };
+    switch (status_of(request)) {
+        case StatusOf::queue:
+            return queue_as_json({project, static_cast<int>(manager.port()), 0, deferred_->options.ssl},
+                                 api::status_parts(manager));
+        case StatusOf::categories:
+            return categories_as_json(api::status_parts(manager));
+        case StatusOf::workers:
+            return workers_as_json(manager.workers(), [&](std::int64_t id) -> std::optional<TaskOfStatus> {
+                const auto found = tasks_.find(id);
+                if (found == tasks_.end()) return std::nullopt;
+                return named(found->second.cast<PyTask&>(), id);
+            });
+        case StatusOf::tasks:
+            break;
+        case StatusOf::nothing:
+            throw py::value_error("status of '" + request + "': give queue, tasks, workers or categories");
     }
-    if (what == StatusOf::nothing)
-        throw py::value_error("status of '" + request + "': give queue, tasks, workers or categories");
     std::vector<TaskOfStatus> all;
     for (const auto& [id, object] : tasks_) {
-        const auto& task = object.cast<PyTask&>();
-        all.push_back({task.id, manager.task_state(id), &task.spec, task.call_name});
+        all.push_back(named(object.cast<PyTask&>(), id));
+        all.back().state = manager.task_state(id);
     }
     std::sort(all.begin(), all.end(),
               [](const TaskOfStatus& a, const TaskOfStatus& b) { return a.id < b.id; });
-    return tasks_as_json(all);
+    return tasks_as_json(all, manager.workers());
 }
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {

@@ -170,27 +170,27 @@ void take_settings(PyTask& to, const PyTask& of) {
 }
 
 void bind_settings(py::class_<PyTask>& task) {
-    task.def("_command", set_command)
-        .def("_call", set_call)
-        .def("_event", set_event)
-        .def("_coprocess_name", [](PyTask& t, const Text& name) { t.to_specify().coprocess(name); })
-        .def("_only_by_tag", only_by_tag)
-        .def("_tag", [](PyTask& t, const Text& text) { t.to_specify().tag(text); })
-        .def("_category", [](PyTask& t, const Text& text) { t.to_specify().category(text); })
-        .def("_feature", [](PyTask& t, const Text& text) { t.to_specify().feature(text); })
-        .def("_priority", [](PyTask& t, double value) { t.to_specify().priority(value); })
-        .def("_cores", [](PyTask& t, double count) { t.to_specify().cores(count); })
-        .def("_memory", [](PyTask& t, std::int64_t mb) { t.to_specify().memory(mb); })
-        .def("_disk", [](PyTask& t, std::int64_t mb) { t.to_specify().disk(mb); })
-        .def("_gpus", [](PyTask& t, double count) { t.to_specify().gpus(count); })
-        .def("_max_retries", [](PyTask& t, std::int64_t n) { t.to_specify().max_retries(n); })
-        .def("_running_time", [](PyTask& t, std::int64_t us) { t.to_specify().specify_running_time(us); })
-        .def("_running_time_max", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_max(s); })
-        .def("_running_time_min", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_min(s); })
-        .def("_end_time", [](PyTask& t, std::int64_t us) { t.to_specify().end_time(us); })
-        .def("_start_time_min", [](PyTask& t, std::int64_t us) { t.to_specify().start_time_min(us); })
-        .def("_monitor_output", [](PyTask& t, const Text& f) { t.to_specify().monitor_output(f); })
-        .def("_variable", [](PyTask& t, const Text& name, const std::optional<Text>& value) {
+    task.def("_wq_command", set_command)
+        .def("_wq_call", set_call)
+        .def("_wq_event", set_event)
+        .def("_wq_coprocess_name", [](PyTask& t, const Text& name) { t.to_specify().coprocess(name); })
+        .def("_wq_only_by_tag", only_by_tag)
+        .def("_wq_tag", [](PyTask& t, const Text& text) { t.to_specify().tag(text); })
+        .def("_wq_category", [](PyTask& t, const Text& text) { t.to_specify().category(text); })
+        .def("_wq_feature", [](PyTask& t, const Text& text) { t.to_specify().feature(text); })
+        .def("_wq_priority", [](PyTask& t, double value) { t.to_specify().priority(value); })
+        .def("_wq_cores", [](PyTask& t, double count) { t.to_specify().cores(count); })
+        .def("_wq_memory", [](PyTask& t, std::int64_t mb) { t.to_specify().memory(mb); })
+        .def("_wq_disk", [](PyTask& t, std::int64_t mb) { t.to_specify().disk(mb); })
+        .def("_wq_gpus", [](PyTask& t, double count) { t.to_specify().gpus(count); })
+        .def("_wq_max_retries", [](PyTask& t, std::int64_t n) { t.to_specify().max_retries(n); })
+        .def("_wq_running_time", [](PyTask& t, std::int64_t us) { t.to_specify().specify_running_time(us); })
+        .def("_wq_running_time_max", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_max(s); })
+        .def("_wq_running_time_min", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_min(s); })
+        .def("_wq_end_time", [](PyTask& t, std::int64_t us) { t.to_specify().end_time(us); })
+        .def("_wq_start_time_min", [](PyTask& t, std::int64_t us) { t.to_specify().start_time_min(us); })
+        .def("_wq_monitor_output", [](PyTask& t, const Text& f) { t.to_specify().monitor_output(f); })
+        .def("_wq_variable", [](PyTask& t, const Text& name, const std::optional<Text>& value) {
             t.to_specify().environment_variable(name, value ? std::optional(value->bytes) : std::nullopt);
         });
 }
@@ -202,24 +202,26 @@ FileOptions input_options(bool cache) {
 }
 
 void bind_files(py::class_<PyTask>& task) {
-    task.def("_input_file", [](PyTask& t, const Text& path, const Text& name,
-                               bool cache) { t.to_specify().input_file(path, name, input_options(cache)); })
-        .def("_input_buffer",
+    task.def("_wq_input_file",
+             [](PyTask& t, const Text& path, const Text& name, bool cache) {
+                 t.to_specify().input_file(path, name, input_options(cache));
+             })
+        .def("_wq_input_buffer",
              [](PyTask& t, const py::bytes& bytes, const Text& name, bool cache) {
                  t.to_specify().input_buffer(std::string(bytes), name, input_options(cache));
              })
-        .def("_input_piece",
+        .def("_wq_input_piece",
              [](PyTask& t, const Text& path, const Text& name, std::uint64_t first, std::uint64_t last,
                 bool cache) { t.to_specify().input_piece(path, name, first, last, input_options(cache)); })
-        .def("_input_folder", [](PyTask& t, const Text& name) { t.to_specify().input_folder(name); })
-        .def("_input_url", [](PyTask& t, const Text& url, const Text& name,
-                              bool cache) { t.to_specify().input_url(url, name, input_options(cache)); })
-        .def("_input_command",
+        .def("_wq_input_folder", [](PyTask& t, const Text& name) { t.to_specify().input_folder(name); })
+        .def("_wq_input_url", [](PyTask& t, const Text& url, const Text& name,
+                                 bool cache) { t.to_specify().input_url(url, name, input_options(cache)); })
+        .def("_wq_input_command",
              [](PyTask& t, const Text& line, const Text& name, bool cache) {
                  t.to_specify().input_command(line, name, input_options(cache));
              })
-        .def("_output_file", [](PyTask& t, const Text& path, const Text& name, bool failure_only,
-                                bool success_only, bool watch) {
+        .def("_wq_output_file", [](PyTask& t, const Text& path, const Text& name, bool failure_only,
+                                   bool success_only, bool watch) {
             FileOptions options;
             options.failure_only = failure_only;
             options.success_only = success_only;
@@ -244,7 +246,7 @@ void bind_identity(py::class_<PyTask>& task) {
         .def_property_readonly(
             "priority", [](const PyTask& t) { return t.spec.priority(); },
             "What specify_priority() was given.")
-        .def_property_readonly("_in_queue", [](const PyTask& t) { return t.in_queue; });
+        .def_property_readonly("_wq_in_queue", [](const PyTask& t) { return t.in_queue; });
 }
 
 void bind_results(py::class_<PyTask>& task) {
@@ -272,16 +274,16 @@ void bind_results(py::class_<PyTask>& task) {
         .def_property_readonly("total_submissions", result(&Task::attempts), "How often it was started.")
         .def_property_readonly("exhausted_attempts", result(&Task::exhausted_attempts),
                                "How many of its attempts exceeded their resources.")
-        .def_property_readonly("_ok", [](const PyTask& t) { return t.ended && t.ended->ok(); })
-        .def_property_readonly("_result",
+        .def_property_readonly("_wq_ok", [](const PyTask& t) { return t.ended && t.ended->ok(); })
+        .def_property_readonly("_wq_result",
                                [](const PyTask& t) { return py::bytes(t.results().packed_result()); })
-        .def_property_readonly("_requested",
+        .def_property_readonly("_wq_requested",
                                [](const PyTask& t) { return amounts(t.spec.resources_requested()); })
-        .def_property_readonly("_allocated",
+        .def_property_readonly("_wq_allocated",
                                [](const PyTask& t) { return amounts(t.results().resources_allocated()); })
-        .def_property_readonly("_exceeded",
+        .def_property_readonly("_wq_exceeded",
                                [](const PyTask& t) { return amounts(t.results().limits_exceeded()); })
-        .def_property_readonly("_measured", measured);
+        .def_property_readonly("_wq_measured", measured);
 }
 
 void bind_times(py::class_<PyTask>& task) {
@@ -323,7 +325,7 @@ Task& PyTask::to_specify() {
 void bind_task(py::module_& module) {
     py::class_<PyTask> task(module, "Task");
     task.def(py::init([](const Text& command) { return PyTask(Task(command)); }), py::arg("command"))
-        .def("_take_settings", take_settings);
+        .def("_wq_take_settings", take_settings);
     bind_settings(task);
     bind_files(task);
     bind_identity(task);

@@ -74,7 +74,9 @@ struct WorkerRecord {
     WallMicros left_us = 0;  // 0: it has not left
     std::string why_left;
     std::uint64_t tasks_done = 0;
-    std::string job{};  // its id in the batch system; empty: none. Not recorded
+    // Not recorded:
+    std::string job{};  // its id in the batch system; empty: none
+    std::string os{}, arch{};
     Departure departure = Departure::unknown;
 };
 

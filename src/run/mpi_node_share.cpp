@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/bytes.h"
-#include "launcher/wire_fields.h"
+#include "launcher_wire/wire_fields.h"
 #include "machine/batch_share.h"
 #include "machine/divide.h"
 #include "machine/rank_gpus.h"

@@ -5,6 +5,6 @@
 
 namespace wq::list_store {
 
-std::string_view master_helper();
+extern const std::string_view master_helper;
 
 }  // namespace wq::list_store

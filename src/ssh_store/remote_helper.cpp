@@ -34,7 +34,7 @@ std::vector<std::string> ssh_words(const Master& master) {
           "ServerAliveCountMax=3", "-o", "ClearAllForwardings=yes", "--"})
         words.emplace_back(word);
     words.push_back(master.host);
-    words.push_back(start_command(master_helper().size()));
+    words.push_back(start_command(master_helper.size()));
     return words;
 }
 
@@ -68,7 +68,7 @@ Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, 
 
 Status RemoteHelper::send_helper(Opening opening) {
     const auto lines = 1 + std::count(master_.list.begin(), master_.list.end(), '\n');
-    outgoing_ = std::string(master_helper()) + mark_ + " " + std::to_string(lines) +
+    outgoing_ = std::string(master_helper) + mark_ + " " + std::to_string(lines) +
                 (opening == Opening::to_read ? " read\n" : " write\n") + master_.list + "\n";
     auto words = answer();
     if (!words) return words.error();

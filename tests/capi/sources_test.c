@@ -110,7 +110,7 @@ static void watched(void) {
     struct work_queue_task* t = work_queue_task_create(command);
     CHECK(work_queue_task_specify_file(t, "log", "log", WORK_QUEUE_OUTPUT, WORK_QUEUE_WATCH) == 1);
     CHECK(work_queue_submit(q, t) > 0);
-    for (int seconds = 0; seconds < 30 && strcmp(read_file("log"), "first\n") != 0; ++seconds)
+    for (int seconds = 0; seconds < 90 && strcmp(read_file("log"), "first\n") != 0; ++seconds)
         CHECK(work_queue_wait(q, 1) == NULL);
     CHECK_TEXT(read_file("log"), "first\n");
     write_file("go", "");

@@ -17,7 +17,7 @@ make_condor() {
         exit 77
     }
     (cd / && on cm env -i PATH="$PATH" LANG=C.UTF-8 chroot "$TRIXIE" condor_master -f) </dev/null >"$WORK/master.out" 2>&1 &
-    eventually 30 condor_answers || {
+    eventually 60 condor_answers || {
         tail -n 5 "$WORK/master.out" "$WORK/condor.out" "$TRIXIE"/var/log/condor/* || :
         fail "HTCondor does not answer"
     }

@@ -46,7 +46,7 @@ start_munge() {
     munged --force --foreground --key-file="$SLURM/munge.key" --socket=/run/munge/socket \
         --pid-file=/run/munge/pid --log-file=/run/munge/log --seed-file=/run/munge/seed \
         >"$SLURM/munged.out" 2>&1 &
-    eventually 20 munge -n -S /run/munge/socket -o /dev/null 2>/dev/null || fail "munged did not start: $(cat "$SLURM/munged.out")"
+    eventually 60 munge -n -S /run/munge/socket -o /dev/null 2>/dev/null || fail "munged did not start: $(cat "$SLURM/munged.out")"
 }
 
 # Each node has its own /tmp for Slurm (TmpFS): its PMIx plugin creates a folder there whose name has only user and

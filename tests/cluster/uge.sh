@@ -15,10 +15,10 @@ make_uge() {
     make_tester sgeadmin 59002
     make_cell
     uge_daemon login sge_qmaster
-    eventually 20 on login qconf -sh >"$WORK/qconf.out" 2>&1 || uge_failed "sge_qmaster does not answer"
+    eventually 60 on login qconf -sh >"$WORK/qconf.out" 2>&1 || uge_failed "sge_qmaster does not answer"
     configure_uge "$@" >"$WORK/qconf.out" 2>&1 || uge_failed "qconf refused the configuration"
     for node in "$@"; do uge_daemon "$node" sge_execd; done
-    eventually 30 all_report $# || uge_failed "the nodes do not report"
+    eventually 60 all_report $# || uge_failed "the nodes do not report"
 }
 
 lay_over_usr() {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/launcher_wire.h"
+#include "launcher_wire/launcher_wire.h"
 #include "require.h"
 
 namespace {

@@ -100,7 +100,7 @@ class Failures(support.Case):
 
     def test_time_limit(self):
         self.write("tasks.sh", "tail -f /dev/null & tail -f /dev/null\necho next\n")
-        out, err = self.run_it("tasks.sh", "--once", "-n", "me", "--timeout", "0.2", code=1)
+        out, err = self.run_it("tasks.sh", "--once", "-n", "me", "--timeout", "2", code=1)
         self.compare("timeout.txt", out + err)
 
     def test_a_time_limit_while_the_worker_waits_for_the_lock(self):

@@ -88,7 +88,7 @@ class FullDisk(Case):
         self.assertEqual(run.wait(), 75, str(run))
 
     def assert_only_the_holder_is_left(self):
-        end = support.time.monotonic() + 15
+        end = support.time.monotonic() + support.DEADLINE
         for process in support.tagged(self.mark):
             self.assertTrue(process == self.holder.pid or support.wait_for_end(process, end), support.command_of(process))
 

@@ -142,8 +142,14 @@ pwd > place2; greet again > greeting2
         self.assertEqual(sorted(set(began)), sorted(began))
 
     def test_exit_ends_one_worker(self):
-        self.write("tasks.sh", "exit #!#@1\n" + "".join(f"echo {n} $WORKERID >> ran\n" for n in range(20)))
-        run = self.run_to_end("tasks.sh", ranks=3)
+        gate = self.gate()  # until the others have seen it go
+        self.write("tasks.sh", "exit #!#@1\n" + "".join(f"[ -e go ] || read x < gate; echo {n} $WORKERID >> ran\n" for n in range(20)))
+        run = self.start("tasks.sh", ranks=3)
+        run.wait_for_text("worker 1 ")
+        self.write("go", "")
+        for _ in range(20):
+            gate.open()
+        self.assertEqual(run.wait(), 0, str(run))
         ran = [line.split() for line in self.lines("ran")]
         self.assertEqual(sorted(int(n) for n, _ in ran), list(range(20)))
         self.assertNotIn("1", {worker for _, worker in ran})

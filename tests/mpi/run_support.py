@@ -276,7 +276,7 @@ class Case(unittest.TestCase):
     def kill_what_is_left(self):
         kill_tagged(self.mark)
 
-    def assert_nothing_left(self, limit=15):
+    def assert_nothing_left(self, limit=DEADLINE):
         """Checks that within `limit` seconds no process of this test and no temporary folder of its tasks is left."""
         end = time.monotonic() + limit
         while left := tagged(self.mark):

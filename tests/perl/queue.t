@@ -78,6 +78,7 @@ is($q->stats->{priority}, 5, 'priority in the statistics');
 # ---- tasks ----
 
 ok($q->empty, 'empty');
+is_deeply([$q->workers_summary, $q->status('workers')], [[], []], 'no worker');
 my $started = time;
 is($q->wait(0.2), undef, 'wait for nothing');
 cmp_ok(time - $started, '>=', 0.19, 'waits');
@@ -170,7 +171,13 @@ is($q->stats_category('small')->{tasks_done}, 1, 'stats_category');
 cmp_ok(scalar keys %$stats, '>', 80, 'all of them');
 is($q->status->[0]{project}, 'perl-test', 'status of the queue');
 is($q->application_info->{port}, $q->port, 'application_info');
-is_deeply($q->workers_summary, [], 'workers_summary');
+my ($of_worker) = @{$q->status('workers')};
+is_deeply($q->workers_summary, [{workers => 1, cores => 2, memory => $stats->{total_memory}, disk => $stats->{total_disk},
+    gpus => $of_worker->{gpus_total}}], 'workers_summary');
+is_deeply([@$of_worker{qw(hostname os arch cores_total total_tasks_running)}, $of_worker->{connected} ? 1 : 0],
+    [$host, (POSIX::uname())[0, 4], 2, 0, 1], 'status of workers');
+cmp_ok($of_worker->{total_tasks_complete}, '>', 5, 'tasks that have ended there');
+is($q->status->[0]{categories}[-1]{category}, 'whole queue', 'categories in the status of the queue');
 ok(Work_Queue::set_debug_flag('wq', 'tcp') && !Work_Queue->set_debug_flag('nonsense'), 'set_debug_flag');
 Work_Queue->specify_debug_log('other.debug.log');
 is($q->specify_draining_by_hostname($host), 1, 'specify_draining_by_hostname');

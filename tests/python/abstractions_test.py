@@ -1,5 +1,6 @@
 """map, pair and tree_reduce on workers: order, chunks, bounded inputs, errors in their places, interrupts."""
 
+import contextlib
 import functools
 import itertools
 import operator
@@ -204,6 +205,7 @@ def test_items_and_results_that_cannot_be_sent(served):
     results = served.map(lambda x: x if x != 2 else __import__("threading").Lock(), [1, lock, 2, 3], 4)
     assert results[0] == 1 and results[3] == 3
     assert isinstance(results[1], TypeError) and isinstance(results[2], TypeError)
+    assert "the result of test_items_and_results_that_cannot_be_sent.<locals>.<lambda> cannot be pickled: TypeError" in str(results[2])
     with pytest.raises(TypeError, match="the function .* cannot be sent to a worker"):
         served.map(lambda x: lock, [1])
     with pytest.raises(TypeError, match="give a function first"):
@@ -383,7 +385,7 @@ def test_interrupts_end_calls_and_cancel_their_tasks(served, call):
     with interrupted_after(0.3), pytest.raises(KeyboardInterrupt):
         begun = time.monotonic()
         call(served)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert served.status("tasks") == []
     assert served.map(square, [3]) == [9]
 
@@ -396,11 +398,16 @@ def test_progress(served, capsys, monkeypatch):
     pytest.importorskip("tqdm")
     served.map(square, range(10), progress=True)
     assert "10/10" in capsys.readouterr().err
+    assert list(served.imap(square, range(10), progress=True)) == [n * n for n in range(10)]
+    assert "imap square: 100%" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "tqdm", None)
     served.map(square, range(10), progress=True)
     served.tree_reduce(sum, iter(range(10)), progress=True)
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "map square: 10 of 10 done in 0 s" and second.startswith("reduce sum: 9 done in")
+    with contextlib.closing(served.imap(square, itertools.count(), 5, progress=True)) as results:
+        assert next(results) == 0
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first.startswith("map square: 10 of 10 done in ") and second.startswith("reduce sum: 9 done in")
+    assert third.startswith("imap square: 5 done in ")
 
 
 # ---- functions of coprocesses ----
@@ -464,3 +471,12 @@ def test_reduce_of_the_standard_library_agrees(served):
     numbers = [random.randrange(1000) for _ in range(200)]
     expected = functools.reduce(lambda a, b: a * 31 + b - a * 30, numbers)
     assert served.tree_reduce(lambda pair: pair[0] + pair[1], numbers) == sum(numbers) == expected
+
+
+def test_an_old_cloudpickle_is_said(queue, monkeypatch):
+    """One before 2.0 sends no functions of a package."""
+    monkeypatch.delattr(cloudpickle, "register_pickle_by_value")
+    monkeypatch.delitem(sys.modules, "work_queue.at_worker", raising=False)
+    with pytest.raises(RuntimeError, match=r"^cloudpickle .* install 2\.0 or newer$"):
+        queue.tree_reduce(sum, [1, 2, 3])
+    assert queue.empty()

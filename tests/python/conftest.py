@@ -13,6 +13,20 @@ import work_queue
 WORKER = os.environ["WORKER"]
 
 
+def pytest_terminal_summary(terminalreporter):
+    """What was skipped, as all tests here say it."""
+    for report in terminalreporter.stats.get("skipped", []):
+        terminalreporter.write_line(report.longrepr[2].replace("Skipped: ", "", 1))
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """A file of which all was skipped counts as skipped; pytest takes it for passed, or for a file without tests."""
+    stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    nothing_ran = not any(stats.get(end) for end in ("passed", "failed", "error"))
+    if stats.get("skipped") and nothing_ran and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = 77
+
+
 class Workers:
     """Real workers of a queue, which end with the test."""
 
@@ -39,7 +53,7 @@ class Workers:
             worker.terminate()
         for worker in self.all:
             try:
-                worker.wait(20)
+                worker.wait(60)
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()

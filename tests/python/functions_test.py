@@ -1,8 +1,11 @@
 """Calls of Python functions at workers."""
 
+import functools
 import os
+import re
 import subprocess
 import sys
+import time
 
 import cloudpickle
 import pytest
@@ -161,7 +164,8 @@ def test_exceptions_that_cannot_be_sent(served):
         raise Odd(1, 2)
 
     output = run(served, wq.PythonTask(fail)).output
-    assert isinstance(output, wq.RemoteError) and "Odd: 1 2" in str(output)
+    assert isinstance(output, wq.RemoteError)
+    assert re.fullmatch(r"Odd: 1 2 \(this exception of .*\.fail cannot be pickled: \.lock is <unlocked .*lock.*> \(TypeError: .*lock.*\)\)", str(output)), output
 
 
 @pytest.mark.parametrize("end, told", [("__import__('sys').exit(3)", "sys.exit(3)"), ("(_ for _ in ()).throw(KeyboardInterrupt)", "KeyboardInterrupt")])
@@ -214,6 +218,14 @@ def test_output_to_stdout(served):
 def test_results_that_cannot_be_pickled(served):
     output = run(served, wq.PythonTask(lambda: __import__("threading").Lock())).output
     assert isinstance(output, TypeError) and "lock" in str(output)
+
+    def nest(*, deep):
+        return {"deep": [1, deep()]}
+
+    output = run(served, wq.PythonTask(functools.partial(nest, deep=__import__("threading").Lock))).output
+    assert isinstance(output, TypeError)
+    assert re.fullmatch(r"the result of .*\.nest cannot be pickled: \['deep'\]\[1\] is <unlocked .*> \(TypeError: cannot pickle .*lock.*\)", str(output)), output
+    assert "in dump_result" in output.remote_traceback
 
 
 def test_functions_that_cannot_be_pickled(served):
@@ -311,10 +323,9 @@ def test_what_calls_import_is_imported_for_later_ones(served):
 
     assert run(served, wq.PythonTask(imported)).output[0] == (False, False)
     # The interpreter imports it aside, so some calls may still come too early.
-    for _ in range(200):
+    before, end = None, time.monotonic() + 90
+    while before != (True, True) and time.monotonic() < end:
         (before, threads) = run(served, wq.PythonTask(imported)).output
-        if before == (True, True):
-            break
     assert before == (True, True) and threads == 1
 
 
@@ -407,6 +418,39 @@ def test_a_worker_without_python(queue, workers, tmp_path):
     taskid = queue.submit(wq.PythonTask(my_sum, 1, 2))
     assert queue.wait(1) is None
     assert "python" in queue.why(taskid)
+
+
+def test_a_wrong_python_is_named_with_the_remedy(queue, workers, tmp_path):
+    """A worker that WORK_QUEUE_PYTHON names an unusable Python for still tells each task why."""
+    (tmp_path / "plain").write_text("no program\n")
+    for name, told in (("/nosuch/python3", "No such file"), ("python3.99", "No such file"), (str(tmp_path / "plain"), "Permission denied"),
+                       ("/bin/true", "the interpreter /bin/true ended")):
+        worker = workers.start(queue, environment={"WORK_QUEUE_PYTHON": name})
+        output = run(queue, wq.PythonTask(my_sum, 1, 2)).output
+        assert isinstance(output, wq.PythonTaskNoResult) and "\n" not in str(output)
+        for part in (name, told, "WORK_QUEUE_PYTHON", "3.9"):
+            assert part in str(output), f"{name}: {output}"
+        worker.terminate()
+        worker.wait(60)
+
+
+def test_missing_modules_name_the_python(queue, workers, tmp_path):
+    """One without cloudpickle as well. The name is looked up in PATH, as a shell does."""
+    (tmp_path / "bare").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    (tmp_path / "bare").chmod(0o755)
+    workers.start(queue, environment={"WORK_QUEUE_PYTHON": "bare", "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": ""})
+
+    def import_one():
+        import no_such_module
+
+        return no_such_module
+
+    output = run(queue, wq.PythonTask(import_one)).output
+    assert isinstance(output, ModuleNotFoundError) and f"named 'cloudpickle' in the worker's Python, {sys.executable}" in str(output)
+    assert "WORK_QUEUE_PYTHON" in str(output)
+    assert repr(output) == f"ModuleNotFoundError({str(output)!r})"
+    (output,) = queue.map(__import__, ["no_such_module"], chunksize=1)
+    assert str(output) == f"No module named 'no_such_module' in the worker's Python, {sys.executable}: install it there, or send it with the task"
 
 
 def test_a_large_environment_is_refused_alone(served):

@@ -84,10 +84,26 @@ def test_functions_of_any_kind():
     lock = threading.Lock()
     with pytest.raises(TypeError, match="cannot be sent to workers: variable lock is .*lock"):
         JobExecutor2(1, lambda batch: lock)
+    told = []
+    with JobExecutor2(1, lambda batch: {"made": [batch, threading.Lock()]}, say=told.append) as executor:
+        assert run_all(executor, [1]) == []
+    assert "the result of " in told[0] and "<lambda> cannot be pickled: ['made'][1] is <unlocked" in told[0]
     with pytest.raises(TypeError, match="give a function"):
         JobExecutor2(1, 5)
     with JobExecutor2(1, len) as executor, pytest.raises(TypeError, match="lock"):
         executor.put(lock)
+
+
+def test_jobs_are_numbered_in_the_order_of_their_batches():
+    """Whatever the order of results, and however often the queues were full."""
+    batches = [10 * number for number in range(40)]
+    with JobExecutor2(2, lambda batch: batch + 1, max_queue_size_per_worker=1) as executor:
+        for first in (0, 40):  # the numbers go on
+            results = run_all(executor, batches)
+            assert [result for _, result in sorted(results, key=lambda r: r[0].job)] == [batch + 1 for batch in batches]
+            assert sorted(metadata.job for metadata, _ in results) == list(range(first, first + 40))
+    with JobExecutor2(1, lambda batch: batch) as executor:
+        assert [result for _, result in executor.map(batches)] == batches, "one worker keeps the order"
 
 
 def test_a_function_that_cannot_be_loaded(tmp_path, monkeypatch):
@@ -254,7 +270,7 @@ def test_bounded_queues_and_a_queue_like_the_standard_ones():
             results.get_nowait()
         timer = threading.Timer(0.1, executor.put, ["late"])
         timer.start()
-        assert results.get(timeout=10)[1] == "late"
+        assert results.get(timeout=60)[1] == "late"
         timer.join()
         executor.put(1)
         while results.empty():
@@ -393,7 +409,7 @@ def test_close_kills_what_does_not_end():
     executor.put(0)
     begun = time.monotonic()
     executor.close(timeout=0.5)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
 
 
 # ---- waits, forks, ends ----
@@ -409,7 +425,7 @@ def test_interrupts_end_waits():
             begun = time.monotonic()
             with interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
                 wait()
-            assert time.monotonic() - begun < 1.1
+            assert time.monotonic() - begun < 20
         executor.close(0.1)
 
 
@@ -427,7 +443,7 @@ def test_forked_processes_leave_it_alone():
 
         process = multiprocessing.get_context("fork").Process(target=child)
         process.start()
-        process.join(30)
+        process.join(60)
         assert process.exitcode == 5
         assert executor.take()[1] == "a" and executor.put("c") and executor.take()[1] == "c"
 
@@ -441,7 +457,7 @@ def test_programs_that_end_without_close():
         lines = ended.stdout.split()
         assert ended.returncode == expected and lines[:2] == ["in", "7"], ended.stderr
         zygote = int(lines[2])
-        end_by = time.monotonic() + 20
+        end_by = time.monotonic() + 60
         while os.path.exists(f"/proc/{zygote}"):
             assert time.monotonic() < end_by, "workers have outlived their program"
             time.thread_time()

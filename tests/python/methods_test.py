@@ -73,7 +73,9 @@ def test_features(queue, workers):
     t.specify_feature("fast")
     queue.submit(t)
     workers.start(queue)
-    assert queue.wait(1) is None and "fast" in queue.why(t.id)
+    while queue.stats.workers_connected < 1:
+        assert queue.wait(0.1) is None
+    assert "fast" in queue.why(t.id)
     workers.start(queue, "--feature", "fast")
     assert queue.wait(60) is t and t.output == "fast\n"
 
@@ -93,7 +95,7 @@ def test_times(served):
     t.specify_running_time(700_000)
     assert run(served, t).result == wq.WORK_QUEUE_RESULT_TASK_MAX_RUN_TIME and t.return_status == 9
     t = wq.Task(forever)
-    t.specify_end_time((time.time() + 1) * 1e6)
+    t.specify_end_time((time.time() + 3) * 1e6)  # by then it has begun
     assert run(served, t).result == wq.WORK_QUEUE_RESULT_TASK_TIMEOUT and t.return_status == 9
     t = wq.Task("true")
     t.specify_end_time(1)
@@ -231,11 +233,11 @@ def test_workers_end_when_asked(served, workers):
     run(served, wq.Task("true"))
     assert served.stats.total_cores == 2
     assert served.shutdown_workers(0) == 1
-    assert workers.all[0].wait(30) == 0
+    assert workers.all[0].wait(60) == 0
     workers.start(served)
     hostname = run(served, wq.Task("true")).hostname
     assert served.specify_draining_by_hostname(hostname) == 1
-    assert workers.all[1].wait(30) == 0
+    assert workers.all[1].wait(60) == 0
 
 
 def test_workers_end_with_the_queue(workers):
@@ -244,17 +246,17 @@ def test_workers_end_with_the_queue(workers):
             worker = workers.start(q)
             run(q, wq.Task("true"))
         if shutdown:
-            assert worker.wait(30) == 0
+            assert worker.wait(60) == 0
         else:
             assert worker.poll() is None
 
 
 def test_blocked_hosts(served):
     hostname = run(served, wq.Task("true")).hostname
-    for seconds in (1, 0.5):
+    for seconds in (3, 2):
         served.block_host_with_timeout(hostname, seconds)
         assert served.blocked_hosts == [hostname]
-        assert run(served, wq.Task("true")).return_status == 0, "after a second it is blocked no more"
+        assert run(served, wq.Task("true")).return_status == 0, "then it is blocked no more"
     served.block_host(hostname)
     served.blacklist_with_timeout("other", 100)
     assert sorted(served.blocked_hosts) == sorted([hostname, "other"])
@@ -281,6 +283,14 @@ def test_what_a_queue_tells(served):
     run(served, wq.Task("true"))
     assert served.stats_hierarchy is served.stats and served.stats_category("default") is served.stats_category("default")
     assert served.stats.as_dict()["tasks_done"] == 1 and repr(served.stats).startswith("Statistics(workers_connected=1")
+    for old, name in (("total_tasks_complete", "tasks_done"), ("workers_ready", "workers_idle"), ("total_bytes_received", "bytes_received"),
+                      ("start_time", "time_when_started"), ("capacity", "capacity_cores")):
+        assert getattr(served.stats, old) == getattr(served.stats, name), old
+    stats = served.stats
+    assert stats.efficiency == 1 and stats.idle_percentage == 1 - stats.manager_load
+    assert stats.total_good_transfer_time == stats.time_send_good + stats.time_receive_good
+    with pytest.raises(AttributeError, match="no attribute 'total_nonsense'"):
+        stats.total_nonsense
     assert served.application_info() is None
     assert json.loads(json.dumps(served.status("queue")))[0]["port"] == served.port
     assert any(address.endswith(f":{served.port}") for address in served.addresses)
@@ -294,7 +304,7 @@ def test_waiting_for_no_time(queue):
     queue.submit(wq.Task("true"))
     begun = time.monotonic()
     assert queue.wait(0) is None and queue.wait_for_tag("other", 0) is None
-    assert 1 <= time.monotonic() - begun < 5
+    assert 1 <= time.monotonic() - begun < 20
 
 
 def test_what_is_shown_while_waiting(workers, capsys):
@@ -330,6 +340,7 @@ def test_calls_without_effect(queue):
 
 def test_workers_of_a_queue(queue, workers):
     assert queue.status("workers") == [] == queue.workers_summary()
+    before = time.time() * 1e6
     for number in range(2):
         workers.start(queue, "--memory", "500", "--disk", "100")
     workers.start(queue, "--memory", "300", "--disk", "100", cores=1)
@@ -348,11 +359,36 @@ def test_workers_of_a_queue(queue, workers):
              one["gpus_total"], one["total_tasks_running"], one["connected"]) for one in found] == [
                  (1, 0, 300, 0, 100, 0, 0, 0, True), (2, 0, 500, 0, 100, 0, 0, 0, True),
                  (2, 2, 500, 500, 100, 100, 0, 1, True)]  # all of it, in proportion to the cores
-    assert all(one["hostname"] for one in found) and len({one["workerid"] for one in found}) == 3
+    assert {one["hostname"] for one in found} == {os.uname().nodename} and len({one["workerid"] for one in found}) == 3
+    busy = found[2]
+    assert (busy["os"], busy["arch"], busy["ncpus"], busy["total_tasks_complete"]) == (os.uname().sysname, os.uname().machine, 2, 0)
+    assert all(one["address_port"].startswith("127.0.0.1:") for one in found) and len({one["address_port"] for one in found}) == 3
+    assert before < busy["start_time"] < busy["current_time"] and isinstance(busy["features"], list)
+    assert (busy["current_task_000_id"], busy["current_task_000_command"]) == (task.id, task.command) and "current_task_001_id" not in busy
+    assert not any(key.startswith("current_task") for one in found[:2] for key in one)
+    assert (busy["cores_smallest"], busy["cores_largest"], busy["workers_total"], busy["workers_inuse"]) == (2, 2, 1, 1)
     assert sorted(queue.workers_summary(), key=lambda one: one["cores"]) == [
         {"workers": 1, "cores": 1, "memory": 300, "disk": 100, "gpus": 0}, {"workers": 2, "cores": 2, "memory": 500, "disk": 100, "gpus": 0}]
-    assert queue.status("tasks") == [{"taskid": task.id, "state": "RUNNING", "command": task.command, "category": "reads",
-                                      "priority": 0, "tag": "waits"}]
+    waiting = wq.Task("true")
+    waiting.specify_memory(600)
+    queue.submit(waiting)
+    running, other = queue.status("tasks")
+    assert {key: running.pop(key) for key in ("address_port", "host")} == {"address_port": busy["address_port"], "host": busy["hostname"]}
+    assert before < running.pop("time_when_submitted") <= running.pop("time_when_commit_start") < running.pop("current_time")
+    assert running == {"taskid": task.id, "state": "RUNNING", "command": task.command, "category": "reads", "priority": 0, "tag": "waits",
+                       "cores": 2, "memory": 500, "disk": 100, "gpus": 0}
+    assert other == {"taskid": waiting.id, "state": "WAITING", "command": "true", "category": "default", "priority": 0,
+                     "cores": -1, "memory": 600, "disk": -1, "gpus": -1}
+    whole = queue.status("queue")[0]
+    assert [whole[f"{name}_{of}"] for name in ("workers", "cores", "memory", "disk", "gpus") for of in ("total", "inuse", "smallest", "largest")] == [
+        3, 1, 1, 1, 5, 2, 1, 2, 1300, 500, 300, 500, 300, 100, 100, 100, 0, 0, 0, 0]
+    assert (whole["type"], whole["ssl"], whole["working_dir"], whole["workers_blocked"]) == ("wq_master", False, os.getcwd(), [])
+    assert whole["starttime"] == whole["time_when_started"] // 10**6 and whole["tasks_complete"] == whole["tasks_done"] == 0
+    queue.block_host("elsewhere")
+    whole = queue.status("queue")[0]
+    assert whole["workers_blocked"] == ["elsewhere"] and whole["categories"] == queue.status("categories")
+    assert whole["categories"][-1]["category"] == "whole queue" and whole["categories"][-1]["tasks_waiting"] == 1
+    queue.cancel_by_taskid(waiting.id)
     for request in "categories", "wable_resources":
         (reads,) = [one for one in queue.status(request) if one["category"] == "reads"]
         assert (reads["tasks_running"], reads["tasks_waiting"], reads["fit_workers"], reads["max_memory"]) == (1, 0, 2, "400")

@@ -101,3 +101,15 @@ def test_import_is_quick():
     ended = python("import sys, work_queue\nprint(*[name for name in sys.modules if name.split('.')[0] in "
                    "('numpy', 'torch', 'mpi4py', 'asyncio', 'multiprocessing', 'tqdm', 'dask')])")
     assert ended.stdout == "\n", ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("command", ["work_queue_serverize", "poncho_package_serverize", "work_queue_python"])
+def test_commands_of_python_lie_beside_the_others_in_the_build_folder(command, tmp_path):
+    commands = os.path.dirname(os.environ["WORKER"])
+    said = subprocess.run([command, "--help"], env={**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"}, capture_output=True, text=True,
+                          check=True)
+    assert said.stdout.startswith("Usage: work_queue_")
+    if "serverize" in command:
+        (tmp_path / "f.py").write_text("def f():\n    return 1\n")
+        subprocess.run([f"{commands}/{command}", "--src", "f.py", "--function", "f", "--dest", "c.py"], cwd=tmp_path, check=True)
+        assert (tmp_path / "c.py").read_text().startswith("#!")

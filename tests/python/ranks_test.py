@@ -18,7 +18,7 @@ for number in range(30):
     q.submit(task)
 ended = []
 while not q.empty():
-    ended.append(q.wait(30))
+    ended.append(q.wait(60))
 print(sum(int(task.output) for task in ended), len({task.host for task in ended}), *sys.argv)
 """
 
@@ -49,7 +49,7 @@ with Ranks() as ranks, wq.WorkQueue(None, ranks=ranks) as q:
         q.submit(wq.PythonTask(pow, number, 2))
     total = 0
     while not q.empty():
-        total += q.wait(30).output
+        total += q.wait(60).output
     print(ranks.size, total, q.port)
 sys.exit(3)
 """, program=(sys.executable, "-B"))
@@ -112,7 +112,7 @@ kept = wq.WorkQueue(0, stats_log="no/such/folder/log")
 assert refused(kept.hungry)
 q = wq.WorkQueue(0, say=lambda line: None)
 q.submit(wq.Task("echo ran"))
-print(q.wait(30).output, len(wq.WorkQueue(0)._tasks()), end="")
+print(q.wait(60).output, len(wq.WorkQueue(0)._tasks()), end="")
 """)
     assert (ended.returncode, ended.stdout) == (0, "ran\n 0"), ended.stderr
 
@@ -128,7 +128,7 @@ with Ranks() as ranks, wq.WorkQueue(None, ranks=ranks) as q:
         q.submit(wq.PythonTask(pow, number, 2))
     total = 0
     while not q.empty():
-        total += q.wait(30).output
+        total += q.wait(60).output
     print(MPI.COMM_WORLD.size, total)
 """, program=(sys.executable, "-B"))
     assert (ended.returncode, ended.stdout) == (0, "2 285\n"), ended.stderr
@@ -158,6 +158,8 @@ def kill_a_rank(mark):
     return 1
 
 q = wq.WorkQueue(0, say=lambda line: None)
+while q.hungry() and q.stats.workers_connected < 3:  # rank 0 alone could do all before others come
+    pass
 mark = os.path.abspath("mark")
 for number in range(60):
     task = wq.PythonTask(kill_a_rank, mark)
@@ -203,3 +205,67 @@ def test_help_and_errors():
     assert said() == (64, "work_queue_python: name a script; see --help\n")
     assert said("no-such-file") == (65, "work_queue_python: 'no-such-file' cannot be read\n")
     assert said("--odd")[0] == 64
+
+
+TERMINATED = """
+import multiprocessing, os, pathlib, signal, sys, time
+import work_queue as wq
+
+def manage(q):
+    child = multiprocessing.get_context("fork").Process(target=signal.pause)
+    child.start()
+    child.terminate()  # is no Ctrl-C there
+    child.join()
+    q.submit(wq.Task("sleep 100"))
+    try:
+        q.wait(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+        q.wait(100)
+    except CAUGHT:
+        os.kill(os.getpid(), signal.SIGTERM)  # mpirun and Slurm may both send one
+        q.wait(0.2)
+        print("saved", child.exitcode, flush=True)
+    finally:
+        print("ended", flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["script", "ranks", "mpi4py"])
+def test_sigterm_is_ctrl_c_in_a_script(tmp_path, kind):
+    """That is what mpirun sends at Ctrl-C."""
+    if kind == "mpi4py":
+        pytest.importorskip("mpi4py", reason="SKIP: no mpi4py here (Debian: python3-mpi4py)")
+    script = TERMINATED.replace("CAUGHT", "KeyboardInterrupt")
+    if kind == "script":
+        script += "manage(wq.WorkQueue(0, say=lambda line: None))\n"
+    else:
+        script = "from mpi4py import MPI\n" * (kind == "mpi4py") + script + """
+from work_queue.ranks import Ranks
+with Ranks() as ranks, wq.WorkQueue(None, ranks=ranks) as q:
+    manage(q)
+"""
+    ended = job(tmp_path, 2, script, program=(PROGRAM,) if kind == "script" else (sys.executable, "-B"))
+    assert (ended.returncode, ended.stdout) == (0, "saved -15\nended\n"), ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_sigterm_that_a_script_does_not_catch(tmp_path):
+    script = TERMINATED.replace("CAUGHT", "ValueError") + "manage(wq.WorkQueue(0, say=lambda line: None))\n"
+    ended = job(tmp_path, 2, script)
+    assert (ended.returncode, ended.stdout) == (75, "ended\n"), ended.stderr
+    assert "KeyboardInterrupt" in ended.stderr and "rank 0 was killed by signal 2\n" in ended.stderr, ended.stderr
+
+
+def test_sigterm_on_a_rank_of_slices(tmp_path):
+    ended = job(tmp_path, 2, """
+import os, signal, sys
+from work_queue.ranks import SliceRanks
+with SliceRanks() as ranks:
+    if ranks.rank == 1:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        except KeyboardInterrupt:
+            print("saved", flush=True)
+""", program=(sys.executable, "-B"))
+    assert (ended.returncode, ended.stdout) == (0, "saved\n"), ended.stderr

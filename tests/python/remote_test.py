@@ -132,6 +132,25 @@ def test_remote_abstractions(served):
     assert served.remote_tree_reduce("largest", [3, 9, 2, 7], "sum_coprocess", "items", 2) == 9
 
 
+def test_the_python_of_a_coprocess(queue, workers, tmp_path):
+    """It is the one that functions have, whatever the file's permissions; a program that names its own keeps that."""
+    mark = tmp_path / "marked"
+    mark.write_text(f'#!/bin/sh\nMARK=chosen exec {sys.executable} "$@"\n')
+    mark.chmod(0o755)
+    (tmp_path / "functions.py").write_text('import os\n\n\ndef mark():\n    return os.environ.get("MARK")\n')
+    own = tmp_path / "own.py"
+    for file in (tmp_path / "coprocess.py", own):
+        subprocess.run([sys.executable, SERIALIZE, "--src", "functions.py", "--function", "mark", "--dest", file], check=True, cwd=tmp_path)
+    text = own.read_text().partition("\n")
+    own.write_text(f"#!{sys.executable}\n{text[2]}")
+    for file, mode, expected in (("coprocess.py", 0o755, "chosen"), ("coprocess.py", 0o644, "chosen"), ("own.py", 0o755, None)):
+        (tmp_path / file).chmod(mode)
+        worker = workers.start(queue, "--coprocess", str(tmp_path / file), "--num_coprocesses", "1", environment={"WORK_QUEUE_PYTHON": str(mark)})
+        assert result(run(queue, wq.RemoteTask("mark", "my_coprocess"))) == (200, expected), (file, mode)
+        worker.terminate()
+        worker.wait(60)
+
+
 def test_many(served):
     for number in range(100):
         served.submit(wq.RemoteTask("my_sum", "sum_coprocess", number, 1))

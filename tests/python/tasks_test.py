@@ -159,7 +159,7 @@ def test_wait_ends_in_time(queue):
     queue.submit(wq.Task("true"))
     begun = time.monotonic()
     assert queue.wait(0.2) is None
-    assert 0.2 <= time.monotonic() - begun < 5
+    assert 0.2 <= time.monotonic() - begun < 20
 
 
 def test_interrupts_end_waits(queue):
@@ -197,7 +197,7 @@ for again in range(2):
     except RuntimeError as error:
         print("refused", "/no/such/folder/contact" in str(error))
     q.close()
-""", cwd=tmp_path, timeout=30)
+""", cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
     assert lines.count("refused True") == 2 and "said True" in lines, lines
@@ -251,7 +251,7 @@ def test_a_queue_that_another_thread_ends(queue):
     while queue.stats.time_polling == 0 and waits.is_alive():
         pass
     queue.close()
-    waits.join(30)
+    waits.join(60)
     assert returned == [None]
     with pytest.raises(RuntimeError, match="has ended"):
         queue.wait(1)
@@ -275,3 +275,26 @@ def test_lines_for_a_function_that_raises():
                    "q = wq.WorkQueue(0, say=fail)\nq.submit(wq.Task('true'))\nq.wait(1)\nprint('goes on')")
     assert (ended.returncode, ended.stdout) == (0, "goes on\n")
     assert "ValueError: odd" in ended.stderr
+
+
+def test_a_task_of_a_program_s_own_class(served):
+    """Its attributes may have any names: ours begin with _wq_."""
+
+    class Mine(wq.Task):
+        def __init__(self, command):
+            for name in ("result", "tag", "memory", "cores", "category", "priority", "ok", "queue", "owner", "command", "call"):
+                setattr(self, "_" + name, name)
+            super().__init__(command)
+
+    class MyCall(wq.PythonTask):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self._result = self._args = self._func = self._output = self._method = "mine"
+
+    assert [name for name in dir(wq.RemoteTask) if name.startswith("_") and not name.startswith(("__", "_wq_", "_pybind11"))] == []
+    task, call = Mine("echo said"), MyCall(max, 3, 4)
+    task.specify_tag("tag")
+    task.specify_cores(1)
+    for one in (task, call):
+        assert run(served, one) is one and one.return_status == 0
+    assert (task.output, task.tag, task._result, call.output, call._result) == ("said\n", "tag", "result", 4, "mine")

@@ -34,7 +34,7 @@ def test_workers_of_a_dataloader_take_each_slice_once(tmp_path):
     with WorkQueue(NAMES, num_epochs=4, contact=tmp_path / "contact", say=quiet) as q:
         data = SliceIterable(q, with_pid)
         taken = list(DataLoader(data, batch_size=None, num_workers=2))
-        assert q.wait(30)  # all are committed
+        assert q.wait(60)  # all are committed
     assert sorted(position for _, position in taken) == list(range(120))
     pids = {pid for pid, _ in taken}
     assert len(pids) == 2 and os.getpid() not in pids

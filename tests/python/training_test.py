@@ -63,7 +63,7 @@ def took(program):
 
 
 def test_slow_processes_of_the_example_take_fewer_slices(tmp_path):
-    first = elastic(tmp_path, "--contact", "contact", "--slow", "0.02", "--workers", "1")
+    first = elastic(tmp_path, "--contact", "contact", "--slow", "0.2", "--workers", "1")
     second = elastic(tmp_path, "--join", "contact", "--workers", "1")
     (slow_steps, slow), (fast_steps, fast) = took(first), took(second)
     assert slow + fast == 120 and slow_steps + fast_steps == 480, (slow, fast)

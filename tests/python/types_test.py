@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -12,7 +13,8 @@ import pytest
 import work_queue
 from work_queue import _core
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src" / "python"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "python"
 STUB = SOURCE / "work_queue" / "_core.pyi"
 
 GOOD = '''
@@ -44,8 +46,11 @@ with wq.WorkQueue(port=(9000, 9100), name="project", ssl=("key.pem", "cert.pem")
                 print(ended.id, ended.output, memory, q.stats.workers_busy + 1, ended.hostname)
 '''
 
-# Heavy packages that ours only passes on; torch alone takes minutes.
-SETTINGS = """[mypy]
+# The oldest Python that may be used, so that what its library had not is an error. Heavy packages that ours only passes on;
+# torch alone takes minutes.
+OLDEST = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text()).group(1)
+SETTINGS = f"""[mypy]
+python_version = {OLDEST}
 ignore_missing_imports = True
 disallow_untyped_defs = True
 disallow_incomplete_defs = True
@@ -106,6 +111,25 @@ def test_wrong_calls(mypy):
     assert code == 1, said
     for number, (line, reason) in enumerate(BAD.items(), 4):
         assert any(f"bad.py:{number}: error" in one and reason in one for one in said.splitlines()), f"{line}\n{said}"
+
+
+def test_what_runs_at_workers(mypy):
+    """It has no types, so only what its Python's library lacks is looked for; that such things are found is seen, too."""
+    parts = [ROOT / "src" / "interpreters" / f"{name}.py" for name in ("answer", "modules", "call_process", "interpreter")]
+    serverize = ROOT / "src" / "coprocess" / "serverize"
+    programs = {
+        "interpreter.py": "import socket\nlink = socket.socket()\n" + "".join(part.read_text() for part in parts),
+        "coprocess.py": re.sub("@[A-Z]+@", '""', (serverize / "coprocess_template.py").read_text()),
+        "serverize.py": (serverize / "work_queue_serverize").read_text(),
+        "wheel.py": (SOURCE / "packaging" / "wheel.py").read_text(),
+        "newer.py": "import itertools\nitertools.pairwise([])\nzip([], [], strict=True)\n",
+    }
+    said, _ = mypy("--check-untyped-defs", "--show-error-codes", *programs, files=programs)
+    lacking = [line for line in said.splitlines() if re.search(r"\[(attr-defined|call-arg|call-overload|name-defined|syntax)\]$", line)]
+    of_newer = [line for line in lacking if line.startswith("newer.py")]
+    assert len({line.split(":")[1] for line in of_newer}) == 2, said
+    # A variable of a module that is looked up by its name.
+    assert [line for line in lacking if line not in of_newer and '"tempdir"' not in line] == [], said
 
 
 def stub_names(body):

@@ -135,7 +135,7 @@ class LostMaster(Case):
         worker.send_signal(signal.SIGINT)
         self.said(worker, "interrupted")
         worker.send_signal(signal.SIGINT)
-        self.assertEqual(worker.wait(10), 75)
+        self.assertEqual(worker.wait(support.DEADLINE), 75)
         self.wait_until(lambda: not support.tagged(self.mark), "the end of all processes")
 
     def test_a_lock_that_is_lost_is_told(self):

@@ -291,7 +291,7 @@ TEST_F(RemoteTasks, AreReportedOnceTheirProcessHasEnded) {
     start_with_coprocess({"--num_coprocesses", "1"});
     for (const CallMode mode : modes) {
         const std::string path = folder_ + "/pid" + std::to_string(static_cast<int>(mode));
-        const Task late = run(remote("hang_as", "[\"" + path + "\"]", mode).running_time_max(1));
+        const Task late = run(remote("hang_as", "[\"" + path + "\"]", mode).running_time_max(3));
         EXPECT_EQ(late.result(), TaskResult::max_running_time) << late.reason();
         pid_t pid = 0;
         std::ifstream(path) >> pid;
@@ -307,13 +307,12 @@ TEST_F(RemoteTasks, WithFilesRunAgainIfTheLauncherIsKilled) {
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     const auto id = manager_->submit(remote("wait_for", "[\"" + pipe + "\"]").input_buffer("abc", "in"));
     std::ofstream held(pipe);  // waits until the function reads it
+    // The first attempt never ends: we hold the pipe. The second needs its coprocess.
+    std::filesystem::rename(pipe, pipe + "-second");
+    std::ofstream(pipe) << "done";
     for (const pid_t zygote : children_of(worker))
         for (const pid_t child : children_of(zygote))
             if (name_of(child) == "wq_launcher") ::kill(child, SIGKILL);
-    // The first attempt never ends: we hold the pipe. The second needs its coprocess.
-    const std::string link = pipe + "-second";
-    std::filesystem::rename(pipe, link);
-    std::ofstream(pipe) << "done";
     const auto ended = manager_->wait(60);
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->id(), id);
@@ -348,8 +347,8 @@ TEST_F(RemoteTasks, CallFunctionsOfCpp) {
     start_worker(
         {"--contact", folder_ + "/contact", "--coprocess", CPP_COPROCESS, "--coprocesses-total", "1"});
     const auto call = [&](const std::string& function, const std::string& arguments, CallMode mode) {
-        return run(
-            Task::remote(function, "of_cpp", "{\"fn_args\": " + arguments + "}", mode).running_time_max(1));
+        Task task = Task::remote(function, "of_cpp", "{\"fn_args\": " + arguments + "}", mode);
+        return run(function == "hang" ? task.running_time_max(1) : task);
     };
     const auto result = [&](const std::string& function, CallMode mode) {
         return call(function, "[]", mode).output();
@@ -397,7 +396,7 @@ TEST_F(RemoteTasks, AreNotOfferedByAWorkerWhoseCoprocessIsBroken) {
 void wait_for_end(pid_t pid) {
     const int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
     pollfd ended{process, POLLIN, 0};
-    EXPECT_TRUE(process < 0 || ::poll(&ended, 1, 30'000) == 1) << "process " << pid << " runs on";
+    EXPECT_TRUE(process < 0 || ::poll(&ended, 1, 90'000) == 1) << "process " << pid << " runs on";
     ::close(process);
 }
 

@@ -427,9 +427,12 @@ class Refused(TcpCase):
             file.write("import no_such_module\n")
         with open(self.path("plain"), "w") as file:
             file.write("echo\n")
-        for text, name in (("No such file", "none.py"), ("not executable", "plain"), ("exit 1: ModuleNotFoundError: No module named", "broken.py")):
-            with self.subTest(name=name):
-                run = self.refused(65, text, "h", "1", "--coprocess", self.path(name))
+        for text, name, python in (("No such file", "none.py", ""), ("not executable", "plain", ""),
+                                   ("python3, ended with exit 1: ModuleNotFoundError: No module named", "broken.py", ""),
+                                   ("cannot execute /none: No such file or directory; the worker's WORK_QUEUE_PYTHON", "broken.py", "/none"),
+                                   ("/bin/true, ended with exit 0; the worker's WORK_QUEUE_PYTHON", "broken.py", "/bin/true")):
+            with self.subTest(name=name, python=python):
+                run = self.refused(65, text, "h", "1", "--coprocess", self.path(name), env={"WORK_QUEUE_PYTHON": python})
                 self.assertIn(f"work_queue_worker: --coprocess {self.path(name)}: ", run.err)
                 self.assertEqual(run.err.count("\n"), 1, run.err)
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace [[gnu::visibility("default")]] wq {
 
@@ -80,12 +81,30 @@ struct Statistics {
     std::int64_t workers_pending = 0;        // workers: its jobs without a connected worker
 };
 
+// A task, or a call of a range, that a worker has, and what is allocated to it.
+struct DispatchedTask {
+    std::int64_t id = 0;  // as submit() returned it, from 1
+    double cores = 0;
+    std::int64_t memory = 0;
+    std::int64_t disk = 0;
+    double gpus = 0;
+    std::int64_t submitted = 0;   // us since 1970-01-01 UTC
+    std::int64_t dispatched = 0;  // same
+};
+
 // A worker that is connected, or may reconnect. Memory and disk are MB of 2^20 bytes.
 struct WorkerSummary {
     std::int64_t id = 0;  // WORKERID of its tasks
     std::string host;
+    std::string address;  // "10.0.0.7:40112"; of a rank: "node3:rank 5"
+    std::string os;       // "Linux" and
+    std::string arch;     // "x86_64": as uname says
+    std::vector<std::string> features;
     bool connected = true;
-    std::int64_t tasks = 0;  // dispatched to it
+    std::int64_t joined = 0;                 // us since 1970-01-01 UTC
+    std::int64_t tasks_ended = 0;            // attempts that have ended there
+    std::int64_t tasks = 0;                  // dispatched to it
+    std::vector<DispatchedTask> dispatched;  // these, by their ids
     double cores = 0;
     std::int64_t memory = 0;
     std::int64_t disk = 0;

@@ -137,12 +137,14 @@ void work_queue_get_stats_hierarchy(struct work_queue* q, struct work_queue_stat
 /** Statistics of one category's tasks (NULL: "default"); those of workers and manager are for all. */
 void work_queue_get_stats_category(struct work_queue* q, const char* category, struct work_queue_stats* s);
 
-/** Returns JSON, to be freed. "queue": its statistics in a list of one; "tasks": the tasks in the queue;
- * "categories": the categories used; "workers" and other requests: an empty list. NULL: no queue. */
+/** Returns JSON, to be freed: a list of objects with CCTools' names, which the page python.md lists. "queue"
+ * or NULL: one object; "tasks": the tasks in the queue; "workers": its workers; "categories": the categories
+ * used. Other requests: an empty list. NULL: no queue. */
 char* work_queue_status(struct work_queue* q, const char* request);
 
-/** Returns an empty array, ended by NULL: single workers are not listed. Free it with free(). NULL: no queue.
- */
+/** Returns an array, ended by NULL, with an element for connected workers of one size: `workers` is how many
+ * they are, `cores`, `memory`, `disk` and `gpus` what each of them has. Delete each element with
+ * rmsummary_delete(), and the array with free(). NULL: no queue. */
 struct rmsummary** work_queue_workers_summary(struct work_queue* q);
 
 /** The text "n/a", to be freed. NULL: no queue. */

@@ -367,7 +367,7 @@ _serving('status', 'request:name', sub {
     return _status_of($queue, $request);
 });
 _serving('application_info', '', sub { my $status = _status_of($_[0], 'queue'); return $status ? $status->[0] : undef });
-_serving('workers_summary', '', sub { Work_Queue::C::count_summaries($_[0]{c}); return [] });
+_serving('workers_summary', '', sub { return Work_Queue::C::summaries_of($_[0]{c}) });
 
 # What $q->{port} and the like say; $q->port does the same.
 sub _readers {

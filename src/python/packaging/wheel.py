@@ -52,8 +52,8 @@ def compiled():
 
 
 def project(field):
-    """A text field of pyproject.toml, which Python 3.9 cannot read otherwise."""
-    return re.search(rf'^{field} = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE).group(1)
+    """A text field of pyproject.toml, or a list of one, which Python 3.9 cannot read otherwise."""
+    return re.search(rf'^{field} = \[?"(.*?)"\]?$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE).group(1)
 
 
 def tag():
@@ -129,5 +129,5 @@ def stripped(file):
 
 def metadata():
     return (f"Metadata-Version: 2.1\nName: {project('name')}\nVersion: {project('version')}\nSummary: {project('description')}\n"
-            f"Requires-Python: {project('requires-python')}\nRequires-Dist: cloudpickle\n"
+            f"Requires-Python: {project('requires-python')}\nRequires-Dist: {project('dependencies')}\n"
             f"Description-Content-Type: text/markdown\n\n{(ROOT / 'README.md').read_text()}")

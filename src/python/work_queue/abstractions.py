@@ -46,8 +46,8 @@ def _pairs(seq1: Iterable[Any], seq2: Iterable[Any]) -> Iterable[Any]:
 class Results(Iterator[Any]):
     """Results of imap(), in order. close(), or the end of the object, cancels what is left."""
 
-    def __init__(self, mapping: Mapping) -> None:
-        self._mapping = mapping
+    def __init__(self, mapping: Mapping, bar: Progress) -> None:
+        self._mapping, self._bar = mapping, bar
         self._ready: Iterator[Outcome] = iter(())
         mapping.fill()
 
@@ -55,10 +55,17 @@ class Results(Iterator[Any]):
         while True:
             for outcome in self._ready:
                 return outcome.value
-            self._ready = iter(next(self._mapping))
+            try:
+                outcomes = next(self._mapping)
+            except BaseException:
+                self._bar.close()
+                raise
+            self._bar.add(len(outcomes))
+            self._ready = iter(outcomes)
 
     def close(self) -> None:
         self._mapping.close()
+        self._bar.close()
 
     def __del__(self) -> None:
         self.close()
@@ -89,10 +96,11 @@ class Abstractions:
         return self._all(PythonChunks(fn, env, like), seq, chunksize, progress, f"map {_name(fn)}")
 
     def imap(self, fn: Callable[[Any], Any], seq: Iterable[Any], chunksize: int | None = None, *, env: str | None = None,
-             like: Task | None = None) -> Results:
+             like: Task | None = None, progress: bool | None = None) -> Results:
         """Same as map(), but returns an iterator at once, for long inputs: neither inputs nor results are held in
         memory, except some chunks for each core. It waits when the program does not take the results."""
-        return Results(Mapping(self._queue, PythonChunks(fn, env, like), seq, ChunkSizes(chunksize), bounded=True))
+        mapping = Mapping(self._queue, PythonChunks(fn, env, like), seq, ChunkSizes(chunksize), bounded=True)
+        return Results(mapping, Progress(progress, f"imap {_name(fn)}", count_of(seq)))
 
     def pair(self, fn: Callable[[Any], Any], seq1: Iterable[Any], seq2: Iterable[Any], chunksize: int | None = None,
              env: str | None = None, *, like: Task | None = None, progress: bool | None = None) -> list[Any]:

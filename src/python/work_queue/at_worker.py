@@ -8,6 +8,8 @@ from typing import Any
 
 import cloudpickle
 
+if not hasattr(cloudpickle, "register_pickle_by_value"):
+    raise RuntimeError(f"cloudpickle {cloudpickle.__version__} cannot send functions of this package: install 2.0 or newer")
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 

@@ -62,21 +62,21 @@ class _ChunkTask(PythonTask):
         self._packed = packed
         self._items: list[Any] | None = list(items)
 
-    def _before_submit(self, queue: WorkQueue) -> None:
-        self._size = self._call_with(queue, self._packed, self._items, None)
+    def _wq_before_submit(self, queue: WorkQueue) -> None:
+        self._size = self._wq_call_with(queue, self._packed, self._items, None)
         self._items = None
 
 
 def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:
     """The settings of `like` for a task that has none; unless that says otherwise, one core, in a process of many calls."""
-    task._method = like._method if isinstance(like, PythonTask) else "direct"
+    task._wq_method = like._wq_method if isinstance(like, PythonTask) else "direct"
     if like is not None:
         name = task.command
-        task._take_settings(like)
+        task._wq_take_settings(like)
         task.specify_command(name)
         if isinstance(like, PythonTask):
-            task._environment = like._environment
-            task._function_files = like._function_files
+            task._wq_environment = like._wq_environment
+            task._wq_function_files = like._wq_function_files
     if task.resources_requested.cores < 0:
         task.specify_cores(1)
     if env is not None:
@@ -111,9 +111,9 @@ class PythonChunks:
         return _errors(lambda item: _dump_part(item, "an item", []), items)
 
     def read(self, task: Task, count: int) -> Report:
-        if not task._ok:
+        if not task._wq_ok:
             return Report(None, no_result(task), died=True)
-        packed = task._result
+        packed = task._wq_result
         try:
             kind, value = _unpack(packed)
         except Exception as error:
@@ -157,7 +157,7 @@ class RemoteChunks:
         return _errors(_check_json, items)
 
     def read(self, task: Task, count: int) -> Report:
-        if not task._ok and not task.output:  # with an exception of the function, it has an answer
+        if not task._wq_ok and not task.output:  # with an exception of the function, it has an answer
             return Report(None, no_result(task), died=True)
         try:
             answer = json.loads(task.output)

@@ -136,17 +136,17 @@ class PythonTask(Task):
         if cloudpickle is None:
             raise RuntimeError("PythonTask needs cloudpickle (Debian: python3-cloudpickle; conda: cloudpickle)")
         super().__init__(_name(func))
-        self._func, self._args, self._kwargs = func, args, kwargs
-        self._environment = ""
-        self._method = "fork"
-        self._function_files: tuple[FunctionFile, ...] = ()  # among the task's
-        self._output: tuple[Any] | None = None
+        self._wq_func, self._wq_args, self._wq_kwargs = func, args, kwargs
+        self._wq_environment = ""
+        self._wq_method = "fork"
+        self._wq_function_files: tuple[FunctionFile, ...] = ()  # among the task's
+        self._wq_output: tuple[Any] | None = None
 
     def specify_environment(self, env_file: Path) -> None:
         """A packed environment (conda-pack, or a tar archive with bin/python3) in which the function runs."""
         name = os.path.basename(os.fsdecode(env_file))
         self.specify_input_file(env_file, name, cache=True)
-        self._environment = name
+        self._wq_environment = name
 
     specify_package = specify_environment
 
@@ -156,43 +156,43 @@ class PythonTask(Task):
         import, it may see. A task whose resources are measured or limited always has its own process."""
         if method not in _METHODS:
             raise ValueError(f"exec method {method!r}: give one of " + ", ".join(map(repr, _METHODS)))
-        self._method = method
+        self._wq_method = method
 
-    def _before_submit(self, queue: WorkQueue) -> None:
-        self._output = None
-        packed = _pack_function(self._func)
-        self._call_with(queue, packed, self._args, self._kwargs)
+    def _wq_before_submit(self, queue: WorkQueue) -> None:
+        self._wq_output = None
+        packed = _pack_function(self._wq_func)
+        self._wq_call_with(queue, packed, self._wq_args, self._wq_kwargs)
 
-    def _call_with(self, queue: WorkQueue, packed: bytes, args: Any, kwargs: dict[str, Any] | None) -> int:
+    def _wq_call_with(self, queue: WorkQueue, packed: bytes, args: Any, kwargs: dict[str, Any] | None) -> int:
         """Sets what is sent. Returns its bytes without the function."""
         function: bytes | str = packed
         if len(packed) >= LEAST:
             file = queue._function_files.file_of(packed)
             if file is not None:
                 function = file.name
-                if file not in self._function_files:
+                if file not in self._wq_function_files:
                     self.specify_input_file(file.path, file.name, cache=True)
-                    self._function_files += (file,)
-        first, parts = _pack_call(function, args, kwargs, self._environment, self._method)
-        self._call(queue, _FUNCTION, first, parts)
+                    self._wq_function_files += (file,)
+        first, parts = _pack_call(function, args, kwargs, self._wq_environment, self._wq_method)
+        self._wq_call(queue, _FUNCTION, first, parts)
         return sum(len(part) for part in parts) - (len(packed) if function is packed else 0)
 
     @property
     def output(self) -> Any:
         """See the class; None before the task has ended."""
-        if self._in_queue or not self.id:
+        if self._wq_in_queue or not self.id:
             return None
-        if self._output is None:
-            self._output = (self._find_output(),)
-        return self._output[0]
+        if self._wq_output is None:
+            self._wq_output = (self._wq_find_output(),)
+        return self._wq_output[0]
 
-    def _find_output(self) -> Any:
-        if self._ok or self._result:
+    def _wq_find_output(self) -> Any:
+        if self._wq_ok or self._wq_result:
             try:
-                kind, value = _unpack(self._result)
+                kind, value = _unpack(self._wq_result)
             except Exception as error:
                 kind, value = b"E", RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}")
             # An output file may be missing because the function raised an exception.
-            if self._ok or kind == b"E":
+            if self._wq_ok or kind == b"E":
                 return value
         return PythonTaskNoResult(f"{self.result_str}: {self.reason}")

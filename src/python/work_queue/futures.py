@@ -74,9 +74,9 @@ class TaskFuture(Future[T]):
 
 def read_call(task: Task) -> Any:
     """What the function of a PythonTask returned; raises what it raised."""
-    if not task._ok:
+    if not task._wq_ok:
         raise no_result(task)
-    kind, value = _unpack(task._result)
+    kind, value = _unpack(task._wq_result)
     if kind == b"R":
         return value
     raise value
@@ -116,7 +116,7 @@ class Collector:
         return future
 
     def is_running(self, task: Task) -> bool:
-        return bool(task._in_queue and self.queue.task_state(task.id) == WORK_QUEUE_TASK_RUNNING)
+        return bool(task._wq_in_queue and self.queue.task_state(task.id) == WORK_QUEUE_TASK_RUNNING)
 
     def cancel(self, task: Task) -> None:
         self._futures.pop(id(task), None)

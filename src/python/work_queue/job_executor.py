@@ -98,8 +98,8 @@ class JobMetadata:
 
     job_created: put() took it. job_begun: its worker began the function. job_processing_finished: the function ended.
     job_results_queued: the result was in the worker's queue. job_pin_thread_received, job_pin_thread_queued: in the
-    program's. job_session_id: how often reset() was called before it. And job: counted by put(), from 0; worker;
-    attempt: above 1, workers died of it before; error: why there is no result, or None.
+    program's. job_session_id: how often reset() was called before it. And job: the number of the job, from 0 in the order
+    of put(), where a put() that returned False does not count; worker; attempt: above 1, workers died of it before; error: why there is no result, or None.
     """
 
     def __init__(self, job_session_id: int) -> None:
@@ -326,7 +326,9 @@ class JobExecutor2(Generic[_In, _Out]):
         return self._next(0.0) if pair is None else pair
 
     def map(self, batches: Iterable[_In]) -> Iterator[Tuple[JobMetadata, _Out]]:
-        """Puts all batches, and gives results as they come, until no job is unfinished."""
+        """Puts all batches, and gives results as they come, until no job is unfinished. With one worker that is the order
+        of the batches; with several, `metadata.job` tells which one it is: sorted(map(batches), key=lambda r: r[0].job).
+        A job that failed has no result, unless `errors` is "return"."""
         for batch in batches:
             while not self.put(batch):
                 # None: jobs without results have ended, and their worker may be starting.

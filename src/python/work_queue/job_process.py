@@ -27,7 +27,7 @@ def handler_of(function: Callable[[Any], Any], pass_on: Optional[Callable[[BaseE
         global context
         context = job
         try:
-            return job_pickle.dumps(function(job_pickle.loads(pickled, buffers)))
+            return _dumped(function(job_pickle.loads(pickled, buffers)), function)
         except Exception as error:
             return None, _told(error)
         except BaseException as error:
@@ -40,6 +40,15 @@ def handler_of(function: Callable[[Any], Any], pass_on: Optional[Callable[[BaseE
             context = None
 
     return handle
+
+
+def _dumped(result: Any, function: Callable[[Any], Any]) -> Tuple[bytes, List[Any]]:
+    try:
+        return job_pickle.dumps(result)
+    except Exception as error:
+        from .unpicklable import name_of, where
+
+        raise TypeError(f"the result of {name_of(function)} cannot be pickled: {where(result, error)}") from error
 
 
 def _told(error: BaseException) -> str:

@@ -44,9 +44,9 @@ class OwnTasks:
         return len(self._all)
 
     def submit(self, task: Task) -> None:
-        task._before_submit(self.queue)
-        task._only_by_tag(self._tag)
-        task._owner = self
+        task._wq_before_submit(self.queue)
+        task._wq_only_by_tag(self._tag)
+        task._wq_owner = self
         self._all[id(task)] = task
         try:
             self.queue._submit(task)
@@ -67,7 +67,7 @@ class OwnTasks:
         """Whether it was one of these."""
         if self._all.pop(id(task), None) is None:
             return False
-        task._owner = None
+        task._wq_owner = None
         return True
 
     def cancel(self, tasks: Iterable[Task] | None = None) -> None:

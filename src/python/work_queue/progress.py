@@ -48,7 +48,11 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
         elif self._lines:
             self._line()
+        self._lines = False

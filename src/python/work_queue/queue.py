@@ -86,7 +86,7 @@ class WorkQueue(_core.Queue, Abstractions):
 
     def __init__(self, port: int | tuple[int, int] | None = WORK_QUEUE_DEFAULT_PORT, name: str | None = None,
                  shutdown: bool = False, stats_log: Path | None = None, transactions_log: Path | None = None,
-                 debug_log: Path | None = None, ssl: bool | tuple[Path, Path] | None = None,
+                 debug_log: Path | None = None, ssl: bool | tuple[Path, Path] | tuple[None, None] | None = None,
                  status_display_interval: float | None = None, *, password_file: Path | None = None,
                  contact_file: Path | None = None, say: Callable[[str], object] | None = None,
                  ranks: Ranks | None = None):
@@ -94,7 +94,12 @@ class WorkQueue(_core.Queue, Abstractions):
         if isinstance(port, (tuple, list)):
             low, high = port
             ports, port = (int(low), int(high)), 0
-        key, certificate = (os.fspath(file) for file in ssl) if isinstance(ssl, (tuple, list)) else ("", "")
+        key, certificate = "", ""
+        if isinstance(ssl, (tuple, list)):
+            files = tuple(ssl)
+            ssl = files != (None, None)  # as a program has them whose options for them are not given
+            if ssl:
+                key, certificate = map(os.fspath, files)
         known = sys.modules.get("work_queue.ranks")
         if ranks is None and known is not None:
             ranks = known.current()
@@ -145,7 +150,7 @@ class WorkQueue(_core.Queue, Abstractions):
         if not isinstance(task, Task):
             remedy = f"; write Task({task!r})" if isinstance(task, (str, bytes)) else ""
             raise TypeError(f"submit takes a Task, not {task!r}{remedy}")
-        task._before_submit(self)
+        task._wq_before_submit(self)
         return self._submit(task)
 
     def wait(self, timeout: float | None = WORK_QUEUE_WAITFORTASK) -> Task | None:

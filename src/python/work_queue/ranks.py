@@ -22,6 +22,7 @@ import os
 import pathlib
 import runpy
 import shutil
+import signal
 import sys
 import threading
 import weakref
@@ -47,9 +48,40 @@ def _begin(ranks: Ranks | SliceRanks, manager_only: bool, launcher: str | None) 
     if _begun is not None:
         what = "as workers of a queue of tasks" if isinstance(_begun, Ranks) else "by SliceRanks() or ranks=True"
         raise RuntimeError(f"this process has begun its ranks before, {what}")
+    signals = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     session = begin(manager_only, launcher or _installed_launcher())
     _begun = ranks
+    if session.rank == 0 or isinstance(ranks, SliceRanks):  # the script runs here
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)  # a rank that works has blocked some
+        _interrupt_at_sigterm()
     return session
+
+
+def _interrupt_at_sigterm() -> None:
+    """mpirun passes Ctrl-C on as SIGTERM, which would end the script without `except` and `finally`."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+
+    mask = threading.local()
+
+    def interrupt(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # mpirun and Slurm may both send one: no second interruption
+        raise KeyboardInterrupt
+
+    def block() -> None:
+        mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
+
+    def unblock() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask.before)
+
+    def forget() -> None:
+        if signal.getsignal(signal.SIGTERM) is interrupt:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        unblock()
+
+    signal.signal(signal.SIGTERM, interrupt)
+    # multiprocessing ends its processes by SIGTERM. Python loses one that arrives while it forks.
+    os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=forget)
 
 
 class Ranks:
@@ -155,12 +187,15 @@ def end_for_slices() -> None:
 
 
 def _installed_launcher() -> str:
-    """Beside this package; empty: the engine looks for it."""
+    """That of the prefix or build folder of this package; empty: the engine looks for it."""
+    from . import _core
+
     if os.environ.get("WORK_QUEUE_LAUNCHER"):
         return ""
-    file = pathlib.Path(__file__).resolve()
-    if len(file.parents) > 4 and (installed := file.parents[4] / "libexec" / "work_queue" / "work_queue_launcher").exists():
-        return str(installed)
+    folders = pathlib.Path(_core.__file__).resolve().parents
+    for up, place in ((4, "libexec/work_queue"), (2, "launcher")):
+        if len(folders) > up and (launcher := folders[up] / place / "work_queue_launcher").exists():
+            return str(launcher)
     return shutil.which("work_queue_launcher") or ""
 
 

@@ -25,15 +25,15 @@ class RemoteTask(Task):
 
     def __init__(self, fn: str, coprocess: str, *args: Any, **kwargs: Any):
         super().__init__(fn)
-        self._coprocess_name(coprocess)
-        self._method = "fork"
+        self._wq_coprocess_name(coprocess)
+        self._wq_method = "fork"
         self.specify_fn_args(args, kwargs)
 
     def specify_fn_args(self, args: list[Any] | tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> None:
         """Replaces the arguments. Raises TypeError for what JSON cannot hold."""
-        self._fn_args = {"fn_args": list(args), "fn_kwargs": dict(kwargs or {})}
+        self._wq_fn_args = {"fn_args": list(args), "fn_kwargs": dict(kwargs or {})}
         try:
-            json.dumps(self._fn_args)
+            json.dumps(self._wq_fn_args)
         except (TypeError, ValueError) as error:
             raise TypeError(f"arguments of a RemoteTask are sent as JSON: {error}") from error
 
@@ -41,7 +41,7 @@ class RemoteTask(Task):
         """How the coprocess runs it: "fork" (default) in a child, "thread" in a thread, "direct" in itself."""
         if remote_task_exec_method not in _METHODS:
             raise ValueError(f"exec method {remote_task_exec_method!r}: give one of " + ", ".join(map(repr, _METHODS)))
-        self._method = remote_task_exec_method
+        self._wq_method = remote_task_exec_method
 
-    def _before_submit(self, queue: WorkQueue) -> None:
-        self._event(json.dumps({**self._fn_args, "remote_task_exec_method": self._method}))
+    def _wq_before_submit(self, queue: WorkQueue) -> None:
+        self._wq_event(json.dumps({**self._wq_fn_args, "remote_task_exec_method": self._wq_method}))

@@ -64,46 +64,47 @@ class Task(_core.Task):
     submitted again then.
     """
 
-    _algorithm = WORK_QUEUE_SCHEDULE_UNSET
-    _owner: OwnTasks | None = None  # while it is one of these
+    # Names of our own begin with _wq_: classes of programs that are tasks have names, too.
+    _wq_algorithm = WORK_QUEUE_SCHEDULE_UNSET
+    _wq_owner: OwnTasks | None = None  # while it is one of these
 
     # ---- what to run ----
 
     def specify_command(self, command: Path) -> None:
         """Replaces the command."""
-        self._command(command)
+        self._wq_command(command)
 
     def clone(self: TaskT) -> TaskT:
         """A task with the same settings, which is in no queue."""
         twin = type(self).__new__(type(self))
         _core.Task.__init__(twin, "")
-        twin._take_settings(self)
-        twin.__dict__.update(self.__dict__, _owner=None)
+        twin._wq_take_settings(self)
+        twin.__dict__.update(self.__dict__, _wq_owner=None)
         return twin
 
     def specify_coprocess(self, coprocess: str) -> None:
         """The command is then the name of a function of this coprocess; see `RemoteTask`."""
-        self._coprocess_name(coprocess)
+        self._wq_coprocess_name(coprocess)
 
     def specify_tag(self, tag: Path) -> None:
         """Any text; `WorkQueue.wait_for_tag` and `cancel_by_tasktag` find the task by it."""
-        self._tag(tag)
+        self._wq_tag(tag)
 
     def specify_category(self, name: Path) -> None:
         """A name for similar tasks: see `WorkQueue.specify_category_max_resources`. Default: "default"."""
-        self._category(name)
+        self._wq_category(name)
 
     def specify_feature(self, name: Path) -> None:
         """Only workers that were started with `--feature NAME` may run it. Can be repeated."""
-        self._feature(name)
+        self._wq_feature(name)
 
     def specify_priority(self, priority: float) -> None:
         """Tasks with a higher number run first; equal ones in the order of submission. Default: 0."""
-        self._priority(priority)
+        self._wq_priority(priority)
 
     def specify_algorithm(self, algorithm: int = WORK_QUEUE_SCHEDULE_UNSET) -> None:
         """Accepted, without effect: workers are chosen by the files they hold and by what they have free."""
-        self._algorithm = algorithm
+        self._wq_algorithm = algorithm
 
     # ---- its files ----
 
@@ -121,9 +122,9 @@ class Task(_core.Task):
         if remote_name is None:
             remote_name = _base(local_name)
         if type in (None, WORK_QUEUE_INPUT):
-            self._input_file(local_name, remote_name, bool(flags & WORK_QUEUE_CACHE))
+            self._wq_input_file(local_name, remote_name, bool(flags & WORK_QUEUE_CACHE))
         elif type == WORK_QUEUE_OUTPUT:
-            self._output_file(local_name, remote_name, bool(flags & WORK_QUEUE_FAILURE_ONLY),
+            self._wq_output_file(local_name, remote_name, bool(flags & WORK_QUEUE_FAILURE_ONLY),
                               bool(flags & WORK_QUEUE_SUCCESS_ONLY), bool(flags & WORK_QUEUE_WATCH))
         else:
             raise ValueError(f"type is {type!r}: give WORK_QUEUE_INPUT or WORK_QUEUE_OUTPUT")
@@ -150,7 +151,7 @@ class Task(_core.Task):
         _only_input(type, "a piece of a file")
         if not 0 <= start_byte <= end_byte:
             raise ValueError("a piece needs 0 <= start_byte <= end_byte")
-        self._input_piece(local_name, _base(local_name) if remote_name is None else remote_name, start_byte, end_byte,
+        self._wq_input_piece(local_name, _base(local_name) if remote_name is None else remote_name, start_byte, end_byte,
                           bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
@@ -160,28 +161,28 @@ class Task(_core.Task):
         """A folder. As an input that is not `recursive`: an empty folder of that name."""
         if recursive or type == WORK_QUEUE_OUTPUT:
             return self.specify_file(local_name, remote_name, type, flags, cache, failure_only)
-        self._input_folder(_base(local_name) if remote_name is None else remote_name)
+        self._wq_input_folder(_base(local_name) if remote_name is None else remote_name)
         return 1
 
     def specify_buffer(self, buffer: str | bytes | bytearray | memoryview, remote_name: Path, flags: int | None = None,
                        cache: bool | None = None) -> int:
         """Bytes (or a str) that the task gets as a file."""
         data = buffer.encode("utf-8", "surrogateescape") if isinstance(buffer, str) else bytes(memoryview(buffer))
-        self._input_buffer(data, remote_name, bool(_flags(flags, cache) & WORK_QUEUE_CACHE))
+        self._wq_input_buffer(data, remote_name, bool(_flags(flags, cache) & WORK_QUEUE_CACHE))
         return 1
 
     def specify_url(self, url: Path, remote_name: Path, type: int | None = None, flags: int | None = None,
                     cache: bool | None = None, failure_only: bool | None = None) -> int:
         """What the worker fetches from a URL (http, https, ftp, ...), as an input."""
         _only_input(type, "a URL")
-        self._input_url(url, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
+        self._wq_input_url(url, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
     def specify_file_command(self, cmd: Path, remote_name: Path, type: int | None = None, flags: int | None = None,
                              cache: bool | None = None, failure_only: bool | None = None) -> int:
         """What a shell command at the worker makes, as an input: the file that it calls %%, or its stdout."""
         _only_input(type, "the result of a command")
-        self._input_command(cmd, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
+        self._wq_input_command(cmd, remote_name, bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
     def specify_snapshot_file(self, filename: Path) -> None:
@@ -192,53 +193,53 @@ class Task(_core.Task):
 
     def specify_cores(self, cores: float) -> None:
         """Cores; 0.5 is half a core."""
-        self._cores(cores)
+        self._wq_cores(cores)
 
     def specify_memory(self, memory: float) -> None:
         """Memory in MB."""
-        self._memory(whole(memory))
+        self._wq_memory(whole(memory))
 
     def specify_disk(self, disk: float) -> None:
         """Disk space in MB."""
-        self._disk(whole(disk))
+        self._wq_disk(whole(disk))
 
     def specify_gpus(self, gpus: float) -> None:
         """GPUs; 0.25 is a quarter of one."""
-        self._gpus(gpus)
+        self._wq_gpus(gpus)
 
     def specify_max_retries(self, max_retries: int) -> None:
         """Retries after lost workers and the like; below 1 (default): no limit."""
-        self._max_retries(max_retries)
+        self._wq_max_retries(max_retries)
 
     def specify_end_time(self, useconds: float) -> None:
         """When it expires, or is killed, in microseconds since 1970."""
-        self._end_time(int(useconds))
+        self._wq_end_time(int(useconds))
 
     def specify_start_time_min(self, useconds: float) -> None:
         """It starts no earlier; microseconds since 1970."""
-        self._start_time_min(int(useconds))
+        self._wq_start_time_min(int(useconds))
 
     def specify_running_time(self, useconds: float) -> None:
         """It is killed after running for so long; microseconds."""
-        self._running_time(int(useconds))
+        self._wq_running_time(int(useconds))
 
     def specify_running_time_max(self, seconds: float) -> None:
         """It is killed after running for so many seconds."""
-        self._running_time_max(whole(seconds))
+        self._wq_running_time_max(whole(seconds))
 
     def specify_running_time_min(self, seconds: float) -> None:
         """Workers that end sooner (`--wall-time`) do not start it."""
-        self._running_time_min(whole(seconds))
+        self._wq_running_time_min(whole(seconds))
 
     def specify_environment_variable(self, name: Path, value: object = None) -> None:
         """Sets a variable of its environment; without a value, unsets it."""
-        self._variable(name, None if value is None else value if isinstance(value, (str, bytes)) else str(value))
+        self._wq_variable(name, None if value is None else value if isinstance(value, (str, bytes)) else str(value))
 
     def specify_monitor_output(self, directory: Path) -> None:
         """A folder of this machine for a report of what it uses, wq-PID-task-ID.summary."""
-        self._monitor_output(directory)
+        self._wq_monitor_output(directory)
 
-    def _before_submit(self, queue: WorkQueue) -> None:
+    def _wq_before_submit(self, queue: WorkQueue) -> None:
         """For kinds of tasks that are packed at the last moment."""
 
     # ---- results ----
@@ -257,28 +258,28 @@ class Task(_core.Task):
     @property
     def resources_requested(self) -> Resources:
         """What was specified."""
-        return from_amounts(self._requested)
+        return from_amounts(self._wq_requested)
 
     @property
     def resources_allocated(self) -> Resources:
         """What it got at the worker."""
-        return from_amounts(self._allocated)
+        return from_amounts(self._wq_allocated)
 
     @property
     def limits_exceeded(self) -> Resources | None:
         """The limits that it exceeded, the others -1; None: none."""
-        exceeded = self._exceeded
+        exceeded = self._wq_exceeded
         return from_amounts(exceeded) if max(exceeded) >= 0 else None
 
     @property
     def resources_measured(self) -> Resources:
         """What it used; `WorkQueue.enable_monitoring` measures all of it."""
-        return Resources(self._measured, self.limits_exceeded)
+        return Resources(self._wq_measured, self.limits_exceeded)
 
     @property
     def algorithm(self) -> int:
         """What `specify_algorithm` was given."""
-        return self._algorithm
+        return self._wq_algorithm
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id or ''} {self.command!r}>".replace("  ", " ")

@@ -1,10 +1,11 @@
-"""Finds what in an object cannot be pickled, to say it in an error."""
+"""Finds what in an object cannot be pickled, to say it in an error. Also the first part of the script that runs calls at
+workers (interpreters/interpreter.py)."""
 
 from __future__ import annotations
 
-from typing import Any, Iterator
-
-import cloudpickle
+TYPE_CHECKING = False  # as that of typing, whose import takes long
+if TYPE_CHECKING:
+    from typing import Any, Iterator
 
 _DEEPEST = 6
 _MOST_PARTS = 200
@@ -19,8 +20,19 @@ def where(value: object, error: Exception) -> str:
     return f"{path} is {_short(part)} ({text})"
 
 
+def name_of(function: Any) -> str:
+    """How messages call a function, also one that is wrapped in a callable object."""
+    for inner in ("function", "func"):
+        if not hasattr(function, "__qualname__") and callable(getattr(function, inner, None)):
+            return name_of(getattr(function, inner))
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
 def _short(part: object) -> str:
-    text = repr(part)
+    try:
+        text = repr(part)
+    except Exception:  # what it raises is not the trouble
+        text = object.__repr__(part)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -28,11 +40,16 @@ def _search(value: object, path: str, error: Exception, seen: set[int], depth: i
     if depth == 0 or id(value) in seen:
         return path, value, error
     seen.add(id(value))
+    try:
+        from cloudpickle import dumps
+    except ImportError:
+        from pickle import dumps
+
     for number, (name, part) in enumerate(_parts(value)):
         if number == _MOST_PARTS:
             break
         try:
-            cloudpickle.dumps(part, protocol=5)
+            dumps(part, protocol=5)
         except Exception as inner:
             return _search(part, path + name, inner, seen, depth - 1)
     return path, value, error
@@ -51,6 +68,9 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
             yield f"variable {name}", cell.cell_contents
         yield from ((f"default {number}", part) for number, part in enumerate(value.__defaults__ or ()))
+    elif isinstance(value, BaseException):
+        yield from ((f".args[{number}]", part) for number, part in enumerate(value.args))
+        yield from ((f".{name}", part) for name, part in vars(value).items())
     elif hasattr(value, "__self__"):
         yield ".__self__", value.__self__
     elif hasattr(value, "__dict__"):

@@ -109,7 +109,7 @@ class CoprocessRunner : public ::testing::Test {
     void wait_for(std::size_t count) {
         while (count > 0) {
             pollfd ready{runner_->descriptor(), POLLIN, 0};
-            ASSERT_EQ(::poll(&ready, 1, 30'000), 1);
+            ASSERT_EQ(::poll(&ready, 1, 90'000), 1);
             for (RemoteReport& report : runner_->next()) {
                 --count;
                 if (auto* ended = std::get_if<launcher::TaskEnded>(&report))

@@ -1,4 +1,4 @@
-#include "launcher/begun_orders.h"
+#include "launcher_wire/begun_orders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "launcher/call_starter.h"
+#include "launcher_process/call_starter.h"
 #include "unit/launcher/launcher_support.h"
 
 namespace wq::launcher::test {

@@ -17,23 +17,26 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+// Of tasks whose time is over: they have begun by then, and set their traps.
+constexpr std::chrono::seconds long_enough{2};
+
 TEST(LauncherEnd, ATimeoutEndsTheWholeTree) {
     Session session;
     session.open();
     process::Order order =
         shell_line(1, "echo begun; (sh -c 'sleep 1000 & sleep 1000') & setsid sleep 1000 & sleep 1000");
-    order.timeout = std::chrono::milliseconds(300);
+    order.timeout = long_enough;
     const TaskEnded end = session.run(order);
     EXPECT_EQ(end.outcome.ending, Ending::timed_out);
     EXPECT_EQ(end.output.out, "begun\n");
-    EXPECT_GE(end.outcome.wall_us, 300000);
+    EXPECT_GE(end.outcome.wall_us, 2'000'000);
 }
 
 TEST(LauncherEnd, ATimedOutTaskMayTidyUp) {
     Session session;
     session.open();
     process::Order order = shell_line(1, "trap 'echo tidied; exit 5' TERM; while :; do sleep 0.05; done");
-    order.timeout = std::chrono::milliseconds(200);
+    order.timeout = long_enough;
     const TaskEnded end = session.run(order);
     EXPECT_EQ(end.outcome.ending, Ending::timed_out);
     EXPECT_EQ(end.outcome.exit_code, 5);
@@ -48,7 +51,7 @@ TEST(LauncherEnd, EveryProcessOfATimedOutTaskMayTidyUp) {
     const std::string child = "setsid sh -c \"trap 'echo child; exit' TERM; while :; do sleep 0.01; done\"";
     // ":" at the end, because newer shells replace themselves by a last command, and lose their traps.
     process::Order order = shell_line(1, "trap 'echo parent; exit 3' TERM; " + child + "; :");
-    order.timeout = std::chrono::milliseconds(1000);
+    order.timeout = long_enough;
     const TaskEnded end = session.run(order);
     EXPECT_EQ(end.outcome.ending, Ending::timed_out);
     EXPECT_EQ(end.outcome.exit_code, 3);
@@ -59,7 +62,7 @@ TEST(LauncherEnd, ATimedOutTaskThatWillNotGoIsKilled) {
     Session session;
     session.open();
     process::Order order = shell_line(1, "trap '' TERM; while :; do sleep 0.05; done");
-    order.timeout = std::chrono::milliseconds(500);
+    order.timeout = long_enough;
     const TaskEnded end = session.run(order);
     EXPECT_EQ(end.outcome.ending, Ending::timed_out);
     EXPECT_EQ(end.outcome.signal, SIGKILL);
@@ -94,7 +97,7 @@ TEST(LauncherEnd, WhatLeftTheSessionGoesAlthoughNoOtherTaskEnds) {
     const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, orphan, 0)));
     if (process.get() < 0) return;  // it is gone already
     pollfd ended{process.get(), POLLIN, 0};
-    EXPECT_EQ(poll(&ended, 1, 20000), 1);
+    EXPECT_EQ(poll(&ended, 1, patience_ms), 1);
 }
 
 TEST(LauncherEnd, AnOrphanWithoutAnEnvironmentGoesWhenNoTaskCanOwnIt) {

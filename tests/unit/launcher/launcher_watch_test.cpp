@@ -482,7 +482,7 @@ TEST(LauncherWatch, ATaskThatIgnoresSigtermIsKilledWithAllOfIt) {
     process::Order order = watched(shell_line(1, "trap '' TERM; (setsid sh -c 'echo $$ >" + pid_file +
                                                      "; while :; do sleep 0.1; done' >/dev/null 2>&1 &); "
                                                      "while :; do sleep 0.1; done"));
-    order.timeout = std::chrono::seconds(1);
+    order.timeout = std::chrono::seconds(2);  // by then all of it has begun
     const TaskEnded end = session.run(order);
     EXPECT_EQ(end.outcome.ending, Ending::timed_out);
     EXPECT_EQ(end.outcome.signal, SIGKILL);

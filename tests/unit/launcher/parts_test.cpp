@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/accounts.h"
-#include "launcher/lane.h"
-#include "launcher/launcher_wire.h"
-#include "launcher/wire_fields.h"
+#include "launcher_process/accounts.h"
+#include "launcher_process/lane.h"
+#include "launcher_wire/launcher_wire.h"
+#include "launcher_wire/wire_fields.h"
 #include "machine/control_group.h"
 #include "machine/pick_cores.h"
 #include "process/capture.h"

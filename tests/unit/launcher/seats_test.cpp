@@ -6,7 +6,7 @@
 
 #include "core/allocation.h"
 #include "core/worker_table.h"
-#include "launcher/accounts.h"
+#include "launcher_process/accounts.h"
 
 namespace wq::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // Tasks that are to begin in a control group, and what becomes of them where they cannot.
-#include "launcher/task_starter.h"
+#include "launcher_process/task_starter.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>

@@ -22,11 +22,11 @@ class Hold : public EveryWay {
         write_file(list(), "a\n");
         auto words = masters_.ssh(GetParam());
         words.push_back(test::SshServer::host());
-        words.push_back(start_command(master_helper().size()));
+        words.push_back(start_command(master_helper.size()));
         auto process = SshProcess::start(words);
         ASSERT_TRUE(process.ok());
         helper_.emplace(std::move(*process));
-        send(std::string(master_helper()) + "mark 1 write\n" + list() + "\nhold 1\n");
+        send(std::string(master_helper) + "mark 1 write\n" + list() + "\nhold 1\n");
         std::string said;
         ASSERT_TRUE(comes_in_time([&] {
             receive(helper_->out(), said);

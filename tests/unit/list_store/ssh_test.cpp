@@ -192,7 +192,7 @@ TEST(LoginShells, MayGreet) {
 TEST(LoginShells, GetNoCharacterThatTheyDisagreeOn) {
     EXPECT_EQ(start_command(1000).find_first_of("!\\\n`*?[{~"), std::string::npos);
     // Comments are not sent.
-    EXPECT_EQ(master_helper().find("\n#"), std::string::npos);
+    EXPECT_EQ(master_helper.find("\n#"), std::string::npos);
 }
 
 }  // namespace

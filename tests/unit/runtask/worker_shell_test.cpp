@@ -199,8 +199,11 @@ TEST_P(Shells, AShellThatATaskKillsIsStartedAnew) {
     EXPECT_EQ(output("echo \"$y\""), "\n");
 }
 
+// For what ends by itself, or has to begin before its time is over.
+constexpr std::chrono::seconds long_enough{2};
+
 TEST_P(Shells, ATimeLimitKillsTheLineWithAllItsProcesses) {
-    settings.timeout = std::chrono::milliseconds(300);
+    settings.timeout = long_enough;
     environment("tail -f /dev/null & echo $! >" + folder / "service");
     const std::string line = "tail -f /dev/null & echo $! >" + folder / "child; " +
                              "setsid sh -c 'echo $$ >" + folder / "session; exec tail -f /dev/null' & " +
@@ -273,7 +276,7 @@ TEST_P(Shells, SeveralLinesAtOnce) {
 
 TEST_P(Shells, SeveralLinesAtOnceHaveTimeLimitsAndExactEnds) {
     settings.background = true;
-    settings.timeout = std::chrono::milliseconds(300);
+    settings.timeout = long_enough;
     EXPECT_EQ(task("kill -9 $$; true"), 0);  // not its own process
     EXPECT_EQ(task("exit 9"), 9);
     EXPECT_EQ(task("sh -c 'kill -TERM $$'"), 143);

@@ -1,0 +1,18 @@
+// Which Python runs functions and coprocesses on this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace wq::process {
+
+// $WORK_QUEUE_PYTHON of this process, if it is set, whether or not it can be used; else the first of
+// `candidates` that can be executed. Names without '/' are looked up in `path` (of PATH). Empty: there is
+// none.
+std::string find_python(const std::vector<std::string>& candidates, const std::string& path);
+
+// For the end of a message about one that cannot be used: who chose it, and the remedy. Empty if
+// WORK_QUEUE_PYTHON is not set.
+std::string remedy_for_python();
+
+}  // namespace wq::process
