@@ -54,7 +54,9 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     const std::string place = std::to_string(its_end.get());
     std::vector<const char*> argv{settings.file.c_str()};
     if (settings.archive >= 0) argv = {"/bin/sh", "-c", unpack.data(), "sh"};
-    argv.insert(argv.end(), {"-u", "-c", loader, place.c_str(), nullptr});
+    argv.insert(argv.end(), {"-u", "-c", loader, place.c_str()});
+    if (settings.fresh) argv.push_back("fresh");
+    argv.push_back(nullptr);
     std::vector<char*> envp;
     for (const std::string& entry : settings.environment) envp.push_back(const_cast<char*>(entry.c_str()));
     envp.push_back(nullptr);

@@ -30,6 +30,7 @@ namespace wq::interpreters {
 struct InterpreterSettings {
     std::string file;                      // the interpreter; empty: that of `archive`
     int archive = -1;                      // a packed environment
+    bool fresh = false;                    // it imports nothing for calls
     std::vector<std::string> environment;  // of its process
     const rlimit* files = nullptr;         // RLIMIT_NOFILE for it; nullptr: ours
 };

@@ -21,9 +21,9 @@ LIBC = ctypes.PyDLL(None, use_errno=True)
 
 
 class Interpreter:
-    def __init__(self, link):
+    def __init__(self, link, fresh):
         self.link = link
-        self.modules = Modules()
+        self.modules = Modules(fresh)
         self.modules.settle()
         self.processes = set()  # that run calls
         self.to_try = []  # lists of names of modules
@@ -141,6 +141,7 @@ def main():
     if sys.version_info < (3, 9):
         sys.exit("functions need Python 3.9 or later, and %s is %d.%d: see WORK_QUEUE_PYTHON" % ((sys.executable,) + sys.version_info[:2]))
     link.set_inheritable(False)
+    fresh = "fresh" in sys.argv[2:]
     sys.argv = [""]
     # What these start in a call is set by Modules.begin(); with more, they would start threads here.
     for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR"):
@@ -149,7 +150,7 @@ def main():
         import cloudpickle  # noqa: F401: nearly all functions need it
     except ImportError:
         pass
-    Interpreter(link).run()
+    Interpreter(link, fresh).run()
     os._exit(0)
 
 

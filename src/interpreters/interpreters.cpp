@@ -55,7 +55,7 @@ void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> reques
         if (!archive.valid() || fstat(archive.get(), &facts) != 0)
             return refuse(std::move(request), "its environment " + call.environment + ": " + strerror(errno),
                           false);
-        Place& place = place_of(name_of(facts), call.environment);
+        Place& place = place_of(name_of(facts), call.environment, request->fresh);
         if (!place.interpreter) place.archive = std::move(archive);
         return send(place, std::move(request));
     }
@@ -65,18 +65,20 @@ void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> reques
                       "no Python here: neither python" + call.version +
                           " nor python3 is in PATH; install one, or set WORK_QUEUE_PYTHON for the worker",
                       false);
-    send(place_of(file, file), std::move(request));
+    Place& place = place_of(file, file, request->fresh);
+    send(place, std::move(request));
 }
 
-Interpreters::Place& Interpreters::place_of(const std::string& key, const std::string& name) {
+Interpreters::Place& Interpreters::place_of(const std::string& key, const std::string& name, bool fresh) {
     for (const auto& place : places_)
-        if (place->key == key) return *place;
+        if (place->key == key && place->fresh == fresh) return *place;
     if (places_.size() >= most_places) end_least_used();
     places_.push_back(std::make_unique<Place>());
     Place& place = *places_.back();
     place.number = ++numbers_;
     place.key = key;
     place.name = name;
+    place.fresh = fresh;
     return place;
 }
 
@@ -98,10 +100,10 @@ void Interpreters::end_least_used() {
 }
 
 bool Interpreters::begin(Place& place) {
-    place.interpreter =
-        std::make_unique<Interpreter>(InterpreterSettings{place.archive.valid() ? "" : place.name,
-                                                          place.archive.get(), environment_, files_},
-                                      poller_, listener_);
+    place.interpreter = std::make_unique<Interpreter>(
+        InterpreterSettings{place.archive.valid() ? "" : place.name, place.archive.get(), place.fresh,
+                            environment_, files_},
+        poller_, listener_);
     if (!place.interpreter->running()) return false;
     listener_.interpreter_started(place.interpreter->pid());
     poller_.add(place.interpreter->descriptor(), process::Source::interpreter, EPOLLIN, place.number);

@@ -1,4 +1,5 @@
-// The warm interpreters of a launcher: one for each Python that calls need, started for the first of them.
+// The warm interpreters of a launcher: one for each Python that calls need, started for the first of them,
+// and another for its calls that must find no modules imported.
 #pragma once
 
 #include <cstddef>
@@ -41,11 +42,12 @@ class Interpreters {
         std::size_t number = 0;
         std::string key;
         std::string name;    // for messages: the interpreter, or the archive
+        bool fresh = false;  // it imports nothing for calls
         Descriptor archive;  // of its environment, if it has one
         std::unique_ptr<Interpreter> interpreter;
         int failures = 0;  // to start, in a row
     };
-    Place& place_of(const std::string& key, const std::string& name);
+    Place& place_of(const std::string& key, const std::string& name, bool fresh);
     bool begin(Place& place);
     void send(Place& place, std::unique_ptr<Request> request);
     void begin_anew(Place& place, std::string why);

@@ -44,7 +44,8 @@ class Modules:
     all calls would have copies: a process tries it first.
     """
 
-    def __init__(self):
+    def __init__(self, fresh):
+        self.fresh = fresh  # none are imported for later calls
         self.own = set(sys.modules)  # of this script
         self.folder = None  # of the task whose call runs
         self.read, self.write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -60,7 +61,10 @@ class Modules:
         if self.threads and cores.isdigit() and cores != self.threads_set:
             self.threads_set = cores
             for set_threads in self.threads:
-                set_threads(int(cores))
+                try:
+                    set_threads(int(cores))
+                except ValueError:
+                    pass  # more than NUMEXPR_MAX_THREADS
 
     def enter_folder(self):
         """The current one is a task's: modules there hide those of the same names that earlier calls have imported."""
@@ -111,7 +115,7 @@ class Modules:
             told = os.read(self.read, 1 << 16).decode("utf-8", "replace").split()
         except OSError:
             return []
-        names = [name for name in dict.fromkeys(told) if name not in self.tried and name not in sys.modules]
+        names = [name for name in dict.fromkeys(told) if not (self.fresh or name in self.tried or name in sys.modules)]
         self.tried.update(names)
         return names
 
@@ -159,3 +163,5 @@ class Modules:
                     self.threads.append(getattr(ctypes.CDLL(file), function))
                 except (OSError, AttributeError):
                     pass
+        if "numexpr" in sys.modules:
+            self.threads.append(sys.modules["numexpr"].set_num_threads)

@@ -16,6 +16,7 @@ struct Request {
     std::uint64_t serial = 0;              // of the launcher's order
     int processes = 0;                     // that were given it
     bool shared = false;                   // its process may run others, before and after it
+    bool fresh = false;                    // in a process that has imported no modules of earlier calls
     std::string directory;                 // empty: the launcher's
     std::string group;                     // file by which its process enters a control group; empty: none
     std::string cores;                     // "0,3": those it is bound to; empty: the launcher's

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -42,6 +43,13 @@ std::vector<std::string> environment_for(Lane& lane) {
     return entries;
 }
 
+// Whether the task sets some, which modules read when they are imported.
+bool sets_variables(const process::Order& order) {
+    return std::any_of(order.variables.begin(), order.variables.end(), [](const auto& variable) {
+        return variable.first != process::sandbox_variable && variable.first != "WORKERID";
+    });
+}
+
 }  // namespace
 
 void PythonCalls::start(Lane& lane, const std::string& cores) {
@@ -54,7 +62,9 @@ void PythonCalls::start(Lane& lane, const std::string& cores) {
     request->serial = lane.order.serial;
     // What is measured must be its own. And where listing orphans is costly, ended tasks' process groups are
     // killed.
-    request->shared = call->direct && leftovers_.cheap() && !order.watch.measures && !order.watch.limited();
+    request->fresh = sets_variables(order);
+    request->shared = call->direct && leftovers_.cheap() && !request->fresh && !order.watch.measures &&
+                      !order.watch.limited();
     request->directory = order.directory;
     request->environment = environment_for(lane);
     request->arguments = memory_with(order.call->arguments);

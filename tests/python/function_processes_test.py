@@ -150,6 +150,48 @@ def test_a_folder_of_tasks_below_one_of_modules(queue, workers, tmp_path):
         assert run(queue, task).output == name
 
 
+@pytest.mark.parametrize("method", ["fork", "direct"])
+def test_modules_read_the_variables_of_the_task(with_modules, method):
+    queue = with_modules({"wq_backend": "import os\nBACKEND = os.environ.get('MY_BACKEND', 'default')\n"}, cores=1)
+
+    def backend():
+        import wq_backend
+
+        return wq_backend.BACKEND
+
+    def task_with(value):
+        task = wq.PythonTask(backend)
+        task.specify_exec_method(method)
+        if value:
+            task.specify_environment_variable("MY_BACKEND", value)
+        return task
+
+    values = ["torch", None, "jax", None, "torch"]
+    assert [run(queue, task_with(value)).output for value in values] == [value or "default" for value in values]
+    wait_for_import(queue, "wq_backend")
+    assert [run(queue, task_with(value)).output for value in values] == [value or "default" for value in values]
+
+
+def test_a_module_gets_the_threads_of_the_call(with_modules):
+    """As numexpr, which reads at its import how many it may have."""
+    text = "import os\nthreads = int(os.environ['NUMEXPR_NUM_THREADS'])\ndef set_num_threads(number):\n    global threads\n    threads = number\n"
+    queue = with_modules({"numexpr": text})
+
+    def threads():
+        import numexpr
+
+        return numexpr.threads
+
+    def task_with(cores):
+        task = wq.PythonTask(threads)
+        task.specify_cores(cores)
+        return task
+
+    assert run(queue, task_with(2)).output == 2
+    wait_for_import(queue, "numexpr")
+    assert [run(queue, task_with(cores)).output for cores in (1, 2, 1)] == [1, 2, 1]
+
+
 LEFT = {
     "decimal": "__import__('decimal').getcontext().prec = 5",
     "numpy": "__import__('numpy').seterr(all='raise')",

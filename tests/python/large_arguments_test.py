@@ -272,6 +272,80 @@ def test_files_of_functions_are_gone_with_their_queue():
         task = wq.PythonTask(function_of(MB)[1], 1)
         queue.submit(task)
         queue.submit(task.clone())
+        queue.submit(task.clone())
         folder = queue._function_files._folder
-        assert len(os.listdir(folder)) == 1
+        assert len(os.listdir(folder)) == 2  # and a lock
     assert not os.path.exists(folder)
+
+
+def test_functions_that_do_not_recur_are_no_files(served):
+    for _ in range(5):
+        assert run(served, wq.PythonTask(function_of(MB)[1], 1)).output[1] == MB
+    assert not served._function_files._folder
+
+
+def test_files_of_functions_are_bounded(served, monkeypatch):
+    monkeypatch.setattr("work_queue.function_files.MOST_BYTES", 3 * MB)
+    held = None  # by the program, with its file
+    for _ in range(6):
+        task = wq.PythonTask(function_of(MB)[1], 1)
+        again = task.clone()
+        assert run(served, task).output == run(served, again).output
+        held = held or again
+    del task, again
+    folder = served._function_files._folder
+    assert len(os.listdir(folder)) == 4, "a lock, the last two, and the one that is held"
+    assert run(served, held.clone()).output == held.output
+    del held
+    assert run(served, wq.PythonTask(function_of(MB)[1], 1)).output[1] == MB
+    assert len(os.listdir(folder)) == 3
+
+
+def test_threads_that_submit_one_large_function(served):
+    import threading
+
+    look_up = function_of(8 * MB)[1]
+    errors = []
+
+    def submit():
+        try:
+            for place in range(5):
+                served.submit(wq.PythonTask(look_up, place))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=submit) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and len(finish(served)) == 20
+    assert len(os.listdir(served._function_files._folder)) == 2
+
+
+def test_folders_of_functions_end_with_queues_and_killed_programs(tmp_path):
+    code = """
+import gc, os, signal, sys
+import work_queue as wq
+large = bytes(100_000)
+def submit():
+    queue = wq.WorkQueue(0, say=lambda line: None)
+    for _ in range(2):
+        queue.submit(wq.PythonTask(lambda: len(large)))
+    return queue
+queue = submit()
+print(len(os.listdir()))
+del queue
+gc.collect()
+print(len(os.listdir()))
+queue = submit()
+if sys.argv[1:]:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    killed = "import sys; sys.argv[1:] = ['killed']\n" + code
+    python(killed, cwd=temporary, TMPDIR=str(temporary))
+    assert len(os.listdir(temporary)) == 1
+    assert python(code, cwd=temporary, TMPDIR=str(temporary)).stdout.split() == ["1", "0"]
+    assert os.listdir(temporary) == []

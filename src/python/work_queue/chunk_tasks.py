@@ -76,7 +76,7 @@ def use_settings(task: PythonTask, like: Task | None, env: str | None) -> None:
         task.specify_command(name)
         if isinstance(like, PythonTask):
             task._wq_environment = like._wq_environment
-            task._wq_function_names = like._wq_function_names
+            task._wq_function_files = like._wq_function_files
     if task.resources_requested.cores < 0:
         task.specify_cores(1)
     if env is not None:

@@ -1,38 +1,127 @@
-"""Large functions as files: a worker keeps them, so each is sent to it once."""
+"""Large functions that recur, as files: a worker keeps them, so each is sent to it once."""
 
 from __future__ import annotations
 
-import atexit
+import contextlib
+import fcntl
+import glob
 import hashlib
 import os
 import shutil
 import tempfile
+import threading
+import weakref
+from collections import OrderedDict
 
 LEAST = 64 << 10  # bytes of a function; a file among the task's costs more than sending less than this
+MOST_BYTES = 256 << 20  # of files that no task uses
+MOST_SEEN = 10_000
+_PREFIX = "work_queue-functions-"
+_LOCK = "lock"
+
+
+class FunctionFile:
+    """Stays as long as a task, or its queue, refers to this."""
+
+    def __init__(self, folder: str, name: str, packed: bytes) -> None:
+        self.name = name  # in the task's folder
+        self.size = len(packed)
+        descriptor, self.path = tempfile.mkstemp(dir=folder)
+        weakref.finalize(self, _unlink, self.path, os.getpid()).atexit = False
+        with open(descriptor, "wb") as file:
+            file.write(packed)
 
 
 class FunctionFiles:
-    """Those of a queue, in a folder that is removed when the queue ends."""
+    """Those of a queue, in a folder that is removed when the queue ends. Its methods may be called from several threads."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._folder = ""
-        self._process = 0
+        self._seen: OrderedDict[str, None] = OrderedDict()  # names of functions that were sent
+        self._files: weakref.WeakValueDictionary[str, FunctionFile] = weakref.WeakValueDictionary()
+        self._kept: OrderedDict[str, FunctionFile] = OrderedDict()  # the last used ones
 
-    def path_of(self, packed: bytes) -> str:
-        """A file that has these bytes, and a name that only they have."""
-        if not self._folder:
-            self._folder, self._process = tempfile.mkdtemp(prefix="work_queue-functions-"), os.getpid()
-            atexit.register(self.close)
-        path = os.path.join(self._folder, f".work_queue-function-{hashlib.blake2b(packed, digest_size=16).hexdigest()}")
-        if not os.path.exists(path):
-            with open(path + ".part", "wb") as file:
-                file.write(packed)
-            os.replace(path + ".part", path)
-        return path
+    def file_of(self, packed: bytes) -> FunctionFile | None:
+        """A file that has these bytes, and a name that only they have. None for the first time: most large functions, such
+        as methods of objects with data, do not recur."""
+        name = f".work_queue-function-{hashlib.blake2b(packed, digest_size=16).hexdigest()}"
+        with self._lock:
+            file = self._files.get(name)
+            if file is None:
+                if not self._recurs(name):
+                    return None
+                self._folder = self._folder or self._make_folder()
+                file = self._files[name] = FunctionFile(self._folder, name, packed)
+            self._keep(file)
+            return file
+
+    def _recurs(self, name: str) -> bool:
+        recurs = name in self._seen
+        self._seen[name] = None
+        self._seen.move_to_end(name)
+        if len(self._seen) > MOST_SEEN:
+            self._seen.popitem(last=False)
+        return recurs
+
+    def _keep(self, file: FunctionFile) -> None:
+        self._kept[file.name] = file
+        self._kept.move_to_end(file.name)
+        while sum(kept.size for kept in self._kept.values()) > MOST_BYTES:
+            self._kept.popitem(last=False)
+
+    def _make_folder(self) -> str:
+        folder, lock = _locked_folder()
+        self._finalizer = weakref.finalize(self, _remove, folder, lock, os.getpid())
+        self._finalizer.atexit = False  # queues end later
+        return folder
 
     def close(self) -> None:
         """No effect in a process that the program has forked."""
-        if self._folder and self._process == os.getpid():
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = ""
-            atexit.unregister(self.close)
+        with self._lock:
+            if self._folder:
+                self._folder = ""
+                kept = self._finalizer.detach()
+                if kept is not None:
+                    _remove(*kept[2])
+
+
+def _locked_folder() -> tuple[str, int]:
+    """A new folder, and the descriptor of a lock in it, which this process holds as long as it lives."""
+    _remove_abandoned()
+    while True:
+        folder = tempfile.mkdtemp(prefix=_PREFIX)
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(os.path.join(folder, _LOCK), os.O_CREAT | os.O_RDWR, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.exists(os.path.join(folder, _LOCK)):  # none has taken it for abandoned
+                return folder, lock
+            os.close(lock)
+
+
+def _remove_abandoned() -> None:
+    """The folders of programs that SIGKILL has ended."""
+    for path in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), _PREFIX + "*", _LOCK)):
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:  # of another user, or gone
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+        except BlockingIOError:  # its program lives
+            pass
+        finally:
+            os.close(lock)
+
+
+def _remove(folder: str, lock: int, process: int) -> None:
+    if process == os.getpid():
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _unlink(path: str, process: int) -> None:
+    if process == os.getpid():
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

@@ -7,7 +7,7 @@ import pickle
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from .function_files import LEAST
+from .function_files import LEAST, FunctionFile
 from .task import Path, Task
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class PythonTask(Task):
         self._wq_func, self._wq_args, self._wq_kwargs = func, args, kwargs
         self._wq_environment = ""
         self._wq_method = "fork"
-        self._wq_function_names: tuple[str, ...] = ()  # of files of the task
+        self._wq_function_files: tuple[FunctionFile, ...] = ()  # among the task's
         self._wq_output: tuple[Any] | None = None
 
     def specify_environment(self, env_file: Path) -> None:
@@ -167,11 +167,12 @@ class PythonTask(Task):
         """Sets what is sent. Returns its bytes without the function."""
         function: bytes | str = packed
         if len(packed) >= LEAST:
-            path = queue._function_files.path_of(packed)
-            function = name = os.path.basename(path)
-            if name not in self._wq_function_names:
-                self.specify_input_file(path, name, cache=True)
-                self._wq_function_names += (name,)
+            file = queue._function_files.file_of(packed)
+            if file is not None:
+                function = file.name
+                if file not in self._wq_function_files:
+                    self.specify_input_file(file.path, file.name, cache=True)
+                    self._wq_function_files += (file,)
         first, parts = _pack_call(function, args, kwargs, self._wq_environment, self._wq_method)
         self._wq_call(queue, _FUNCTION, first, parts)
         return sum(len(part) for part in parts) - (len(packed) if function is packed else 0)
