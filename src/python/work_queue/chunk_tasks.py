@@ -35,7 +35,7 @@ class Report(NamedTuple):
 
     outcomes: list[Outcome] | None  # None: it has none for its items; `error` says why
     error: BaseException | None = None
-    died: bool = False  # its process did: perhaps one of its items is to blame
+    died: bool = False  # its process did, or its results are too large: perhaps one of its items is to blame
     first: float = 0.0  # seconds
     seconds: float = 0.0
     size: int = 0  # bytes
@@ -119,7 +119,7 @@ class PythonChunks:
         except Exception as error:
             return Report(None, RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}"))
         if kind != b"R":
-            return Report(None, value)
+            return Report(None, value, died=packed.startswith(b"L"))  # too large together: each alone may not be
         first, seconds, results, errors = value
         outcomes = [Outcome(result, False) for result in results]
         for place, answer in errors.items():
