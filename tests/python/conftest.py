@@ -11,9 +11,6 @@ import pytest
 import work_queue
 
 WORKER = os.environ["WORKER"]
-# A queue takes the first free port from here. Workers of another test that outlive their queue would serve the next one
-# at its port, so each process of tests has ports of its own.
-os.environ.setdefault("WORK_QUEUE_LOW_PORT", str(2048 + os.getpid() % 300 * 100))
 
 
 def pytest_terminal_summary(terminalreporter):
