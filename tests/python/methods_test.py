@@ -317,6 +317,18 @@ def test_what_is_shown_while_waiting(workers, capsys):
         assert q.wait(60).return_status == 0
 
 
+def test_what_is_shown_while_nothing_can_come(capsys):
+    with wq.WorkQueue(0, status_display_interval=60, say=lambda line: None) as q:
+        task = wq.Task("true")
+        task.specify_tag("a")
+        q.submit(task)
+        assert q.wait_for_tag("b") is None and q.wait_for_tag("b", 50) is None
+        assert capsys.readouterr().err == ""
+    for interval in (-1, float("nan")):
+        with pytest.raises(ValueError, match="status_display_interval is .*: give seconds"):
+            wq.WorkQueue(0, status_display_interval=interval)
+
+
 def test_signs_of_life(queue):
     queue.specify_keepalive_interval(10)
     queue.specify_keepalive_timeout(20)
