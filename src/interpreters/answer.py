@@ -31,10 +31,15 @@ def manager_memory(path, serial):
     """The manager's memory of this name. The function may change its arrays: pages that it writes to become its own."""
     try:
         memory = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
+    except (FileNotFoundError, ProcessLookupError) as error:
         raise RemoteError("the arguments are in a memory of the manager, which is gone: %s" % error)
+    except OSError as error:
+        raise RemoteError("the arguments are in a memory of the manager, which cannot be opened: %s" % error)
     try:
         whole = mmap.mmap(memory, os.fstat(memory).st_size, mmap.MAP_PRIVATE)
+    except OSError as error:
+        told = "the arguments are in a memory of the manager, which cannot be mapped: %s (see ulimit -v)" % error
+        raise RemoteError(told)
     finally:
         os.close(memory)
     # From open() on, the manager puts no other arguments into it.

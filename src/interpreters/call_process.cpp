@@ -47,6 +47,10 @@ void add(rusage& sum, const rusage& usage) {
 }  // namespace
 
 CallProcess::Given CallProcess::give(std::unique_ptr<Request>& request) {
+    if (request->not_copied != 0) {
+        errno = request->not_copied;
+        return Given::impossible;
+    }
     const std::string bytes = to_bytes(*request);
     const std::array files{request->arguments.get(), request->result.get(), request->out.get(),
                            request->err.get()};
@@ -69,6 +73,7 @@ std::optional<End> CallProcess::receive() {
     if (got < 0 && errno == EAGAIN) return std::nullopt;
     if (got <= 0) {
         dismiss();
+        ended_since_ = instant_now();
         return std::nullopt;
     }
     std::optional<End> end = request_ ? end_in({text.data(), static_cast<std::size_t>(got)}) : std::nullopt;
@@ -100,6 +105,7 @@ std::unique_ptr<Request> CallProcess::take_away() {
     if (!request_) return nullptr;
     if (fcntl(request_->arguments.get(), F_ADD_SEALS, F_SEAL_GROW) != 0 || has_begun()) return nullptr;
     request_->arguments = copy_of(request_->arguments, request_->size);
+    request_->not_copied = request_->arguments.valid() ? 0 : errno;
     return std::move(request_);
 }
 

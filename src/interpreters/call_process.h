@@ -23,6 +23,8 @@ class CallProcess {
     pid_t pid() const { return pid_; }
     int descriptor() const { return socket_.get(); }
     bool idle() const { return socket_.valid() && !request_; }
+    // Since when its end is known, from its socket, but has not been told while it has a call.
+    std::optional<Instant> ended_since() const { return request_ ? ended_since_ : std::nullopt; }
     bool used() const { return used_; }                        // for a call that has ended, or runs
     Instant since() const { return since_; }                   // its last call ended
     const Request* request() const { return request_.get(); }  // that it has
@@ -54,6 +56,7 @@ class CallProcess {
     std::unique_ptr<Request> request_;
     bool used_ = false;
     Instant since_{};
+    std::optional<Instant> ended_since_;
     rusage told_{};
 };
 

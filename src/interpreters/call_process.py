@@ -36,7 +36,7 @@ def receive(link):
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             files.frombytes(data[: len(data) - len(data) % files.itemsize])
     if flags & socket.MSG_CTRUNC or len(files) != 4:
-        raise OSError("no descriptors are left")
+        raise OSError("no descriptors are left: raise ulimit -n")
     return text.split(b"\0")[:-1], files
 
 
@@ -55,6 +55,17 @@ def flush_all():
         except Exception:
             pass
     LIBC.fflush(None)
+
+
+def wait_for_threads():
+    """As at the end of a script. But functions of atexit do not run: some are of modules that other calls use, too."""
+    threading = sys.modules.get("threading")
+    if threading and threading.active_count() > 1:
+        try:
+            threading._shutdown()
+            flush_all()
+        except BaseException:
+            traceback.print_exc()
 
 
 def figures_of(usage):
@@ -215,11 +226,13 @@ class CallProcess:
             os._exit(1)  # it was taken away from this process
         code = 1
         try:
+            os.dup2(out, 1)
+            os.dup2(err, 2)
             if shared:
                 self.surroundings = self.surroundings or Surroundings()
                 self.surroundings.begin()
                 before = find_usage()
-            self.enter(fields, out, err)
+            self.enter(fields)
             answer = call(read_all(arguments))
             flush_all()
             write_result(result, answer)
@@ -237,12 +250,11 @@ class CallProcess:
                 flush_all()
         finally:
             if code is not None:
+                wait_for_threads()
                 os._exit(code)
 
-    def enter(self, fields, out, err):
-        """Streams, control group, cores, environment and folder of the task."""
-        os.dup2(out, 1)
-        os.dup2(err, 2)
+    def enter(self, fields):
+        """Control group, cores, environment and folder of the task."""
         _, folder, group, cores, *variables = fields
         if group:
             with open(group, "w") as file:
@@ -265,5 +277,6 @@ class CallProcess:
     def tell_end(self, own_before, children_before):
         own, children = find_usage()
         figures = [a + b - c - d for a, b, c, d in zip(own, children, own_before, children_before)]
-        figures[2] = max(own[2], children[2])  # the peak
+        # The peak. That of children is never less than it was.
+        figures[2] = max(own[2], children[2] if children[2] > children_before[2] else 0)
         self.link.send(b"0 " + b" ".join([b"%d" % figure for figure in figures]))

@@ -16,6 +16,7 @@
 #include "interpreters/script.h"
 #include "process/passed_descriptors.h"
 #include "process/process_tree.h"
+#include "process/task_environment.h"
 
 namespace wq::interpreters {
 
@@ -35,21 +36,22 @@ constexpr const char* loader =
 
 Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& poller, Listener& listener)
     : poller_(poller), listener_(listener), asked_since_(instant_now()), since_(asked_since_) {
+    spawn(settings);
+}
+
+void Interpreter::spawn(const InterpreterSettings& settings) {
     std::array<int, 2> ends{-1, -1};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-        why_not_ = std::string("no socket for an interpreter: ") + strerror(errno);
-        return;
-    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return cannot_start("no socket for an interpreter", errno);
     socket_.reset(ends[0]);
     const Descriptor low_end(ends[1]);
     const Descriptor its_end(fcntl(low_end.get(), F_DUPFD_CLOEXEC, 10));  // unpack.sh uses those below
+    if (!its_end.valid()) return cannot_start("no descriptor for an interpreter", errno);
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     errors_.reset(memfd_create("interpreter", MFD_CLOEXEC));
-    const bool told = ::send(socket_.get(), script.data(), script.size(), 0) == std::ssize(script);
-    if (!told || !its_end.valid() || !errors_.valid()) {
-        why_not_ = std::string("no descriptor for an interpreter: ") + strerror(errno);
-        return;
-    }
+    if (!errors_.valid()) return cannot_start("no memory for what an interpreter writes", errno);
+    if (::send(socket_.get(), script.data(), script.size(), 0) != std::ssize(script))
+        return cannot_start("an interpreter cannot be told what to do", errno);
     const std::string error_path = "/proc/self/fd/" + std::to_string(errors_.get());
     const std::string place = std::to_string(its_end.get());
     std::vector<const char*> argv{settings.file.c_str()};
@@ -59,7 +61,8 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     argv.push_back(nullptr);
     std::vector<char*> envp;
     for (const std::string& entry : settings.environment) envp.push_back(const_cast<char*>(entry.c_str()));
-    envp.push_back(nullptr);
+    std::string mark = std::string(process::interpreter_mark) + "=1";
+    envp.insert(envp.end(), {mark.data(), nullptr});
     process::SpawnPlan plan;
     plan.file = argv.front();
     plan.argv = const_cast<char* const*>(argv.data());
@@ -72,7 +75,13 @@ Interpreter::Interpreter(const InterpreterSettings& settings, process::Poller& p
     plan.own_group = false;  // our group: separates its processes from those of tasks
     const process::Spawned child = process::spawn(plan, stack_);
     pid_ = std::max(child.pid, 0);
-    if (pid_ == 0) why_not_ = std::string("cannot execute ") + plan.file + ": " + strerror(child.error);
+    if (pid_ == 0) cannot_start(std::string("cannot execute ") + plan.file, child.error);
+}
+
+void Interpreter::cannot_start(const std::string& what, int error) {
+    const char* const short_of = process::shortage(error);
+    may_pass_ = short_of != nullptr;
+    why_not_ = what + ": " + (short_of != nullptr ? short_of : strerror(error));
 }
 
 Interpreter::~Interpreter() {
@@ -266,6 +275,13 @@ void Interpreter::take_told_end(CallProcess& process) {
     since_ = instant_now();
     forks_fail_ = false;
     listener_.call_ended(serial, *end);
+}
+
+std::optional<Instant> Interpreter::silent_since() const {
+    std::optional<Instant> first;
+    for (const auto& process : processes_)
+        if (const auto since = process->ended_since()) first = std::min(first.value_or(*since), *since);
+    return first;
 }
 
 std::unique_ptr<Request> Interpreter::withdraw(std::uint64_t serial) {

@@ -46,6 +46,7 @@ class Interpreter {
     pid_t pid() const { return pid_; }
     int descriptor() const { return socket_.get(); }
     const std::string& why_not() const { return why_not_; }
+    bool may_pass() const { return may_pass_; }  // why_not() is a shortage
     // The last lines that it wrote to stderr, as one.
     std::string last_words() const;
 
@@ -65,9 +66,11 @@ class Interpreter {
     bool idle() const;
     bool waited_for() const { return asked_ > 0; }
     Instant waited_for_since() const { return asked_since_; }  // or since its last answer
-    bool ready() const { return ready_; }                      // it has started
-    bool has_forked() const { return has_forked_; }            // a process for calls
-    Instant since() const { return since_; }                   // when it was last in use
+    // The process of a call has ended since then, and it does not tell it.
+    std::optional<Instant> silent_since() const;
+    bool ready() const { return ready_; }            // it has started
+    bool has_forked() const { return has_forked_; }  // a process for calls
+    Instant since() const { return since_; }         // when it was last in use
     // Ends processes that calls have shared and none has used for a while, with what they keep in memory.
     void dismiss_unused(Instant now);
     Instant next_dismissal() const;  // Instant::max(): none
@@ -76,6 +79,8 @@ class Interpreter {
     void reaped() { pid_ = 0; }
 
   private:
+    void spawn(const InterpreterSettings& settings);
+    void cannot_start(const std::string& what, int error);
     void take(const News& news, std::vector<Descriptor>& files);
     void take_process(pid_t pid, std::vector<Descriptor>& files);
     void take_end(pid_t pid, End end);
@@ -96,6 +101,7 @@ class Interpreter {
     Descriptor errors_;  // memory that is its stderr
     pid_t pid_ = 0;
     std::string why_not_;
+    bool may_pass_ = false;
     std::deque<std::unique_ptr<Request>> waiting_;  // for a process
     std::vector<std::unique_ptr<CallProcess>> processes_;
     std::size_t asked_ = 0;    // processes that it is to fork

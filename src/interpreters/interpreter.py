@@ -84,6 +84,8 @@ class Interpreter:
                 signal.set_wakeup_fd(-1)
                 set_handler(signal.SIGCHLD, SIG_DFL)
                 run()
+            except BaseException as error:
+                print("%s: %s" % (type(error).__name__, error), file=sys.stderr)
             finally:
                 os._exit(1)
         if child < 0:
@@ -143,6 +145,7 @@ def main():
     link.set_inheritable(False)
     fresh = "fresh" in sys.argv[2:]
     sys.argv = [""]
+    os.environ.pop("WORK_QUEUE_INTERPRETER", None)  # the kernel keeps it (watch/leftovers.cpp)
     # What these start in a call is set by Modules.begin(); with more, they would start threads here.
     for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR"):
         os.environ.setdefault(library + "_NUM_THREADS", "1")

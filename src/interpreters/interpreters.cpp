@@ -1,7 +1,9 @@
 #include "interpreters/interpreters.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <cstring>
 
 #include "process/python.h"
+#include "process/spawn.h"
 
 namespace wq::interpreters {
 
@@ -54,7 +57,7 @@ void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> reques
         struct stat facts {};
         if (!archive.valid() || fstat(archive.get(), &facts) != 0)
             return refuse(std::move(request), "its environment " + call.environment + ": " + strerror(errno),
-                          false);
+                          process::shortage(errno) != nullptr);
         Place& place = place_of(name_of(facts), call.environment, request->fresh);
         if (!place.interpreter) place.archive = std::move(archive);
         return send(place, std::move(request));
@@ -112,15 +115,15 @@ bool Interpreters::begin(Place& place) {
 
 void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
     if (!place.interpreter && !begin(place)) {
-        const std::string why = place.interpreter->why_not();
-        place.interpreter.reset();
-        return refuse(std::move(request), why + remedy(place.archive.valid()), false);
+        const std::unique_ptr<Interpreter> failed = std::move(place.interpreter);
+        if (failed->may_pass()) return refuse(std::move(request), failed->why_not(), true);
+        return refuse(std::move(request), failed->why_not() + remedy(place.archive.valid()), false);
     }
     place.interpreter->start(std::move(request));
 }
 
-// It has ended, or must. `why`: what is wrong with it; empty: its own last words.
-void Interpreters::begin_anew(Place& place, std::string why) {
+// It has ended, or must. `why`: what is wrong with it; empty: its own last words. `may_pass`: it was killed.
+void Interpreters::begin_anew(Place& place, std::string why, bool may_pass) {
     std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
     ended->receive();  // what it had still said
     if (ended->has_forked()) place.failures = 0;
@@ -137,10 +140,10 @@ void Interpreters::begin_anew(Place& place, std::string why) {
     for (auto& request : requests) {
         if (hopeless)
             refuse(std::move(request),
-                   place.archive.valid()
-                       ? place.name + ": " + why
-                       : "the interpreter " + place.name + " " + why + remedy(place.archive.valid()),
-                   false);
+                   place.archive.valid() ? place.name + ": " + why
+                                         : "the interpreter " + place.name + " " + why +
+                                               (may_pass ? "" : remedy(place.archive.valid())),
+                   may_pass);
         else
             send(place, std::move(request));
     }
@@ -166,8 +169,8 @@ void Interpreters::ready(std::size_t number) {
     const auto found = std::find_if(places_.begin(), places_.end(),
                                     [&](const auto& place) { return place->number == number; });
     if (found == places_.end() || !(*found)->interpreter) return;
-    Place& place = **found;
-    if (!place.interpreter->receive()) begin_anew(place, "");
+    // It has ended: reaped() will say how.
+    if (Interpreter& interpreter = *(*found)->interpreter; !interpreter.receive()) interpreter.kill();
 }
 
 bool Interpreters::withdraw(std::uint64_t serial) {
@@ -182,11 +185,12 @@ void Interpreters::process_ready(std::size_t number) {
         if (place->interpreter && place->interpreter->process_ready(pid)) return;
 }
 
-bool Interpreters::reaped(pid_t pid) {
+bool Interpreters::reaped(pid_t pid, int status) {
     for (const auto& place : places_) {
         if (!place->interpreter || place->interpreter->pid() != pid) continue;
         place->interpreter->reaped();
-        begin_anew(*place, "");
+        const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        begin_anew(*place, killed ? "was killed by signal 9: is memory short?" : "", killed);
         return true;
     }
     const auto found = std::find_if(leaving_.begin(), leaving_.end(),
@@ -212,7 +216,8 @@ void Interpreters::check(Instant now) {
             begin_anew(*place,
                        "did not answer within " +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) +
-                           " s");
+                           " s",
+                       false);
         }
     }
 }
@@ -222,6 +227,7 @@ Instant Interpreters::due(const Place& place) {
     const Interpreter& interpreter = *place.interpreter;
     if (interpreter.waited_for())
         return interpreter.waited_for_since() + limit_of(interpreter, place.archive.valid());
+    if (const auto since = interpreter.silent_since()) return *since + stuck_limit;
     return interpreter.idle() ? interpreter.since() + unused_limit : Instant::max();
 }
 

@@ -31,8 +31,8 @@ class Interpreters {
     void ready(std::size_t number);
     // The same with Source::call_process.
     void process_ready(std::size_t number);
-    // A child was reaped. False: it is none of ours.
-    bool reaped(pid_t pid);
+    // A child was reaped, with this status. False: it is none of ours.
+    bool reaped(pid_t pid, int status);
     // Ends those that are stuck, or that nobody has used for a while.
     void check(Instant now);
     std::optional<Instant> next_check() const;
@@ -50,7 +50,7 @@ class Interpreters {
     Place& place_of(const std::string& key, const std::string& name, bool fresh);
     bool begin(Place& place);
     void send(Place& place, std::unique_ptr<Request> request);
-    void begin_anew(Place& place, std::string why);
+    void begin_anew(Place& place, std::string why, bool may_pass);
     void leave(std::unique_ptr<Interpreter> ended);
     void tell_orphans(const Interpreter& ended);
     static Instant due(const Place& place);

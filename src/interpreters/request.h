@@ -23,6 +23,7 @@ struct Request {
     std::vector<std::string> environment;  // "NAME=value" that differ from the launcher's; "NAME": unset
     Descriptor arguments;                  // memory with the arguments of the call; it can be sealed
     std::uint64_t size = 0;                // of the arguments
+    int not_copied = 0;                    // errno, if they could not be copied for another process
     Descriptor result;                     // memory for its result, in the form of a call's
     Descriptor out, err;
 };

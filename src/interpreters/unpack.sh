@@ -14,9 +14,11 @@ say() {
 root=${TMPDIR:-/tmp}/work_queue-environments-$(id -u)
 (umask 077 && mkdir -p "$root")
 # shellcheck disable=SC3067 # dash has it, too
-if [ -h "$root" ] || ! [ -O "$root" ]; then say "$root is not a folder of ours"; fi
+if [ -h "$root" ] || ! [ -O "$root" ]; then say "$root is not a folder of ours: set TMPDIR for the worker"; fi
 chmod 700 "$root"
-key=$(sha256sum </dev/stdin | cut -c 1-32)
+key=$(sha256sum </dev/stdin) || say "sha256sum failed"
+key=$(printf %.32s "$key")
+[ ${#key} -eq 32 ] || say "sha256sum printed '$key'" # else "$root/$key" could be the folder of all environments
 here=$root/$key
 # These two stay: who removed one would leave its lock to those who have it open.
 exec 8>>"$here.lock" 9>>"$here.used"

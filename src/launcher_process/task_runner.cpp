@@ -179,7 +179,7 @@ void TaskRunner::children_ended(Instant now) {
         } else if (shell_ && pid == shell_->pid()) {
             shell_ended = status;
         } else {
-            python_.reaped(pid);
+            python_.reaped(pid, status);
             others = true;
         }
         leftovers_.reaped(pid);

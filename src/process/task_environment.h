@@ -13,6 +13,8 @@
 
 namespace wq::process {
 
+// In the environment of interpreters, and so of the processes that they fork.
+inline constexpr const char* interpreter_mark = "WORK_QUEUE_INTERPRETER";
 // What names the number of threads that a program should start.
 inline constexpr std::array thread_variables{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                                              "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"};

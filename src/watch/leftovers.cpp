@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "process/task_environment.h"
+
 namespace wq::watch {
 
 namespace {
@@ -42,7 +44,8 @@ Leftovers::Orphan Leftovers::classify(pid_t pid) const {
         return task != nullptr ? Orphan{Orphan::Of::task, task->order.serial}
                                : Orphan{Orphan::Of::ended_task, 0};
     }
-    if (with_shell_) {
+    // An interpreter's environment names no task, and a process that was forked there has no other.
+    if (with_shell_ && !process::environment_of(pid, process::interpreter_mark)) {
         // A subshell that executed nothing has the shell's environment. In our session, any group but ours
         // was a task's.
         const bool of_task = facts->session == session_ && facts->group != group_;

@@ -286,3 +286,74 @@ def test_calls_end_while_modules_are_imported_for_others(with_modules, tmp_path)
     with open(tmp_path / "wq_two", "w"):
         pass
     assert ended is waiting and waiting.output == "ended"
+
+
+def test_threads_of_a_function_end_before_its_task(served, tmp_path):
+    def write_later():
+        import threading
+
+        def write():
+            threading.main_thread().join(0.2)  # which has left the function by then
+            with open("made", "w") as file:
+                file.write("by a thread")
+
+        threading.Thread(target=write).start()
+        return "returned"
+
+    for method in ("fork", "direct"):
+        task = wq.PythonTask(write_later)
+        task.specify_exec_method(method)
+        task.specify_output_file(tmp_path / method, "made")
+        assert run(served, task).output == "returned"
+        assert (tmp_path / method).read_text() == "by a thread"
+
+
+def test_the_peak_of_a_call_is_its_own(served):
+    def peak_of(function):
+        task = wq.PythonTask(function)
+        task.specify_exec_method("direct")
+        task.specify_cores(2)
+        return run(served, task).output, task.resources_measured.memory
+
+    def use_memory_in_a_child():
+        import subprocess
+
+        subprocess.run([sys.executable, "-c", "bytearray(300 << 20)"], check=True)
+        return os.getpid()
+
+    for _ in range(20):
+        process, much = peak_of(use_memory_in_a_child)
+        other, less = peak_of(os.getpid)
+        assert much > 300 > 100 > less
+        if process == other:
+            return
+    raise AssertionError("each call has ended its process")
+
+
+def test_a_daemon_of_a_function_ends_with_its_task(served, tmp_path):
+    def begin_a_daemon(fifo):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                with open(fifo, "w") as file:
+                    file.write(str(os.getpid()))
+                import signal
+
+                while True:
+                    signal.pause()
+            os._exit(0)
+        os.wait()
+        with open(fifo + "-2"):
+            pass
+
+    os.mkfifo(tmp_path / "fifo")
+    os.mkfifo(tmp_path / "fifo-2")
+    served.submit(wq.PythonTask(begin_a_daemon, str(tmp_path / "fifo")))
+    served.wait(0)
+    daemon = os.pidfd_open(int((tmp_path / "fifo").read_text()))
+    with open(tmp_path / "fifo-2", "w"):
+        pass
+    finish(served)
+    run(served, wq.Task("true"))  # where listing orphans is costly, it is done now and then
+    assert select.select([daemon], [], [], 60)[0], "the daemon goes on"
+    os.close(daemon)

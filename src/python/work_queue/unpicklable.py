@@ -13,7 +13,10 @@ _MOST_PARTS = 200
 
 def where(value: object, error: Exception) -> str:
     """One line: the innermost part of `value` that cannot be pickled, and the way to it."""
-    path, part, reason = _search(value, "", error, set(), _DEEPEST)
+    try:
+        path, part, reason = _search(value, "", error, set(), _DEEPEST)
+    except Exception:  # of a part that is odd
+        path, part, reason = "", value, error
     text = f"{type(reason).__name__}: {reason}".splitlines()[0]
     if not path:
         return text
@@ -61,12 +64,18 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"[{key!r}]", part) for key, part in value.items())
     elif isinstance(value, (list, tuple, set, frozenset)):
         yield from ((f"[{number}]", part) for number, part in enumerate(value))
+    elif hasattr(value, "__func__"):  # a bound method
+        yield ".__self__", value.__self__
+        yield ".__func__", value.__func__
     elif hasattr(value, "__code__"):
         names = value.__code__.co_names
         spaces = value.__globals__
         yield from ((f"global {name}", spaces[name]) for name in names if name in spaces)
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
-            yield f"variable {name}", cell.cell_contents
+            try:
+                yield f"variable {name}", cell.cell_contents
+            except ValueError:  # it has no value yet
+                pass
         yield from ((f"default {number}", part) for number, part in enumerate(value.__defaults__ or ()))
     elif isinstance(value, BaseException):
         yield from ((f".args[{number}]", part) for number, part in enumerate(value.args))
