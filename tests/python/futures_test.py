@@ -230,6 +230,17 @@ def test_settings(served):
         assert executor.submit(lambda: (os.environ["CORES"], open("data").read())).result(60) == ("2", "text")
 
 
+def test_a_queue_that_nobody_uses_ends_also_after_futures(workers):
+    queue = wq.WorkQueue(0, say=lambda line: None)
+    workers.start(queue)
+    future = WorkQueueExecutor(queue).submit(pow, 2, 3)
+    assert future.result(60) == 8
+    gone = weakref.ref(queue)
+    del queue, future
+    until(lambda: gc.collect() is not None and gone() is None)
+    until(lambda: not any(thread.name == "work_queue futures" for thread in threading.enumerate()))
+
+
 def test_shutdown(served, monkeypatch):
     executor = WorkQueueExecutor(served)
     running = [executor.submit(wait_for_ever) for _ in range(2)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
@@ -38,7 +39,7 @@ class TaskFuture(Future[T]):
         self._untold = [True]  # the first thread that empties it tells how it ended
 
     def running(self) -> bool:
-        """Whether a worker runs it now."""
+        """Whether a worker has it: it runs there, or next."""
         task = self._task
         return task is not None and not self.done() and self._collector.is_running(task)
 
@@ -95,7 +96,7 @@ def read_call(task: Task) -> Any:
 
 
 class Collector:
-    """Takes tasks from a queue as they end, on a thread of its own, and tells their futures."""
+    """Takes tasks from a queue as they end, on a thread of its own, and tells their futures. The thread keeps neither."""
 
     def __init__(self, queue: WorkQueue) -> None:
         self.queue = queue
@@ -112,7 +113,8 @@ class Collector:
                 raise RuntimeError("the queue has ended")
             if self._thread is None:
                 self.queue._serve()  # here, where the caller learns why it cannot start
-                self._thread = threading.Thread(target=self._run, name="work_queue futures", daemon=True)
+                self._thread = threading.Thread(target=_take_all, args=_watched(self, self._changed),
+                                                name="work_queue futures", daemon=True)
                 self._thread.start()
         self._futures[id(task)] = future
         try:
@@ -144,14 +146,6 @@ class Collector:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._closed or len(self._own) > 0)
-                if self._closed:
-                    return
-            end_all([self._take_one])  # others wait for this thread, whatever a callback raises
-
     def _cancel_all(self) -> None:
         end_all(future.cancel for future in list(self._futures.values()))
 
@@ -167,6 +161,30 @@ class Collector:
             its_future = self._futures.pop(id(ended.task), None)
             if its_future is not None:
                 its_future._ended(*ended)
+
+
+def _watched(collector: Collector, changed: threading.Condition) -> tuple[weakref.ref[Collector], threading.Condition]:
+    """A reference that does not keep it, and whose end is a change."""
+    def gone(_: object) -> None:
+        with changed:
+            changed.notify()
+
+    return weakref.ref(collector, gone), changed
+
+
+def _take_all(of: weakref.ref[Collector], changed: threading.Condition) -> None:
+    def there_is_more() -> bool:
+        collector = of()
+        return collector is None or collector._closed or len(collector._own) > 0
+
+    while True:
+        with changed:
+            changed.wait_for(there_is_more)
+        collector = of()
+        if collector is None or collector._closed:
+            return
+        end_all([collector._take_one])  # others wait for this thread, whatever a callback raises
+        del collector
 
 
 class WorkQueueExecutor(Executor):
@@ -224,8 +242,8 @@ class WorkQueueExecutor(Executor):
         return self._results(futures, end)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """No more calls are taken. `wait`: returns when all have ended. `cancel_futures`: those that do not run yet
-        are cancelled. The queue goes on."""
+        """No more calls are taken. `wait`: returns when all have ended. `cancel_futures`: those that no
+        worker has yet are cancelled. The queue goes on."""
         self._ended = True
         pending = set(self._pending)
         if cancel_futures:
