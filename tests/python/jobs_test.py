@@ -106,6 +106,12 @@ def test_jobs_are_numbered_in_the_order_of_their_batches():
         assert [result for _, result in executor.map(batches)] == batches, "one worker keeps the order"
 
 
+def test_numbers_that_cannot_be():
+    for name, number, error in (("retries", -1, ValueError), ("seed", 1.5, TypeError), ("max_queue_size_pin", "3", TypeError)):
+        with pytest.raises(error, match=f"^{name} is {number!r}: give a whole number from 0$"):
+            JobExecutor(1, len, **{name: number})
+
+
 def test_a_function_that_cannot_be_loaded(tmp_path, monkeypatch):
     (tmp_path / "only_here.py").write_text("import os\nif os.environ.get('THERE'): raise ImportError('no such library')\n"
                                            "def f(batch):\n    return batch\n")

@@ -184,6 +184,28 @@ def test_submission_that_cannot_run(queue):
         queue.submit(5)
     with pytest.raises(TypeError):
         t.specify_buffer(5, "x")
+    with pytest.raises(ValueError, match="a command cannot have a zero byte"):
+        queue.submit(wq.Task("echo a\0b"))
+    for name, value, said in (("A=B", "x", "a variable cannot be named 'A=B'"), ("", "x", "a variable cannot be named ''"),
+                              ("A", "a\0b", "the value of the variable A has a zero byte"), ("A\0", None, "a variable cannot be named")):
+        t = wq.Task("true")
+        t.specify_environment_variable(name, value)
+        with pytest.raises(ValueError, match=said):
+            queue.submit(t)
+
+
+def test_values_that_cannot_be(queue):
+    t = wq.Task("true")
+    for amount in (1e300, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="MB are no amount"):
+            t.specify_memory(amount)
+    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object, not int"):
+        t.specify_tag(5)
+    with pytest.raises(UnicodeEncodeError):
+        t.specify_tag("\ud800")
+    queue.close()
+    with pytest.raises(RuntimeError, match="the queue has ended"):
+        queue.submit(wq.Task("true"))
 
 
 def test_lines_of_a_start_that_fails(tmp_path):

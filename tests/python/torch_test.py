@@ -40,6 +40,24 @@ def test_workers_of_a_dataloader_take_each_slice_once(tmp_path):
     assert len(pids) == 2 and os.getpid() not in pids
 
 
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_a_queue_ends_while_workers_of_a_dataloader_wait_to_be_asked(start, tmp_path):
+    lines, ended = [], threading.Event()
+
+    def train():
+        with WorkQueue(NAMES, num_epochs=100, contact=tmp_path / "contact", say=lines.append) as q:
+            q.restore(q.save())
+            loader = DataLoader(SliceIterable(q), batch_size=None, num_workers=2, persistent_workers=True, multiprocessing_context=start)
+            loaders.append(iter(loader))
+            assert next(loaders[0]) in NAMES
+        ended.set()
+
+    loaders = []
+    threading.Thread(target=train, daemon=True).start()
+    assert ended.wait(100)
+    assert lines == []
+
+
 def test_records_of_a_dataloader(tmp_path):
     numpy.arange(40_000, dtype=numpy.float32).tofile(tmp_path / "r")
     q = WorkQueue([tmp_path / "r"], num_slices=20, record_bytes=40, contact=tmp_path / "contact", say=quiet)

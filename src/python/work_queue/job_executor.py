@@ -32,6 +32,7 @@ from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optio
 from . import _core, job_pickle, job_process
 from ._core import BatchError, ExecutorClosed
 from .at_exit import end_all
+from .options import set_counts
 
 __all__ = ["BatchError", "ExecutorClosed", "JobContext", "JobError", "JobExecutor", "JobExecutor2", "JobMetadata", "PinQueue",
            "default_queue_timeout", "flush_queue", "job_context", "shared_array"]
@@ -201,12 +202,10 @@ class JobExecutor2(Generic[_In, _Out]):
         if errors not in ("tell", "return", "raise"):
             raise ValueError(f"errors is {errors!r}: give tell, return or raise")
         options = _core.JobOptions()
-        options.max_queue_size_per_worker = max_queue_size_per_worker
-        options.max_queue_size_pin_thread_per_worker = max_queue_size_pin_thread_per_worker
-        options.max_queue_size_pin = max_queue_size_pin
+        set_counts(options, max_queue_size_per_worker=max_queue_size_per_worker, max_queue_size_pin=max_queue_size_pin,
+                   max_queue_size_pin_thread_per_worker=max_queue_size_pin_thread_per_worker, retries=retries, seed=seed)
         options.wait_until_processes_start = wait_until_processes_start
         options.restart_crashed_worker = restart_crashed_worker
-        options.retries, options.seed = retries, seed
         self.nb_workers, self.function_to_run, self.wait_time = nb_workers, function_to_run, wait_time
         self._options, self._errors = options, errors
         self._say = say or (lambda line: print(line, file=sys.stderr))
@@ -328,7 +327,8 @@ class JobExecutor2(Generic[_In, _Out]):
     def map(self, batches: Iterable[_In]) -> Iterator[Tuple[JobMetadata, _Out]]:
         """Puts all batches, and gives results as they come, until no job is unfinished. With one worker that is the order
         of the batches; with several, `metadata.job` tells which one it is: sorted(map(batches), key=lambda r: r[0].job).
-        A job that failed has no result, unless `errors` is "return"."""
+        A job that failed has no result, unless `errors` is "return". If the iteration is left early, the next call gives what
+        is left of its results; reset() drops them."""
         for batch in batches:
             while not self.put(batch):
                 # None: jobs without results have ended, and their worker may be starting.

@@ -63,4 +63,6 @@ def amounts_of(said: Any) -> Amounts:
 
 def whole(amount: float) -> int:
     """MB are counted whole; half a one is one, not none."""
+    if not abs(amount) < 2**62:
+        raise ValueError(f"{amount} MB are no amount")
     return math.ceil(amount)

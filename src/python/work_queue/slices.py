@@ -12,6 +12,7 @@ not committed, others take.
 from __future__ import annotations
 
 import atexit
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List,
 
 from . import _core
 from .at_exit import end_all
+from .options import set_counts
 from .slice_dataset import SliceDataset
 from .slice_readers import (
     FixedLengthRecordReader,
@@ -157,9 +159,9 @@ class WorkQueue:
         if isinstance(works, (str, bytes)) or not isinstance(works, Iterable):
             raise TypeError(f"works is {works!r}: give a list of names")
         options = _core.SliceOptions()
-        options.num_epochs, options.shuffle, options.seed = num_epochs, bool(shuffle), seed
-        options.num_slices, options.num_slices_per_work = num_slices, bool(num_slices_per_work)
-        options.lines, options.record_bytes, options.must_exist = bool(lines), record_bytes, must_exist
+        set_counts(options, num_epochs=num_epochs, seed=seed, num_slices=num_slices, record_bytes=record_bytes)
+        options.shuffle, options.num_slices_per_work = bool(shuffle), bool(num_slices_per_work)
+        options.lines, options.must_exist = bool(lines), must_exist
         options.commit_by_hand, options.record_each = bool(commit_by_hand), bool(record_each)
         options._delivery(delivery)
         options._prefix(prefix or "")
@@ -196,6 +198,9 @@ class WorkQueue:
     def _begin(self, options: Any, contact: Optional[_Path]) -> None:
         self._options = options
         self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
+        self._process = os.getpid()
+        # Tells child processes that work for this one that it ends: its first part is readable then, and nobody reads it.
+        self._end: Optional[Tuple[Any, Any]] = None
         self._lock = threading.RLock()  # of the next two
         self._producers: "weakref.WeakSet[SliceProducer]" = weakref.WeakSet()
         self._readers: "weakref.WeakSet[SliceReader]" = weakref.WeakSet()
@@ -218,6 +223,8 @@ class WorkQueue:
         else:
             self._options._restore("" if restore is None else os.path.abspath(os.fspath(restore)))
             self._slices = make(self._works, self._options)
+        if self._contact is not None:
+            self._end = multiprocessing.Pipe(duplex=False)
 
     def close(self) -> None:
         """Ends it; waits for the queues of other ranks. What was taken and not committed goes to others. For threads
@@ -226,6 +233,9 @@ class WorkQueue:
         if slices is None:
             return
         slices.stop()
+        if self._end is not None and self._process == os.getpid():
+            self._end[1].send_bytes(b"end")
+            self._end = None
         with self._lock:
             producers, readers = list(self._producers), list(self._readers)
         for producer in producers:

@@ -10,7 +10,10 @@
 
 from __future__ import annotations
 
+import multiprocessing.connection
+import multiprocessing.context
 import os
+import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, Union
 
 try:
@@ -45,9 +48,15 @@ class SliceIterable(IterableDataset):  # type: ignore
         self._contact = queue.contact if isinstance(queue, WorkQueue) else os.path.abspath(os.fspath(queue))
         self._process = os.getpid()
         self._read = read
+        self._end: Any = None  # of the queue, in a process that was not forked
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_queue": None, "_process": None}
+        # It can be pickled only for a child process.
+        end = None if multiprocessing.context.get_spawning_popen() is None else self._end_of_queue()
+        return {**self.__dict__, "_queue": None, "_process": None, "_end": end}
+
+    def _end_of_queue(self) -> Any:
+        return self._end if self._queue is None or self._queue._end is None else self._queue._end[0]
 
     def __iter__(self) -> Iterator[Any]:
         if self._queue is not None and self._process == os.getpid():
@@ -57,6 +66,8 @@ class SliceIterable(IterableDataset):  # type: ignore
             raise RuntimeError("workers of a DataLoader join the queue by its contact file: give WorkQueue(..., contact=FILE)")
         # The DataLoader asks its workers in turn: one that waits for another's slice would wait for ever.
         with WorkQueue.join(self._contact, wait_for_others=_worker_of_loader() is None) as queue:
+            if self._end_of_queue() is not None:
+                _close_with(self._end_of_queue(), queue)
             yield from self._elements(queue)
 
     def _elements(self, queue: WorkQueue) -> Iterable[Any]:
@@ -75,3 +86,12 @@ class SliceIterable(IterableDataset):  # type: ignore
         if self._queue is None or self._process != os.getpid():
             raise RuntimeError("checkpoints are for the process that gives the slices")
         return self._queue
+
+
+def _close_with(end: Any, queue: WorkQueue) -> None:
+    """Closes a joined queue when that of the training ends, which waits for it: nobody may ask this worker for more."""
+    def close() -> None:
+        multiprocessing.connection.wait([end])
+        queue.close()
+
+    threading.Thread(target=close, name="work_queue end", daemon=True).start()
