@@ -57,6 +57,16 @@ def test_values_as_on_the_command_line(local):
             setattr(local, name, wrong)
 
 
+def test_values_of_other_types(local):
+    with pytest.raises(TypeError, match="env is {'COLOR': 'red'}: give text"):
+        local.env = {"COLOR": "red"}
+    with pytest.raises(TypeError, match="cores is .*: give text, a number"):
+        local.cores = [1]
+    numpy = pytest.importorskip("numpy", reason="SKIP: no numpy")
+    local.capacity, local.cores = numpy.bool_(True), numpy.int32(3)
+    assert local.capacity is True and local.cores == 3
+
+
 def test_names(local):
     for name in ("runos", "poncho_env", "python_package", "python_env", "foremen_name", "manager_name_"):
         with pytest.raises(AttributeError, match=f"a factory has no '{name}'; it has .*wall_time"):

@@ -44,15 +44,21 @@ def _write_line(log: IO[str] | None, line: str) -> None:
     print(f"work_queue_factory: {line}", file=sys.stderr if log is None else log)
 
 
-def _text(value: object) -> Path:
+def _text(name: str, value: Any) -> Path:
     """A value as on the command line."""
+    if hasattr(value, "item"):  # a scalar of numpy
+        value = value.item()
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return value if isinstance(value, (str, bytes, os.PathLike)) else str(value)
+    if isinstance(value, (int, float)):
+        return str(value)
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{name} is {value!r}: give text, a number, True, False or None")
+    return value
 
 
 class Factory:
@@ -136,7 +142,7 @@ class Factory:
         if value is None:
             setattr(settings, name, getattr(_core.FactorySettings(), name))
         else:
-            self._options._specify(False, name.replace("_", "-"), _text(value))
+            self._options._specify(False, name.replace("_", "-"), _text(name, value))
         factory = self._factory
         if factory is not None and factory.running() and not factory.set(settings):
             raise RuntimeError(f"{name}: the factory's settings cannot be written")
@@ -146,10 +152,10 @@ class Factory:
         if name in _WORDS:
             self._options._specify(False, option, "")
             for one in value if isinstance(value, (list, tuple)) else [value]:
-                self._options._specify(False, option, _text(one))
+                self._options._specify(False, option, _text(name, one))
             self._words[name] = value
         elif isinstance(getattr(self._options, name), str):
-            text = os.fsdecode(_text(value))
+            text = os.fsdecode(_text(name, value))
             # The program may change its folder before the start.
             setattr(self._options, name, os.path.abspath(text) if text and name in _PATHS else text)
         else:
