@@ -72,6 +72,7 @@ BAD = {
     'q.specify_category_mode("a", "max")': "specify_category_mode",
     "x: str = q.stats.tasks_done": "str",
     "q.stats.tasks_finished": "tasks_finished",
+    "q.stats.tasks_done = 0": "read-only",
     "wq.WORK_QUEUE_OUT": "WORK_QUEUE_OUT",
     "wq.PythonTask(3)": "PythonTask",
 }
