@@ -6,6 +6,7 @@ The first process makes samples and gives slices; others join it at any time, an
 """
 
 import argparse
+import itertools
 import os
 import pathlib
 import pickle
@@ -77,12 +78,15 @@ def write(path, content):
 
 
 def train(queue, model, options):
-    steps = 0
+    steps, before, batches = 0, -1, batches_of(queue, options.slow)
     with JobExecutor2(options.workers, decode) as executor:
-        for _, batch in executor.map(batches_of(queue, options.slow)):
-            model.train(batch["x"], batch["y"])
-            steps += 1
-            if options.checkpoint and options.join is None and steps % 50 == 0:
+        while steps > before:
+            before = steps
+            for _, batch in executor.map(itertools.islice(batches, 50)):
+                model.train(batch["x"], batch["y"])
+                steps += 1
+            # What was read has been trained: no batch of a slice that counts as done is still with the workers.
+            if options.checkpoint and options.join is None:
                 write(options.checkpoint, {"weights": model.weights, "data": queue.state_dict()})
     print(f"{steps} steps: slope {model.weights[0]:.2f}, offset {model.weights[1]:.2f}; this process took {queue.taken} slices")
 
