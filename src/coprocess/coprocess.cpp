@@ -58,7 +58,7 @@ Result<std::vector<std::string>> words_for(const std::string& file) {
         return Error{ExitCode::bad_input, "no python3 in PATH; install one, or set WORK_QUEUE_PYTHON"};
     if (::access(python.c_str(), X_OK) != 0)
         return Error{ExitCode::bad_input,
-                     "cannot execute " + python + ": " + std::strerror(errno) + process::remedy_for_python()};
+                     "cannot execute " + python + ": " + std::strerror(errno) + process::chooser_of_python()};
     return std::vector{python, file};
 }
 
@@ -204,7 +204,7 @@ void Coprocess::process_ended(Instant now) {
     if (state_ != State::busy)
         return end((python_.empty() ? "it " : "its Python, " + python_ + ", ") + how +
                    (words.empty() ? "" : ": " + words) +
-                   (python_.empty() ? "" : process::remedy_for_python()));
+                   (python_.empty() ? "" : process::chooser_of_python()));
     core::Outcome outcome = outcome_at(now);
     outcome.ending = core::Ending::raised;
     outcome.exit_code = 1;

@@ -159,7 +159,7 @@ def dump_result(value, function):
     try:
         return dump(b"R", value)
     except Exception as error:
-        raise TypeError("the result of %s cannot be pickled: %s" % (name_of(function), where(value, error))) from error
+        raise TypeError(text_of_unpicklable(function, value, error)) from error
 
 
 def dump(kind, value):

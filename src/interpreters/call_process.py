@@ -69,7 +69,7 @@ def wait_for_threads():
 
 
 def figures_of(usage):
-    """As end_of() of call_process.h reads them, after a status."""
+    """As end_in() of news.h reads them, after a status."""
     return (
         int(usage.ru_utime * 1e6),
         int(usage.ru_stime * 1e6),

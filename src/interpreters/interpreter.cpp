@@ -90,6 +90,7 @@ Interpreter::~Interpreter() {
 
 // Until it has started, tar may run below it; later only calls, which go on.
 void Interpreter::kill() {
+    killed_ = true;
     if (pid_ > 0) ready_ ? static_cast<void>(::kill(pid_, SIGKILL)) : process::signal_tree(pid_, SIGKILL);
     socket_.reset();
     for (const auto& process : processes_) process->dismiss();

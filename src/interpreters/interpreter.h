@@ -76,6 +76,7 @@ class Interpreter {
     Instant next_dismissal() const;  // Instant::max(): none
 
     void kill();
+    bool was_killed() const { return killed_; }  // by us
     void reaped() { pid_ = 0; }
 
   private:
@@ -108,6 +109,7 @@ class Interpreter {
     bool forks_fail_ = false;  // until something has changed: spare ones are not asked for
     bool has_forked_ = false;
     bool ready_ = false;
+    bool killed_ = false;
     Instant asked_since_;
     Instant since_;
 };

@@ -141,7 +141,7 @@ class Interpreter:
 
 def main():
     if sys.version_info < (3, 9):
-        sys.exit("functions need Python 3.9 or later, and %s is %d.%d: see WORK_QUEUE_PYTHON" % ((sys.executable,) + sys.version_info[:2]))
+        sys.exit("functions need Python 3.9 or later, and %s is %d.%d" % ((sys.executable,) + sys.version_info[:2]))
     link.set_inheritable(False)
     fresh = "fresh" in sys.argv[2:]
     sys.argv = [""]

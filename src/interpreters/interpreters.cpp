@@ -38,7 +38,10 @@ Duration limit_of(const Interpreter& interpreter, bool unpacks) {
 
 // For the end of a message about an interpreter that cannot be used.
 std::string remedy(bool packed) {
-    return packed ? "" : process::remedy_for_python();
+    if (packed) return {};
+    const std::string chooser = process::chooser_of_python();
+    if (chooser.empty()) return "; the worker's WORK_QUEUE_PYTHON may name another";
+    return chooser + ": set it to a Python 3.9 or later that has cloudpickle, or unset it";
 }
 
 }  // namespace
@@ -185,22 +188,21 @@ void Interpreters::process_ready(std::size_t number) {
         if (place->interpreter && place->interpreter->process_ready(pid)) return;
 }
 
-bool Interpreters::reaped(pid_t pid, int status) {
+void Interpreters::reaped(pid_t pid, int status) {
     for (const auto& place : places_) {
         if (!place->interpreter || place->interpreter->pid() != pid) continue;
+        const bool killed =
+            !place->interpreter->was_killed() && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
         place->interpreter->reaped();
-        const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-        begin_anew(*place, killed ? "was killed by signal 9: is memory short?" : "", killed);
-        return true;
+        return begin_anew(*place, killed ? "was killed by signal 9: is memory short?" : "", killed);
     }
     const auto found = std::find_if(leaving_.begin(), leaving_.end(),
                                     [&](const auto& interpreter) { return interpreter->pid() == pid; });
-    if (found == leaving_.end()) return false;
+    if (found == leaving_.end()) return;
     const std::unique_ptr<Interpreter> ended = std::move(*found);
     leaving_.erase(found);
     ended->reaped();
     tell_orphans(*ended);
-    return true;
 }
 
 void Interpreters::check(Instant now) {

@@ -31,8 +31,8 @@ class Interpreters {
     void ready(std::size_t number);
     // The same with Source::call_process.
     void process_ready(std::size_t number);
-    // A child was reaped, with this status. False: it is none of ours.
-    bool reaped(pid_t pid, int status);
+    // A child was reaped, with this status; perhaps none of ours.
+    void reaped(pid_t pid, int status);
     // Ends those that are stuck, or that nobody has used for a while.
     void check(Instant now);
     std::optional<Instant> next_check() const;

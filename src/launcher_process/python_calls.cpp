@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -43,13 +42,6 @@ std::vector<std::string> environment_for(Lane& lane) {
     return entries;
 }
 
-// Whether the task sets some, which modules read when they are imported.
-bool sets_variables(const process::Order& order) {
-    return std::any_of(order.variables.begin(), order.variables.end(), [](const auto& variable) {
-        return variable.first != process::sandbox_variable && variable.first != "WORKERID";
-    });
-}
-
 }  // namespace
 
 void PythonCalls::start(Lane& lane, const std::string& cores) {
@@ -60,9 +52,9 @@ void PythonCalls::start(Lane& lane, const std::string& cores) {
                                           {"these are not the arguments of a call of a Python function"});
     auto request = std::make_unique<interpreters::Request>();
     request->serial = lane.order.serial;
+    request->fresh = order.sets_variables;
     // What is measured must be its own. And where listing orphans is costly, ended tasks' process groups are
     // killed.
-    request->fresh = sets_variables(order);
     request->shared = call->direct && leftovers_.cheap() && !request->fresh && !order.watch.measures &&
                       !order.watch.limited();
     request->directory = order.directory;

@@ -42,7 +42,7 @@ class PythonCalls final : private interpreters::Listener {
 
     // As of Interpreters.
     void ready(process::Source source, std::size_t number);
-    bool reaped(pid_t pid, int status) { return interpreters_.reaped(pid, status); }
+    void reaped(pid_t pid, int status) { interpreters_.reaped(pid, status); }
     void check(Instant now) { interpreters_.check(now); }
     std::optional<Instant> next_check() const { return interpreters_.next_check(); }
 

@@ -78,6 +78,7 @@ void write_field(ByteWriter& out, const process::Order& order) {
     out.blob(order.text);
     out.blobs(order.argv);
     put(out, order.variables);
+    out.boolean(order.sets_variables);
     out.boolean(order.output_limit.has_value());
     if (order.output_limit) out.u64(*order.output_limit);
     out.boolean(order.call.has_value());
@@ -95,6 +96,7 @@ process::Order read_order(ByteReader& in) {
     order.text = in.blob();
     order.argv = in.blobs();
     get(in, order.variables);
+    order.sets_variables = in.boolean();
     if (in.boolean()) order.output_limit = in.u64();
     if (in.boolean()) {
         process::Call& call = order.call.emplace();

@@ -71,12 +71,12 @@ void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease,
         const std::uint64_t bytes = lease.call->arguments.size() + sent;
         if (bytes > most_argument_bytes) {
             if (transfers_) transfers_->drop(action.task, action.attempt);
-            return fail(
-                action.worker, action.task, action.attempt,
-                "its arguments have " + std::to_string(bytes) + " bytes, and may have " +
-                    std::to_string(most_argument_bytes) +
-                    " for a worker that does not share the manager's memory: give them in an input file",
-                now);
+            return fail(action.worker, action.task, action.attempt,
+                        "its arguments have " + std::to_string(bytes) + " bytes, and may have " +
+                            std::to_string(most_argument_bytes) +
+                            (memory ? " for a worker that does not share the manager's memory" : "") +
+                            ": give them in an input file",
+                        now);
         }
         if (memory) lease.call->arguments += rest_of_arguments(*memory, link.shares_memory);
     }

@@ -25,6 +25,7 @@ struct Order {
     std::string text;                        // the shell line
     std::vector<std::string> argv;  // if not empty: executed directly, by PATH (not with environment lines)
     EnvironmentChanges variables;   // e.g. WORK_QUEUE_TASK_INDEX
+    bool sets_variables = false;    // some are the task's own: modules may read them when they are imported
     std::optional<std::uint64_t> output_limit;  // nullopt: LauncherOptions::output_limit
     std::optional<Call> call;                   // instead of text and argv: called in a child of the launcher
     std::string directory;                      // working directory; empty: the default one

@@ -31,10 +31,8 @@ std::string find_python(const std::vector<std::string>& candidates, const std::s
     return {};
 }
 
-std::string remedy_for_python() {
-    if (chosen().empty()) return {};
-    return "; the worker's WORK_QUEUE_PYTHON names it: set it to a Python 3.9 or later that has cloudpickle, "
-           "or unset it";
+std::string chooser_of_python() {
+    return chosen().empty() ? "" : "; the worker's WORK_QUEUE_PYTHON names it";
 }
 
 }  // namespace wq::process

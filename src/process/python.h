@@ -11,8 +11,8 @@ namespace wq::process {
 // none.
 std::string find_python(const std::vector<std::string>& candidates, const std::string& path);
 
-// For the end of a message about one that cannot be used: who chose it, and the remedy. Empty if
-// WORK_QUEUE_PYTHON is not set.
-std::string remedy_for_python();
+// For the end of a message about one that cannot be used: who chose it. Empty if WORK_QUEUE_PYTHON is not
+// set.
+std::string chooser_of_python();
 
 }  // namespace wq::process

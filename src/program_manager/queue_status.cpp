@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -91,6 +92,8 @@ void add_capacities(Json& all, const Statistics& stats) {
 
 // Whole numbers as such: CCTools has no others.
 Json amount(double of) {
+    constexpr double most_exact = 1LL << 53;
+    if (!(std::abs(of) < most_exact)) return Json(of);
     const auto whole = static_cast<std::int64_t>(of);
     return static_cast<double>(whole) == of ? Json(whole) : Json(of);
 }

@@ -66,6 +66,7 @@ process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::strin
     if (worker_ && (!first_environment_ || lease.environment_position < *first_environment_))
         order.variables.emplace_back("WORKERID", std::to_string(worker_->value()));
     order.variables.insert(order.variables.end(), lease.variables.begin(), lease.variables.end());
+    order.sets_variables = !lease.variables.empty();
     if (!index_variable_.empty())
         for (const auto& [name, value] : lease.variables)
             if (name == taskfile::index_variable_name) order.variables.emplace_back(index_variable_, value);

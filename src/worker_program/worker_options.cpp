@@ -365,9 +365,6 @@ std::string worker_help_text() {
             "lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it returns tasks that have\n"
             "not started and lets running tasks finish for a while. When it ends, so do the\n"
             "processes of its tasks, and its workspace is removed.\n"
-            "\n"
-            "WORK_QUEUE_PYTHON names the Python of functions and coprocesses (default: that\n"
-            "of the manager if it exists here, else python3).\n"
          << visible_worker_options()
          << "\nExamples:\n"
             "  work_queue_worker login1 9123                      offer all of this machine\n"

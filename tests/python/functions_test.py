@@ -505,9 +505,9 @@ def test_results_that_are_too_large(tmp_path):
         with open(tmp_path / "result", "w+b") as file:
             script["write_result"](file.fileno(), script["dump_result"]((0.0, 0.0, [length * b"a"], {}), len))
             file.seek(script["HEADER"].size)
-            report = PythonChunks(len).read(SimpleNamespace(_ok=True, _result=file.read()), 1)
+            report = PythonChunks(len).read(SimpleNamespace(_wq_ok=True, _wq_result=file.read()), 1)
         if fits:
             assert report.outcomes[0].value == length * b"a"
         else:
-            assert report.outcomes is None and report.died
+            assert report.outcomes is None and report.by_item
             assert isinstance(report.error, wq.RemoteError) and "and may have 1000: write it to an output file of the task" in str(report.error)

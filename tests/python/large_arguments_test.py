@@ -1,5 +1,7 @@
 """Calls whose arguments are large: workers of the same host map the memory that has them, others are sent the bytes."""
 
+import contextlib
+import gc
 import os
 import subprocess
 import sys
@@ -273,9 +275,36 @@ def test_files_of_functions_are_gone_with_their_queue():
         queue.submit(task)
         queue.submit(task.clone())
         queue.submit(task.clone())
-        folder = queue._function_files._folder
+        folder = queue._function_files._folder.path
         assert len(os.listdir(folder)) == 2  # and a lock
+    del queue, task
+    gc.collect()
     assert not os.path.exists(folder)
+
+
+def test_a_task_with_a_large_function_may_go_to_other_queues(workers):
+    with contextlib.ExitStack() as stack:
+        queues = [stack.enter_context(wq.WorkQueue(0, say=lambda line: None)) for _ in range(2)]
+        for queue in queues:
+            workers.start(queue)
+        task = wq.PythonTask(function_of(MB)[1], 1)
+        for queue in (queues[0], queues[0], queues[1], queues[1]):
+            assert run(queue, task).output[1] == MB
+        queues[0].close()
+        assert run(queues[1], task).output[1] == MB
+
+
+def test_functions_are_files_where_files_have_no_locks(served, monkeypatch):
+    import fcntl
+
+    def flock(*_):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    task = wq.PythonTask(function_of(MB)[1], 1)
+    for _ in range(2):
+        assert run(served, task).output[1] == MB
+    assert os.listdir(served._function_files._folder.path)
 
 
 def test_functions_that_do_not_recur_are_no_files(served):
@@ -293,7 +322,7 @@ def test_files_of_functions_are_bounded(served, monkeypatch):
         assert run(served, task).output == run(served, again).output
         held = held or again
     del task, again
-    folder = served._function_files._folder
+    folder = served._function_files._folder.path
     assert len(os.listdir(folder)) == 4, "a lock, the last two, and the one that is held"
     assert run(served, held.clone()).output == held.output
     del held
@@ -320,7 +349,7 @@ def test_threads_that_submit_one_large_function(served):
     for thread in threads:
         thread.join()
     assert not errors and len(finish(served)) == 20
-    assert len(os.listdir(served._function_files._folder)) == 2
+    assert len(os.listdir(served._function_files._folder.path)) == 2
 
 
 def test_folders_of_functions_end_with_queues_and_killed_programs(tmp_path):

@@ -224,7 +224,13 @@ def manage(q):
     except CAUGHT:
         os.kill(os.getpid(), signal.SIGTERM)  # mpirun and Slurm may both send one
         q.wait(0.2)
-        print("saved", child.exitcode, flush=True)
+        save = subprocess.Popen(["sleep", "1000"])
+        save.terminate()
+        late = multiprocessing.get_context("fork").Process(target=signal.pause)
+        late.start()
+        late.terminate()
+        late.join()
+        print("saved", child.exitcode, late.exitcode, save.wait(), flush=True)
     finally:
         print("ended", flush=True)
 """
@@ -245,7 +251,7 @@ with Ranks() as ranks, wq.WorkQueue(None, ranks=ranks) as q:
     manage(q)
 """
     ended = job(tmp_path, 2, script, program=(PROGRAM,) if kind == "script" else (sys.executable, "-B"))
-    assert (ended.returncode, ended.stdout) == (0, "saved -15\nended\n"), ended.stderr
+    assert (ended.returncode, ended.stdout) == (0, "saved -15 -15 -15\nended\n"), ended.stderr
     assert "Traceback" not in ended.stderr
 
 

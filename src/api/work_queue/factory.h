@@ -86,7 +86,8 @@ class Factory {
     Factory(const Factory&) = delete;
     Factory& operator=(const Factory&) = delete;
 
-    // Returns after the first look at the managers, at most a second after it has begun. Throws SetupError if
+    // Returns after the first look at the managers, at most a second after it has begun, or after 31 s if it
+    // says nothing. Throws SetupError if
     // work_queue_factory is missing, cannot be started or ends at once, or the folder cannot be written. What
     // it finds wrong later goes to `say`. No effect while it runs.
     void start();

@@ -57,8 +57,9 @@ struct work_queue;
 /**@{*/
 
 /** Creates a queue whose workers connect to @p port. 0 or less ( @ref WORK_QUEUE_RANDOM_PORT ): the
- * environment's `WORK_QUEUE_PORT` if set, else the first free port from `WORK_QUEUE_LOW_PORT` (1024) to
- * `WORK_QUEUE_HIGH_PORT` (32767). NULL, with errno, if the port is not available. */
+ * environment's `WORK_QUEUE_PORT` if set, else the first free port from `WORK_QUEUE_LOW_PORT` to
+ * `WORK_QUEUE_HIGH_PORT` (1024 and 32767 for one that is not set; if neither is, from a random port on).
+ * NULL, with errno, if the port is not available. */
 struct work_queue* work_queue_create(int port);
 
 /** Like work_queue_create(), with TLS for every connection, using the key and certificate in two PEM files;

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .chunk_tasks import Chunks, Outcome, PythonChunks, RemoteChunks
 from .chunks import ChunkSizes, count_of
-from .function_task import _name
 from .mapping import Mapping
 from .progress import Progress
 from .reduction import Reduction
+from .unpicklable import name_of
 
 if TYPE_CHECKING:
     from .futures import Collector
@@ -90,19 +90,19 @@ class Abstractions:
         traceback of the worker as `remote_traceback`; PythonTaskNoResult where its process died.
 
         `seq` may be a generator. It is read as the workers need it."""
-        return self._all(PythonChunks(fn, env, like), seq, chunksize, progress, f"map {_name(fn)}")
+        return self._all(PythonChunks(fn, env, like), seq, chunksize, progress, f"map {name_of(fn)}")
 
     def imap(self, fn: Callable[[Any], Any], seq: Iterable[Any], chunksize: int | None = None, *, env: str | None = None,
              like: Task | None = None, progress: bool | None = None) -> Results:
         """Same as map(), but returns an iterator at once, for long inputs: neither inputs nor results are held in
         memory, except some chunks for each core. It waits when the program does not take the results."""
         mapping = Mapping(self._queue, PythonChunks(fn, env, like), seq, ChunkSizes(chunksize), bounded=True)
-        return Results(mapping, Progress(progress, f"imap {_name(fn)}", count_of(seq)))
+        return Results(mapping, Progress(progress, f"imap {name_of(fn)}", count_of(seq)))
 
     def pair(self, fn: Callable[[Any], Any], seq1: Iterable[Any], seq2: Iterable[Any], chunksize: int | None = None,
              env: str | None = None, *, like: Task | None = None, progress: bool | None = None) -> list[Any]:
         """The list of fn((a, b)) for all a of `seq1` and, for each of them, all b of `seq2`. As map() otherwise."""
-        return self._all(PythonChunks(fn, env, like), _pairs(seq1, seq2), chunksize, progress, f"pair {_name(fn)}")
+        return self._all(PythonChunks(fn, env, like), _pairs(seq1, seq2), chunksize, progress, f"pair {name_of(fn)}")
 
     def tree_reduce(self, fn: Callable[[list[Any]], Any], seq: Iterable[Any], chunksize: int | None = None, *,
                     env: str | None = None, like: Task | None = None, progress: bool | None = None) -> Any:
@@ -117,8 +117,8 @@ class Abstractions:
 
         sizes = ChunkSizes(chunksize, least=2)
         arity = chunksize or 2
-        chunks = PythonChunks(cast(Any, Fold(fn, arity)), env, like, name=_name(fn))
-        return self._reduce(chunks, seq, sizes, arity, progress, f"reduce {_name(fn)}")
+        chunks = PythonChunks(cast(Any, Fold(fn, arity)), env, like, name=name_of(fn))
+        return self._reduce(chunks, seq, sizes, arity, progress, f"reduce {name_of(fn)}")
 
     treeReduce = tree_reduce
 

@@ -11,13 +11,13 @@ from .function_task import (
     PythonTaskNoResult,
     RemoteError,
     _dump_part,
-    _name,
     _pack_function,
     _unpack,
     _unpack_error,
 )
 from .remote_task import RemoteTask
 from .task import Task
+from .unpicklable import name_of
 
 if TYPE_CHECKING:
     from .queue import WorkQueue
@@ -96,7 +96,7 @@ class PythonChunks:
         if not callable(function):
             raise TypeError(f"give a function first, not {function!r}")
         self._function = function
-        self._name = name or _name(function)
+        self._name = name or name_of(function)
         self._packed = _pack_function(function)
         self._env = env
         self._like = like

@@ -16,11 +16,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .chunk_tasks import cores_of, use_settings
-from .function_task import PythonTask, _name
+from .function_task import PythonTask
 from .futures import read_call
 from .own_tasks import Cores, OwnTasks
 from .progress import Progress
 from .queue import WorkQueue
+from .unpicklable import name_of
 
 if TYPE_CHECKING:
     from .task import Task
@@ -169,7 +170,7 @@ class _Run:
 
         task = PythonTask(evaluate_node if _is_node(work) else evaluate, work, self._graph.inputs(key))
         if isinstance(work, tuple):
-            task.specify_command(_name(work[0]))
+            task.specify_command(name_of(work[0]))
         use_settings(task, self._like, self._env)
         self._keys[id(task)] = key
         self._own.submit(task)

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import weakref
 from collections import OrderedDict
+from typing import Iterable
 
 LEAST = 64 << 10  # bytes of a function; a file among the task's costs more than sending less than this
 MOST_BYTES = 256 << 20  # of files that no task uses
@@ -20,38 +21,66 @@ _PREFIX = "work_queue-functions-"
 _LOCK = "lock"
 
 
+class _Folder:
+    """Removed when nothing refers to it, and by remove()."""
+
+    def __init__(self) -> None:
+        self.path, lock = _locked_folder()
+        self._finalizer = weakref.finalize(self, _remove, self.path, lock, os.getpid())
+        self._finalizer.atexit = False  # queues end later
+        _folders.add(self)
+
+    def remove(self) -> None:
+        self._finalizer()
+
+
+_folders: weakref.WeakSet[_Folder] = weakref.WeakSet()
+
+
+def remove_all() -> None:
+    """At the end of the program, which may still refer to tasks."""
+    for folder in list(_folders):
+        folder.remove()
+
+
 class FunctionFile:
     """Stays as long as a task, or its queue, refers to this."""
 
-    def __init__(self, folder: str, name: str, packed: bytes) -> None:
+    def __init__(self, folder: _Folder, name: str, packed: bytes) -> None:
         self.name = name  # in the task's folder
         self.size = len(packed)
-        descriptor, self.path = tempfile.mkstemp(dir=folder)
+        self._folder = folder
+        descriptor, self.path = tempfile.mkstemp(dir=folder.path)
         weakref.finalize(self, _unlink, self.path, os.getpid()).atexit = False
         with open(descriptor, "wb") as file:
             file.write(packed)
 
 
 class FunctionFiles:
-    """Those of a queue, in a folder that is removed when the queue ends. Its methods may be called from several threads."""
+    """Those of a queue. Its methods may be called from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._folder = ""
+        self._folder: _Folder | None = None
         self._seen: OrderedDict[str, None] = OrderedDict()  # names of functions that were sent
         self._files: weakref.WeakValueDictionary[str, FunctionFile] = weakref.WeakValueDictionary()
         self._kept: OrderedDict[str, FunctionFile] = OrderedDict()  # the last used ones
+        self._kept_bytes = 0
 
-    def file_of(self, packed: bytes) -> FunctionFile | None:
-        """A file that has these bytes, and a name that only they have. None for the first time: most large functions, such
-        as methods of objects with data, do not recur."""
+    def file_of(self, packed: bytes, held: Iterable[FunctionFile]) -> FunctionFile | None:
+        """A file that has these bytes, and a name that only they have: of those `held` by the task, perhaps from another
+        queue, or of this queue. None for the first time: most large functions, such as methods of objects with data, do not
+        recur."""
         name = f".work_queue-function-{hashlib.blake2b(packed, digest_size=16).hexdigest()}"
+        for file in held:
+            if file.name == name:
+                return file
         with self._lock:
             file = self._files.get(name)
             if file is None:
                 if not self._recurs(name):
                     return None
-                self._folder = self._folder or self._make_folder()
+                self._folder = self._folder or _Folder()
                 file = self._files[name] = FunctionFile(self._folder, name, packed)
             self._keep(file)
             return file
@@ -65,25 +94,19 @@ class FunctionFiles:
         return recurs
 
     def _keep(self, file: FunctionFile) -> None:
+        if file.name not in self._kept:
+            self._kept_bytes += file.size
         self._kept[file.name] = file
         self._kept.move_to_end(file.name)
-        while sum(kept.size for kept in self._kept.values()) > MOST_BYTES:
-            self._kept.popitem(last=False)
-
-    def _make_folder(self) -> str:
-        folder, lock = _locked_folder()
-        self._finalizer = weakref.finalize(self, _remove, folder, lock, os.getpid())
-        self._finalizer.atexit = False  # queues end later
-        return folder
+        while self._kept_bytes > MOST_BYTES:
+            self._kept_bytes -= self._kept.popitem(last=False)[1].size
 
     def close(self) -> None:
-        """No effect in a process that the program has forked."""
+        """Files stay that tasks refer to."""
         with self._lock:
-            if self._folder:
-                self._folder = ""
-                kept = self._finalizer.detach()
-                if kept is not None:
-                    _remove(*kept[2])
+            self._kept.clear()
+            self._kept_bytes = 0
+            self._folder = None
 
 
 def _locked_folder() -> tuple[str, int]:
@@ -93,7 +116,8 @@ def _locked_folder() -> tuple[str, int]:
         folder = tempfile.mkdtemp(prefix=_PREFIX)
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(os.path.join(folder, _LOCK), os.O_CREAT | os.O_RDWR, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            with contextlib.suppress(OSError):  # where files have no locks, nobody can take it
+                fcntl.flock(lock, fcntl.LOCK_EX)
             if os.path.exists(os.path.join(folder, _LOCK)):  # none has taken it for abandoned
                 return folder, lock
             os.close(lock)
@@ -109,7 +133,7 @@ def _remove_abandoned() -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(os.path.dirname(path), ignore_errors=True)
-        except BlockingIOError:  # its program lives
+        except OSError:  # its program lives, or files have no locks here
             pass
         finally:
             os.close(lock)

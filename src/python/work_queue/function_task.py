@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .function_files import LEAST, FunctionFile
 from .task import Path, Task
+from .unpicklable import name_of, where
 
 if TYPE_CHECKING:
     from .queue import WorkQueue
@@ -44,7 +45,7 @@ def _pack_function(function: object) -> bytes:
     """The function as bytes, for any number of _pack_call()."""
     if cloudpickle is None:
         raise RuntimeError("PythonTask needs cloudpickle (Debian: python3-cloudpickle; conda: cloudpickle)")
-    return _dump_part(function, f"the function {_name(function)}")
+    return _dump_part(function, f"the function {name_of(function)}")
 
 
 def _pack_call(packed_function: bytes | str, args: Any, kwargs: dict[str, Any] | None, environment: str,
@@ -62,16 +63,10 @@ def _pack_call(packed_function: bytes | str, args: Any, kwargs: dict[str, Any] |
     return first.encode("utf-8", "surrogateescape"), parts
 
 
-def _name(function: object) -> str:
-    return getattr(function, "__qualname__", None) or repr(function)
-
-
 def _dump_part(value: object, what: str, buffers: list[pickle.PickleBuffer] | None = None) -> bytes:
     try:
         return _dumps(value, buffers)
     except Exception as error:
-        from .unpicklable import where
-
         raise TypeError(f"{what} cannot be sent to a worker: {where(value, error)}") from error
 
 
@@ -137,7 +132,7 @@ class PythonTask(Task):
             raise TypeError(f"PythonTask takes a function first, not {func!r}")
         if cloudpickle is None:
             raise RuntimeError("PythonTask needs cloudpickle (Debian: python3-cloudpickle; conda: cloudpickle)")
-        super().__init__(_name(func))
+        super().__init__(name_of(func))
         self._wq_func, self._wq_args, self._wq_kwargs = func, args, kwargs
         self._wq_environment = ""
         self._wq_method = "fork"
@@ -169,7 +164,7 @@ class PythonTask(Task):
         """Sets what is sent. Returns its bytes without the function."""
         function: bytes | str = packed
         if len(packed) >= LEAST:
-            file = queue._function_files.file_of(packed)
+            file = queue._function_files.file_of(packed, self._wq_function_files)
             if file is not None:
                 function = file.name
                 if file not in self._wq_function_files:

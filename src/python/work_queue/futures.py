@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for_futures
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .at_exit import end_all
+from .every import call_all
 from .chunk_tasks import Outcome, PythonChunks, no_result, use_settings
 from .constants import WORK_QUEUE_TASK_RUNNING
 from .function_task import PythonTask, _unpack
@@ -147,7 +147,7 @@ class Collector:
             thread.join()
 
     def _cancel_all(self) -> None:
-        end_all(future.cancel for future in list(self._futures.values()))
+        call_all(future.cancel for future in list(self._futures.values()))
 
     def _take_one(self) -> None:
         try:
@@ -183,7 +183,7 @@ def _take_all(of: weakref.ref[Collector], changed: threading.Condition) -> None:
         collector = of()
         if collector is None or collector._closed:
             return
-        end_all([collector._take_one])  # others wait for this thread, whatever a callback raises
+        call_all([collector._take_one])  # others wait for this thread, whatever a callback raises
         del collector
 
 

@@ -31,7 +31,7 @@ from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optio
 
 from . import _core, job_pickle, job_process
 from ._core import BatchError, ExecutorClosed
-from .at_exit import end_all
+from .every import call_all
 from .options import set_counts
 
 __all__ = ["BatchError", "ExecutorClosed", "JobContext", "JobError", "JobExecutor", "JobExecutor2", "JobMetadata", "PinQueue",
@@ -52,7 +52,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 @atexit.register
 def _end_all() -> None:
     """They have threads: they end before the interpreter does."""
-    end_all(executor.close for executor in list(_executors))
+    call_all(executor.close for executor in list(_executors))
 
 
 def flush_queue(queue: Any) -> None:
@@ -99,8 +99,10 @@ class JobMetadata:
 
     job_created: put() took it. job_begun: its worker began the function. job_processing_finished: the function ended.
     job_results_queued: the result was in the worker's queue. job_pin_thread_received, job_pin_thread_queued: in the
-    program's. job_session_id: how often reset() was called before it. And job: the number of the job, from 0 in the order
-    of put(), where a put() that returned False does not count; worker; attempt: above 1, workers died of it before; error: why there is no result, or None.
+    program's. job_session_id: how often reset() was called before it.
+
+    job: its number, from 0 in the order of put(); a put() that returned False does not count. worker: that of the worker.
+    attempt: above 1 if workers died of it before. error: why there is no result, or None.
     """
 
     def __init__(self, job_session_id: int) -> None:

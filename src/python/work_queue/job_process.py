@@ -46,9 +46,9 @@ def _dumped(result: Any, function: Callable[[Any], Any]) -> Tuple[bytes, List[An
     try:
         return job_pickle.dumps(result)
     except Exception as error:
-        from .unpicklable import name_of, where
+        from .unpicklable import text_of_unpicklable
 
-        raise TypeError(f"the result of {name_of(function)} cannot be pickled: {where(result, error)}") from error
+        raise TypeError(text_of_unpicklable(function, result, error)) from error
 
 
 def _told(error: BaseException) -> str:

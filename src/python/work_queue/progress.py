@@ -9,6 +9,13 @@ from typing import Any
 _SECONDS_BETWEEN_LINES = 5.0
 
 
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):  # a program may have replaced, or closed it
+        return False
+
+
 class Progress:
     """`wanted` None: a bar if stderr is a terminal and tqdm is installed; True: always, without tqdm as lines."""
 
@@ -19,7 +26,7 @@ class Progress:
         self._next_line = self._begun + _SECONDS_BETWEEN_LINES
         self._bar: Any = None
         if wanted is None:
-            wanted = bool(getattr(sys.stderr, "isatty", bool)())
+            wanted = _is_terminal(sys.stderr)
             self._lines = False
         else:
             wanted = self._lines = wanted and sys.stderr is not None

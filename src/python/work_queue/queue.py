@@ -22,8 +22,8 @@ from .constants import (
     WORK_QUEUE_WAITFORTASK,
 )
 from .abstractions import Abstractions
-from .at_exit import end_all
-from .function_files import FunctionFiles
+from .every import call_all
+from .function_files import FunctionFiles, remove_all
 from .own_tasks import note_cancelled
 from .resources import amounts_of
 from .statistics import Statistics
@@ -40,7 +40,8 @@ _QueueT = TypeVar("_QueueT", bound="WorkQueue")
 @atexit.register
 def _end_all() -> None:
     """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
-    end_all(queue.close for queue in list(_queues))
+    call_all(queue.close for queue in list(_queues))
+    remove_all()
 
 
 def _absolute(path: Path) -> str | bytes:

@@ -61,12 +61,15 @@ def _interrupt_at_sigterm() -> None:
     """mpirun passes Ctrl-C on as SIGTERM, which would end the script without `except` and `finally`."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return
-
     mask = threading.local()
 
     def interrupt(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)  # mpirun and Slurm may both send one: no second interruption
+        signal.signal(number, again)
         raise KeyboardInterrupt
+
+    def again(number: int, frame: object) -> None:
+        """mpirun and Slurm may both send one: no second interruption. Unlike SIG_IGN, this is not for programs that the
+        script starts to save something."""
 
     def block() -> None:
         mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
@@ -75,7 +78,7 @@ def _interrupt_at_sigterm() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask.before)
 
     def forget() -> None:
-        if signal.getsignal(signal.SIGTERM) is interrupt:
+        if signal.getsignal(signal.SIGTERM) in (interrupt, again):
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
         unblock()
 

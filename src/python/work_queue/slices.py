@@ -21,7 +21,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from . import _core
-from .at_exit import end_all
+from .every import call_all
 from .options import set_counts
 from .slice_dataset import SliceDataset
 from .slice_readers import (
@@ -48,7 +48,7 @@ _queues: "weakref.WeakSet[WorkQueue]" = weakref.WeakSet()
 def _end_all() -> None:
     """They have threads, and lines for functions of Python: they end before the interpreter does."""
     ranks = sys.modules.get("work_queue.ranks")
-    end_all([
+    call_all([
         *([ranks.abort_if_raised] if ranks is not None else []),
         # First those that joined another one, which waits for them.
         *(queue.close for queue in sorted(_queues, key=lambda queue: queue._options is not None)),

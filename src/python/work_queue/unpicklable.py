@@ -1,7 +1,5 @@
 """Finds what in an object cannot be pickled, to say it in an error. Also the first part of the script that runs calls at
-workers (interpreters/interpreter.py)."""
-
-from __future__ import annotations
+workers (interpreters/interpreter.py): so any Python must be able to read it, as far as main() there, which says what it lacks."""
 
 TYPE_CHECKING = False  # as that of typing, whose import takes long
 if TYPE_CHECKING:
@@ -23,12 +21,17 @@ def where(value: object, error: Exception) -> str:
     return f"{path} is {_short(part)} ({text})"
 
 
-def name_of(function: Any) -> str:
+def name_of(function: "Any") -> str:
     """How messages call a function, also one that is wrapped in a callable object."""
-    for inner in ("function", "func"):
-        if not hasattr(function, "__qualname__") and callable(getattr(function, inner, None)):
-            return name_of(getattr(function, inner))
-    return getattr(function, "__qualname__", None) or repr(function)
+    for one in (function, getattr(function, "function", None), getattr(function, "func", None)):
+        name = getattr(one, "__qualname__", None)
+        if isinstance(name, str):
+            return name
+    return _short(function)
+
+
+def text_of_unpicklable(function: "Any", result: object, error: Exception) -> str:
+    return "the result of %s cannot be pickled: %s" % (name_of(function), where(result, error))
 
 
 def _short(part: object) -> str:
@@ -39,7 +42,7 @@ def _short(part: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _search(value: object, path: str, error: Exception, seen: set[int], depth: int) -> tuple[str, object, Exception]:
+def _search(value: object, path: str, error: Exception, seen: "set[int]", depth: int) -> "tuple[str, object, Exception]":
     if depth == 0 or id(value) in seen:
         return path, value, error
     seen.add(id(value))
@@ -58,7 +61,7 @@ def _search(value: object, path: str, error: Exception, seen: set[int], depth: i
     return path, value, error
 
 
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _parts(value: "Any") -> "Iterator[tuple[str, Any]]":
     """The parts of an object, each with its name in the object."""
     if isinstance(value, dict):
         yield from ((f"[{key!r}]", part) for key, part in value.items())

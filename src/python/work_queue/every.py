@@ -1,4 +1,4 @@
-"""Calls of which each is made, whatever others raise: what ends when the interpreter does, and callbacks."""
+"""Calls of which each is made, whatever others raise."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 from typing import Callable, Iterable
 
 
-def end_all(ends: Iterable[Callable[[], object]]) -> None:
+def call_all(functions: Iterable[Callable[[], object]]) -> None:
     """Calls all of these. What one raises is reported, and the others are still called."""
-    for end in ends:
+    for function in functions:
         try:
-            end()
+            function()
         except BaseException:
             sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
