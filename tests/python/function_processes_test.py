@@ -31,7 +31,7 @@ def test_exceptions_without_text_spoil_no_other_result(served):
     results = served.map(fail_at_two, range(4), chunksize=4)
     assert [results[0], results[1], results[3]] == [0, 1, 3]
     for output in (results[2], run(served, wq.PythonTask(fail_at_two, 2)).output):
-        assert isinstance(output, wq.RemoteError) and str(output) == "Textless (its text cannot be made)"
+        assert isinstance(output, wq.RemoteError) and str(output).startswith("Textless (its text cannot be made)")
 
 
 def test_a_process_that_a_function_forks_ends_where_it_leaves_the_function(served, tmp_path):
@@ -330,7 +330,9 @@ def test_the_peak_of_a_call_is_its_own(served):
     raise AssertionError("each call has ended its process")
 
 
-def test_a_daemon_of_a_function_ends_with_its_task(served, tmp_path):
+def test_a_daemon_of_a_function_ends_with_its_task(queue, workers, tmp_path):
+    workers.start(queue, "-t", "300")  # not only with its worker
+
     def begin_a_daemon(fifo):
         if os.fork() == 0:
             os.setsid()
@@ -348,12 +350,12 @@ def test_a_daemon_of_a_function_ends_with_its_task(served, tmp_path):
 
     os.mkfifo(tmp_path / "fifo")
     os.mkfifo(tmp_path / "fifo-2")
-    served.submit(wq.PythonTask(begin_a_daemon, str(tmp_path / "fifo")))
-    served.wait(0)
+    queue.submit(wq.PythonTask(begin_a_daemon, str(tmp_path / "fifo")))
+    queue.wait(0)
     daemon = os.pidfd_open(int((tmp_path / "fifo").read_text()))
     with open(tmp_path / "fifo-2", "w"):
         pass
-    finish(served)
-    run(served, wq.Task("true"))  # where listing orphans is costly, it is done now and then
+    finish(queue)
+    run(queue, wq.Task("true"))  # where listing orphans is costly, it is done now and then
     assert select.select([daemon], [], [], 60)[0], "the daemon goes on"
     os.close(daemon)
