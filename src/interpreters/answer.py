@@ -238,7 +238,7 @@ def write_result(memory, answer):
     size = sum([len(part) for part in parts])
     if size > MOST_BYTES:
         told = "the result has %d bytes, and may have %d: write it to an output file of the task" % (size, MOST_BYTES)
-        return write_result(memory, dump_error(RemoteError(told)))
+        return write_result(memory, [b"L"] + dump_error(RemoteError(told))[1:])
     parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
     if size < SMALL:
         parts = [b"".join(parts)]

@@ -24,6 +24,9 @@ SharedFiles on_platform(SharedFiles files, const std::string& os, const std::str
     return own;
 }
 
+// A frame has at most 1 GiB, with all else of the lease.
+constexpr std::uint64_t most_argument_bytes = std::uint64_t{960} << 20;
+
 // In the form of interpreters/python_call.h.
 std::string rest_of_arguments(const MemoryFile& memory, bool shared) {
     if (!shared) return "\n" + memory.copy();
@@ -63,11 +66,32 @@ void LeaseSender::send(core::Lease& action, core::Now now) {
 
 void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease, const SharedMemory& memory,
                        core::Now now) {
-    if (lease.call && memory) lease.call->arguments += rest_of_arguments(*memory, link.shares_memory);
+    if (lease.call) {
+        const std::uint64_t sent = memory && !link.shares_memory ? memory->size() : 0;
+        const std::uint64_t bytes = lease.call->arguments.size() + sent;
+        if (bytes > most_argument_bytes) {
+            if (transfers_) transfers_->drop(action.task, action.attempt);
+            return fail(
+                action.worker, action.task, action.attempt,
+                "its arguments have " + std::to_string(bytes) + " bytes, and may have " +
+                    std::to_string(most_argument_bytes) +
+                    " for a worker that does not share the manager's memory: give them in an input file",
+                now);
+        }
+        if (memory) lease.call->arguments += rest_of_arguments(*memory, link.shares_memory);
+    }
     links_.tell(link, std::move(lease));
     records_.dispatched({action.task, action.attempt, action.category, action.give, action.submitted_us,
                          now.wall, records_.at_maximum(action.task)},
                         link.address);
+}
+
+void LeaseSender::fail(WorkerId worker, TaskId task, Attempt attempt, std::string reason, core::Now now) {
+    core::Outcome outcome;
+    outcome.ending = core::Ending::input_missing;
+    outcome.exit_code = -1;
+    outcome.reason = std::move(reason);
+    router_.react(core::TaskReported{worker, task, attempt, std::move(outcome)}, now);
 }
 
 // ---- leases with files ----
@@ -85,14 +109,8 @@ void LeaseSender::prepare(const Link& link, core::Lease& action, wire::Lease lea
 void LeaseSender::prepared(TaskId task, const transfers::FileTransfers::Prepared& result) {
     Held held = std::move(held_.extract(task).mapped());
     const Attempt attempt = held.lease.attempt;
-    if (const auto* problem = std::get_if<files::Problem>(&result)) {
-        core::Outcome outcome;
-        outcome.ending = core::Ending::input_missing;
-        outcome.exit_code = -1;
-        outcome.reason = problem->what;
-        return router_.react(core::TaskReported{held.worker, task, attempt, std::move(outcome)},
-                             background_now_);
-    }
+    if (const auto* problem = std::get_if<files::Problem>(&result))
+        return fail(held.worker, task, attempt, problem->what, background_now_);
     held.lease.files = std::get<wire::LeaseFiles>(result);
     Link* const link = links_.of(held.worker);
     if (link != nullptr && !router_.reactor().stopping())

@@ -48,6 +48,7 @@ class LeaseSender {
     void prepared(TaskId task, const transfers::FileTransfers::Prepared& result);
     void send(Link& link, const core::Lease& action, wire::Lease lease, const SharedMemory& memory,
               core::Now now);
+    void fail(WorkerId worker, TaskId task, Attempt attempt, std::string reason, core::Now now);
 
     TaskTexts& tasks_;
     Links& links_;

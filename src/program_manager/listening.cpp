@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/random_bits.h"
 #include "base/units.h"
 #include "net/contact.h"
 #include "net/tls_identity.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int lowest_port = 1024;  // default lower bound, as in Work Queue
 constexpr int highest_port = 32767;
+constexpr int fewest_ports = 1000;  // to try from a random one on
 
 std::string value_of(const Variables& variables, const char* name) {
     const char* value = variables(name);
@@ -30,6 +32,12 @@ Result<int> port_in(const Variables& variables, const char* name, int otherwise)
 
 Result<int> port_in(const Variables& variables, const char* ours, const char* theirs, int otherwise) {
     return port_in(variables, value_of(variables, ours).empty() ? theirs : ours, otherwise);
+}
+
+// Workers without a key that outlive their manager serve whoever has its port next: so hardly anyone gets it
+// soon.
+int random_low_port() {
+    return lowest_port + static_cast<int>(random_bits() % (highest_port - lowest_port - fewest_ports));
 }
 
 PortRange range_of(int low, int high) {
@@ -94,7 +102,10 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
     const auto fixed = port_in(variables, "WORK_QUEUE_PORT", 0);
     if (!fixed) return fixed.error();
     if (*fixed > 0) return range_of(*fixed, *fixed);
-    const auto low = port_in(variables, "WORK_QUEUE_LOW_PORT", "TCP_LOW_PORT", lowest_port);
+    const bool bounded =
+        !value_of(variables, "WORK_QUEUE_HIGH_PORT").empty() || !value_of(variables, "TCP_HIGH_PORT").empty();
+    const auto low =
+        port_in(variables, "WORK_QUEUE_LOW_PORT", "TCP_LOW_PORT", bounded ? lowest_port : random_low_port());
     if (!low) return low.error();
     const auto high =
         port_in(variables, "WORK_QUEUE_HIGH_PORT", "TCP_HIGH_PORT", std::max(highest_port, *low));

@@ -71,6 +71,19 @@ Status check(files::TaskFiles& files) {
     return success();
 }
 
+constexpr char end_of_text = '\0';  // where the system ends a command line or a variable
+
+Status check(const EnvironmentChanges& changes) {
+    for (const auto& [name, value] : changes) {
+        if (name.empty() || name.find('=') != std::string::npos ||
+            name.find(end_of_text) != std::string::npos)
+            return no_task("a variable cannot be named " + quote_for_message(name));
+        if (value && value->find(end_of_text) != std::string::npos)
+            return no_task("the value of the variable " + name + " has a zero byte");
+    }
+    return success();
+}
+
 Status check(TaskSpecs& specs) {
     if (!specs.monitor_output.empty()) {
         auto folder = summaries_folder(specs.monitor_output);
@@ -84,6 +97,7 @@ Status check(TaskSpecs& specs) {
     if (specs.coprocess.size() > core::longest_feature)
         return no_task("the name of a coprocess has at most " + std::to_string(core::longest_feature) +
                        " bytes");
+    if (const Status sound = check(specs.environment); !sound) return sound;
     return check_amounts(specs.needs);
 }
 
@@ -128,6 +142,8 @@ Status check(TaskData& task) {
     if (task.text.empty())
         return no_task(task.kind == TaskKind::command ? "a task needs a command"
                                                       : "a call needs the name of a function");
+    if (task.kind == TaskKind::command && task.text.find(end_of_text) != std::string::npos)
+        return no_task("a command cannot have a zero byte");
     if (task.kind == TaskKind::range && task.count() == 0)
         return no_task("a range needs at least one index: last must be greater than first");
     if (task.count() > most_indexes) return no_task("a range has at most 2^48 indexes");

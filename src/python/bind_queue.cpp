@@ -130,12 +130,8 @@ void bind_tasks(py::class_<PyQueue>& queue) {
              })
         .def("_cancel_by_tasktag",
              [](PyQueue& q, const Text& tag) { return q.take_back(q.serving().cancel_by_tag(tag)); })
-        .def("_cancel_by_category", [](PyQueue& q, const Text& category) {
-            py::list all;
-            for (Task& task : q.serving().cancel_by_category(category))
-                all.append(q.take_back(std::move(task)));
-            return all;
-        });
+        .def("_cancel_by_category",
+             [](PyQueue& q, const Text& category) { return q.cancel_by_category(category); });
 }
 
 // Settings that a running manager takes, too; they wait for its start.

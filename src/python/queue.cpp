@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -34,20 +35,16 @@ void PyQueue::end() {
     for (auto& [id, object] : std::exchange(tasks_, {})) object.cast<PyTask&>().in_queue = false;
     by_tag_only_ = 0;
     memories_.clear();
-    ended_ = true;
-    Serving serving;
+    waits_->ended = true;
     lines_.reset();
-    serving.session = std::move(session_);
-    serving.manager = deferred_->leave();
-    drop(std::move(serving));
-}
-
-// Without Python's lock, if it may be the last holder: the manager's last lines may be for a function of
-// Python.
-void PyQueue::drop(Serving serving) {
-    without_lock([held = std::move(serving)]() mutable {
-        held.manager.reset();
-        held.session.reset();
+    auto session = std::move(session_);
+    auto manager = deferred_->leave();
+    // Its last lines may be for a function of Python.
+    without_lock([&] {
+        std::unique_lock last(waits_->in_manager, std::defer_lock);
+        if (manager) last.lock();
+        manager.reset();
+        session.reset();
         return true;
     });
 }
@@ -69,7 +66,7 @@ Manager& PyQueue::serving() {
 std::int64_t PyQueue::submit(const py::object& object) {
     auto& task = object.cast<PyTask&>();
     static_cast<void>(task.to_specify());
-    if (!deferred_->ours()) throw std::runtime_error(deferred_->why_not());
+    if (!deferred_->ours() || is_over()) throw std::runtime_error(deferred_->why_not());
     if (ids_.next() == 0) throw std::runtime_error("no ids of tasks are left");
     std::string refusal;
     const std::int64_t id = deferred_->submit(task.spec, refusal);
@@ -108,6 +105,18 @@ py::object PyQueue::take_back(std::optional<Task> ended) {
     task.ended = std::move(ended);
     task.in_queue = false;
     return object;
+}
+
+py::list PyQueue::cancel_by_category(const std::string& category) {
+    // There may be many.
+    std::vector<Task> cancelled = without_lock([&manager = serving(), waits = waits_, &category] {
+        const std::shared_lock in_manager(waits->in_manager);
+        return waits->ended ? std::vector<Task>() : manager.cancel_by_category(category);
+    });
+    py::list all;
+    for (Task& task : cancelled)
+        if (py::object object = take_back(std::move(task)); !object.is_none()) all.append(object);
+    return all;
 }
 
 std::vector<py::object> PyQueue::tasks() const {
@@ -153,15 +162,10 @@ std::string PyQueue::status(const std::string& request, const std::string& proje
 }
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {
-    Manager& manager = serving();
-    Serving held{session_, deferred_->shared()};
-    struct Dropped {
-        Serving& held;
-        ~Dropped() { drop(std::move(held)); }
-    } const dropped{held};
     bool none_is_left = false;
-    auto ended = in_parts(seconds, none_is_left, [&](std::chrono::nanoseconds limit) {
-        if (ended_) return std::optional<Task>();
+    auto ended = in_parts(seconds, none_is_left, [&manager = serving(), waits = waits_, &tag](auto limit) {
+        const std::shared_lock in_manager(waits->in_manager);
+        if (waits->ended) return std::optional<Task>();
         return tag ? manager.wait_for_tag_at_most(*tag, limit) : manager.wait_at_most(limit);
     });
     return take_back(std::move(ended));

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,7 @@ class PyQueue {
     // is left. Raises what a signal's handler raises, KeyboardInterrupt above all.
     pybind11::object wait(double seconds, const std::optional<Text>& tag);
     pybind11::object take_back(std::optional<Task> ended);
+    pybind11::list cancel_by_category(const std::string& category);
     std::vector<pybind11::object> tasks() const;  // by their ids
     // `request`: as of status_of(); throws ValueError for others.
     std::string status(const std::string& request, const std::string& project);
@@ -52,22 +54,19 @@ class PyQueue {
     // Without tasks that only their tag returns.
     std::size_t size() const { return tasks_.size() - by_tag_only_; }
     // Ends the manager; tasks that are in it are returned by no wait() any more. No effect the second time.
-    // If another thread waits in it, the manager ends a moment later, when that wait has returned.
     void end();
 
   private:
-    // Keeps what a wait uses, in case another thread ends the queue meanwhile. The manager is destroyed
-    // first.
-    struct Serving {
-        std::shared_ptr<MpiSession> session;
-        std::shared_ptr<Manager> manager;
+    // A thread is in the manager for a part of a wait, and the manager ends when none is. Waits own it.
+    struct Waits {
+        std::shared_mutex in_manager;
+        std::atomic<bool> ended{false};
     };
-    static void drop(Serving serving);
 
     std::shared_ptr<MpiSession> session_;
     std::unique_ptr<api::DeferredManager> deferred_;
     std::shared_ptr<HeldLines> lines_;  // until the manager has started
-    std::atomic<bool> ended_{false};
+    const std::shared_ptr<Waits> waits_ = std::make_shared<Waits>();
     std::unordered_map<std::int64_t, pybind11::object> tasks_;  // by the manager's ids
     std::size_t by_tag_only_ = 0;
     program_manager::Numbering ids_;

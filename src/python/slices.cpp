@@ -158,8 +158,14 @@ Delivery delivery_of(const std::string& name) {
 
 void set_records(SliceOptions& options, py::function count) {
     options.records = [count = Callback(std::move(count))](const std::string& work) {
-        return count.call(
-            work, [](const py::object& records) { return records.cast<std::optional<std::uint64_t>>(); });
+        return count.call(work, [](const py::object& records) {
+            try {
+                return records.cast<std::optional<std::uint64_t>>();
+            } catch (const py::cast_error&) {
+                throw py::type_error("records() returned " + std::string(py::repr(records)) +
+                                     ": give a count, or None for one slice");
+            }
+        });
     };
 }
 

@@ -1,7 +1,7 @@
 // Text of Python programs: a str is bytes in the encoding of file names, where bytes that are no text are
 // kept
 // ("surrogateescape"), so that names and outputs of any bytes pass unchanged. bytes and os.PathLike are
-// taken, too.
+// taken, too; for others Python's own TypeError or ValueError is raised.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -32,12 +32,12 @@ struct type_caster<wq::python::Text> {
 
     bool load(handle from, bool) {
         PyObject* path = PyOS_FSPath(from.ptr());
-        if (path == nullptr) return PyErr_Clear(), false;
+        if (path == nullptr) throw error_already_set();
         const auto held = reinterpret_steal<object>(path);
         if (PyBytes_Check(path)) return value.bytes = std::string(reinterpret_borrow<bytes>(path)), true;
         const auto encoded =
             reinterpret_steal<object>(PyUnicode_AsEncodedString(path, "utf-8", "surrogateescape"));
-        if (!encoded) return PyErr_Clear(), false;
+        if (!encoded) throw error_already_set();
         value.bytes = std::string(reinterpret_borrow<bytes>(encoded));
         return true;
     }

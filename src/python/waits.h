@@ -1,6 +1,7 @@
 // Waits that Ctrl-C ends: Python runs the handlers of signals only between two of our waits.
 #pragma once
 
+#include <cxxabi.h>
 #include <pybind11/pybind11.h>
 #include <unistd.h>
 
@@ -26,8 +27,18 @@ inline void look_at_signals() {
     if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
 }
 
-// Lets other threads of Python run meanwhile. When the interpreter ends, it ends threads that want its lock
-// again, by unwinding them: a destructor, such as gil_scoped_release's, must not be where that begins.
+// When the interpreter ends, it ends threads that want its lock again, by unwinding them up to Python 3.13:
+// but destructors on their way may need that lock. So they wait for the end of the process, as later versions
+// have it.
+inline void take_lock(PyThreadState* thread) {
+    try {
+        PyEval_RestoreThread(thread);
+    } catch (const abi::__forced_unwind&) {
+        for (;;) ::pause();
+    }
+}
+
+// Lets other threads of Python run meanwhile.
 template <class Wait>
 auto without_lock(Wait wait) -> decltype(wait()) {
     PyThreadState* const thread = PyEval_SaveThread();
@@ -38,7 +49,7 @@ auto without_lock(Wait wait) -> decltype(wait()) {
     } catch (const std::exception&) {
         error = std::current_exception();
     }
-    PyEval_RestoreThread(thread);
+    take_lock(thread);
     if (error) std::rethrow_exception(error);
     return std::move(*result);
 }

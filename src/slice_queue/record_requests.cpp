@@ -144,7 +144,7 @@ Result<Value> read_answer(std::string_view answer, Fields&& fields) {
         return Error{known ? static_cast<ExitCode>(code) : ExitCode::unreachable,
                      line_for_message(why, 1000)};
     }
-    Value value;
+    Value value{};
     fields(in, value);
     if (!in.at_end()) return garbage();
     return value;

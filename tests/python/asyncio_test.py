@@ -46,6 +46,15 @@ def test_keyword_arguments_and_exceptions(served):
     asyncio.run(main())
 
 
+def test_a_function_that_raises_stop_iteration(served):
+    async def main():
+        with pytest.raises(RuntimeError, match="the function raised StopIteration") as caught:
+            await asyncio.wait_for(served.run(next, iter([])), 60)
+        assert isinstance(caught.value.__cause__, StopIteration)
+
+    asyncio.run(main())
+
+
 def test_cancelling_who_awaits_cancels_the_call(served):
     async def main():
         waiting = asyncio.ensure_future(served.run(wait_for_ever))

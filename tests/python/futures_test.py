@@ -79,6 +79,28 @@ def test_waiting_for_several(executor):
     assert called == [8]
 
 
+def test_a_callback_that_exits_stops_no_other_future(executor, served, capsys):
+    for exception in (SystemExit, KeyboardInterrupt, GeneratorExit):
+        def leave(_):
+            raise exception(f"leave by {exception.__name__}")
+
+        gate = threading.Event()
+        future = executor.submit(pow, 2, 3)
+        future.add_done_callback(lambda _: gate.wait(60))  # so that it is not done yet
+        future.add_done_callback(leave)
+        gate.set()
+        assert future.result(60) == 8 and executor.submit(abs, -2).result(60) == 2
+        until(lambda: f"leave by {exception.__name__}" in capsys.readouterr().err)
+    waiting = [executor.submit(wait_for_ever) for _ in range(3)]
+    waiting[1].add_done_callback(leave)
+    with pytest.raises(GeneratorExit):
+        waiting[1].cancel()
+    assert len(served.status("tasks")) == 2
+    waiting[0].add_done_callback(leave)
+    served.close()
+    assert all(future.cancelled() for future in waiting)
+
+
 def test_cancelling_calls_that_wait_and_that_run(executor, served):
     futures = [executor.submit(wait_for_ever) for _ in range(5)]
     until(lambda: sum(future.running() for future in futures) == 2)
@@ -146,6 +168,44 @@ def test_map(executor):
         list(executor.map(lambda _: wait_for_ever(), [1], timeout=0.1))
     with pytest.raises(ValueError, match="chunksize is 0"):
         executor.map(fail, [1], chunksize=0)
+
+
+def test_map_with_an_item_that_cannot_be_sent_leaves_no_calls(executor, served):
+    with pytest.raises(TypeError, match="cannot be sent"):
+        executor.map(lambda _: wait_for_ever(), [1, 2, 3, threading.Lock()], chunksize=1)
+    assert served.status("tasks") == []
+
+
+def test_keywords_of_any_name(executor, served):
+    assert executor.submit(dict, self=1, fn=2, func=3, task=4).result(60) == {"self": 1, "fn": 2, "func": 3, "task": 4}
+    assert wq.RemoteTask("f", "c", fn=1, coprocess=2, self=3).command == "f"
+
+
+def test_cancelling_within_calls_of_the_executor(executor, served):
+    """As a handler of signals does, or the end of an iterator that is collected as garbage."""
+    class Pending(set):
+        def add(self, one):
+            super().add(one)
+            running.cancel()
+
+        def discard(self, one):
+            for future in list(self):
+                future.cancel()
+            super().discard(one)
+
+    running = executor.submit(wait_for_ever)
+    executor._pending = Pending(executor._pending)
+    others, ended = [], threading.Event()
+
+    def submit():
+        others.append(executor.submit(wait_for_ever))
+        others.append(executor.submit(pow, 2, 3))
+        ended.set()
+
+    threading.Thread(target=submit, daemon=True).start()
+    assert ended.wait(60) and running.cancelled()
+    assert others[1].result(60) == 8 and others[0].cancelled()
+    assert served.status("tasks") == []
 
 
 def test_map_runs_all_also_if_nobody_reads_the_results(served, tmp_path):

@@ -73,7 +73,8 @@ def test_features(queue, workers):
     t.specify_feature("fast")
     queue.submit(t)
     workers.start(queue)
-    while queue.stats.workers_connected < 1:
+    until = time.monotonic() + 60
+    while "no worker is connected" in queue.why(t.id) and time.monotonic() < until:
         assert queue.wait(0.1) is None
     assert "fast" in queue.why(t.id)
     workers.start(queue, "--feature", "fast")
@@ -314,6 +315,18 @@ def test_what_is_shown_while_waiting(workers, capsys):
         assert "1 waiting, 0 running, 0 done, 0 workers" in capsys.readouterr().err
         workers.start(q)
         assert q.wait(60).return_status == 0
+
+
+def test_what_is_shown_while_nothing_can_come(capsys):
+    with wq.WorkQueue(0, status_display_interval=60, say=lambda line: None) as q:
+        task = wq.Task("true")
+        task.specify_tag("a")
+        q.submit(task)
+        assert q.wait_for_tag("b") is None and q.wait_for_tag("b", 50) is None
+        assert capsys.readouterr().err == ""
+    for interval in (-1, float("nan")):
+        with pytest.raises(ValueError, match="status_display_interval is .*: give seconds"):
+            wq.WorkQueue(0, status_display_interval=interval)
 
 
 def test_signs_of_life(queue):

@@ -134,6 +134,15 @@ def test_all_are_ended_if_one_cannot(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_queue_and_those_that_joined_it_in_one_program(tmp_path):
+    code = ("from work_queue.slices import WorkQueue\n"
+            f"q = WorkQueue(['a', 'b', 'c', 'd', 'e'], contact={str(tmp_path / 'contact')!r}, say=print)\n"
+            "others = [WorkQueue.join(q.contact, say=print) for _ in range(4)]\n"
+            "print(len({other.take() for other in others}))")
+    ended = python(code)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "4\n", "")
+
+
 # ---- what is said ----
 
 

@@ -102,7 +102,7 @@ def test_statistics(served):
     assert served.stats is stats
     assert (stats.tasks_submitted, stats.tasks_done, stats.workers_connected) == (1, 1, 1)
     assert served.stats_category("default").tasks_done == 1
-    assert [one["category"] for one in served.status("categories")] == ["default"]
+    assert [one["category"] for one in served.status("categories")] == ["default", "whole queue"]
     assert served.status("queue")[0]["tasks_done"] == 1
     assert served.status("tasks") == []
     served.submit(wq.Task("sleep 100"))

@@ -44,7 +44,8 @@ struct ManagerOptions {
     // of the range.
     int port = 9123;
     // Lowest and highest port of the range; `port` is then ignored. Default: WORK_QUEUE_LOW_PORT and
-    // WORK_QUEUE_HIGH_PORT (or TCP_LOW_PORT, TCP_HIGH_PORT), else 1024 to 32767.
+    // WORK_QUEUE_HIGH_PORT (or TCP_LOW_PORT, TCP_HIGH_PORT), 1024 and 32767 for one that is not set; if none
+    // is, a random port, from 1024 on, to 32767.
     std::optional<std::pair<int, int>> port_range{};
     // Descriptors of listening sockets, all on one port, for example inherited from the parent process. The
     // manager duplicates them and ignores `port` and `port_range`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from .futures import Collector
     from .queue import WorkQueue
     from .task import Task
-
-_making = threading.Lock()
 
 
 class _Sized(Iterable[Any]):
@@ -184,13 +181,11 @@ class Abstractions:
         """Returns to futures what the tasks of single calls became; one for each queue."""
         from .futures import Collector
 
-        with _making:
-            if self._collector is None:
-                self._collector = Collector(self._queue)
-            return self._collector
+        if self._collector is None:  # threads that come together get the same one
+            vars(self).setdefault("_collector", Collector(self._queue))
+        assert self._collector is not None
+        return self._collector
 
     def _end_calls(self) -> None:
-        with _making:
-            collector = self._collector
-        if collector is not None:
-            collector.close()
+        if self._collector is not None:
+            self._collector.close()

@@ -12,10 +12,18 @@ from .futures import read_call
 
 if TYPE_CHECKING:
     from .queue import WorkQueue
+    from .task import Task
 
 
 async def run(queue: WorkQueue, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """See `WorkQueue.run`. A thread of the queue waits, not the loop."""
     task = PythonTask(function, *args, **kwargs)
     use_settings(task, None, None)
-    return await asyncio.wrap_future(queue._calls().submit(task, read_call))
+    return await asyncio.wrap_future(queue._calls().submit(task, _read))
+
+
+def _read(task: Task) -> Any:
+    try:
+        return read_call(task)
+    except StopIteration as error:  # which no future of asyncio takes
+        raise RuntimeError("the function raised StopIteration") from error

@@ -1,4 +1,4 @@
-"""What ends when the interpreter does."""
+"""Calls of which each is made, whatever others raise: what ends when the interpreter does, and callbacks."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ class Report(NamedTuple):
 
     outcomes: list[Outcome] | None  # None: it has none for its items; `error` says why
     error: BaseException | None = None
-    died: bool = False  # its process did: perhaps one of its items is to blame
+    by_item: bool = False  # one of its items is to blame, such as one that its process died of, or all together
+    by_function: bool = False  # its function perhaps is, which cannot be loaded there
     first: float = 0.0  # seconds
     seconds: float = 0.0
     size: int = 0  # bytes
@@ -112,19 +113,21 @@ class PythonChunks:
 
     def read(self, task: Task, count: int) -> Report:
         if not task._wq_ok:
-            return Report(None, no_result(task), died=True)
+            return Report(None, no_result(task), by_item=True)
         packed = task._wq_result
         try:
             kind, value = _unpack(packed)
         except Exception as error:
-            return Report(None, RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}"))
-        if kind != b"R":
-            return Report(None, value)
+            return Report(None, RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}"), by_item=True)
+        if packed.startswith(b"L"):  # too large together: each alone may not be
+            return Report(None, value, by_item=True)
+        if kind != b"R":  # before the first call
+            return Report(None, value, by_function=True)
         first, seconds, results, errors = value
         outcomes = [Outcome(result, False) for result in results]
         for place, answer in errors.items():
             outcomes[place] = Outcome(_unpack_error(*answer), True)
-        return Report(outcomes, None, False, first, seconds, max(len(packed), getattr(task, "_size", 0)))
+        return Report(outcomes, first=first, seconds=seconds, size=max(len(packed), getattr(task, "_size", 0)))
 
 
 def no_result(task: Task) -> PythonTaskNoResult:
@@ -158,7 +161,7 @@ class RemoteChunks:
 
     def read(self, task: Task, count: int) -> Report:
         if not task._wq_ok and not task.output:  # with an exception of the function, it has an answer
-            return Report(None, no_result(task), died=True)
+            return Report(None, no_result(task), by_item=True)
         try:
             answer = json.loads(task.output)
             result, status = answer["Result"], answer["StatusCode"]
@@ -166,14 +169,14 @@ class RemoteChunks:
             return Report(None, RemoteError(f"the coprocess answered {task.output!r}"))
         seconds = max(task.cmd_execution_time, 0) / 1e6
         if status != 200:
-            return Report(None, RemoteError(str(result)), died=count > 1)
+            return Report(None, RemoteError(str(result)), by_item=count > 1)
         if self._single:
-            return Report([Outcome(result, False)], None, False, seconds, seconds, len(task.output))
+            return Report([Outcome(result, False)], first=seconds, seconds=seconds, size=len(task.output))
         if not isinstance(result, list) or len(result) != count:
             got = f"{len(result)}" if isinstance(result, list) else f"a {type(result).__name__}"
             return Report(None, RemoteError(f"{self._function} got a list of {count} and must return one, not {got}"))
-        first = seconds / count
-        return Report([Outcome(one, False) for one in result], None, False, first, seconds, len(task.output))
+        outcomes = [Outcome(one, False) for one in result]
+        return Report(outcomes, first=seconds / count, seconds=seconds, size=len(task.output))
 
 
 def _check_json(value: Any) -> None:

@@ -19,7 +19,10 @@ SHARES = 2  # chunks of this size, for each core, are left after this one
 
 def count_of(items: object) -> int | None:
     """How many items there are; None: nobody knows, as of a generator."""
-    return len(items) if isinstance(items, Sized) else None
+    try:
+        return len(items) if isinstance(items, Sized) else None
+    except Exception:  # a wrapper of a generator, or a range that no list could hold
+        return None
 
 
 class ChunkSizes:

@@ -94,6 +94,8 @@ def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
     if kind == b"E":
         try:
             error: BaseException = pickle.loads(packed)
+            if not isinstance(error, BaseException):
+                raise TypeError(f"it became a {type(error).__name__}")
         except Exception as problem:
             last = bytes(traceback).decode("utf-8", "replace").strip().rpartition("\n")[2]
             error = RemoteError(f"{last} (the exception cannot be read here: {type(problem).__name__}: {problem})")
@@ -130,7 +132,7 @@ class PythonTask(Task):
     traceback at the worker; if it did neither, a `PythonTaskNoResult` that says why.
     """
 
-    def __init__(self, func: Callable[..., Any], *args: Any, **kwargs: Any):
+    def __init__(self, func: Callable[..., Any], /, *args: Any, **kwargs: Any):
         if not callable(func):
             raise TypeError(f"PythonTask takes a function first, not {func!r}")
         if cloudpickle is None:

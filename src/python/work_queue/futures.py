@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import deque
@@ -10,6 +11,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for_futures
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .at_exit import end_all
 from .chunk_tasks import Outcome, PythonChunks, no_result, use_settings
 from .constants import WORK_QUEUE_TASK_RUNNING
 from .function_task import PythonTask, _unpack
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _CHUNKS_FOR_EACH_CORE = 16  # of WorkQueueExecutor.map, which cannot measure: it submits all at once
 _CORES_TO_COME = 64  # assumed while there are no workers
-_telling = threading.Lock()
 
 
 class TaskFuture(Future[T]):
@@ -34,7 +35,7 @@ class TaskFuture(Future[T]):
         # What a call was made of, until it has ended.
         self._task: Task | None = task
         self._read: Callable[[Task], T] | None = read
-        self._told = False
+        self._untold = [True]  # the first thread that empties it tells how it ended
 
     def running(self) -> bool:
         """Whether a worker runs it now."""
@@ -42,34 +43,45 @@ class TaskFuture(Future[T]):
         return task is not None and not self.done() and self._collector.is_running(task)
 
     def cancel(self) -> bool:
-        if not super().cancel():
+        try:
+            return super().cancel()
+        finally:  # also if a callback raises SystemExit
+            if self.cancelled():
+                self._drop()
+
+    def _is_first(self) -> bool:
+        """Of all calls, in any threads. Without a lock: a handler of signals, or a collection of garbage, may cancel at
+        any point."""
+        try:
+            self._untold.pop()
+        except IndexError:
             return False
-        with _telling:
-            told, self._told = self._told, True
-        if not told:
+        return True
+
+    def _drop(self) -> None:
+        if self._is_first():
             self.set_running_or_notify_cancel()  # for those who wait for it
             task, self._task, self._read = self._task, None, None
             if task is not None:
                 self._collector.cancel(task)
-        return True
 
     def _ended(self, task: Task, cancelled: bool) -> None:
         """The task has; `cancelled`: by the program, as a task of its queue."""
         if cancelled:
             self.cancel()
             return
-        with _telling:
-            if self._told or self.cancelled():
-                return
-            self._told = True
-            going_on = self.set_running_or_notify_cancel()
+        if not self._is_first():
+            return
+        going_on = self.set_running_or_notify_cancel()
         read, self._task, self._read = self._read, None, None
         if not going_on or read is None:
             return
         try:
-            self.set_result(read(task))
+            result = read(task)
         except BaseException as error:
             self.set_exception(error.with_traceback(None))  # whose frames hold the task; the worker's is its cause
+        else:
+            self.set_result(result)
 
 
 def read_call(task: Task) -> Any:
@@ -128,8 +140,7 @@ class Collector:
             self._closed = True
             thread = self._thread
             self._changed.notify()
-        for future in list(self._futures.values()):
-            future.cancel()
+        self._cancel_all()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
@@ -139,7 +150,10 @@ class Collector:
                 self._changed.wait_for(lambda: self._closed or len(self._own) > 0)
                 if self._closed:
                     return
-            self._take_one()
+            end_all([self._take_one])  # others wait for this thread, whatever a callback raises
+
+    def _cancel_all(self) -> None:
+        end_all(future.cancel for future in list(self._futures.values()))
 
     def _take_one(self) -> None:
         try:
@@ -147,8 +161,7 @@ class Collector:
         except RuntimeError:  # the queue has ended, perhaps in a thread that is still at it
             with self._changed:
                 self._closed = True
-            for future in list(self._futures.values()):
-                future.cancel()
+            self._cancel_all()
             return
         if ended is not None:
             its_future = self._futures.pop(id(ended.task), None)
@@ -178,7 +191,6 @@ class WorkQueueExecutor(Executor):
         self._env = env
         self._like = like
         self._pending: set[Future[Any]] = set()
-        self._lock = threading.Lock()
         self._ended = False
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -202,15 +214,20 @@ class WorkQueueExecutor(Executor):
             chunksize = max(1, len(calls) // (_CHUNKS_FOR_EACH_CORE * slots))
         elif chunksize < 1:
             raise ValueError(f"chunksize is {chunksize}: give 1 or more, or None")
-        futures = deque(self._begin_chunk(chunks, calls[at:at + chunksize]) for at in range(0, len(calls), chunksize))
+        futures: deque[Future[list[Outcome]]] = deque()
+        try:
+            for at in range(0, len(calls), chunksize):
+                futures.append(self._begin_chunk(chunks, calls[at:at + chunksize]))
+        except BaseException:
+            self._cancel(futures)
+            raise
         return self._results(futures, end)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """No more calls are taken. `wait`: returns when all have ended. `cancel_futures`: those that do not run yet
         are cancelled. The queue goes on."""
-        with self._lock:
-            self._ended = True
-            pending = set(self._pending)
+        self._ended = True
+        pending = set(self._pending)
         if cancel_futures:
             for future in pending:
                 if not future.running():
@@ -236,23 +253,20 @@ class WorkQueueExecutor(Executor):
             future.cancel()
 
     def _begin(self, task: Task, read: Callable[[Task], T]) -> Future[T]:
-        with self._lock:
-            if self._ended:
-                raise RuntimeError("the executor has been shut down: make another one")
+        self._check_it_goes_on()
         future = self._queue._calls().submit(task, read)
-        with self._lock:
-            ended = self._ended
-            if not ended:
-                self._pending.add(future)
-        if ended:  # meanwhile
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
+        try:
+            self._check_it_goes_on()
+        except RuntimeError:  # ended meanwhile
             future.cancel()
-            raise RuntimeError("the executor has been shut down: make another one")
-        future.add_done_callback(self._forget)
+            raise
         return future
 
-    def _forget(self, future: Future[Any]) -> None:
-        with self._lock:
-            self._pending.discard(future)
+    def _check_it_goes_on(self) -> None:
+        if self._ended:
+            raise RuntimeError("the executor has been shut down: make another one")
 
     def _begin_chunk(self, chunks: PythonChunks, calls: list[Any]) -> Future[list[Outcome]]:
         def read(task: Task) -> list[Outcome]:

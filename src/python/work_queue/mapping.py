@@ -63,6 +63,10 @@ class Mapping:
         self._unended = 0  # chunks
         self._next = 0  # chunk
         self._any_ran = False
+        self._trial: _Part | None = None  # a call with no items: whether the function can be loaded there
+        self._trial_ended = False
+        self._doubtful: list[tuple[_Part, Report]] = []  # failures that wait for it
+        self._error_of_input: Exception | None = None
 
     def __iter__(self) -> Mapping:
         return self
@@ -81,6 +85,8 @@ class Mapping:
         self._again.clear()
         self._ended.clear()
         self._unended = 0
+        self._doubtful.clear()
+        self._error_of_input = None
 
     def fill(self) -> None:
         """Submits chunks while the workers have room."""
@@ -104,12 +110,19 @@ class Mapping:
                 self._next += 1
                 return [outcome for outcome in chunk.outcomes if outcome is not None]
             if self._exhausted and self._unended == 0:
-                raise StopIteration
+                raise self._error_of_input or StopIteration
             self._take_one()
 
     def _draw(self, slots: int) -> None:
         size = self._sizes.next(slots, self._remaining)
-        items = list(itertools.islice(self._items, size))
+        items: list[Any] = []
+        try:
+            for item in itertools.islice(self._items, size):
+                items.append(item)
+        except Exception as error:
+            if not self._bounded:
+                raise
+            self._error_of_input = error  # raised after the results of the items before
         if self._remaining is not None:
             self._remaining = max(self._remaining - len(items), 0)
         if len(items) < size:
@@ -143,7 +156,9 @@ class Mapping:
             return
         part = self._parts.pop(id(ended.task))
         report = self._chunks.read(ended.task, len(part.items))
-        if report.outcomes is not None:
+        if part is self._trial:
+            self._end_trial(report)
+        elif report.outcomes is not None:
             self._any_ran = True
             self._sizes.learn(len(part.items), report.first, report.seconds, report.size)
             for one, outcome in enumerate(report.outcomes):
@@ -155,11 +170,25 @@ class Mapping:
         """An item of it may be to blame: halves are run again, until it is alone. Not if the function itself cannot be
         loaded there."""
         count = len(part.items)
-        if count > 1 and not cancelled and (report.died or self._any_ran):
-            self._again.extend((part.some(range(count // 2)), part.some(range(count // 2, count))))
-            return
+        if count > 1 and not cancelled:
+            if report.by_item or self._any_ran:
+                self._again.extend((part.some(range(count // 2)), part.some(range(count // 2, count))))
+                return
+            if report.by_function and not self._trial_ended:
+                self._doubtful.append((part, report))
+                if self._trial is None:
+                    self._trial = part.some(())
+                    self._again.append(self._trial)
+                return
         for one in range(count):
             self._put(part, one, Outcome(report.error, True))
+
+    def _end_trial(self, report: Report) -> None:
+        self._trial_ended = True
+        self._any_ran = self._any_ran or report.outcomes is not None
+        for part, its_report in self._doubtful:
+            self._failed(part, its_report, False)
+        self._doubtful.clear()
 
     def _put(self, part: _Part, one: int, outcome: Outcome) -> None:
         chunk = part.chunk

@@ -18,7 +18,7 @@ _LOOK = 0.25  # seconds after which a wait looks what else has changed: workers,
 
 def note_cancelled(task: Task) -> None:
     """The program has cancelled it: its owner's wait tells so."""
-    owner: OwnTasks | None = getattr(task, "_owner", None)
+    owner: OwnTasks | None = getattr(task, "_wq_owner", None)
     if owner is not None:
         owner._cancelled.append(task)
 

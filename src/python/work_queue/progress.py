@@ -19,10 +19,10 @@ class Progress:
         self._next_line = self._begun + _SECONDS_BETWEEN_LINES
         self._bar: Any = None
         if wanted is None:
-            wanted = sys.stderr is not None and sys.stderr.isatty()
+            wanted = bool(getattr(sys.stderr, "isatty", bool)())
             self._lines = False
         else:
-            self._lines = wanted
+            wanted = self._lines = wanted and sys.stderr is not None
         if wanted:
             try:
                 from tqdm import tqdm

@@ -69,7 +69,7 @@ class WorkQueue(_core.Queue, Abstractions):
         transactions_log: file for the events of tasks and workers.
         debug_log: file for debug output.
         ssl: True for TLS with a certificate made now, or the pair (key file, certificate file).
-        status_display_interval: in a notebook or on a terminal, show the state every so many seconds while waiting.
+        status_display_interval: a line on stderr with the state every so many seconds while waiting; None or 0: none.
         password_file: same as specify_password_file().
         contact_file: written at the start; who can read it may join, safely: `work_queue_worker --contact FILE`.
         say: function for lines to the user (one str); default: they go to stderr.
@@ -90,6 +90,8 @@ class WorkQueue(_core.Queue, Abstractions):
                  status_display_interval: float | None = None, *, password_file: Path | None = None,
                  contact_file: Path | None = None, say: Callable[[str], object] | None = None,
                  ranks: Ranks | None = None):
+        if status_display_interval is not None and not status_display_interval >= 0:
+            raise ValueError(f"status_display_interval is {status_display_interval}: give seconds, or None for no lines")
         ports = None
         if isinstance(port, (tuple, list)):
             low, high = port
@@ -175,8 +177,10 @@ class WorkQueue(_core.Queue, Abstractions):
         end = time.monotonic() + timeout
         while True:
             part = self._display if timeout < 0 else min(self._display, end - time.monotonic())
-            task = self._wait(max(part, 0), tag)
-            if task is not None or len(self) == 0 or (timeout >= 0 and time.monotonic() >= end):
+            part, begun = max(part, 0), time.monotonic()
+            task = self._wait(part, tag)
+            now = time.monotonic()
+            if task is not None or now - begun < part or (timeout >= 0 and now >= end):  # before its limit: none will come
                 return task
             stats = self.stats
             print(f"{stats.tasks_waiting} waiting, {stats.tasks_running} running, {stats.tasks_done} done, "

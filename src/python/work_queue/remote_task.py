@@ -23,7 +23,7 @@ class RemoteTask(Task):
     or 500 for an exception). Such a task takes one coprocess of a worker, and none of its other resources.
     """
 
-    def __init__(self, fn: str, coprocess: str, *args: Any, **kwargs: Any):
+    def __init__(self, fn: str, coprocess: str, /, *args: Any, **kwargs: Any):
         super().__init__(fn)
         self._wq_coprocess_name(coprocess)
         self._wq_method = "fork"

@@ -48,7 +48,8 @@ def _end_all() -> None:
     ranks = sys.modules.get("work_queue.ranks")
     end_all([
         *([ranks.abort_if_raised] if ranks is not None else []),
-        *(queue.close for queue in list(_queues)),
+        # First those that joined another one, which waits for them.
+        *(queue.close for queue in sorted(_queues, key=lambda queue: queue._options is not None)),
         *([ranks.end_for_slices] if ranks is not None else []),
     ])
 

@@ -299,8 +299,12 @@ TEST(LauncherWatch, OfAShortTaskItIsSaidWhatItsEndTells) {
 TEST(LauncherWatch, OfAShortTaskWithManyFilesTheDiskIsMeasuredToo) {
     Session session;
     session.open();
-    const TaskEnded end = session.run(watched(shell_line(1, "cd $TMPDIR && seq 300 | xargs touch")));
-    ASSERT_TRUE(end.outcome.succeeded()) << end.output.err;
+    TaskEnded end;
+    std::uint64_t id = 0;
+    do {  // one that takes longer, on a busy machine, is met by the meter
+        end = session.run(watched(shell_line(++id, "cd $TMPDIR && seq 300 | xargs touch")));
+        ASSERT_TRUE(end.outcome.succeeded()) << end.output.err;
+    } while (end.outcome.wall_us >= 1'000'000);
     ASSERT_TRUE(end.outcome.measured);
     EXPECT_EQ(end.outcome.measured->usage.files, 300);
     EXPECT_GE(end.outcome.measured->usage.disk, 0);

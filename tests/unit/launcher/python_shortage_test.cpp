@@ -1,10 +1,12 @@
 // Calls of Python functions while no process can be forked for them, or no descriptor is left: they wait for
 // the end of another task, or say what is short, and run once there is enough again.
 #include <grp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -19,6 +21,10 @@ namespace {
 
 using core::Ending;
 using testing::HasSubstr;
+
+// Fewer descriptors than an interpreter has, but enough for its poll(); and fewer processes than its user has
+// here: launcher, interpreter, and the processes that wait for calls or run tasks.
+constexpr rlim_t few = 4;
 
 // A soft limit of a process, while it lives.
 class Limited {
@@ -72,7 +78,7 @@ class PythonShortage {
     void is_told(__rlimit_resource which, const std::string& why) {
         if (interpreter <= 0) return;
         {
-            const Limited limited(interpreter, which, 1);
+            const Limited limited(interpreter, which, few);
             const TaskEnded end = session.run(unclean(2));
             EXPECT_EQ(end.outcome.ending, Ending::not_started);
             EXPECT_THAT(end.outcome.reason, HasSubstr("no process can be forked for it: "));
@@ -89,16 +95,16 @@ class PythonShortage {
         session.launcher->run(shell_line(2, "read word < '" + pipe + "'"));
         session.collect_until([&] { return testing::Value(session.started, testing::Contains(2)); });
         {
-            const Limited limited(interpreter, which, 1);
-            while (stat_of(interpreter).at(0) != "S") nothing_comes(1);
+            const Limited limited(interpreter, which, few);
+            wait_until([&] { return stat_of(interpreter).at(0) == "S"; });
             const std::string before = read_switches();
             for (std::uint64_t task = 3; task <= 5; ++task) session.launcher->run(unclean(task));
-            while (read_switches() == before) nothing_comes(1);  // it tries
+            wait_until([&] { return read_switches() != before; });  // it tries
             const long busy = ticks_of(interpreter) + ticks_of(launcher);
-            nothing_comes(300);
+            none_ends(300);
             EXPECT_LT(ticks_of(interpreter) + ticks_of(launcher) - busy, sysconf(_SC_CLK_TCK) / 5);
         }
-        nothing_comes(0);
+        if (testing::Test::HasFatalFailure()) return;
         std::ofstream(pipe) << "word\n";
         session.collect_ends(5);
         EXPECT_EQ(session.order_of_ends.size(), 5u);
@@ -122,9 +128,21 @@ class PythonShortage {
         const std::string text = read_file("/proc/" + std::to_string(interpreter) + "/status");
         return text.substr(text.find("voluntary_ctxt_switches"), 40);
     }
-    void nothing_comes(int milliseconds) const {
+    // Meanwhile tasks may be said to have started; none ends.
+    void none_ends(int milliseconds) {
         pollfd ready{session.launcher->descriptor(), POLLIN, 0};
-        EXPECT_EQ(poll(&ready, 1, milliseconds), 0);
+        if (poll(&ready, 1, milliseconds) > 0)
+            for (Report& report : session.launcher->next()) session.take(report);
+        ASSERT_EQ(session.ended.size(), 1u);
+    }
+    // Until it holds, which it does soon.
+    void wait_until(const std::function<bool()>& holds) {
+        const Instant end = instant_now() + std::chrono::milliseconds(patience_ms);
+        while (!holds()) {
+            none_ends(1);
+            ASSERT_LT(instant_now(), end);
+            if (testing::Test::HasFatalFailure()) return;
+        }
     }
 };
 
@@ -134,9 +152,13 @@ void as_another_user(void (*what)(PythonShortage& shortage)) {
         ASSERT_EQ(setgroups(0, nullptr), 0);
         ASSERT_EQ(setresgid(61357, 61357, 61357), 0);
         ASSERT_EQ(setresuid(61357, 61357, 61357), 0);
+        ASSERT_EQ(prctl(PR_SET_DUMPABLE, 1), 0);  // else its tasks may not open its descriptors
     }
-    PythonShortage shortage;
-    what(shortage);
+    {
+        PythonShortage shortage;
+        what(shortage);
+    }
+    std::fflush(nullptr);  // what failed
 }
 
 class ShortageOfPython : public ::testing::Test {
