@@ -330,9 +330,7 @@ def test_the_peak_of_a_call_is_its_own(served):
     raise AssertionError("each call has ended its process")
 
 
-def test_a_daemon_of_a_function_ends_with_its_task(queue, workers, tmp_path):
-    workers.start(queue, "-t", "300")  # not only with its worker
-
+def test_a_daemon_of_a_function_ends_with_its_task(served, tmp_path):
     def begin_a_daemon(fifo):
         if os.fork() == 0:
             os.setsid()
@@ -350,12 +348,14 @@ def test_a_daemon_of_a_function_ends_with_its_task(queue, workers, tmp_path):
 
     os.mkfifo(tmp_path / "fifo")
     os.mkfifo(tmp_path / "fifo-2")
-    queue.submit(wq.PythonTask(begin_a_daemon, str(tmp_path / "fifo")))
-    queue.wait(0)
+    served.submit(wq.PythonTask(begin_a_daemon, str(tmp_path / "fifo")))
+    served.wait(0)
     daemon = os.pidfd_open(int((tmp_path / "fifo").read_text()))
     with open(tmp_path / "fifo-2", "w"):
         pass
-    finish(queue)
-    run(queue, wq.Task("true"))  # where listing orphans is costly, it is done now and then
-    assert select.select([daemon], [], [], 60)[0], "the daemon goes on"
+    finish(served)
+    end = time.monotonic() + 30  # before the worker ends, which has a timeout of 60 s
+    while not select.select([daemon], [], [], 0)[0]:
+        run(served, wq.Task("true"))  # where listing orphans is costly, it is done now and then
+        assert time.monotonic() < end, "the daemon goes on"
     os.close(daemon)
