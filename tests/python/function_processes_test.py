@@ -31,7 +31,7 @@ def test_exceptions_without_text_spoil_no_other_result(served):
     results = served.map(fail_at_two, range(4), chunksize=4)
     assert [results[0], results[1], results[3]] == [0, 1, 3]
     for output in (results[2], run(served, wq.PythonTask(fail_at_two, 2)).output):
-        assert isinstance(output, wq.RemoteError) and str(output) == "Textless (its text cannot be made)"
+        assert isinstance(output, wq.RemoteError) and str(output).startswith("Textless (its text cannot be made)")
 
 
 def test_a_process_that_a_function_forks_ends_where_it_leaves_the_function(served, tmp_path):
@@ -354,6 +354,8 @@ def test_a_daemon_of_a_function_ends_with_its_task(served, tmp_path):
     with open(tmp_path / "fifo-2", "w"):
         pass
     finish(served)
-    run(served, wq.Task("true"))  # where listing orphans is costly, it is done now and then
-    assert select.select([daemon], [], [], 60)[0], "the daemon goes on"
+    end = time.monotonic() + 30  # before the worker ends, which has a timeout of 60 s
+    while not select.select([daemon], [], [], 0)[0]:
+        run(served, wq.Task("true"))  # where listing orphans is costly, it is done now and then
+        assert time.monotonic() < end, "the daemon goes on"
     os.close(daemon)
