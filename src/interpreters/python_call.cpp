@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "process/python.h"
@@ -37,9 +38,21 @@ std::optional<PythonCall> python_call(std::string_view arguments) {
                       *method == "direct"};
 }
 
+namespace {
+
+// As Debian 11's /usr/bin/python3, a link to python3.9, does for a call of Python 3.11.
+bool names_another_version(const std::string& executable, const std::string& version) {
+    std::error_code error;
+    const std::string name = std::filesystem::canonical(executable, error).filename();
+    return name.starts_with("python3.") && !name.starts_with("python" + version);
+}
+
+}  // namespace
+
 std::string find_python(const PythonCall& call, const std::string& path) {
     std::vector<std::string> candidates{"python" + call.version, "python3"};
-    if (call.executable.starts_with('/')) candidates.insert(candidates.begin(), call.executable);
+    if (call.executable.starts_with('/') && !names_another_version(call.executable, call.version))
+        candidates.insert(candidates.begin(), call.executable);
     return process::find_python(candidates, path);
 }
 

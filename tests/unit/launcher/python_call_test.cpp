@@ -2,8 +2,13 @@
 #include <signal.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 
 #include "base/memory_file.h"
+#include "interpreters/python_call.h"
 #include "unit/launcher/launcher_support.h"
 #include "unit/launcher/python_orders.h"
 
@@ -306,6 +311,26 @@ TEST_F(PythonCall, AnEnvironmentThatIsNotThere) {
     const TaskEnded end = session.run(std::move(order));
     EXPECT_EQ(end.outcome.ending, Ending::not_started);
     EXPECT_THAT(end.outcome.reason, HasSubstr("env.tar.gz: No such file"));
+}
+
+TEST(PythonOfACall, IsNotAnotherVersionAtTheManagersPath) {
+    Session session(1);
+    const std::string bin = session.folder / "bin";
+    std::filesystem::create_directories(bin + "/newer");
+    for (const std::string file : {bin + "/python3.9", bin + "/newer/python3.11"}) {
+        std::ofstream(file) << "#!/bin/sh\n";
+        std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    }
+    std::filesystem::create_symlink("python3.9", bin + "/python3");
+    const char* const variable = std::getenv("WORK_QUEUE_PYTHON");
+    const std::optional<std::string> before =
+        variable == nullptr ? std::nullopt : std::optional<std::string>(variable);
+    unsetenv("WORK_QUEUE_PYTHON");
+    interpreters::PythonCall call{"3.11", bin + "/python3", "", false};
+    EXPECT_EQ(interpreters::find_python(call, bin + "/newer"), bin + "/newer/python3.11");
+    call.version = "3.9";
+    EXPECT_EQ(interpreters::find_python(call, bin + "/newer"), bin + "/python3");
+    if (before) setenv("WORK_QUEUE_PYTHON", before->c_str(), 1);
 }
 
 TEST(PythonCallWithoutPython, SaysSo) {
