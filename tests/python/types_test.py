@@ -116,7 +116,8 @@ def test_wrong_calls(mypy):
 
 def test_what_runs_at_workers(mypy):
     """It has no types, so only what its Python's library lacks is looked for; that such things are found is seen, too."""
-    parts = [ROOT / "src" / "interpreters" / f"{name}.py" for name in ("answer", "modules", "call_process", "interpreter")]
+    parts = [SOURCE / "work_queue" / "unpicklable.py"]
+    parts += [ROOT / "src" / "interpreters" / f"{name}.py" for name in ("answer", "modules", "call_process", "interpreter")]
     serverize = ROOT / "src" / "coprocess" / "serverize"
     programs = {
         "interpreter.py": "import socket\nlink = socket.socket()\n" + "".join(part.read_text() for part in parts),
