@@ -489,25 +489,3 @@ def test_exceptions_with_arrays(served):
 
     output = run(served, wq.PythonTask(fail)).output
     assert isinstance(output, ValueError) and output.array.sum() == 10
-
-
-def test_results_that_are_too_large(tmp_path):
-    """The worker's script, with a lower limit. The manager then tries the items of a chunk in smaller ones."""
-    from types import SimpleNamespace
-
-    from work_queue.chunk_tasks import PythonChunks
-
-    source = pathlib.Path(__file__).resolve().parents[2] / "src"
-    script = {}
-    exec((source / "python/work_queue/unpicklable.py").read_text() + (source / "interpreters/answer.py").read_text(), script)
-    script["MOST_BYTES"] = 1000
-    for length, fits in ((100, True), (1100, False)):
-        with open(tmp_path / "result", "w+b") as file:
-            script["write_result"](file.fileno(), script["dump_result"]((0.0, 0.0, [length * b"a"], {}), len))
-            file.seek(script["HEADER"].size)
-            report = PythonChunks(len).read(SimpleNamespace(_wq_ok=True, _wq_result=file.read()), 1)
-        if fits:
-            assert report.outcomes[0].value == length * b"a"
-        else:
-            assert report.outcomes is None and report.by_item
-            assert isinstance(report.error, wq.RemoteError) and "and may have 1000: write it to an output file of the task" in str(report.error)

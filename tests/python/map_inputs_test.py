@@ -1,12 +1,16 @@
-"""map() and its like with inputs that raise, have no length, or cannot be unpickled: others are not spoiled."""
+"""map() and its like with inputs that raise, have no length or cannot be unpickled, and results that are too large: they
+spoil no others."""
 
 import os
+import pathlib
 import sys
+from types import SimpleNamespace
 
 import cloudpickle
 import pytest
 
 import work_queue as wq
+from work_queue.chunk_tasks import PythonChunks
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 
@@ -125,3 +129,21 @@ def test_an_exception_that_becomes_something_else(served):
     for result in served.map(fail, [1, 2], 2):
         assert isinstance(result, wq.RemoteError) and "it became a str" in str(result)
         assert "BecomesText" in str(result) and "in fail" in result.remote_traceback
+
+
+def test_results_that_are_too_large(tmp_path):
+    """The worker's script, with a lower limit. The manager then tries the items of a chunk in smaller ones."""
+    source = pathlib.Path(__file__).resolve().parents[2] / "src"
+    script = {}
+    exec((source / "python/work_queue/unpicklable.py").read_text() + (source / "interpreters/answer.py").read_text(), script)
+    script["MOST_BYTES"] = 1000
+    for length, fits in ((100, True), (1100, False)):
+        with open(tmp_path / "result", "w+b") as file:
+            script["write_result"](file.fileno(), script["dump_result"]((0.0, 0.0, [length * b"a"], {}), len))
+            file.seek(script["HEADER"].size)
+            report = PythonChunks(len).read(SimpleNamespace(_wq_ok=True, _wq_result=file.read()), 1)
+        if fits:
+            assert report.outcomes[0].value == length * b"a"
+        else:
+            assert report.outcomes is None and report.by_item
+            assert isinstance(report.error, wq.RemoteError) and "and may have 1000: write it to an output file of the task" in str(report.error)

@@ -102,7 +102,7 @@ class WorkQueue(_core.Queue, Abstractions):
             files = tuple(ssl)
             ssl = files != (None, None)  # as a program has them whose options for them are not given
             if ssl:
-                key, certificate = map(os.fspath, files)
+                key, certificate = map(os.fspath, files)  # type: ignore[arg-type]  # of None raises TypeError
         known = sys.modules.get("work_queue.ranks")
         if ranks is None and known is not None:
             ranks = known.current()
