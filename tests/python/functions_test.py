@@ -2,7 +2,6 @@
 
 import functools
 import os
-import pathlib
 import re
 import subprocess
 import sys
