@@ -317,7 +317,7 @@ TEST(PythonOfACall, IsNotAnotherVersionAtTheManagersPath) {
     Session session(1);
     const std::string bin = session.folder / "bin";
     std::filesystem::create_directories(bin + "/newer");
-    for (const std::string file : {bin + "/python3.9", bin + "/newer/python3.11"}) {
+    for (const std::string& file : {bin + "/python3.9", bin + "/newer/python3.11"}) {
         std::ofstream(file) << "#!/bin/sh\n";
         std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     }
