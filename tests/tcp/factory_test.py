@@ -183,9 +183,9 @@ class Settings(FactoryCase):
         factory = self.factory("-w", 3, "-W", 3, "--worker-start-cmd", "echo no module of this name >&2; false")
         factory.wait_for_text("3 workers in a row failed to start")
         factory.wait_for_text("| no module of this name")
-        factory.wait_for_text("none submitted: 3 workers in a row failed to start; again in ")
+        factory.wait_for_text(" workers in a row failed to start; again in ")
         self.stop(factory)
-        self.assertEqual(len(self.logs()), 3)
+        self.assertIn(len(self.logs()), (3, 4, 5), "the first two may be replaced before the third fails")
         self.kill_what_is_left()
 
     def test_one_factory_a_folder(self):
