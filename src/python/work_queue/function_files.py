@@ -25,13 +25,19 @@ class _Folder:
     """Removed when nothing refers to it, and by remove()."""
 
     def __init__(self) -> None:
-        self.path, lock = _locked_folder()
-        self._finalizer = weakref.finalize(self, _remove, self.path, lock, os.getpid())
-        self._finalizer.atexit = False  # queues end later
+        self.path, self._lock = _locked_folder()
+        self._process = os.getpid()
         _folders.add(self)
 
     def remove(self) -> None:
-        self._finalizer()
+        """No effect in a process that the program has forked."""
+        if self._process == os.getpid():
+            self._process = 0
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._lock)
+
+    # Not weakref.finalize, which does nothing any more when queues end with the interpreter.
+    __del__ = remove
 
 
 _folders: weakref.WeakSet[_Folder] = weakref.WeakSet()
@@ -72,9 +78,9 @@ class FunctionFiles:
         queue, or of this queue. None for the first time: most large functions, such as methods of objects with data, do not
         recur."""
         name = f".work_queue-function-{hashlib.blake2b(packed, digest_size=16).hexdigest()}"
-        for file in held:
-            if file.name == name:
-                return file
+        for mine in held:
+            if mine.name == name:
+                return mine
         with self._lock:
             file = self._files.get(name)
             if file is None:
@@ -137,12 +143,6 @@ def _remove_abandoned() -> None:
             pass
         finally:
             os.close(lock)
-
-
-def _remove(folder: str, lock: int, process: int) -> None:
-    if process == os.getpid():
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
 
 
 def _unlink(path: str, process: int) -> None:

@@ -314,8 +314,8 @@ TEST_F(PythonCall, AnEnvironmentThatIsNotThere) {
 }
 
 TEST(PythonOfACall, IsNotAnotherVersionAtTheManagersPath) {
-    Session session(1);
-    const std::string bin = session.folder / "bin";
+    const Folder folder;
+    const std::string bin = folder / "bin";
     std::filesystem::create_directories(bin + "/newer");
     for (const std::string& file : {bin + "/python3.9", bin + "/newer/python3.11"}) {
         std::ofstream(file) << "#!/bin/sh\n";
