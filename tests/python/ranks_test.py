@@ -208,7 +208,7 @@ def test_help_and_errors():
 
 
 TERMINATED = """
-import multiprocessing, os, pathlib, signal, sys, time
+import multiprocessing, os, pathlib, signal, subprocess, sys, time
 import work_queue as wq
 
 def manage(q):
