@@ -33,10 +33,11 @@ std::optional<News> impossible(std::string_view text) {
     News news;
     news.kind = News::Kind::impossible;
     news.count = take_number<std::size_t>(text).value_or(0);
+    const auto is_blank = [](char c) { return c >= 0 && c <= ' '; };
+    text.remove_prefix(
+        static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_blank) - text.begin()));
     news.why = text.substr(0, longest_reason);
-    std::replace_if(
-        news.why.begin(), news.why.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
-    news.why.erase(0, news.why.find_first_not_of(' '));
+    std::replace_if(news.why.begin(), news.why.end(), is_blank, ' ');
     return news.count > 0 ? std::optional(std::move(news)) : std::nullopt;
 }
 
