@@ -21,8 +21,8 @@ class OrderBuilder {
     void welcome(const wire::Welcome& message);
     void forget_manager() { first_environment_.reset(); }
 
-    // `sandbox`: where it runs; empty: where the launcher runs tasks, or a call in a folder of its own if the
-    // manager has none for its tasks.
+    // `sandbox`: where it runs. Empty: where the launcher runs tasks; but a call gets its own folder if the
+    // manager has no folder for its tasks.
     process::Order of_lease(const wire::Lease& lease, const std::string& sandbox) const;
     process::Order of_input(WorkerFiles::Make input) const;
     // The text of a `#!` line. The first one sets WORKERID, so that later ones may change it.
