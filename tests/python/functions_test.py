@@ -15,6 +15,27 @@ from conftest import Workers, finish, run
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 counter = 0
+SCRIPT = """
+import os, subprocess
+import work_queue as wq
+import beside
+
+with wq.WorkQueue(0, say=lambda line: None) as q:
+    worker = subprocess.Popen([os.environ["WORKER"], "localhost", str(q.port), "--cores", "1"], cwd="/", stdout=subprocess.DEVNULL)
+    try:
+        many = q.map(beside.times, [2, 3])
+        task = wq.PythonTask(beside.times, 4)
+        q.submit(task)
+        assert q.wait(60) is task
+        shared = wq.PythonTask(beside.times, 6)
+        shared.specify_exec_method("direct")
+        print(many, task.output, q.map(lambda x: beside.times(x), [5]), end=" ")
+        q.submit(shared)
+        print(q.wait(60).output)
+    finally:
+        worker.terminate()
+        worker.wait()
+"""
 
 
 def my_sum(x, y):
@@ -136,9 +157,32 @@ def test_exceptions_are_outputs_with_their_traceback(served):
         return {}[name]
 
     task = run(served, wq.PythonTask(fail, "key"))
-    assert task.result == wq.WORK_QUEUE_RESULT_SUCCESS
+    assert (task.result, task.return_status, task.reason) == (wq.WORK_QUEUE_RESULT_SUCCESS, 1, "KeyError: 'key'")
     assert isinstance(task.output, KeyError) and task.output.args == ("key",)
     assert "in fail" in task.output.remote_traceback
+    task = run(served, wq.PythonTask(sys.exit, "two\nlines"))
+    assert (task.return_status, task.reason) == (1, "the function called sys.exit('two\\nlines')")
+    task = run(served, wq.PythonTask(fail.__class__, "too", "many"))
+    assert task.return_status == 1 and task.reason.startswith("TypeError: ")
+    task = run(served, wq.PythonTask(dict, a=1))
+    assert (task.return_status, task.reason, task.output) == (0, "", {"a": 1})
+
+
+def test_files_of_success_and_of_failure(served, tmp_path):
+    """A function that raises has failed, as a command with an exit code."""
+    def make(fail):
+        for name in ("good", "bad"):
+            with open(name, "w") as report:
+                report.write(str(fail))
+        return 1 // (not fail)
+
+    for fail, made in ((True, "bad"), (False, "good")):
+        task = wq.PythonTask(make, fail)
+        task.specify_output_file(tmp_path / "good", success_only=True)
+        task.specify_output_file(tmp_path / "bad", failure_only=True)
+        assert run(served, task).result == wq.WORK_QUEUE_RESULT_SUCCESS
+        assert [name for name in ("good", "bad") if (tmp_path / name).exists()] == [made]
+        (tmp_path / made).unlink()
 
 
 def test_an_exception_tells_why_an_output_file_is_missing(served, tmp_path):
@@ -148,7 +192,9 @@ def test_an_exception_tells_why_an_output_file_is_missing(served, tmp_path):
     task = wq.PythonTask(fail)
     task.specify_output_file(tmp_path / "made", "made")
     output = run(served, task).output
-    assert isinstance(output, KeyError) and output.args == ("why",) and task.result == wq.WORK_QUEUE_RESULT_OUTPUT_MISSING
+    assert isinstance(output, KeyError) and output.args == ("why",)
+    assert (task.result, task.return_status) == (wq.WORK_QUEUE_RESULT_OUTPUT_MISSING, 1)
+    assert task.reason.startswith("KeyError: 'why'; ") and task.reason.endswith("'made'")
     task = wq.PythonTask(lambda: "returned")
     task.specify_output_file(tmp_path / "made", "made")
     assert "did not make 'made'" in str(run(served, task).output)
@@ -248,6 +294,19 @@ def test_a_module_that_the_worker_lacks(served, tmp_path, monkeypatch):
     task = wq.PythonTask(only_here.f)
     task.specify_input_file("only_here.py")
     assert run(served, task).output == 1
+
+
+def test_a_module_beside_the_script(tmp_path):
+    """The script and the worker are started from other folders. What is beside another script is not found."""
+    for folder, factor in (("study", 2), ("other", 3)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "beside.py").write_text(f"def times(x):\n    return {factor} * x\n")
+        (tmp_path / folder / "script.py").write_text(SCRIPT)
+    (tmp_path / "beside.py").write_text("raise ImportError('the wrong one')\n")
+    for folder, told in (("study", "[4, 6] 8 [10] 12"), ("other", "[6, 9] 12 [15] 18")):
+        ended = subprocess.run([sys.executable, "-B", f"../{folder}/script.py"], cwd=tmp_path / "study", capture_output=True, text=True,
+                               timeout=100, check=False)
+        assert (ended.stdout.strip(), ended.returncode) == (told, 0), ended.stderr
 
 
 def test_its_folder_and_environment(served):
@@ -450,7 +509,8 @@ def test_missing_modules_name_the_python(queue, workers, tmp_path):
     assert "WORK_QUEUE_PYTHON" in str(output)
     assert repr(output) == f"ModuleNotFoundError({str(output)!r})"
     (output,) = queue.map(__import__, ["no_such_module"], chunksize=1)
-    assert str(output) == f"No module named 'no_such_module' in the worker's Python, {sys.executable}: install it there, or send it with the task"
+    assert str(output) == f"No module named 'no_such_module' in the worker's Python, {sys.executable}: install it there, send its file with the task, " \
+        "or call cloudpickle.register_pickle_by_value() for it"
 
 
 def test_a_large_environment_is_refused_alone(served):

@@ -13,9 +13,9 @@ from concurrent.futures import wait as wait_for_futures
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .every import call_all
-from .chunk_tasks import Outcome, PythonChunks, no_result, use_settings
+from .chunk_tasks import Outcome, PythonChunks, use_settings
 from .constants import WORK_QUEUE_TASK_RUNNING
-from .function_task import PythonTask, _unpack
+from .function_task import PythonTask
 from .own_tasks import Cores, OwnTasks
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ class TaskFuture(Future[T]):
 
 def read_call(task: Task) -> Any:
     """What the function of a PythonTask returned; raises what it raised."""
-    if not task._wq_ok:
-        raise no_result(task)
-    kind, value = _unpack(task._wq_result)
+    assert isinstance(task, PythonTask)
+    kind, value = task._wq_answer()
     if kind == b"R":
         return value
     raise value
