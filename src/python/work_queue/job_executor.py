@@ -21,6 +21,7 @@ import operator
 import os
 import pickle
 import queue as _queue
+import re
 import signal
 import subprocess
 import sys
@@ -87,8 +88,15 @@ def shared_array(shape: Any, dtype: Any = float) -> Any:
     return numpy.frombuffer(memory, dtype, count=size).reshape(shape)
 
 
+def _place(trace: str) -> str:
+    """ (FILE, line N, in FUNCTION), where the exception of this traceback was raised."""
+    places = re.findall(r'^ *File "(.*)", (line \d+, in .*)$', trace, re.MULTILINE)
+    return f" ({os.path.basename(places[-1][0])}, {places[-1][1]})" if places else ""
+
+
 class JobError(RuntimeError):
-    """Why a job has no result: what its function raised, or how its worker died. `metadata` is the job's."""
+    """Why a job has no result: what its function raised, or how its worker died. `metadata` is the job's. `traceback` is
+    that of the exception in the worker, as text."""
 
     metadata: "JobMetadata"
     traceback: str = ""
@@ -368,10 +376,10 @@ class JobExecutor2(Generic[_In, _Out]):
         if self._errors == "return":
             return metadata, None  # type: ignore[return-value]
         if self._errors == "raise":
-            failed = JobError(f"job {metadata.job} failed: {metadata.error}")
+            failed = JobError(f"job {metadata.job} failed: {metadata.error}{_place(trace)}")
             failed.metadata, failed.traceback = metadata, trace
             raise failed
-        self._say(f"job {metadata.job} failed: {metadata.error}")
+        self._say(f"job {metadata.job} failed: {metadata.error}{_place(trace)}")
         return None
 
     def _has_result(self) -> bool:
