@@ -10,6 +10,7 @@ from .function_task import (
     PythonTask,
     PythonTaskNoResult,
     RemoteError,
+    _answer_of,
     _dump_part,
     _pack_function,
     _unpack_error,
@@ -111,10 +112,9 @@ class PythonChunks:
         return _errors(lambda item: _dump_part(item, "an item", []), items)
 
     def read(self, task: Task, count: int) -> Report:
-        assert isinstance(task, PythonTask)
         packed = task._wq_result
         try:
-            kind, value = task._wq_answer()
+            kind, value = _answer_of(task)
         except Exception as error:
             return Report(None, RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}"), by_item=True)
         if kind == b"N" or packed.startswith(b"L"):  # "L": too large together, but each alone may not be

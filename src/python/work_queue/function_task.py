@@ -99,6 +99,16 @@ def _unpack(packed: bytes) -> tuple[bytes, Any]:
     return b"E", _unpack_error(kind, *parts)
 
 
+def _answer_of(task: Task) -> tuple[bytes, Any]:
+    """Of a task with a function, as _unpack() has it; b"N" and a PythonTaskNoResult if there is none. Raises if it cannot be
+    read here."""
+    packed = task._wq_result
+    # An output file may be missing because the function raised an exception.
+    if task._wq_ok or packed and not packed.startswith(b"R"):
+        return _unpack(packed)
+    return b"N", PythonTaskNoResult(f"{task.result_str}: {task.reason}")
+
+
 def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
     """The exception whose parts dump_error() of interpreters/answer.py made."""
     if kind == b"E":
@@ -200,14 +210,6 @@ class PythonTask(Task):
 
     def _wq_find_output(self) -> Any:
         try:
-            return self._wq_answer()[1]
+            return _answer_of(self)[1]
         except Exception as error:
             return RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}")
-
-    def _wq_answer(self) -> tuple[bytes, Any]:
-        """(kind, value): see _unpack(); b"N" and a PythonTaskNoResult if there is none. Raises if it cannot be read here."""
-        packed = self._wq_result
-        # An output file may be missing because the function raised an exception.
-        if self._wq_ok or packed and not packed.startswith(b"R"):
-            return _unpack(packed)
-        return b"N", PythonTaskNoResult(f"{self.result_str}: {self.reason}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .every import call_all
 from .chunk_tasks import Outcome, PythonChunks, use_settings
 from .constants import WORK_QUEUE_TASK_RUNNING
-from .function_task import PythonTask
+from .function_task import PythonTask, _answer_of
 from .own_tasks import Cores, OwnTasks
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ class TaskFuture(Future[T]):
 
 def read_call(task: Task) -> Any:
     """What the function of a PythonTask returned; raises what it raised."""
-    assert isinstance(task, PythonTask)
-    kind, value = task._wq_answer()
+    kind, value = _answer_of(task)
     if kind == b"R":
         return value
     raise value

@@ -312,14 +312,20 @@ class JobExecutor2(Generic[_In, _Out]):
 
     def put(self, data: _In) -> bool:
         """Queues a job, and never waits. False: all queues are full, and it is not queued. Raises ExecutorClosed after
-        close(), and TypeError or PicklingError for what cannot be sent.
+        close(), and TypeError for what cannot be sent, with the part that cannot.
 
         The worker has the arrays for itself, and may change them; yours stay as they are. So they are copied, as are
         results that you put again; those of shared_array(), and results that cannot be changed, are not.
         """
         if not self._core.has_room():  # before anything is copied
             return False
-        queued = self._core.put(*job_pickle.dumps(data))
+        try:
+            packed = job_pickle.dumps(data)
+        except Exception as problem:
+            from .unpicklable import where
+
+            raise TypeError(f"the batch cannot be sent to a worker: {where(data, problem)}") from problem
+        queued = self._core.put(*packed)
         error = self._raised_here.__dict__.pop("error", None)
         if error is not None:
             raise error

@@ -58,7 +58,7 @@ class SliceIterable(IterableDataset):  # type: ignore
 
     def __getstate__(self) -> Dict[str, Any]:
         # It can be pickled only for a child process.
-        own = {"_queue": None, "_process": None, "_end": None, "_loop": None}
+        own: Dict[str, Any] = {"_queue": None, "_process": None, "_end": None, "_loop": None}
         if multiprocessing.context.get_spawning_popen() is not None:
             own.update(_end=self._end_of_queue(), _loop=self._loop)
         return {**self.__dict__, **own}
@@ -84,6 +84,7 @@ class SliceIterable(IterableDataset):  # type: ignore
 
     def _used_elements(self, worker: int, channels: List[Any], drop_last: bool) -> Iterator[Any]:
         """Those of a worker whose SliceDataLoader says what is used."""
+        assert self._contact is not None
         if self._commits is not None:
             self._commits.join()
         self._passes += 1

@@ -40,7 +40,7 @@ class SliceDataLoader(DataLoader):  # type: ignore
         self._pass: Optional[_Pass] = None
         self._end: Any = None  # of the queue that the workers know
         if self.num_workers > 0:
-            self.collate_fn = _Numbered(self.collate_fn)
+            self.collate_fn = _Numbered(self.collate_fn)  # type: ignore[has-type]
 
     def __iter__(self) -> Iterator[Any]:
         if self.num_workers == 0:
