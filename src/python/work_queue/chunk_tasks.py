@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .function_task import (
     PythonTask,
-    PythonTaskNoResult,
     RemoteError,
     _answer_of,
     _dump_part,
+    _no_result,
     _pack_function,
     _unpack_error,
 )
@@ -155,7 +155,7 @@ class RemoteChunks:
 
     def read(self, task: Task, count: int) -> Report:
         if not task._wq_ok and not task.output:  # with an exception of the function, it has an answer
-            return Report(None, PythonTaskNoResult(f"{task.result_str}: {task.reason}"), by_item=True)
+            return Report(None, _no_result(task), by_item=True)
         try:
             answer = json.loads(task.output)
             result, status = answer["Result"], answer["StatusCode"]

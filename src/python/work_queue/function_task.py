@@ -7,6 +7,7 @@ import pickle
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
+from .constants import WORK_QUEUE_RESULT_SUCCESS
 from .function_files import LEAST, FunctionFile
 from .task import Path, Task
 from .unpicklable import name_of, where
@@ -106,7 +107,13 @@ def _answer_of(task: Task) -> tuple[bytes, Any]:
     # An output file may be missing because the function raised an exception.
     if task._wq_ok or packed and not packed.startswith(b"R"):
         return _unpack(packed)
-    return b"N", PythonTaskNoResult(f"{task.result_str}: {task.reason}")
+    return b"N", _no_result(task)
+
+
+def _no_result(task: Task) -> PythonTaskNoResult:
+    # "SUCCESS: exit 7" would puzzle.
+    ran = task.result == WORK_QUEUE_RESULT_SUCCESS
+    return PythonTaskNoResult(task.reason if ran else f"{task.result_str}: {task.reason}")
 
 
 def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
