@@ -40,7 +40,10 @@ _QueueT = TypeVar("_QueueT", bound="WorkQueue")
 @atexit.register
 def _end_all() -> None:
     """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
-    call_all(queue.close for queue in list(_queues))
+    queues = list(_queues)
+    for queue in queues:
+        queue._interpreter_ends()
+    call_all(queue.close for queue in queues)
     remove_all()
 
 
