@@ -79,6 +79,7 @@ class Manager::Impl {
                     transport->set_keep_alive(limits.keep_alive, limits.silence);
                 };
             program.wires.push_back({std::move(listening->port.listener), true});
+            program.worker = listening->worker;
             if (listening->port.entry)
                 program.tell = [entry = listening->port.entry.get()](const core::ManagerStats& stats) {
                     entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),

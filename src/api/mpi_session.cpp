@@ -89,6 +89,7 @@ void leave(int code, void* given) {
 struct RankParts : MpiSession::Parts {
     std::unique_ptr<LastSteps> last = std::make_unique<LastSteps>();
     std::optional<Signals> signals;  // of working ranks; on rank 0 they belong to the program
+    sigset_t programs_signals{};     // those that it had blocked
     process::FunctionTable functions_of_calls;
     run::StopPolicy stop;
     std::unique_ptr<mpi::CounterWindow> forced_window;
@@ -103,6 +104,7 @@ struct RankParts : MpiSession::Parts {
     }
     run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi(), {1, 0}).or_throw(); }
     tickets::Counters* open_counters(std::string& why) override;
+    void give_back_signals() override;
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);
@@ -141,8 +143,15 @@ void RankParts::begin(const process::FunctionTable& table) {
     if (const auto code = mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
     launcher = launcher::Launcher::start(&table).or_throw();
     if (environment().rank == 0) return;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &programs_signals);
     signals.emplace(Signals::block().or_throw());
     ::signal(SIGPIPE, SIG_IGN);
+}
+
+void RankParts::give_back_signals() {
+    if (!signals) return;
+    signals.reset();
+    ::pthread_sigmask(SIG_SETMASK, &programs_signals, nullptr);
 }
 
 // MPI has already started, with threads and memory that a fork would copy. Its threads have signals
@@ -208,6 +217,8 @@ void RankParts::open() {
 
 int RankParts::serve() {
     open();
+    // It has shared slices before. MPI's threads have the signals blocked since they began.
+    if (!mpi().attached() && rank != 0 && !signals) signals.emplace(Signals::block().or_throw());
     BackgroundThread files;
     const run::RankWorkEnd end =
         session().work({worker, *launcher, signals ? &*signals : nullptr, stop, functions.get(), &files});

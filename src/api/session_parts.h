@@ -26,6 +26,8 @@ struct MpiSession::Parts {
     // Counters in rank 0's memory, for nodes without rank 0, even if they are no faster than messages. Null:
     // `why` says why.
     virtual tickets::Counters* open_counters(std::string& why) = 0;
+    // The program runs on this rank, too, and its signals are its own.
+    virtual void give_back_signals() = 0;
 
     int rank = 0;
     int size = 1;
@@ -40,8 +42,8 @@ struct MpiSession::Parts {
     tickets::Counters* counters = nullptr;                // null: nodes refill by message
 
     bool beside_rank_0 = true;
-    bool threads_may_call = false;  // MPI, at once
-    bool is_using_counters = false;    // a thread of a SliceQueue
+    bool threads_may_call = false;   // MPI, at once
+    bool is_using_counters = false;  // a thread of a SliceQueue
     bool has_manager = false;
     bool lost_a_rank = false;  // no MPI_Finalize
 };

@@ -210,11 +210,11 @@ std::vector<Demand> Factory::demand(CycleReport& report) const {
             report.on_workers += tasks.on_workers;
             const std::uint64_t count = tasks.ready + tasks.on_workers;
             if (std::all_of(tasks.features.begin(), tasks.features.end(), has))
-                all.push_back({tasks.needs, count, tasks.rules});
+                all.push_back({tasks.needs, count, tasks.ready, tasks.rules});
             else
-                report.unfit += count;
+                report.unfit += tasks.ready;
         }
-        if (known.report.further > 0) all.push_back({{}, known.report.further, {}});
+        if (known.report.further > 0) all.push_back({{}, known.report.further, known.report.further, {}});
         report.ready += known.report.further;
     }
     return all;

@@ -54,7 +54,7 @@ struct CycleReport {
     std::uint64_t unanswered = 0;  // this time
     std::uint64_t ready = 0;
     std::uint64_t on_workers = 0;
-    std::uint64_t unfit = 0;  // too large for workers of this size, or require other features
+    std::uint64_t unfit = 0;  // waiting, but too large for workers of this size, or require other features
     Supply supply;
     Decision decision;
     std::int64_t submitted = 0;

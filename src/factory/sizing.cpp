@@ -40,7 +40,7 @@ Decision decide(const std::vector<Demand>& demand, const core::Resources& size, 
         if (at_once > 0)
             filled += static_cast<double>(some.tasks) / static_cast<double>(at_once);
         else
-            decision.unfit += some.tasks;
+            decision.unfit += some.waiting;
     }
     const auto served = static_cast<double>(limits.capacity.value_or(limits.most + supply.others));
     const auto needed = static_cast<std::int64_t>(std::min(std::ceil(filled), served));

@@ -14,7 +14,8 @@ namespace wq::factory {
 // The tasks with equal needs, of all managers that the factory serves.
 struct Demand {
     core::Needs needs;
-    std::uint64_t tasks = 0;  // waiting, and running on any worker
+    std::uint64_t tasks = 0;    // waiting, and running on any worker
+    std::uint64_t waiting = 0;  // of them
     core::AllocationRules rules{};
 };
 
@@ -38,7 +39,7 @@ struct Decision {
     std::int64_t wanted = 0;  // workers of ours, in all
     std::int64_t submit = 0;  // jobs
     std::int64_t remove = 0;  // pending jobs; running workers leave by themselves when idle
-    std::uint64_t unfit = 0;  // tasks that no worker of this size can run
+    std::uint64_t unfit = 0;  // waiting tasks that no worker of this size can run
     bool operator==(const Decision&) const = default;
 };
 

@@ -9,7 +9,7 @@ import traceback
 
 MARK = 0x57515F43414C4C31  # of a result that is whole (launcher/call_starter.cpp)
 HEADER = struct.Struct("<QiiQ")
-RETURNED = 0  # core::Ending::exited
+RETURNED, RAISED = 0, 8  # of core::Ending
 SMALL = 1 << 20  # bytes that are copied rather than mapped
 MOST_BYTES = 960 << 20  # of a result (process/call.h)
 
@@ -52,15 +52,15 @@ def parts_of(whole):
     """The first lines, and the parts that follow or are in a memory: function, arguments, buffers."""
     at = 0
     lines = []
-    while len(lines) < 6:
+    while len(lines) < 7:
         end = whole.find(b"\n", at)
-        lines.append(whole[at:end].decode())
+        lines.append(os.fsdecode(bytes(whole[at:end])))
         at = end + 1
-    if lines[5]:
-        whole, at = manager_memory(*lines[5].split()), 0
+    if lines[6]:
+        whole, at = manager_memory(*lines[6].split()), 0
     view = memoryview(whole)
     parts = []
-    sizes = lines[4].split()
+    sizes = lines[5].split()
     if not sizes[0].isdigit():  # a file of the task
         with open(sizes.pop(0), "rb") as file:
             parts.append(file.read())
@@ -76,6 +76,7 @@ def call(whole):
     try:
         lines, parts = parts_of(whole)
         check_version(lines[0])
+        find_modules_in(lines[4])
         function = pickle.loads(parts[0])
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
         if named is None:
@@ -83,6 +84,12 @@ def call(whole):
         return dump_result(call_once(function, positional, named), function)
     except BaseException as error:
         return dump_error(error, function)
+
+
+def find_modules_in(folder):
+    """That of the program's script, if this machine has it, too: modules beside the script, which no other folder has."""
+    if folder and folder not in sys.path and os.path.isdir(folder):
+        sys.path.append(folder)
 
 
 def call_once(function, positional, named):
@@ -184,7 +191,7 @@ def dumps(value, buffers):
 def name_python(error):
     """Says in the error which Python has no such module."""
     if isinstance(error, ModuleNotFoundError) and error.name and error.args == (error.msg,):
-        remedy = "install it there, or send it with the task"
+        remedy = "install it there, send its file with the task, or call cloudpickle.register_pickle_by_value() for it"
         if error.name == "cloudpickle":
             remedy = "install it there (Debian: python3-cloudpickle), or set WORK_QUEUE_PYTHON there to a Python that has it"
         error.msg += " in the worker's Python, %s: %s" % (sys.executable, remedy)
@@ -231,6 +238,12 @@ def dump_error(error, function=None):
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
 
 
+def reason_of(answer):
+    """One line, of what dump_error() gave: the last one of its traceback that is not blank."""
+    lines = bytes(answer[2]).split(b"\n") if answer[0] == b"E" else [bytes(answer[1])]
+    return ([line.strip() for line in lines if line.strip()] or [b""])[-1].replace(b"\0", b"")[:500]
+
+
 def write_result(memory, answer):
     """The parts, after a header; the result counts only if all that the header announces is there."""
     kind, parts = answer[0], answer[1:]
@@ -239,7 +252,11 @@ def write_result(memory, answer):
     if size > MOST_BYTES:
         told = "the result has %d bytes, and may have %d: write it to an output file of the task" % (size, MOST_BYTES)
         return write_result(memory, [b"L"] + dump_error(RemoteError(told))[1:])
-    parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
+    if kind == b"R":
+        parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
+    else:
+        reason = reason_of(answer) + b"\0"
+        parts[:0] = [HEADER.pack(MARK, RAISED, 1, size + len(reason)), reason]
     if size < SMALL:
         parts = [b"".join(parts)]
     for part in parts:

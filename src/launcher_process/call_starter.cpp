@@ -24,7 +24,9 @@ struct Header {
     std::uint64_t mark = 0;
     std::int32_t ending = 0;
     std::int32_t exit_code = 0;
-    std::uint64_t bytes = 0;  // size of what follows: the result, or the reason
+    // Of what follows: the result; or the reason and, after a NUL, the result of a function that raised, if
+    // any.
+    std::uint64_t bytes = 0;
 };
 constexpr std::uint64_t whole_mark = 0x57515f43414c4c31;
 constexpr int result_place = 3;
@@ -47,28 +49,38 @@ bool write_end(int fd, const process::CallEnd& end) {
 }
 
 // Returns nullopt if the result is incomplete, or was overwritten by the function.
-std::optional<process::CallEnd> read_end(int fd) {
+std::optional<Header> read_header(int fd) {
     Header header;
     struct stat file {};
     if (pread(fd, &header, sizeof header, 0) != sizeof header || header.mark != whole_mark ||
         header.bytes > process::most_result_bytes || fstat(fd, &file) != 0 ||
         static_cast<std::uint64_t>(file.st_size) < sizeof header + header.bytes)
         return std::nullopt;
-    std::string bytes(header.bytes, '\0');
+    return header;
+}
+
+std::optional<process::CallEnd> read_end(int fd) {
+    const auto header = read_header(fd);
+    if (!header) return std::nullopt;
+    std::string bytes(header->bytes, '\0');
     for (std::size_t at = 0; at < bytes.size();) {
         const ssize_t got =
-            pread(fd, bytes.data() + at, bytes.size() - at, static_cast<off_t>(sizeof header + at));
+            pread(fd, bytes.data() + at, bytes.size() - at, static_cast<off_t>(sizeof(Header) + at));
         if (got <= 0) return std::nullopt;
         at += static_cast<std::size_t>(got);
     }
     process::CallEnd end;
-    const auto ending = static_cast<core::Ending>(header.ending);
+    const auto ending = static_cast<core::Ending>(header->ending);
     if (ending == core::Ending::exited) {
         end.result = std::move(bytes);
         return end;
     }
     end.ending = ending == core::Ending::not_started ? ending : core::Ending::raised;
-    end.exit_code = header.exit_code;
+    end.exit_code = header->exit_code;
+    if (const std::size_t reason = bytes.find('\0'); reason != std::string::npos) {
+        end.result = bytes.substr(reason + 1);
+        bytes.resize(reason);
+    }
     end.reason = std::move(bytes);
     return end;
 }
@@ -143,7 +155,7 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
 }
 
 bool CallStarter::has_result(const Lane& lane) {
-    return lane.result.valid() && read_end(lane.result.get()).has_value();
+    return lane.result.valid() && read_header(lane.result.get()).has_value();
 }
 
 std::string CallStarter::take_result(Lane& lane) {

@@ -85,6 +85,15 @@ std::string warning_of_open(int port) {
            remedy;
 }
 
+std::string command_of_worker(const ManagerOptions& options, int port) {
+    const std::string worker = "work_queue_worker ";
+    if (!options.contact_file.empty()) return worker + "--contact " + options.contact_file;
+    const std::string key = options.password_file.empty() ? "" : " --password " + options.password_file;
+    if (!options.name.empty()) return worker + "-M " + options.name + key;
+    return worker + "localhost " + std::to_string(port) + key +
+           " (on another machine: the name of this one instead of localhost)";
+}
+
 }  // namespace
 
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables) {
@@ -163,7 +172,8 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     auto port = listening::open_port(std::move(tcp), options.name, say);
     if (!port) return port.error();
     const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
-    return Listening{std::move(*port), warning};
+    const std::string worker = command_of_worker(options, port->number());
+    return Listening{std::move(*port), warning, worker};
 }
 
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say) {

@@ -22,6 +22,7 @@ struct KeepAlive {
 struct Listening {
     listening::OpenPort port;  // its listener moves to the manager's thread
     std::string warning;       // if the manager is open to everybody; said once the manager exists
+    std::string worker;        // command that starts a worker
 };
 
 // Like getenv: null if unset.

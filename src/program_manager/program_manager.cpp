@@ -54,6 +54,7 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
       summaries_(options_.summaries, {options_.say, [this](std::int64_t id) { results_.written(id); }}),
       recorder_(tasks_, results_, summaries_),
       categories_(options_.say),
+      first_worker_(options_.worker),
       source_(queue_, tasks_, recorder_, categories_),
       unfinished_(tasks_, source_, queue_, results_) {
     tuning_.begin("keepalive-interval", options_.keep_alive.interval);
@@ -179,9 +180,11 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
         const std::lock_guard lock(figures_mutex_);
         published_ = now;
     }
-    const std::optional<Instant> log = recorder_.log_due(turn);
-    const std::optional<Instant> look = summaries_.watch(turn);
-    return log && look ? std::min(*log, *look) : log ? log : look;
+    std::optional<Instant> next;
+    for (const std::optional<Instant> due :
+         {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.look(now, turn, options_.say)})
+        if (due && (!next || *due < *next)) next = due;
+    return next;
 }
 
 void ProgramManager::write_notes() {
@@ -434,19 +437,10 @@ bool ProgramManager::set_fast_abort(const std::string& category, double multipli
 
 // Applies settings of the manager's thread; others are read where they are used.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
-    const auto count = [value] { return static_cast<std::uint32_t>(std::min(value, 1e9)); };
-    core::Tuned tuned;
-    if (name == "speculate") tuned.copies_from = value;
-    if (name == "exclude-failing-hosts") tuned.excludes_failing_hosts = value != 0;
-    if (name == "wait-for-workers") tuned.hold_until_workers = count();
-    if (name == "ramp-down-heuristic") tuned.ramps_down = value != 0;
-    if (name == "resource-submit-multiplier") tuned.submit_multiplier = std::min(value, 1e3);
-    if (name.starts_with("proportional-"))
-        tuned.allocation = {tuning_.get("proportional-resources") != 0,
-                            tuning_.get("proportional-whole-tasks") != 0};
-    manager_->ask(tuned, run::now());
+    manager_->ask(tuning_.of_core(name), run::now());
     if (name == "fast-abort-multiplier") set_fast_abort("default", value);
-    if (name == "category-steady-n-tasks") categories_.set_steady_tasks(count(), *manager_, run::now());
+    if (name == "category-steady-n-tasks")
+        categories_.set_steady_tasks(tuning_.count(name), *manager_, run::now());
     if (name.starts_with("keepalive-") && options_.change_keep_alive)
         options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
 }

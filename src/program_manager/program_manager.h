@@ -18,6 +18,7 @@
 #include "manager/manager.h"
 #include "net/transport.h"
 #include "program_manager/command_queue.h"
+#include "program_manager/first_worker_notice.h"
 #include "program_manager/listening.h"
 #include "program_manager/program_categories.h"
 #include "program_manager/program_recorder.h"
@@ -50,6 +51,7 @@ struct ProgramManagerOptions {
     Duration disconnect_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;
     bool ends_workers = false;  // workers over TCP end with the manager
+    std::string worker;         // command that starts one, for FirstWorkerNotice
     logs::LogPaths logs;
     logs::SummaryLimits summaries;
     KeepAlive keep_alive;
@@ -133,6 +135,7 @@ class ProgramManager {
     logs::SummaryWriter summaries_;
     ProgramRecorder recorder_;
     ProgramCategories categories_;
+    FirstWorkerNotice first_worker_;
     ProgramSource source_;
     UnfinishedTasks unfinished_;
     std::unique_ptr<manager::Manager> manager_;

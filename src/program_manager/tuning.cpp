@@ -95,4 +95,20 @@ double Tuning::get(std::string_view name) const {
     return found == values_.end() ? 0 : found->second;
 }
 
+std::uint32_t Tuning::count(std::string_view name) const {
+    return static_cast<std::uint32_t>(std::min(get(name), 1e9));
+}
+
+core::Tuned Tuning::of_core(std::string_view name) const {
+    core::Tuned tuned;
+    if (name == "speculate") tuned.copies_from = get(name);
+    if (name == "exclude-failing-hosts") tuned.excludes_failing_hosts = get(name) != 0;
+    if (name == "wait-for-workers") tuned.hold_until_workers = count(name);
+    if (name == "ramp-down-heuristic") tuned.ramps_down = get(name) != 0;
+    if (name == "resource-submit-multiplier") tuned.submit_multiplier = std::min(get(name), 1e3);
+    if (name.starts_with("proportional-"))
+        tuned.allocation = {get("proportional-resources") != 0, get("proportional-whole-tasks") != 0};
+    return tuned;
+}
+
 }  // namespace wq::program_manager

@@ -2,12 +2,14 @@
 // effect.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "core/events.h"
 
 namespace wq::program_manager {
 
@@ -20,6 +22,9 @@ class Tuning {
     Result<std::string> set(const std::string& name, double value);
     void begin(std::string_view name, double value);  // replaces the table's initial value
     double get(std::string_view name) const;          // by the main name
+    std::uint32_t count(std::string_view name) const;
+    // What changes for the core with the parameter of this main name.
+    core::Tuned of_core(std::string_view name) const;
 
   private:
     mutable std::mutex mutex_;

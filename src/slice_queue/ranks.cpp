@@ -163,6 +163,7 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
     if (counters != nullptr && gives) member->giving()->use(*counters);
     opened.uses_counters = counters != nullptr;
     if (opened.uses_counters) parts.is_using_counters = true;
+    parts.give_back_signals();
     return opened;
 }
 

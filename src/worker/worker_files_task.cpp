@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <cerrno>
 #include <filesystem>
@@ -306,9 +307,16 @@ std::optional<WorkerFiles::Task::Part> WorkerFiles::Task::read(std::size_t most)
 }
 
 void WorkerFiles::Task::note(core::Ending ending, const std::string& why) {
-    if (end.outcome.ending != core::Ending::exited) return;
-    end.outcome.ending = ending;
-    end.outcome.reason = why;
+    core::Outcome& outcome = end.outcome;
+    if (outcome.ending == core::Ending::raised) {
+        outcome.exit_code = std::max(outcome.exit_code, 1);
+        outcome.reason += "; " + why;
+    } else if (outcome.ending == core::Ending::exited) {
+        outcome.reason = why;
+    } else {
+        return;
+    }
+    outcome.ending = ending;
 }
 
 // Removes linked inputs that the task changed from the cache, and returns unchanged copies to it for the next

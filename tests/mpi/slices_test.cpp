@@ -54,6 +54,9 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     // told.
     const bool differs = killed == -1 && mpi.rank() == mpi.size() - 1;
     wq::SliceQueue slices(mpi, {"a", differs ? "other" : "b"}, options);
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    if (sigismember(&blocked, SIGTERM) == 1 || sigismember(&blocked, SIGINT) == 1) return 4;  // they are ours
     const bool dies = mpi.rank() >= mpi.size() - killed;
     const std::uint64_t dies_after = random() % 20;
     while (const auto slice = slices.take()) {

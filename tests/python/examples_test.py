@@ -75,13 +75,15 @@ def test_hyper_parameters_over_ranks(tmp_path, ranks, matplotlib):
     ended = subprocess.run([*mpirun, PYTHON_OF_RANKS, EXAMPLES / "hyper_parameters.py", *words], cwd=tmp_path, timeout=150, check=False,
                            capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": path})
     assert ended.returncode == 0, ended.stderr
-    head, *best, pairs, plot = ended.stdout.splitlines()
+    head, *best, alike, pairs, plot = ended.stdout.splitlines()
     assert head.split() == ["rate", "regularisation", "error"] and len(best) == 5
     table = [[float(value) for value in row.split(",")] for row in (tmp_path / "errors.csv").read_text().splitlines()[1:]]
     diverged = sum(row[2] == float("inf") for row in table)
     assert len(table) == 16 + 25 - 1 and 0 < diverged < 20
     assert pairs == f"errors.csv: 40 pairs, {diverged} of them diverged"
     assert [row[2] for row in table] == sorted(row[2] for row in table)
+    near = sum(row[2] < table[0][2] + table[0][3] for row in table)
+    assert alike == f"{near} pairs are within one standard error of the best"
     assert table[0][2] < 7  # 4 is the noise of the samples, 9 what a model without weights has
     if matplotlib:
         assert plot == "map.svg" and "learning rate" in (tmp_path / "map.svg").read_text()

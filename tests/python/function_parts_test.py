@@ -6,7 +6,7 @@ import pytest
 
 import work_queue as wq
 from conftest import run
-from functions_test import my_sum, packed_environment
+from function_modules_test import my_sum, packed_environment
 
 
 def test_what_cannot_be_pickled_is_found_in_methods_and_odd_objects():

@@ -349,7 +349,7 @@ def test_failures_as_results_and_as_exceptions():
     assert "SIGKILL" in results[1][0].error and results[2][0].error == "KeyError: 'key'"
     with JobExecutor2(1, fail_or_die, errors="raise") as executor:
         executor.put("raise")
-        with pytest.raises(JobError, match="job 0 failed: KeyError: 'key'") as error:
+        with pytest.raises(JobError, match=r"job 0 failed: KeyError: 'key' \(jobs_test.py, line \d+, in fail_or_die\)") as error:
             executor.pin_queue.get()
         assert "in fail_or_die" in error.value.traceback and error.value.metadata.job == 0
         executor.put("a")

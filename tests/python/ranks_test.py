@@ -196,6 +196,24 @@ def test_the_interpreter_of_a_virtual_environment(tmp_path):
         assert ended.stdout == expected or (expected is None and ended.stdout.startswith("-c \nimport sys")), ended.stderr
 
 
+def test_a_traceback_begins_in_the_script(tmp_path):
+    ended = job(tmp_path, 0, "def fail():\n    return {}[1]\n\nfail()\n")
+    assert (ended.returncode, ended.stderr.splitlines()[:2]) == (1, ["Traceback (most recent call last):", '  File "manager.py", line 4, in <module>'])
+    assert ended.stderr.endswith("KeyError: 1\n")
+    ended = job(tmp_path, 0, "x = = 1\n")
+    assert ended.returncode == 1 and ended.stderr.startswith('  File "manager.py", line 1\n') and "SyntaxError" in ended.stderr
+
+
+def test_a_second_queue_has_no_ranks(tmp_path):
+    ended = job(tmp_path, 2, """
+import work_queue as wq
+for number in range(2):
+    with wq.WorkQueue(None) as q:
+        print(q.map(abs, [-1, 2]), flush=True)
+""")
+    assert ended.stdout == "[1, 2]\n" and "RuntimeError: port is None and there are no free ranks" in ended.stderr
+
+
 def test_help_and_errors():
     def said(*words):
         ended = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)

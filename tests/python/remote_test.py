@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -92,6 +93,10 @@ def test_what_is_no_strict_json(served):
 def test_exceptions(served):
     status, text = result(run(served, wq.RemoteTask("my_sum", "sum_coprocess", 1, "a")))
     assert status == 500 and "unsupported operand" in text
+    trace = json.loads(run(served, wq.RemoteTask("my_sum", "sum_coprocess", 1, "a")).output)["Traceback"]
+    assert re.search(r'functions.py", line \d+, in my_sum\n', trace) and "coprocess.py" not in trace
+    (error,) = served.remote_map("my_sum", [1], "sum_coprocess", "x")
+    assert isinstance(error, wq.RemoteError) and "missing 1 required" in str(error) and "missing 1" in error.remote_traceback
 
 
 def test_methods_differ(served):

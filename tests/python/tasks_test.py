@@ -194,10 +194,29 @@ def test_submission_that_cannot_run(queue):
             queue.submit(t)
 
 
+@pytest.mark.parametrize("call, told", [
+    (lambda q, t: t.specify_cores("1"), "cores is '1': give a number"),
+    (lambda q, t: t.specify_memory("4GB"), "memory is '4GB': give a number"),
+    (lambda q, t: t.specify_priority(None), "priority is None: give a number"),
+    (lambda q, t: q.specify_category_max_resources("a", {"gpus": "all"}), "gpus is 'all': give a number"),
+    (lambda q, t: q.wait("5"), "timeout is '5': give a number"),
+    (lambda q, t: q.map(max, [1], [2]), "chunksize is a list: give a whole number. .* tuples, by zip"),
+    (lambda q, t: q.submit(wq.PythonTask(len, [q])), r"an argument cannot be sent to a worker: .*a WorkQueue stays in its process"),
+])
+def test_types_that_cannot_be(queue, call, told):
+    with pytest.raises(TypeError, match=told):
+        call(queue, wq.Task("true"))
+
+
+def test_a_queue_without_a_port_needs_ranks():
+    with pytest.raises(RuntimeError, match="start the script by work_queue_python, whose ranks serve its first queue, or give a port"):
+        wq.WorkQueue(None)
+
+
 def test_values_that_cannot_be(queue):
     t = wq.Task("true")
     for amount in (1e300, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match="MB are no amount"):
+        with pytest.raises(ValueError, match="that is no amount"):
             t.specify_memory(amount)
     with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object, not int"):
         t.specify_tag(5)

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 
 from work_queue.job_executor import JobExecutor2
 from work_queue.slices import WorkQueue
-from work_queue.torch_data import SliceIterable
+from work_queue.torch_data import SliceDataLoader, SliceIterable
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 NAMES = [f"w{number}" for number in range(30)]
@@ -79,6 +79,81 @@ def test_in_the_program_itself_tensors_are_views(tmp_path):
         batches = list(DataLoader(SliceIterable(q, read), batch_size=None))
     assert [batch.data_ptr() for batch in batches] == [array.ctypes.data for array in seen]
     assert torch.cat(batches).reshape(-1).tolist() == list(range(1000))
+
+
+def numbers(slices):
+    return slices.records(4, 8, numpy.int32).map(lambda array: array.copy())
+
+
+def one_by_one(slices):
+    return (number for array in slices.records(4, 16, numpy.int32) for number in array)
+
+
+@pytest.mark.parametrize("read, batch_size", [(numbers, None), (one_by_one, 7)])
+@pytest.mark.parametrize("until", [1, 5, 12, 23])
+def test_a_checkpoint_amid_a_loop_loses_nothing(read, batch_size, until, tmp_path):
+    """Whatever the workers have read ahead: a batch that the loop had not got comes after the checkpoint."""
+    numpy.arange(400, dtype=numpy.int32).tofile(tmp_path / "r")
+
+    def queue():
+        return WorkQueue([tmp_path / "r"], num_slices=20, record_bytes=4, seed=1, contact=tmp_path / "contact", say=quiet)
+
+    def loader(q):
+        return SliceDataLoader(SliceIterable(q, read), batch_size=batch_size, num_workers=2)
+
+    before, state = [], None
+    with queue() as q:
+        training = loader(q)
+        for step, batch in enumerate(training, 1):
+            before += batch.tolist()
+            if step == until:
+                state = training.state_dict()
+                break
+    with queue() as q:
+        training = loader(q)
+        training.load_state_dict(state)
+        after = sum((batch.tolist() for batch in training), [])
+        assert q.wait(60)
+    assert set(before) | set(after) == set(range(400))
+    assert len(after) == len(set(after))
+    # Of slices that are read, what is committed does not come again.
+    if until == 23:
+        assert len(after) < 400
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 7}, {"batch_size": 7, "drop_last": True},
+                                     {"batch_size": 7, "num_workers": 0}, {"multiprocessing_context": "spawn"}])
+def test_all_slices_are_committed_when_a_loop_ends(options, tmp_path):
+    numpy.arange(400, dtype=numpy.int32).tofile(tmp_path / "r")
+    with WorkQueue([tmp_path / "r"], num_slices=20, record_bytes=4, contact=tmp_path / "contact", say=quiet) as q:
+        read = one_by_one if "batch_size" in options else numbers
+        batches = list(SliceDataLoader(SliceIterable(q, read), **{"batch_size": None, "num_workers": 2, **options}))
+        assert q.wait(60)
+    seen = sum((batch.tolist() for batch in batches), [])
+    assert len(seen) == len(set(seen))
+    if "drop_last" in options:
+        assert 400 - 2 * 6 <= len(seen) <= 400 and {len(batch) for batch in batches} == {7}
+    else:
+        assert sorted(seen) == list(range(400))
+
+
+def test_persistent_workers_begin_anew(tmp_path):
+    """A loop that is left, and passes after restore(), with the same workers."""
+    with WorkQueue(NAMES, contact=tmp_path / "contact", say=quiet) as q:
+        start = q.save()
+        loader = SliceDataLoader(SliceIterable(q, with_pid), batch_size=None, num_workers=2, persistent_workers=True)
+        assert next(iter(loader)) is not None
+        passes = []
+        for _ in range(3):
+            passes.append(list(loader))
+            assert q.wait(60)
+            q.restore(start)
+    assert [sorted(position for _, position in taken) for taken in passes] == [list(range(30))] * 3
+
+
+def test_a_slice_data_loader_is_for_slices():
+    with pytest.raises(TypeError, match="is for a SliceIterable; this is a list"):
+        SliceDataLoader([1, 2])
 
 
 def test_ranks_join_by_the_contact_file(tmp_path):

@@ -18,7 +18,7 @@ OUTPUT = {
     "Several processes": "200 slices",
     "Ranks of an MPI job": None,
     "Checkpoints": "10 slices, 10 different",
-    "torch": "1000 records",
+    "torch": "40 batches",
     "A pool of worker processes": "\n".join(sorted(f"job {job} ends with {job}.0" for job in range(20))),
 }
 

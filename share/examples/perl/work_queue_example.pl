@@ -26,8 +26,13 @@ sub gzip {
     return $task;
 }
 
+my $usage = "Usage: work_queue_example.pl FILE...\n\nCompresses the files by tasks; workers: work_queue_worker localhost 9123\n";
+if (grep { /^(--help|-h)$/ } @ARGV) {
+    print $usage;
+    exit 0;
+}
 if (!@ARGV) {
-    print STDERR "Usage: work_queue_example.pl FILE...\n";
+    print STDERR $usage;
     exit 64;
 }
 my $queue = Work_Queue->new(WORK_QUEUE_DEFAULT_PORT)

@@ -2,7 +2,8 @@
 """Fits a line to samples of binary files: slices of them go through workers that decode, in any number of processes.
 
 The first process makes samples and gives slices; others join it at any time, anywhere, with --join FILE. A slow one
-(--slow) gets fewer slices. With --checkpoint it goes on where it was stopped. With torch, the model is one of torch.
+(--slow) gets fewer slices. With --checkpoint it goes on where it was stopped. With --torch, the model is one of torch.
+Each process trains a model of its own; a real training would average them, or exchange gradients.
 """
 
 import argparse

@@ -5,7 +5,11 @@
     python3 first_function.py                             # on workers over TCP: work_queue_worker HOST PORT
 """
 
+import argparse
+
 import work_queue as wq
+
+argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
 
 
 def area(radius):

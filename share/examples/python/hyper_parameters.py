@@ -7,7 +7,7 @@ and the regularisation of a small model, by cross-validation.
 
 Each task trains the model for one pair of values. The second round looks more
 closely around the best pair of the first. Prints a table, and draws a map if
-matplotlib is there.
+matplotlib is there. More ranks than cores need mpirun --oversubscribe.
 """
 
 import argparse
@@ -66,8 +66,9 @@ def search(q, pairs, data, epochs, found):
         if isinstance(task.output, Exception):
             raise task.output
         found[task.pair] = task.output
-        print(f"\r{len(found)} pairs", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"{len(found)} pairs", end="\r", file=sys.stderr, flush=True)
+    print(f"{len(found)} pairs", file=sys.stderr)
 
 
 def grid(rates, regularisations):
@@ -107,13 +108,18 @@ def draw(file, rows):
     finite = numpy.array([row for row in rows if row[0] < numpy.inf])
     diverged = numpy.array([row for row in rows if row[0] == numpy.inf]).reshape(-1, 4)
     figure, axes = pyplot.subplots(figsize=(8, 5.5), layout="constrained")
-    points = axes.scatter(finite[:, 2], finite[:, 3], c=finite[:, 0], s=120, cmap="viridis_r", vmax=3 * finite[0, 0])
+    # Most colours are for errors near the least one.
+    scale = matplotlib.colors.LogNorm(0.02, 2)
+    points = axes.scatter(finite[:, 2], finite[:, 3], c=finite[:, 0] / finite[0, 0] - 0.98, s=120, cmap="viridis_r", norm=scale)
     axes.scatter(diverged[:, 2], diverged[:, 3], marker="x", color="gray", label="diverged")
     axes.scatter(*finite[0, 2:], s=320, facecolors="none", edgecolors="crimson", linewidths=2, label="best")
     axes.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="regularisation")
-    axes.set_title("Mean square error of cross-validation", loc="left")
+    axes.set_title("Mean square error (MSE) of cross-validation", loc="left")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncol=2)
-    figure.colorbar(points, extend="max")
+    bar = figure.colorbar(points, extend="max", label=f"MSE / least MSE ({finite[0, 0]:.3g})")
+    ticks = numpy.array([1, 1.05, 1.1, 1.2, 1.5, 2, 2.9])
+    bar.set_ticks(ticks - 0.98, labels=[f"{tick:g}" for tick in ticks])
+    bar.minorticks_off()
     figure.savefig(file)
     return True
 
@@ -139,6 +145,8 @@ def main():
     print("      rate  regularisation   error")
     for mean, deviation, rate, regularisation in rows[:5]:
         print(f"{rate:10.3g} {regularisation:15.3g} {mean:7.3f} +- {deviation:.3f}")
+    alike = sum(row[0] < rows[0][0] + rows[0][1] for row in rows)
+    print(f"{alike} pairs are within one standard error of the best")
     print(f"{given.table}: {len(rows)} pairs, {sum(row[0] == numpy.inf for row in rows)} of them diverged")
     print(given.plot if draw(given.plot, rows) else "no plot: matplotlib is missing (Debian: python3-matplotlib)")
 

@@ -58,8 +58,9 @@ def study(q, frequencies, dampings, periods):
         if isinstance(task.output, Exception):
             raise task.output
         angles[:, int(task.tag)] = task.output
-        print(f"\r{q.stats.tasks_done} of {len(frequencies)} frequencies", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"{q.stats.tasks_done} of {len(frequencies)} frequencies", end="\r", file=sys.stderr, flush=True)
+    print(f"{q.stats.tasks_done} of {len(frequencies)} frequencies", file=sys.stderr)
     return angles
 
 
@@ -71,7 +72,7 @@ def draw(file, frequencies, dampings, angles):
                      for damping, row in zip(dampings, angles) for frequency, angle in zip(frequencies, row))
     script = f"""set terminal {terminal} background rgb 'white'
 set output '{quoted}'
-set title 'Driven pendulum: largest angle of the steady swing (drive {DRIVE})'
+set title 'Driven pendulum: largest angle of the steady swing (torque of the drive {DRIVE})'
 set xlabel 'drive frequency / frequency of small swings'
 set ylabel 'damping / frequency of small swings'
 set cblabel 'largest angle (degrees)'

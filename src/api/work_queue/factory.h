@@ -70,7 +70,7 @@ struct FactoryOptions {
 struct FactoryReport {
     std::int64_t tasks_waiting = 0;
     std::int64_t tasks_on_workers = 0;
-    std::int64_t tasks_unfit = 0;  // that no worker of this size can run
+    std::int64_t tasks_unfit = 0;  // waiting tasks that no worker of this size can run
     std::int64_t workers_wanted = 0;
     std::int64_t workers_connected = 0;  // of this factory
     std::int64_t workers_starting = 0;   // their jobs run

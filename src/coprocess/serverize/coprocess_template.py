@@ -38,10 +38,13 @@ def load():
 
 # ---- a call. Its answer is JSON, as bytes, and words that say how it ended ----
 
-def failed(reason, words="status 500"):
-    # A lone surrogate has no UTF-8, and few readers of JSON accept one.
-    reason = reason[:LONGEST_REASON].encode("utf-8", "replace").decode()
-    return json.dumps({"Result": reason, "StatusCode": 500}).encode(), words
+def failed(reason, words="status 500", **more):
+    answer = {"Result": reason, **more, "StatusCode": 500}
+    for key, text in answer.items():
+        if isinstance(text, str):
+            # A lone surrogate has no UTF-8, and few readers of JSON accept one.
+            answer[key] = text[:LONGEST_REASON].encode("utf-8", "replace").decode()
+    return json.dumps(answer).encode(), words
 
 
 def describe(error):
@@ -78,7 +81,9 @@ def call(function, event):
             return failed(f"its result is larger than {LONGEST_ANSWER >> 20} MB")
         return answer, "status 200"
     except BaseException as error:
-        return failed(describe(error))
+        # Without the frame of this function.
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__.tb_next))
+        return failed(describe(error), Traceback=trace)
 
 
 def on_a_thread(function, event):

@@ -10,9 +10,9 @@ from .function_task import (
     PythonTask,
     PythonTaskNoResult,
     RemoteError,
+    _answer_of,
     _dump_part,
     _pack_function,
-    _unpack,
     _unpack_error,
 )
 from .remote_task import RemoteTask
@@ -112,14 +112,12 @@ class PythonChunks:
         return _errors(lambda item: _dump_part(item, "an item", []), items)
 
     def read(self, task: Task, count: int) -> Report:
-        if not task._wq_ok:
-            return Report(None, no_result(task), by_item=True)
         packed = task._wq_result
         try:
-            kind, value = _unpack(packed)
+            kind, value = _answer_of(task)
         except Exception as error:
             return Report(None, RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}"), by_item=True)
-        if packed.startswith(b"L"):  # too large together: each alone may not be
+        if kind == b"N" or packed.startswith(b"L"):  # "L": too large together, but each alone may not be
             return Report(None, value, by_item=True)
         if kind != b"R":  # before the first call
             return Report(None, value, by_function=True)
@@ -128,10 +126,6 @@ class PythonChunks:
         for place, answer in errors.items():
             outcomes[place] = Outcome(_unpack_error(*answer), True)
         return Report(outcomes, first=first, seconds=seconds, size=max(len(packed), getattr(task, "_size", 0)))
-
-
-def no_result(task: Task) -> PythonTaskNoResult:
-    return PythonTaskNoResult(f"{task.result_str}: {task.reason}")
 
 
 class RemoteChunks:
@@ -161,7 +155,7 @@ class RemoteChunks:
 
     def read(self, task: Task, count: int) -> Report:
         if not task._wq_ok and not task.output:  # with an exception of the function, it has an answer
-            return Report(None, no_result(task), by_item=True)
+            return Report(None, PythonTaskNoResult(f"{task.result_str}: {task.reason}"), by_item=True)
         try:
             answer = json.loads(task.output)
             result, status = answer["Result"], answer["StatusCode"]
@@ -169,7 +163,9 @@ class RemoteChunks:
             return Report(None, RemoteError(f"the coprocess answered {task.output!r}"))
         seconds = max(task.cmd_execution_time, 0) / 1e6
         if status != 200:
-            return Report(None, RemoteError(str(result)), by_item=count > 1)
+            error = RemoteError(str(result))
+            error.__dict__["remote_traceback"] = str(answer.get("Traceback", ""))
+            return Report(None, error, by_item=count > 1)
         if self._single:
             return Report([Outcome(result, False)], first=seconds, seconds=seconds, size=len(task.output))
         if not isinstance(result, list) or len(result) != count:

@@ -27,6 +27,21 @@ _METHODS = ("fork", "direct")
 _ALIGNMENT = 64
 
 
+def _script_folder() -> str:
+    """Where Python looks for modules beside the script; of `python -m` and a prompt: the current folder."""
+    main = sys.modules.get("__main__")
+    file = getattr(main, "__file__", None)
+    folder = os.path.dirname(file) if file and getattr(main, "__spec__", None) is None else ""
+    try:
+        folder = os.path.abspath(folder)
+    except FileNotFoundError:  # the current one was removed
+        return ""
+    return "" if "\n" in folder else folder
+
+
+_SCRIPT_FOLDER = _script_folder()
+
+
 class PythonTaskNoResult(Exception):
     """The output of a task that has none: its function did not return and raised nothing; the text says why."""
 
@@ -59,7 +74,7 @@ def _pack_call(packed_function: bytes | str, args: Any, kwargs: dict[str, Any] |
         arguments += bytes(-sum(map(len, [*functions, arguments])) % _ALIGNMENT)
     parts: list[bytes | memoryview] = [*functions, arguments, *(buffer.raw() for buffer in buffers)]
     sizes = " ".join(names + [str(len(part)) for part in parts])
-    first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{sizes}\n"
+    first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{_SCRIPT_FOLDER}\n{sizes}\n"
     return first.encode("utf-8", "surrogateescape"), parts
 
 
@@ -82,6 +97,16 @@ def _unpack(packed: bytes) -> tuple[bytes, Any]:
     if kind == b"R":
         return kind, pickle.loads(parts[0], buffers=[bytearray(part) for part in parts[1:]])
     return b"E", _unpack_error(kind, *parts)
+
+
+def _answer_of(task: Task) -> tuple[bytes, Any]:
+    """Of a task with a function, as _unpack() has it; b"N" and a PythonTaskNoResult if there is none. Raises if it cannot be
+    read here."""
+    packed = task._wq_result
+    # An output file may be missing because the function raised an exception.
+    if task._wq_ok or packed and not packed.startswith(b"R"):
+        return _unpack(packed)
+    return b"N", PythonTaskNoResult(f"{task.result_str}: {task.reason}")
 
 
 def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
@@ -123,8 +148,8 @@ class PythonTask(Task):
     call runs in a process of its own, in the task's folder, and sees the task's input files. Changes that it
     makes to its arguments or to globals are not seen here.
 
-    `output` is what the function returned; if it raised an exception, that exception, whose `remote_traceback` is its
-    traceback at the worker; if it did neither, a `PythonTaskNoResult` that says why.
+    `output` is what the function returned. If it raised an exception: that exception, whose `remote_traceback` is its
+    traceback at the worker; `return_status` is 1 then. If it did neither: a `PythonTaskNoResult` that says why.
     """
 
     def __init__(self, func: Callable[..., Any], /, *args: Any, **kwargs: Any):
@@ -184,12 +209,7 @@ class PythonTask(Task):
         return self._wq_output[0]
 
     def _wq_find_output(self) -> Any:
-        if self._wq_ok or self._wq_result:
-            try:
-                kind, value = _unpack(self._wq_result)
-            except Exception as error:
-                kind, value = b"E", RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}")
-            # An output file may be missing because the function raised an exception.
-            if self._wq_ok or kind == b"E":
-                return value
-        return PythonTaskNoResult(f"{self.result_str}: {self.reason}")
+        try:
+            return _answer_of(self)[1]
+        except Exception as error:
+            return RemoteError(f"the result cannot be read here: {type(error).__name__}: {error}")

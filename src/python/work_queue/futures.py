@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import weakref
@@ -13,9 +12,9 @@ from concurrent.futures import wait as wait_for_futures
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .every import call_all
-from .chunk_tasks import Outcome, PythonChunks, no_result, use_settings
+from .chunk_tasks import Outcome, PythonChunks, use_settings
 from .constants import WORK_QUEUE_TASK_RUNNING
-from .function_task import PythonTask, _unpack
+from .function_task import PythonTask, _answer_of
 from .own_tasks import Cores, OwnTasks
 
 if TYPE_CHECKING:
@@ -87,9 +86,7 @@ class TaskFuture(Future[T]):
 
 def read_call(task: Task) -> Any:
     """What the function of a PythonTask returned; raises what it raised."""
-    if not task._wq_ok:
-        raise no_result(task)
-    kind, value = _unpack(task._wq_result)
+    kind, value = _answer_of(task)
     if kind == b"R":
         return value
     raise value

@@ -21,6 +21,7 @@ import operator
 import os
 import pickle
 import queue as _queue
+import re
 import signal
 import subprocess
 import sys
@@ -87,8 +88,15 @@ def shared_array(shape: Any, dtype: Any = float) -> Any:
     return numpy.frombuffer(memory, dtype, count=size).reshape(shape)
 
 
+def _place(trace: str) -> str:
+    """ (FILE, line N, in FUNCTION), where the exception of this traceback was raised."""
+    places = re.findall(r'^ *File "(.*)", (line \d+, in .*)$', trace, re.MULTILINE)
+    return f" ({os.path.basename(places[-1][0])}, {places[-1][1]})" if places else ""
+
+
 class JobError(RuntimeError):
-    """Why a job has no result: what its function raised, or how its worker died. `metadata` is the job's."""
+    """Why a job has no result: what its function raised, or how its worker died. `metadata` is the job's. `traceback` is
+    that of the exception in the worker, as text."""
 
     metadata: "JobMetadata"
     traceback: str = ""
@@ -304,14 +312,20 @@ class JobExecutor2(Generic[_In, _Out]):
 
     def put(self, data: _In) -> bool:
         """Queues a job, and never waits. False: all queues are full, and it is not queued. Raises ExecutorClosed after
-        close(), and TypeError or PicklingError for what cannot be sent.
+        close(), and TypeError for what cannot be sent, with the part that cannot.
 
         The worker has the arrays for itself, and may change them; yours stay as they are. So they are copied, as are
         results that you put again; those of shared_array(), and results that cannot be changed, are not.
         """
         if not self._core.has_room():  # before anything is copied
             return False
-        queued = self._core.put(*job_pickle.dumps(data))
+        try:
+            packed = job_pickle.dumps(data)
+        except Exception as problem:
+            from .unpicklable import where
+
+            raise TypeError(f"the batch cannot be sent to a worker: {where(data, problem)}") from problem
+        queued = self._core.put(*packed)
         error = self._raised_here.__dict__.pop("error", None)
         if error is not None:
             raise error
@@ -368,10 +382,10 @@ class JobExecutor2(Generic[_In, _Out]):
         if self._errors == "return":
             return metadata, None  # type: ignore[return-value]
         if self._errors == "raise":
-            failed = JobError(f"job {metadata.job} failed: {metadata.error}")
+            failed = JobError(f"job {metadata.job} failed: {metadata.error}{_place(trace)}")
             failed.metadata, failed.traceback = metadata, trace
             raise failed
-        self._say(f"job {metadata.job} failed: {metadata.error}")
+        self._say(f"job {metadata.job} failed: {metadata.error}{_place(trace)}")
         return None
 
     def _has_result(self) -> bool:

@@ -1,4 +1,4 @@
-"""Options of the C++ module."""
+"""Options and numbers of programs, checked before the C++ module gets them."""
 
 from __future__ import annotations
 
@@ -13,4 +13,15 @@ def set_counts(options: Any, **counts: object) -> None:
             setattr(options, name, count)
         except TypeError:
             error = ValueError if isinstance(count, int) else TypeError
-            raise error(f"{name} is {count!r}: give a whole number from 0") from None
+            remedy = "give a smaller one" if isinstance(count, int) and count > 0 else "give a whole number from 0"
+            raise error(f"{name} is {count!r}: {remedy}") from None
+
+
+def real(value: Any, name: str) -> float:
+    """A number, also one of numpy. Raises TypeError with the name for what is none, such as a str."""
+    if not isinstance(value, (str, bytes)):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(f"{name} is {value!r}: give a number")

@@ -24,6 +24,7 @@ from .constants import (
 from .abstractions import Abstractions
 from .every import call_all
 from .function_files import FunctionFiles, remove_all
+from .options import real
 from .own_tasks import note_cancelled
 from .resources import amounts_of
 from .statistics import Statistics
@@ -109,8 +110,10 @@ class WorkQueue(_core.Queue, Abstractions):
         known = sys.modules.get("work_queue.ranks")
         if ranks is None and known is not None:
             ranks = known.current()
-        listens = port is not None or ranks is None
-        super().__init__(int(port or 0) if listens else None, ports, bool(ssl), key, certificate, bool(shutdown),
+        if port is None and ranks is None:
+            raise RuntimeError("port is None and there are no free ranks, so no worker could come: start the script by work_queue_python, "
+                               "whose ranks serve its first queue, or give a port")
+        super().__init__(None if port is None else int(port), ports, bool(ssl), key, certificate, bool(shutdown),
                          None if ranks is None else ranks._ranks)
         if ranks is not None and known is not None:
             known.taken_by(self)
@@ -174,7 +177,7 @@ class WorkQueue(_core.Queue, Abstractions):
     def _next(self, timeout: float | None, tag: Path | None) -> Task | None:
         if timeout is None or timeout == WORK_QUEUE_WAITFORTASK:
             timeout = -1
-        elif timeout <= 0:
+        elif (timeout := real(timeout, "timeout")) <= 0:
             timeout = 1 if timeout == 0 else 5
         if not self._display:
             return self._wait(timeout, tag)

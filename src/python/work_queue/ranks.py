@@ -18,6 +18,7 @@ Ranks that share the slices of a dataset all run the script: see `SliceRanks`.
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import runpy
@@ -216,6 +217,13 @@ def taken_by(queue: WorkQueue) -> None:
     _holder = weakref.ref(queue)
 
 
+def _show_from_script(script: str, show: Any, kind: Any, error: Any, trace: Any) -> None:
+    """Shows an exception that ends the script without the frames of what runs it; all of one that cannot be compiled are."""
+    while trace is not None and trace.tb_frame.f_code.co_filename != script:
+        trace = trace.tb_next
+    show(kind, error.with_traceback(trace), trace)
+
+
 def main(words: list[str]) -> None:
     """`work_queue_python SCRIPT [ARGUMENT]...`"""
     global _current
@@ -225,6 +233,7 @@ def main(words: list[str]) -> None:
     sys.argv = words
     if not getattr(sys.flags, "safe_path", False):  # then Python adds no folder of scripts
         sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
+    sys.excepthook = functools.partial(_show_from_script, words[0], sys.excepthook)
     process = os.getpid()
     try:
         runpy.run_path(words[0], run_name="__main__")

@@ -19,8 +19,9 @@ class RemoteTask(Task):
     >>> t = RemoteTask("my_sum", "sum_coprocess", 1, y=2)
 
     Arguments are what JSON can hold. If the function needs more arguments than a single dictionary, the coprocess takes
-    the dictionary for its keyword arguments, as the manual has it. `output` is a JSON text with the keys "Result" (what the function returned, or the text of its exception) and "StatusCode" (200,
-    or 500 for an exception). Such a task takes one coprocess of a worker, and none of its other resources.
+    the dictionary for its keyword arguments, as the manual has it. `output` is a JSON text with the keys "Result" (what
+    the function returned, or the text of its exception) and "StatusCode" (200, or 500 for an exception, which also has
+    the key "Traceback"). Such a task takes one coprocess of a worker, and none of its other resources.
     """
 
     def __init__(self, fn: str, coprocess: str, /, *args: Any, **kwargs: Any):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Mapping, Tuple
 
+from .options import real
+
 _UNITS = ("cores", "memory", "disk", "gpus")
 _MEASURED = ("start", "end", "wall_time", "cpu_time", "cores_avg", "virtual_memory", "swap_memory", "bytes_read", "bytes_written",
              "bytes_received", "bytes_sent", "bandwidth", "machine_cpus", "machine_load", "context_switches",
@@ -58,11 +60,11 @@ def amounts_of(said: Any) -> Amounts:
     if unknown:
         raise ValueError(f"unknown resource {sorted(unknown)[0]!r}: give " + ", ".join(_UNITS))
     cores, memory, disk, gpus = (said.get(unit, -1) for unit in _UNITS)
-    return float(cores), whole(memory), whole(disk), float(gpus)
+    return real(cores, "cores"), whole(memory, "memory"), whole(disk, "disk"), real(gpus, "gpus")
 
 
-def whole(amount: float) -> int:
-    """MB are counted whole; half a one is one, not none."""
-    if not abs(amount) < 2**62:
-        raise ValueError(f"{amount} MB are no amount")
+def whole(amount: float, name: str) -> int:
+    """MB and seconds are counted whole; half a one is one, not none."""
+    if not abs(real(amount, name)) < 2**62:
+        raise ValueError(f"{name} is {amount}: that is no amount")
     return math.ceil(amount)

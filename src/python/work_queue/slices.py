@@ -137,7 +137,7 @@ class WorkQueue:
         delivery: "exactly_once" (what a lost process had not committed is taken again), "at_most_once" (never again),
             "at_least_once" (at the end, idle nodes repeat what others still have).
         commit_by_hand: take() commits nothing; call commit().
-        restore: a file or bytes of save(): goes on from there. Of ranks, that of rank 0 holds for all.
+        restore: a file or bytes of save(), or state_dict(): goes on from there. Of ranks, that of rank 0 holds for all.
         contact: a file, written with mode 0600 while the queue lives: other processes take slices by
             `WorkQueue.join(contact)`, on this machine and on others.
         record_each: summaries have a row for each slice, too.
@@ -152,7 +152,7 @@ class WorkQueue:
                  prefix: Optional[str] = None, num_slices: Optional[int] = None, name: str = "work_queue", *,
                  lines: bool = False, record_bytes: int = 0, records: Optional[Callable[[str], Optional[int]]] = None,
                  must_exist: Optional[bool] = None, num_slices_per_work: bool = False, delivery: str = "exactly_once",
-                 commit_by_hand: bool = False, restore: Union[_Path, bytes, None] = None,
+                 commit_by_hand: bool = False, restore: Union[_Path, bytes, Dict[str, Any], None] = None,
                  contact: Optional[_Path] = None, record_each: bool = False,
                  ranks: Union["SliceRanks", bool, None] = None,
                  say: Callable[[str], None] = _to_stderr) -> None:
@@ -208,7 +208,8 @@ class WorkQueue:
         self._last: Optional[Slice] = None
         _queues.add(self)
 
-    def _open(self, restore: Union[_Path, bytes, None]) -> None:
+    def _open(self, saved: Union[_Path, bytes, Dict[str, Any], None]) -> None:
+        restore: Union[_Path, bytes, None] = saved["slices"] if isinstance(saved, dict) else saved
         make: Any = _core.Slices
         if self._ranks is not None:
             make = getattr(self._ranks, "_open_slices", None)
@@ -315,8 +316,8 @@ class WorkQueue:
             with open(file, "rb") as saved:
                 return saved.read()
 
-    def restore(self, state: Union[_Path, bytes, None]) -> None:
-        """Goes on from bytes or a file of save(), of a queue with the same works, cut and seed: what was not committed
+    def restore(self, state: Union[_Path, bytes, Dict[str, Any], None]) -> None:
+        """Goes on from bytes or a file of save(), or from state_dict(), of a queue with the same works, cut and seed: what was not committed
         then is taken, in the same order. All ranks call it; the state of rank 0 holds for all, and others may give None.
         Raises RuntimeError if works, cut or seed differ; this queue is closed then."""
         if self._options is None:

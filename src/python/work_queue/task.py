@@ -17,6 +17,7 @@ from .constants import (
     WORK_QUEUE_SUCCESS_ONLY,
     WORK_QUEUE_WATCH,
 )
+from .options import real
 from .resources import Resources, from_amounts, whole
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Task(_core.Task):
 
     def specify_priority(self, priority: float) -> None:
         """Tasks with a higher number run first; equal ones in the order of submission. Default: 0."""
-        self._wq_priority(priority)
+        self._wq_priority(real(priority, "priority"))
 
     def specify_algorithm(self, algorithm: int = WORK_QUEUE_SCHEDULE_UNSET) -> None:
         """Accepted, without effect: workers are chosen by the files they hold and by what they have free."""
@@ -193,19 +194,19 @@ class Task(_core.Task):
 
     def specify_cores(self, cores: float) -> None:
         """Cores; 0.5 is half a core."""
-        self._wq_cores(cores)
+        self._wq_cores(real(cores, "cores"))
 
     def specify_memory(self, memory: float) -> None:
         """Memory in MB."""
-        self._wq_memory(whole(memory))
+        self._wq_memory(whole(memory, "memory"))
 
     def specify_disk(self, disk: float) -> None:
         """Disk space in MB."""
-        self._wq_disk(whole(disk))
+        self._wq_disk(whole(disk, "disk"))
 
     def specify_gpus(self, gpus: float) -> None:
         """GPUs; 0.25 is a quarter of one."""
-        self._wq_gpus(gpus)
+        self._wq_gpus(real(gpus, "gpus"))
 
     def specify_max_retries(self, max_retries: int) -> None:
         """Retries after lost workers and the like; below 1 (default): no limit."""
@@ -225,11 +226,11 @@ class Task(_core.Task):
 
     def specify_running_time_max(self, seconds: float) -> None:
         """It is killed after running for so many seconds."""
-        self._wq_running_time_max(whole(seconds))
+        self._wq_running_time_max(whole(seconds, "running_time_max"))
 
     def specify_running_time_min(self, seconds: float) -> None:
         """Workers that end sooner (`--wall-time`) do not start it."""
-        self._wq_running_time_min(whole(seconds))
+        self._wq_running_time_min(whole(seconds, "running_time_min"))
 
     def specify_environment_variable(self, name: Path, value: object = None) -> None:
         """Sets a variable of its environment; without a value, unsets it."""

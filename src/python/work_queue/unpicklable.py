@@ -85,5 +85,5 @@ def _parts(value: "Any") -> "Iterator[tuple[str, Any]]":
         yield from ((f".{name}", part) for name, part in vars(value).items())
     elif hasattr(value, "__self__"):
         yield ".__self__", value.__self__
-    elif hasattr(value, "__dict__"):
+    elif hasattr(value, "__dict__") and type(value).__reduce__ is object.__reduce__:  # else it says itself what is wrong
         yield from ((f".{name}", part) for name, part in vars(value).items())

@@ -12,7 +12,7 @@ core::Needs needs(std::int64_t cores, std::int64_t memory_mb = -1, std::int64_t 
 }
 
 Demand tasks(std::uint64_t count, const core::Needs& what = {}) {
-    return {what, count};
+    return {what, count, count};
 }
 
 constexpr core::Resources node{8, 16000, 100'000, 0};
@@ -102,6 +102,12 @@ INSTANTIATE_TEST_SUITE_P(
              {.least = 0},
              {.wanted = 1, .submit = 1, .unfit = 9}},
         Case{"GPUs that no worker has", {tasks(4, needs(1, -1, 1))}, node, {}, {.least = 0}, {.unfit = 4}},
+        Case{"tasks for others' workers, where most run",
+             {{needs(1, -1, 1), 4, 1}},
+             node,
+             {},
+             {.least = 0},
+             {.unfit = 1}},
         Case{"so many as the user says",
              {tasks(40, needs(1))},
              node,

@@ -46,7 +46,9 @@ TEST_F(PythonCall, WritesToItsStreams) {
 
 TEST_F(PythonCall, WhatIsRaisedIsAResult) {
     const TaskEnded end = session.run(evaluation(1, "1 / 0"));
-    EXPECT_TRUE(end.outcome.succeeded());
+    EXPECT_EQ(end.outcome.ending, Ending::raised);
+    EXPECT_EQ(end.outcome.exit_code, 1);
+    EXPECT_EQ(end.outcome.reason, "ZeroDivisionError: division by zero");
     EXPECT_THAT(end.output.result, StartsWith("E "));
     EXPECT_THAT(end.output.result, HasSubstr("ZeroDivisionError"));
 }

@@ -31,7 +31,7 @@ inline std::string packed(const std::string& expression) {
 // All lines but the last.
 inline std::string first_lines(const std::string& given, const std::string& environment,
                                const std::string& method) {
-    return python_version() + "\n\n" + environment + "\n" + method + "\n" +
+    return python_version() + "\n\n" + environment + "\n" + method + "\n\n" +
            std::to_string(packed_eval.size()) + " " + std::to_string(given.size()) + "\n";
 }
 
