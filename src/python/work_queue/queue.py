@@ -41,10 +41,7 @@ _QueueT = TypeVar("_QueueT", bound="WorkQueue")
 @atexit.register
 def _end_all() -> None:
     """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
-    queues = list(_queues)
-    for queue in queues:
-        queue._interpreter_ends()
-    call_all(queue.close for queue in queues)
+    call_all(end for queue in list(_queues) for end in (queue._interpreter_ends, queue.close))
     remove_all()
 
 
