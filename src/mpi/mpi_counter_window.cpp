@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mpi/mpi_error.h"
+#include "mpi/mpi_muted_warning.h"
 
 namespace wq::mpi {
 
@@ -78,7 +79,10 @@ Status CounterWindow::Window::allocate(const MpiSession& session, std::size_t co
     const bool owner = session.rank() == kOwner;
     const MPI_Aint bytes = owner ? static_cast<MPI_Aint>(counters * sizeof(std::uint64_t)) : 0;
     std::uint64_t* memory = nullptr;
-    code = MPI_Win_allocate(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, comm, &memory, &handle);
+    {
+        const MutedWarning muted;
+        code = MPI_Win_allocate(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, comm, &memory, &handle);
+    }
     MPI_Comm_free(&comm);  // a window has a duplicate of its own
     if (code != MPI_SUCCESS) {
         handle = MPI_WIN_NULL;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpi/mpi_error.h"
+#include "mpi/mpi_muted_warning.h"
 
 namespace wq::mpi {
 
@@ -48,7 +49,10 @@ Result<std::unique_ptr<Segment>> open_node_segment(MpiSession& session, std::siz
     const MPI_Aint own = session.node_rank() == 0 ? static_cast<MPI_Aint>(bytes + kAlignment) : 0;
     MPI_Win window = MPI_WIN_NULL;
     void* mine = nullptr;
-    const int code = MPI_Win_allocate_shared(own, 1, MPI_INFO_NULL, node, &mine, &window);
+    const int code = [&] {
+        const MutedWarning muted;
+        return MPI_Win_allocate_shared(own, 1, MPI_INFO_NULL, node, &mine, &window);
+    }();
     const Status allocated = code == MPI_SUCCESS ? success() : mpi_error("MPI_Win_allocate_shared", code);
     if (auto all = session.agree_node(allocated); !all) return all.error();
     const auto base = base_of(window);

@@ -77,9 +77,12 @@ void bind_start(py::class_<PyQueue>& queue) {
         .def_property_readonly("_is_over", &PyQueue::is_over)
         .def("_serve", [](PyQueue& q) { q.serving(); })
         .def("_end", &PyQueue::end)
-        .def("__reduce__", [](const py::object&) -> py::object {
-            throw py::type_error("a WorkQueue stays in its process: it cannot be copied or sent to a worker");
-        })
+        .def("_interpreter_ends", &PyQueue::interpreter_ends)
+        .def("__reduce__",
+             [](const py::object&) -> py::object {
+                 throw py::type_error(
+                     "a WorkQueue stays in its process: it cannot be copied or sent to a worker");
+             })
         .def("_name", text_option("specify_name", &ManagerOptions::name))
         .def("_stats_log", text_option("specify_log", &ManagerOptions::stats_log))
         .def("_transactions_log", text_option("specify_transactions_log", &ManagerOptions::transactions_log))

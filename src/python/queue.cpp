@@ -49,6 +49,17 @@ void PyQueue::end() {
     });
 }
 
+void PyQueue::interpreter_ends() {
+    thread_of_the_end_ = std::this_thread::get_id();
+}
+
+void PyQueue::refuse() const {
+    const auto own = std::this_thread::get_id();
+    if (thread_of_the_end_.value_or(own) == own) throw std::runtime_error(deferred_->why_not());
+    PyErr_SetNone(PyExc_SystemExit);
+    throw py::error_already_set();
+}
+
 void PyQueue::say(py::function say) {
     lines_ = std::make_shared<HeldLines>(Callback(std::move(say)));
     deferred_->options.say = [lines = lines_](const std::string& line) { lines->say(line); };
@@ -59,14 +70,14 @@ void PyQueue::say(py::function say) {
 Manager& PyQueue::serving() {
     Manager* const manager = deferred_->serving();
     if (const auto lines = std::exchange(lines_, nullptr)) lines->release();
-    if (manager == nullptr) throw std::runtime_error(deferred_->why_not());
+    if (manager == nullptr) refuse();
     return *manager;
 }
 
 std::int64_t PyQueue::submit(const py::object& object) {
     auto& task = object.cast<PyTask&>();
     static_cast<void>(task.to_specify());
-    if (!deferred_->ours() || is_over()) throw std::runtime_error(deferred_->why_not());
+    if (!deferred_->ours() || is_over()) refuse();
     if (ids_.next() == 0) throw std::runtime_error("no ids of tasks are left");
     std::string refusal;
     const std::int64_t id = deferred_->submit(task.spec, refusal);

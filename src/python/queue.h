@@ -9,6 +9,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -55,14 +56,22 @@ class PyQueue {
     std::size_t size() const { return tasks_.size() - by_tag_only_; }
     // Ends the manager; tasks that are in it are returned by no wait() any more. No effect the second time.
     void end();
+    // Called by the main thread when the interpreter ends. Other threads that then call a queue without a
+    // manager are daemons: they get SystemExit, which ends them without a word. A traceback that one of them
+    // is writing while the interpreter flushes stderr makes Python 3.13 abort ("_enter_buffered_busy").
+    void interpreter_ends();
 
   private:
+    // Throws: there is no manager.
+    [[noreturn]] void refuse() const;
+
     // A thread is in the manager for a part of a wait, and the manager ends when none is. Waits own it.
     struct Waits {
         std::shared_mutex in_manager;
         std::atomic<bool> ended{false};
     };
 
+    std::optional<std::thread::id> thread_of_the_end_;  // the interpreter's
     std::shared_ptr<MpiSession> session_;
     std::unique_ptr<api::DeferredManager> deferred_;
     std::shared_ptr<HeldLines> lines_;  // until the manager has started

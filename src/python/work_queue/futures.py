@@ -149,7 +149,7 @@ class Collector:
     def _take_one(self) -> None:
         try:
             ended = self._own.wait()
-        except RuntimeError:  # the queue has ended, perhaps in a thread that is still at it
+        except (RuntimeError, SystemExit):  # the queue has ended, perhaps in a thread that is still at it
             with self._changed:
                 self._closed = True
             self._cancel_all()

@@ -41,7 +41,7 @@ _QueueT = TypeVar("_QueueT", bound="WorkQueue")
 @atexit.register
 def _end_all() -> None:
     """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
-    call_all(queue.close for queue in list(_queues))
+    call_all(end for queue in list(_queues) for end in (queue._interpreter_ends, queue.close))
     remove_all()
 
 
