@@ -182,6 +182,16 @@ def test_the_folder_of_the_script_in_the_path(tmp_path):
         assert safe.stdout.strip() == os.environ["PYTHONPATH"].partition(":")[0], safe.stderr
 
 
+def test_calls_find_modules_beside_the_script(tmp_path):
+    study = tmp_path / "study"
+    study.mkdir()
+    (study / "beside.py").write_text("def square(x):\n    return x * x\n")
+    (study / "manager.py").write_text("import work_queue as wq, beside\nprint(wq.WorkQueue(None).map(beside.square, range(4)))\n")
+    ended = subprocess.run([*MPIRUN, "-n", "2", PROGRAM, "study/manager.py"], cwd=tmp_path, capture_output=True, text=True, timeout=150,
+                           env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    assert ended.stdout == "[0, 1, 4, 9]\n", ended.stderr
+
+
 def test_the_interpreter_of_a_virtual_environment(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "pyvenv.cfg").touch()

@@ -28,19 +28,26 @@ _METHODS = ("fork", "direct")
 _ALIGNMENT = 64
 
 
-def _script_folder() -> str:
+def _folder_of_main() -> str:
     """Where Python looks for modules beside the script; of `python -m` and a prompt: the current folder."""
+    if getattr(sys.flags, "safe_path", False):  # it does not look there
+        return ""
     main = sys.modules.get("__main__")
     file = getattr(main, "__file__", None)
     folder = os.path.dirname(file) if file and getattr(main, "__spec__", None) is None else ""
     try:
-        folder = os.path.abspath(folder)
+        return os.path.abspath(folder)
     except FileNotFoundError:  # the current one was removed
         return ""
-    return "" if "\n" in folder else folder
 
 
-_SCRIPT_FOLDER = _script_folder()
+_script_folder = _folder_of_main()
+
+
+def use_script_folder(folder: str) -> None:
+    """For a script that is run by another program, which has imported this package."""
+    global _script_folder
+    _script_folder = folder
 
 
 class PythonTaskNoResult(Exception):
@@ -75,7 +82,8 @@ def _pack_call(packed_function: bytes | str, args: Any, kwargs: dict[str, Any] |
         arguments += bytes(-sum(map(len, [*functions, arguments])) % _ALIGNMENT)
     parts: list[bytes | memoryview] = [*functions, arguments, *(buffer.raw() for buffer in buffers)]
     sizes = " ".join(names + [str(len(part)) for part in parts])
-    first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{_SCRIPT_FOLDER}\n{sizes}\n"
+    folder = "" if "\n" in _script_folder else _script_folder
+    first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{folder}\n{sizes}\n"
     return first.encode("utf-8", "surrogateescape"), parts
 
 

@@ -29,6 +29,8 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from .function_task import use_script_folder
+
 if TYPE_CHECKING:
     from .queue import WorkQueue
 
@@ -233,6 +235,7 @@ def main(words: list[str]) -> None:
     sys.argv = words
     if not getattr(sys.flags, "safe_path", False):  # then Python adds no folder of scripts
         sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
+        use_script_folder(sys.path[0])
     sys.excepthook = functools.partial(_show_from_script, words[0], sys.excepthook)
     process = os.getpid()
     try:
