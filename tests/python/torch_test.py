@@ -151,6 +151,36 @@ def test_persistent_workers_begin_anew(tmp_path):
     assert [sorted(position for _, position in taken) for taken in passes] == [list(range(30))] * 3
 
 
+def test_loaders_share_an_iterable(tmp_path):
+    """One after the other, of both kinds."""
+    with WorkQueue(NAMES, contact=tmp_path / "contact", say=quiet) as q:
+        start, data = q.save(), SliceIterable(q, with_pid)
+        for Loader in (SliceDataLoader, DataLoader, SliceDataLoader):
+            taken = list(Loader(data, batch_size=None, num_workers=2))
+            assert sorted(position for _, position in taken) == list(range(30))
+            assert q.wait(60)
+            q.restore(start)
+
+
+def failing(slices):
+    for name in slices:
+        if name.position == 7:
+            raise KeyError("bad record")
+        yield name.position
+
+
+def test_what_a_loop_did_not_use_is_for_others(tmp_path):
+    """The loop ends by an exception of a worker; another one gets what it had not used."""
+    with WorkQueue(NAMES, contact=tmp_path / "contact", shuffle=False, say=quiet) as q:
+        used = []
+        with pytest.raises(KeyError, match="bad record"):
+            for position in SliceDataLoader(SliceIterable(q, failing), batch_size=None, num_workers=2):
+                used.append(position)
+        again = [position for _, position in SliceDataLoader(SliceIterable(q, with_pid), batch_size=None, num_workers=1)]
+        assert q.wait(60)
+    assert set(used) | set(again) == set(range(30)) and 7 in again
+
+
 def test_a_slice_data_loader_is_for_slices():
     with pytest.raises(TypeError, match="is for a SliceIterable; this is a list"):
         SliceDataLoader([1, 2])

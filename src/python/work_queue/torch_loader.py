@@ -56,7 +56,9 @@ class SliceDataLoader(DataLoader):  # type: ignore
             pipes = [multiprocessing.Pipe() for _ in range(self.num_workers)]
             self._pass = _Pass([ours for ours, _ in pipes], 1)
             self.dataset._loop = [theirs for _, theirs in pipes], self.drop_last
-        return self._pass.batches(super().__iter__())
+        batches = super().__iter__()  # starts the workers
+        self.dataset._loop = None  # which is not for those of another loader
+        return self._pass.batches(batches)
 
     def state_dict(self) -> Any:
         """That of the queue, in the process that has it: see `WorkQueue.state_dict`. The batch that the loop has counts as
