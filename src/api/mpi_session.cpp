@@ -89,7 +89,7 @@ void leave(int code, void* given) {
 struct RankParts : MpiSession::Parts {
     std::unique_ptr<LastSteps> last = std::make_unique<LastSteps>();
     std::optional<Signals> signals;  // of working ranks; on rank 0 they belong to the program
-    sigset_t programs_signals{};     // those that it had blocked
+    sigset_t blocked_signals{};      // those that had not been before
     process::FunctionTable functions_of_calls;
     run::StopPolicy stop;
     std::unique_ptr<mpi::CounterWindow> forced_window;
@@ -108,6 +108,7 @@ struct RankParts : MpiSession::Parts {
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);
+    void block_signals();
     void attach(const MpiOptions& options);
     void join(const MpiOptions& options);
     void check_threads();
@@ -143,15 +144,23 @@ void RankParts::begin(const process::FunctionTable& table) {
     if (const auto code = mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
     launcher = launcher::Launcher::start(&table).or_throw();
     if (environment().rank == 0) return;
-    ::pthread_sigmask(SIG_SETMASK, nullptr, &programs_signals);
-    signals.emplace(Signals::block().or_throw());
+    block_signals();
     ::signal(SIGPIPE, SIG_IGN);
+}
+
+void RankParts::block_signals() {
+    sigset_t before;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+    signals.emplace(Signals::block().or_throw());
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked_signals);
+    for (int number = 1; number < NSIG; ++number)
+        if (sigismember(&before, number) == 1) sigdelset(&blocked_signals, number);
 }
 
 void RankParts::give_back_signals() {
     if (!signals) return;
     signals.reset();
-    ::pthread_sigmask(SIG_SETMASK, &programs_signals, nullptr);
+    ::pthread_sigmask(SIG_UNBLOCK, &blocked_signals, nullptr);
 }
 
 // MPI has already started, with threads and memory that a fork would copy. Its threads have signals
@@ -217,8 +226,8 @@ void RankParts::open() {
 
 int RankParts::serve() {
     open();
-    // It has shared slices before. MPI's threads have the signals blocked since they began.
-    if (!mpi().attached() && rank != 0 && !signals) signals.emplace(Signals::block().or_throw());
+    // The program has shared slices before. MPI's threads have had the signals blocked since they began.
+    if (!mpi().attached() && rank != 0 && !signals) block_signals();
     BackgroundThread files;
     const run::RankWorkEnd end =
         session().work({worker, *launcher, signals ? &*signals : nullptr, stop, functions.get(), &files});

@@ -15,7 +15,7 @@ namespace wq::factory {
 struct Demand {
     core::Needs needs;
     std::uint64_t tasks = 0;    // waiting, and running on any worker
-    std::uint64_t waiting = 0;  // of them
+    std::uint64_t waiting = 0;  // of `tasks`
     core::AllocationRules rules{};
 };
 

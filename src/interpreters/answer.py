@@ -70,26 +70,22 @@ def parts_of(whole):
     return lines, parts
 
 
-def call(whole):
-    """Runs the function. The answer: whether it returned, and the parts of the result or the exception."""
+def call(whole, modules):
+    """Runs the function. The answer: whether it returned, and the parts of the result or the exception; and why it failed, in
+    a line."""
     function = None
     try:
         lines, parts = parts_of(whole)
         check_version(lines[0])
-        find_modules_in(lines[4])
+        modules.look_beside_script(lines[4])
         function = pickle.loads(parts[0])
         positional, named = pickle.loads(parts[1], buffers=parts[2:])
         if named is None:
-            return call_each(function, positional)
-        return dump_result(call_once(function, positional, named), function)
+            return call_each(function, positional), ""
+        return dump_result(call_once(function, positional, named), function), ""
     except BaseException as error:
-        return dump_error(error, function)
-
-
-def find_modules_in(folder):
-    """That of the program's script, if this machine has it, too: modules beside the script, which no other folder has."""
-    if folder and folder not in sys.path and os.path.isdir(folder):
-        sys.path.append(folder)
+        answer = dump_error(error, function)
+        return answer, one_line(text_of(error) if answer[0] == b"E" else answer[1].decode())
 
 
 def call_once(function, positional, named):
@@ -238,25 +234,26 @@ def dump_error(error, function=None):
     return [b"M", str(error).encode("utf-8", "replace"), text.encode("utf-8", "replace")]
 
 
-def reason_of(answer):
-    """One line, of what dump_error() gave: the last one of its traceback that is not blank."""
-    lines = bytes(answer[2]).split(b"\n") if answer[0] == b"E" else [bytes(answer[1])]
-    return ([line.strip() for line in lines if line.strip()] or [b""])[-1].replace(b"\0", b"")[:500]
+def one_line(text):
+    """The first that is not blank, as far as it can be printed; with the next one, if it ends with a colon."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return "".join([letter for letter in line if letter.isprintable()])[:300]
 
 
-def write_result(memory, answer):
+def write_result(memory, answer, reason=""):
     """The parts, after a header; the result counts only if all that the header announces is there."""
     kind, parts = answer[0], answer[1:]
     parts.insert(0, kind + b" " + b" ".join([b"%d" % len(part) for part in parts]) + b"\n")
     size = sum([len(part) for part in parts])
     if size > MOST_BYTES:
         told = "the result has %d bytes, and may have %d: write it to an output file of the task" % (size, MOST_BYTES)
-        return write_result(memory, [b"L"] + dump_error(RemoteError(told))[1:])
+        return write_result(memory, [b"L"] + dump_error(RemoteError(told))[1:], told)
     if kind == b"R":
         parts.insert(0, HEADER.pack(MARK, RETURNED, 0, size))
     else:
-        reason = reason_of(answer) + b"\0"
-        parts[:0] = [HEADER.pack(MARK, RAISED, 1, size + len(reason)), reason]
+        told = reason.encode("utf-8", "replace") + b"\0"
+        parts[:0] = [HEADER.pack(MARK, RAISED, 1, size + len(told)), told]
     if size < SMALL:
         parts = [b"".join(parts)]
     for part in parts:

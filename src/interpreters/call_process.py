@@ -233,9 +233,9 @@ class CallProcess:
                 self.surroundings.begin()
                 before = find_usage()
             self.enter(fields)
-            answer = call(read_all(arguments))
+            answer, reason = call(read_all(arguments), self.modules)
             flush_all()
-            write_result(result, answer)
+            write_result(result, answer, reason)
             code = 0
             self.calls += 1
             imported = len(sys.modules) != self.modules.count

@@ -6,6 +6,7 @@ import importlib.machinery
 import os
 import random
 import signal
+import stat
 import sys
 
 LONGEST_LIST = 4000  # of names of modules: what a pipe takes at once
@@ -20,6 +21,23 @@ def is_module_of_folder(name):
     """Whether an import finds it in the current folder. A folder without __init__.py is none if there is a module elsewhere."""
     spec = importlib.machinery.PathFinder.find_spec(name, [""])
     return spec is not None and spec.origin is not None
+
+
+def origin_of(module):
+    return getattr(getattr(module, "__spec__", None), "origin", None) or ""
+
+
+def is_in(module, folder):
+    return origin_of(module).startswith(folder)
+
+
+def is_safe(folder):
+    """Whether it is this user's, or root's, and not open to all: on another machine it may be somebody else's."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid in (0, os.getuid()) and not found.st_mode & stat.S_IWOTH
 
 
 def has_new_generators():
@@ -48,6 +66,8 @@ class Modules:
         self.fresh = fresh  # none are imported for later calls
         self.own = set(sys.modules)  # of this script
         self.folder = None  # of the task whose call runs
+        self.program = ""  # whose calls ran here last, and the folder of its script
+        self.beside_script = ""  # that folder, if modules are looked for there
         self.read, self.write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self.folders = tuple(os.path.join(folder, "") for folder in sys.path if os.path.isabs(folder))
         self.tried = set()
@@ -77,29 +97,46 @@ class Modules:
                     del sys.modules[name]
             self.know_all()
 
+    def look_beside_script(self, program):
+        """Modules beside the script of a program are found, too, if this machine has its folder and nobody else could have put
+        them there. `program`: something that no other has, a blank, and the folder; or nothing. Processes of many calls keep
+        these modules for the calls of that program only: the next may have changed them."""
+        if program != self.program:
+            self.program = program
+            if self.beside_script:
+                for name in [name for name, module in list(sys.modules.items()) if is_in(module, self.beside_script)]:
+                    del sys.modules[name]
+                self.know_all()
+            folder = program.partition(" ")[2]
+            self.beside_script = os.path.join(folder, "") if folder and is_safe(folder) else ""
+        if self.beside_script and self.beside_script[:-1] not in sys.path:
+            sys.path.append(self.beside_script[:-1])
+
     def tell_new(self):
         """At the end of a call. False: some are of the call's own, such as those of its folder."""
         if len(sys.modules) == self.count:
             return True
-        new = [(name, self.is_installed(module)) for name, module in list(sys.modules.items()) if name not in self.known]
+        new = {name: module for name, module in list(sys.modules.items()) if name not in self.known}
+        installed = [name for name, module in new.items() if self.is_installed(module)]
+        kept = [name for name, module in new.items() if self.beside_script and is_in(module, self.beside_script)]
         self.know_all()
         text = b""
-        for name in sorted([name for name, installed in new if installed], key=lambda name: name.count(".")):
+        for name in sorted(installed, key=lambda name: name.count(".")):
             if len(text) + len(name) < LONGEST_LIST:
                 text += name.encode() + b" "
         try:
             os.write(self.write, text)
         except OSError:
             pass  # the pipe is full: another process tells it again
-        return all([installed for _, installed in new])
+        return new.keys() <= {*installed, *kept}
 
     def know_all(self):
         self.known = set(sys.modules)
         self.count = len(sys.modules)
 
     def is_installed(self, module):
-        origin = getattr(getattr(module, "__spec__", None), "origin", None)
-        if origin is None or self.folder and origin.startswith(self.folder):
+        origin = origin_of(module)
+        if not origin or self.folder and origin.startswith(self.folder) or self.beside_script and origin.startswith(self.beside_script):
             return False
         return origin in ("built-in", "frozen") or origin.startswith(self.folders)
 

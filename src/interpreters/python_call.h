@@ -5,8 +5,8 @@
 //   /usr/bin/python3     its interpreter; used if this machine has it, too
 //   my-env.tar.gz        packed environment among the task's files, or an empty line
 //   fork                 in a process of its own; `direct`: in one that may run others before and after
-//   /home/ada/study      folder of the program's script, where its modules are looked for if this machine
-//                        has it, too; or an empty line
+//   7.1234 /home/ada     what no other program has, and the folder of its script, where its modules are
+//                        looked for if this machine has it, too; or an empty line
 //   612 812 35           sizes of the parts: function (or the name of a file that has it), arguments,
 //                        buffers of arrays
 //   /proc/7/fd/8 1234    the manager's memory that has them, and its serial; an empty line: they follow

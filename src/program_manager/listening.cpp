@@ -1,8 +1,13 @@
 #include "program_manager/listening.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
 
 #include "base/random_bits.h"
+#include "base/single_quoted.h"
 #include "base/units.h"
 #include "net/contact.h"
 #include "net/tls_identity.h"
@@ -85,16 +90,27 @@ std::string warning_of_open(int port) {
            remedy;
 }
 
+}  // namespace
+
 std::string command_of_worker(const ManagerOptions& options, int port) {
-    const std::string worker = "work_queue_worker ";
-    if (!options.contact_file.empty()) return worker + "--contact " + options.contact_file;
-    const std::string key = options.password_file.empty() ? "" : " --password " + options.password_file;
-    if (!options.name.empty()) return worker + "-M " + options.name + key;
-    return worker + "localhost " + std::to_string(port) + key +
+    const auto word = [](const std::string& text) {
+        const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+            return std::isalnum(c) != 0 ||
+                   std::string_view("/._-+:@").find(static_cast<char>(c)) != std::string_view::npos;
+        });
+        return plain ? text : single_quoted(text);
+    };
+    const auto path = [&](const std::string& file) { return word(std::filesystem::absolute(file)); };
+    std::string command = "work_queue_worker ";
+    if (!options.contact_file.empty()) return command + "--contact " + path(options.contact_file);
+    if (options.ssl || !options.ssl_key.empty()) command += "--ssl ";
+    if (!options.password_file.empty()) command += "--password " + path(options.password_file) + " ";
+    if (options.password_file.empty() && !options.password.empty())
+        command += "--password FILE_WITH_THE_PASSWORD ";
+    if (!options.name.empty()) return command + "-M " + word(options.name);
+    return command + "localhost " + std::to_string(port) +
            " (on another machine: the name of this one instead of localhost)";
 }
-
-}  // namespace
 
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables) {
     if (options.port_range) {

@@ -25,6 +25,9 @@ struct Listening {
     std::string worker;        // command that starts a worker
 };
 
+// Starts a worker for a manager with these options, and what else there is to know.
+std::string command_of_worker(const ManagerOptions& options, int port);
+
 // Like getenv: null if unset.
 using Variables = std::function<const char*(const char*)>;
 

@@ -116,6 +116,10 @@ std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const 
 // A rank that cannot go on tells the others before it throws, or they would wait for it.
 AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
                             const SliceOptions& options) {
+    struct SignalsGivenBack {  // also if it is refused
+        MpiSession::Parts& parts;
+        ~SignalsGivenBack() { parts.give_back_signals(); }
+    } const at_the_end{parts};
     // Before the first collective, which calls MPI, too. It is so on all ranks.
     if (parts.is_using_counters && !parts.threads_may_call)
         throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one", 64);
@@ -163,7 +167,6 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
     if (counters != nullptr && gives) member->giving()->use(*counters);
     opened.uses_counters = counters != nullptr;
     if (opened.uses_counters) parts.is_using_counters = true;
-    parts.give_back_signals();
     return opened;
 }
 

@@ -1,6 +1,7 @@
 """Modules, environments and interpreters of calls of Python functions."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -74,6 +75,43 @@ def test_a_module_that_the_worker_lacks(served, tmp_path, monkeypatch):
     task = wq.PythonTask(only_here.f)
     task.specify_input_file("only_here.py")
     assert run(served, task).output == 1
+
+
+def test_calls_of_a_module_beside_the_script_share_a_process(tmp_path):
+    """Until the program is another one, whose modules may be. The script is started through a link, and the folder is not
+    used if all could write to it."""
+    study = tmp_path / "study"
+    study.mkdir()
+    (study / "script.py").write_text("""
+import sys, time
+import work_queue as wq
+import beside
+
+with wq.WorkQueue(int(sys.argv[1]), say=lambda line: None) as q:
+    print("ready", flush=True)
+    results = q.map(beside.where, range(6), chunksize=1)
+    print(*[result if isinstance(result, tuple) else type(result).__name__ for result in results], sep="\\n")
+""")
+    (tmp_path / "link").symlink_to(study / "script.py")
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    workers = Workers(tmp_path)
+    told = []
+    try:
+        for value, mode in ((1, 0o755), (2, 0o755), (2, 0o777)):
+            (study / "beside.py").write_text(f"import os\n\ndef where(x):\n    return os.getpid(), {value}\n")
+            study.chmod(mode)
+            script = subprocess.Popen([sys.executable, "-B", tmp_path / "link", port], stdout=subprocess.PIPE, text=True)
+            assert script.stdout.readline() == "ready\n"
+            if not workers.all:
+                workers.start_at("localhost", port, cores=1)
+            told.append(script.communicate(timeout=100)[0].split("\n")[:-1])
+    finally:
+        workers.end()
+    first, second, third = told
+    assert len(set(first)) == len(set(second)) == 1 and first[0].endswith(", 1)") and second[0].endswith(", 2)"), told
+    assert set(third) == {"ModuleNotFoundError"}
 
 
 def test_a_module_beside_the_script(tmp_path):

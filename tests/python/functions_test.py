@@ -124,6 +124,15 @@ def test_exceptions_are_outputs_with_their_traceback(served):
     assert "in fail" in task.output.remote_traceback
     task = run(served, wq.PythonTask(sys.exit, "two\nlines"))
     assert (task.return_status, task.reason) == (1, "the function called sys.exit('two\\nlines')")
+    for text, reason in (("\n\nCUDA error: launch failed\nCompile with", "CUDA error: launch failed"), ("\x1b[31mred", "[31mred"),
+                         (2000 * "é", (300 - len("RuntimeError: ")) * "é")):
+        def fail_with(text):
+            error = RuntimeError(text)
+            error.__notes__ = ["a note"]
+            raise error
+
+        task = run(served, wq.PythonTask(fail_with, text))
+        assert task.reason == f"RuntimeError: {reason}"
     task = run(served, wq.PythonTask(fail.__class__, "too", "many"))
     assert task.return_status == 1 and task.reason.startswith("TypeError: ")
     task = run(served, wq.PythonTask(dict, a=1))

@@ -100,7 +100,7 @@ def test_an_interpreter_that_the_package_was_not_built_for(tmp_path):
     shutil.copytree(pathlib.Path(work_queue.__file__).parent, tmp_path / "work_queue",
                     ignore=lambda _, names: [name for name in names if name.startswith("_core.") and name.endswith(".so")])
     last = python("import work_queue", PYTHONPATH=str(tmp_path)).stderr.splitlines()[-1]
-    assert last.endswith("it was built for none: build the target wq_python_core") and sys.executable in last
+    assert last.endswith("there is no compiled module at all: build the target wq_python_core") and sys.executable in last
     (tmp_path / "work_queue" / "_core.cpython-38-x86_64-linux-gnu.so").touch()
     last = python("import work_queue", PYTHONPATH=str(tmp_path)).stderr.splitlines()[-1]
     assert last.endswith("it was built for Python 3.8, by its file _core.cpython-38-x86_64-linux-gnu.so")

@@ -116,9 +116,9 @@ def test_a_checkpoint_amid_a_loop_loses_nothing(read, batch_size, until, tmp_pat
         assert q.wait(60)
     assert set(before) | set(after) == set(range(400))
     assert len(after) == len(set(after))
-    # Of slices that are read, what is committed does not come again.
+    # What comes again are slices that were not finished, and the last ones of each of the two workers, of 20 records.
     if until == 23:
-        assert len(after) < 400
+        assert len(set(before) & set(after)) <= 4 * 20
 
 
 @pytest.mark.parametrize("options", [{}, {"batch_size": 7}, {"batch_size": 7, "drop_last": True},
@@ -160,6 +160,23 @@ def test_loaders_share_an_iterable(tmp_path):
             assert sorted(position for _, position in taken) == list(range(30))
             assert q.wait(60)
             q.restore(start)
+
+
+def test_an_iterator_that_is_not_used_ends_at_once(tmp_path):
+    with WorkQueue(NAMES, contact=tmp_path / "contact", say=quiet) as q:
+        loader = SliceDataLoader(SliceIterable(q), batch_size=None, num_workers=2)
+        iterator = iter(loader)
+        workers = list(iterator._numbered._workers)
+        del iterator
+        assert [worker.exitcode for worker in workers] == [0, 0]  # not ended by force, as after 5 s
+        assert sorted(loader) == sorted(NAMES) and q.wait(60)
+
+
+def test_its_batches_are_for_itself(tmp_path):
+    with WorkQueue(NAMES, contact=tmp_path / "contact", say=quiet) as q:
+        loader = SliceDataLoader(SliceIterable(q), batch_size=None, num_workers=2)
+        with pytest.raises(RuntimeError, match="this collate_fn belongs to a SliceDataLoader"):
+            list(DataLoader(SliceIterable(q), batch_size=None, num_workers=1, collate_fn=loader.collate_fn))
 
 
 def failing(slices):

@@ -44,6 +44,9 @@ def test_it_runs(title, program, tmp_path):
         assert (lines, slices, ended.stdout.count("\n")) == (120, 60, 3), ended.stdout + ended.stderr
     else:
         assert "\n".join(sorted(ended.stdout.splitlines())) == OUTPUT[title], ended.stderr
+    if "checkpoint.pt" in program:  # from which it goes on
+        again = subprocess.run([sys.executable, "-B", "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert re.fullmatch(r"\d+ batches\n", again.stdout) and int(again.stdout.split()[0]) < 40, again.stderr
 
 
 def elastic(folder, *words):

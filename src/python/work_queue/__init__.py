@@ -24,14 +24,16 @@ if any(name in _os.environ for name in ("WORK_QUEUE_RANKS", "OMPI_COMM_WORLD_RAN
 try:
     from ._core import SetupError
     from ._core import version as __version__
-except ModuleNotFoundError:
+except ModuleNotFoundError as _error:
+    if _error.name != __name__ + "._core":
+        raise
     _built = sorted(name for name in _os.listdir(_os.path.dirname(__file__)) if name.startswith("_core.") and name.endswith(".so"))
-    _which = "none: build the target wq_python_core"
+    _which = "; there is no compiled module at all: build the target wq_python_core"
     for _file in _built[:1]:
         _digits = "".join(_file.split("-")[1:2])  # of _core.cpython-311-x86_64-linux-gnu.so
-        _which = f"Python {_digits[:1]}.{_digits[1:]}, by its file {_file}"
-    raise ImportError(f"work_queue in {_os.path.dirname(__file__)} does not fit {_sys.executable}, Python {_sys.version.split()[0]}; it was "
-                      f"built for {_which}") from None
+        _which = f"; it was built for Python {_digits[:1]}.{_digits[1:]}, by its file {_file}"
+    raise ImportError(f"work_queue in {_os.path.dirname(__file__)} does not fit {_sys.executable}, Python "
+                      f"{_sys.version.split()[0]}{_which}") from None
 from .constants import *  # noqa: F403
 from .constants import _NAMES as _constants
 from .factory import Factory

@@ -14,6 +14,7 @@ from .function_task import (
     _no_result,
     _pack_function,
     _unpack_error,
+    add_traceback,
 )
 from .remote_task import RemoteTask
 from .task import Task
@@ -164,7 +165,7 @@ class RemoteChunks:
         seconds = max(task.cmd_execution_time, 0) / 1e6
         if status != 200:
             error = RemoteError(str(result))
-            error.__dict__["remote_traceback"] = str(answer.get("Traceback", ""))
+            add_traceback(error, str(answer.get("Traceback", "")))
             return Report(None, error, by_item=count > 1)
         if self._single:
             return Report([Outcome(result, False)], first=seconds, seconds=seconds, size=len(task.output))

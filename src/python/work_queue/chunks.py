@@ -29,9 +29,9 @@ class ChunkSizes:
     """Sizes of chunks from the times that workers measured; or always `fixed`."""
 
     def __init__(self, fixed: int | None = None, *, least: int = 1) -> None:
-        if fixed is not None and not isinstance(fixed, int):
-            raise TypeError(f"chunksize is a {type(fixed).__name__}: give a whole number. The function gets one item; of several "
-                            "sequences, give tuples, by zip(), or use pair()")
+        if fixed is not None and not hasattr(fixed, "__index__"):
+            several = ". The function gets one item; of several sequences, give tuples, by zip(), or use pair()"
+            raise TypeError(f"chunksize is a {type(fixed).__name__}: give a whole number{several if hasattr(fixed, '__iter__') else ''}")
         if fixed is not None and fixed < least:
             raise ValueError(f"chunksize is {fixed}: give {least} or more, or None for chunks of measured size")
         self._fixed = fixed

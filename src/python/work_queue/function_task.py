@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Callable
 
 from .constants import WORK_QUEUE_RESULT_SUCCESS
@@ -34,13 +35,14 @@ def _folder_of_main() -> str:
         return ""
     main = sys.modules.get("__main__")
     file = getattr(main, "__file__", None)
-    folder = os.path.dirname(file) if file and getattr(main, "__spec__", None) is None else ""
+    folder = os.path.dirname(os.path.realpath(file)) if file and getattr(main, "__spec__", None) is None else ""
     try:
         return os.path.abspath(folder)
     except FileNotFoundError:  # the current one was removed
         return ""
 
 
+_PROGRAM = f"{os.getpid()}.{time.time_ns()}"
 _script_folder = _folder_of_main()
 
 
@@ -82,8 +84,8 @@ def _pack_call(packed_function: bytes | str, args: Any, kwargs: dict[str, Any] |
         arguments += bytes(-sum(map(len, [*functions, arguments])) % _ALIGNMENT)
     parts: list[bytes | memoryview] = [*functions, arguments, *(buffer.raw() for buffer in buffers)]
     sizes = " ".join(names + [str(len(part)) for part in parts])
-    folder = "" if "\n" in _script_folder else _script_folder
-    first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{folder}\n{sizes}\n"
+    program = f"{_PROGRAM} {_script_folder}" if _script_folder and "\n" not in _script_folder else ""
+    first = f"{_VERSION}\n{sys.executable}\n{environment}\n{method}\n{program}\n{sizes}\n"
     return first.encode("utf-8", "surrogateescape"), parts
 
 
@@ -136,10 +138,15 @@ def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
             error = RemoteError(f"{last} (the exception cannot be read here: {type(problem).__name__}: {problem})")
     else:
         error = RemoteError(bytes(packed).decode("utf-8", "replace"))
-    text = bytes(traceback).decode("utf-8", "replace")
-    error.__dict__["remote_traceback"] = text
-    error.__cause__ = _RemoteTraceback(text)
+    add_traceback(error, bytes(traceback).decode("utf-8", "replace"))
     return error
+
+
+def add_traceback(error: BaseException, text: str) -> None:
+    """That of the worker, which Python then shows, too."""
+    error.__dict__["remote_traceback"] = text
+    if text:
+        error.__cause__ = _RemoteTraceback(text)
 
 
 class _RemoteTraceback(Exception):

@@ -21,7 +21,6 @@ import operator
 import os
 import pickle
 import queue as _queue
-import re
 import signal
 import subprocess
 import sys
@@ -86,12 +85,6 @@ def shared_array(shape: Any, dtype: Any = float) -> Any:
     size = math.prod(map(operator.index, shape))
     memory: Any = _core.new_memory(dtype.itemsize * size)
     return numpy.frombuffer(memory, dtype, count=size).reshape(shape)
-
-
-def _place(trace: str) -> str:
-    """ (FILE, line N, in FUNCTION), where the exception of this traceback was raised."""
-    places = re.findall(r'^ *File "(.*)", (line \d+, in .*)$', trace, re.MULTILINE)
-    return f" ({os.path.basename(places[-1][0])}, {places[-1][1]})" if places else ""
 
 
 class JobError(RuntimeError):
@@ -321,6 +314,8 @@ class JobExecutor2(Generic[_In, _Out]):
             return False
         try:
             packed = job_pickle.dumps(data)
+        except (MemoryError, OSError):  # for the copies of its arrays
+            raise
         except Exception as problem:
             from .unpicklable import where
 
@@ -378,14 +373,14 @@ class JobExecutor2(Generic[_In, _Out]):
         if error is None:
             return metadata, job_pickle.loads(pickled, buffers)
         self.nb_failed += 1
-        metadata.error, _, trace = error.partition("\n")
+        metadata.error, place, trace = [*error.split("\n", 2), "", ""][:3]
         if self._errors == "return":
             return metadata, None  # type: ignore[return-value]
         if self._errors == "raise":
-            failed = JobError(f"job {metadata.job} failed: {metadata.error}{_place(trace)}")
+            failed = JobError(f"job {metadata.job} failed: {metadata.error}{place}")
             failed.metadata, failed.traceback = metadata, trace
             raise failed
-        self._say(f"job {metadata.job} failed: {metadata.error}{_place(trace)}")
+        self._say(f"job {metadata.job} failed: {metadata.error}{place}")
         return None
 
     def _has_result(self) -> bool:

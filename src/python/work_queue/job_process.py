@@ -52,9 +52,12 @@ def _dumped(result: Any, function: Callable[[Any], Any]) -> Tuple[bytes, List[An
 
 
 def _told(error: BaseException) -> str:
+    """A line with the exception, one with the place where it was raised, and the traceback: see JobExecutor2._told()."""
     last = traceback.format_exception_only(type(error), error)[-1].strip()
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno}, in {frames[-1].name})" if frames else ""
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    return f"{last}\n{trace}"
+    return f"{last}\n{place}\n{trace}"
 
 
 def _in_worker(handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -234,7 +234,7 @@ def main(words: list[str]) -> None:
         words = words[1:]
     sys.argv = words
     if not getattr(sys.flags, "safe_path", False):  # then Python adds no folder of scripts
-        sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
+        sys.path[0] = os.path.dirname(os.path.realpath(words[0]))
         use_script_folder(sys.path[0])
     sys.excepthook = functools.partial(_show_from_script, words[0], sys.excepthook)
     process = os.getpid()

@@ -1,8 +1,8 @@
 """A DataLoader that commits slices when the training loop has used what was in them.
 
-Its workers read ahead, so they cannot know by themselves what the loop has used. Each batch carries the worker that made
-it, and how many elements that worker had given by then. When the loop asks for the next batch, that number goes back to
-the worker through a pipe, and a thread there commits the slices that lie before it.
+Its workers read ahead, so they cannot know by themselves what the loop has used. Each batch carries the number of the
+worker that made it, and of the elements that this worker has put into batches so far. When the loop asks for the next
+batch, the second number goes back to the worker through a pipe, and a thread there commits the slices before it.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ _ABANDONED = -1  # instead of a number of elements
 class SliceDataLoader(DataLoader):  # type: ignore
     """A DataLoader of a SliceIterable, for training loops that save checkpoints. Its parameters are those of DataLoader.
 
-    A slice is committed when the loop asks for the batch after the last one that has records of it. So a checkpoint lacks
-    no batch that is still on its way: its slice comes again.
+    A slice is committed some time after the loop has asked for a batch that its worker made later. So a checkpoint lacks
+    no batch that the loop has not had. After it, slices come again of which the loop has had a part, or which it had from a
+    worker last. What fetches batches ahead of the training counts as the loop.
     """
 
     def __init__(self, dataset: "SliceIterable", *args: Any, **options: Any) -> None:
         if not hasattr(dataset, "_loop"):
             raise TypeError(f"SliceDataLoader is for a SliceIterable; this is a {type(dataset).__name__}")
         super().__init__(dataset, *args, **options)
-        self._pass: Optional[_Pass] = None
+        self._pass: Optional[_Pass] = None  # that was begun last
         self._end: Any = None  # of the queue that the workers know
         if self.num_workers > 0:
             self.collate_fn = _Numbered(self.collate_fn)  # type: ignore[has-type]
@@ -53,18 +54,16 @@ class SliceDataLoader(DataLoader):  # type: ignore
         else:
             self._iterator = None  # its workers know the queue as it was before restore()
             self._end = self.dataset._end_of_queue()
-            pipes = [multiprocessing.Pipe() for _ in range(self.num_workers)]
-            self._pass = _Pass([ours for ours, _ in pipes], 1)
-            self.dataset._loop = [theirs for _, theirs in pipes], self.drop_last
-        batches = super().__iter__()  # starts the workers
-        self.dataset._loop = None  # which is not for those of another loader
-        return self._pass.batches(batches)
+            pipes = [multiprocessing.Pipe(duplex=False) for _ in range(self.num_workers)]
+            self._pass = _Pass([ours for _, ours in pipes], 1)
+            self.dataset._loop = [theirs for theirs, _ in pipes], self.drop_last
+        try:
+            return _Batches(self._pass, super().__iter__())  # which starts the workers
+        finally:
+            self.dataset._loop = None  # it is not for the workers of another loader
 
     def state_dict(self) -> Any:
-        """That of the queue, in the process that has it: see `WorkQueue.state_dict`. The batch that the loop has counts as
-        used."""
-        if self._pass is not None:
-            self._pass.used()
+        """That of the queue, in the process that has it: see `WorkQueue.state_dict`."""
         return self.dataset.state_dict()
 
     def load_state_dict(self, state: Any) -> None:
@@ -77,36 +76,49 @@ class _Pass:
 
     def __init__(self, channels: List[Any], number: int) -> None:
         self.channels, self.number = channels, number
-        self._batch: Optional[Tuple[int, int]] = None  # that the loop has: its worker, and the elements until its end
         self._ended = False
 
-    def batches(self, numbered: Any) -> Iterator[Any]:
-        try:
-            for worker, given, batch in numbered:
-                self._batch = (worker, given)
-                yield batch
-                self.used()
-        finally:
-            self.abandon()
-
-    def used(self) -> None:
-        if self._batch is not None:
-            self._tell(*self._batch)
-            self._batch = None
+    def used(self, worker: int, elements: int) -> None:
+        self._tell(worker, elements)
 
     def abandon(self) -> None:
         """Nothing more will be used; without effect on workers whose batches all are."""
-        self._batch = None
         if not self._ended:
             self._ended = True
             for worker in range(len(self.channels)):
                 self._tell(worker, _ABANDONED)
 
-    def _tell(self, worker: int, given: int) -> None:
+    def _tell(self, worker: int, elements: int) -> None:
         try:
-            self.channels[worker].send((self.number, given))
+            self.channels[worker].send((self.number, elements))
         except OSError:  # it has ended
             pass
+
+
+class _Batches:
+    """The iterator of a loop."""
+
+    def __init__(self, of: _Pass, numbered: Iterator[Any]) -> None:
+        self._pass, self._numbered = of, numbered
+        self._had: Optional[Tuple[int, int]] = None  # the batch that the loop has: its worker, the elements until its end
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._had is not None:
+            self._pass.used(*self._had)
+            self._had = None
+        try:
+            worker, elements, batch = next(self._numbered)
+        except BaseException:
+            self._pass.abandon()  # if the loop goes on after an error, slices come again
+            raise
+        self._had = worker, elements
+        return batch
+
+    def __del__(self) -> None:
+        self._pass.abandon()  # before the workers are ended, which would wait for it
 
 
 class _Numbered:
@@ -116,9 +128,12 @@ class _Numbered:
         self._collate = collate
 
     def __call__(self, elements: Any) -> Tuple[int, int, Any]:
-        batch = self._collate(elements)
         worker = _worker_of_loader()
-        return worker.id, worker.dataset._commits.batch_made(), batch
+        commits = None if worker is None else getattr(worker.dataset, "_commits", None)
+        if commits is None:
+            raise RuntimeError("this collate_fn belongs to a SliceDataLoader: give another loader one of its own")
+        batch = self._collate(elements)
+        return worker.id, commits.batch_made(), batch
 
 
 class Commits:
@@ -135,6 +150,7 @@ class Commits:
         self._lock = threading.Lock()  # of what follows
         self._given = 0  # elements, to the loader
         self._in_batches = 0  # of them
+        self._whole = False  # the slices have been read to their end, without an error
         self._read: Deque[Tuple[int, Slice]] = collections.deque()  # with the number of elements that it is part of
         self._thread = threading.Thread(target=self._run, name="work_queue commits", daemon=True)
         self._thread.start()
@@ -151,11 +167,14 @@ class Commits:
                 self._read.append((self._given + 1, one))
 
     def elements(self, made: Iterable[Any]) -> Iterator[Any]:
-        for element in made:
-            with self._lock:
-                self._given += 1
-            yield element
-        self._tell_all_given.send(None)
+        try:
+            for element in made:
+                with self._lock:
+                    self._given += 1
+                yield element
+            self._whole = True
+        finally:
+            self._tell_all_given.send(None)
 
     def batch_made(self) -> int:
         with self._lock:
@@ -192,12 +211,13 @@ class Commits:
                 all_given = True
             else:  # one of the ends
                 return
-        self._commit(None)
+        if self._whole:
+            self._commit(None)
 
     def _needed(self) -> int:
         """Of all elements, so many will be used."""
         with self._lock:
-            return self._in_batches if self._drop_last else self._given
+            return self._given if self._whole and not self._drop_last else self._in_batches
 
     def _commit(self, used: Optional[int]) -> None:
         """The slices that are part of so many elements; None: all."""

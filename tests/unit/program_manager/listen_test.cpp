@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -120,6 +121,26 @@ TEST(AwayLimit, IsLongEnoughForWorkersToHearTheirManager) {
     const auto refused = program_manager::disconnect_limit_of(options);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::usage);
+}
+
+TEST(CommandOfWorker, FitsWhatTheManagerAsksFor) {
+    const auto command = [](auto set) {
+        ManagerOptions options;
+        set(options);
+        return program_manager::command_of_worker(options, 9123);
+    };
+    const std::string elsewhere = " (on another machine: the name of this one instead of localhost)";
+    EXPECT_EQ(command([](auto&) {}), "work_queue_worker localhost 9123" + elsewhere);
+    EXPECT_EQ(command([](auto& o) { o.ssl = true; }), "work_queue_worker --ssl localhost 9123" + elsewhere);
+    EXPECT_EQ(command([](auto& o) { o.name = "a name"; }), "work_queue_worker -M 'a name'");
+    EXPECT_EQ(command([](auto& o) { o.name = "p", o.password_file = "/a/key", o.ssl_key = "k"; }),
+              "work_queue_worker --ssl --password /a/key -M p");
+    EXPECT_EQ(command([](auto& o) { o.password = "secret"; }),
+              "work_queue_worker --password FILE_WITH_THE_PASSWORD localhost 9123" + elsewhere);
+    EXPECT_EQ(command([](auto& o) { o.contact_file = "/my work/contact", o.name = "p"; }),
+              "work_queue_worker --contact '/my work/contact'");
+    EXPECT_EQ(command([](auto& o) { o.contact_file = "contact"; }),
+              "work_queue_worker --contact " + (std::filesystem::current_path() / "contact").string());
 }
 
 TEST(KeepAlive, IsNoSoonerThanWorkersSpeak) {
