@@ -27,10 +27,6 @@ def origin_of(module):
     return getattr(getattr(module, "__spec__", None), "origin", None) or ""
 
 
-def is_in(module, folder):
-    return origin_of(module).startswith(folder)
-
-
 def is_safe(folder):
     """Whether it is this user's, or root's, and not open to all: on another machine it may be somebody else's."""
     try:
@@ -104,11 +100,12 @@ class Modules:
         if program != self.program:
             self.program = program
             if self.beside_script:
-                for name in [name for name, module in list(sys.modules.items()) if is_in(module, self.beside_script)]:
+                old = [name for name, module in list(sys.modules.items()) if name not in self.own and self.is_beside_script(module)]
+                for name in old:
                     del sys.modules[name]
                 self.know_all()
             folder = program.partition(" ")[2]
-            self.beside_script = os.path.join(folder, "") if folder and is_safe(folder) else ""
+            self.beside_script = os.path.join(folder, "") if folder not in ("", "/") and is_safe(folder) else ""
         if self.beside_script and self.beside_script[:-1] not in sys.path:
             sys.path.append(self.beside_script[:-1])
 
@@ -118,7 +115,7 @@ class Modules:
             return True
         new = {name: module for name, module in list(sys.modules.items()) if name not in self.known}
         installed = [name for name, module in new.items() if self.is_installed(module)]
-        kept = [name for name, module in new.items() if self.beside_script and is_in(module, self.beside_script)]
+        kept = [name for name, module in new.items() if self.is_beside_script(module)]
         self.know_all()
         text = b""
         for name in sorted(installed, key=lambda name: name.count(".")):
@@ -136,9 +133,16 @@ class Modules:
 
     def is_installed(self, module):
         origin = origin_of(module)
-        if not origin or self.folder and origin.startswith(self.folder) or self.beside_script and origin.startswith(self.beside_script):
+        if not origin or self.folder and origin.startswith(self.folder) or self.is_beside_script(module):
             return False
         return origin in ("built-in", "frozen") or origin.startswith(self.folders)
+
+    def is_beside_script(self, module):
+        """What is installed in a folder below that of the script, such as that of a virtual environment, is not."""
+        origin = origin_of(module)
+        if not self.beside_script or not origin.startswith(self.beside_script):
+            return False
+        return not any([origin.startswith(folder) for folder in self.folders if len(folder) >= len(self.beside_script)])
 
     def settle(self):
         """Before calls are forked."""

@@ -39,7 +39,7 @@ int show_others(const char* file, const char* topic, int framed, va_list values)
 
 MutedWarning::MutedWarning() noexcept {
     place = place_of_show();
-    if (place == nullptr) return;
+    if (place == nullptr || *place == show_others) return;
     before = *place;
     *place = show_others;
 }

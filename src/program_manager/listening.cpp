@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/random_bits.h"
 #include "base/single_quoted.h"
@@ -100,7 +101,11 @@ std::string command_of_worker(const ManagerOptions& options, int port) {
         });
         return plain ? text : single_quoted(text);
     };
-    const auto path = [&](const std::string& file) { return word(std::filesystem::absolute(file)); };
+    const auto path = [&](const std::string& file) {
+        std::error_code gone;  // the current folder
+        const std::filesystem::path whole = std::filesystem::absolute(file, gone);
+        return word(gone ? file : whole.string());
+    };
     std::string command = "work_queue_worker ";
     if (!options.contact_file.empty()) return command + "--contact " + path(options.contact_file);
     if (options.ssl || !options.ssl_key.empty()) command += "--ssl ";

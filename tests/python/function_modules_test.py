@@ -1,6 +1,7 @@
 """Modules, environments and interpreters of calls of Python functions."""
 
 import os
+import pathlib
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import cloudpickle
 import pytest
 
 import work_queue as wq
-from conftest import Workers, finish, run
+from conftest import Workers, finish, python, run
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 SCRIPT = """
@@ -112,6 +113,26 @@ with wq.WorkQueue(int(sys.argv[1]), say=lambda line: None) as q:
     first, second, third = told
     assert len(set(first)) == len(set(second)) == 1 and first[0].endswith(", 1)") and second[0].endswith(", 2)"), told
     assert set(third) == {"ModuleNotFoundError"}
+
+
+def test_what_is_installed_below_the_folder_of_the_script_stays(tmp_path):
+    """As for a script of the home folder, which has Python itself."""
+    modules = pathlib.Path(__file__).resolve().parents[2] / "src" / "interpreters" / "modules.py"
+    ended = python(f"""
+import json, pathlib, sys
+exec(pathlib.Path({str(modules)!r}).read_text())
+modules = Modules(False)
+modules.own = set()
+below = pathlib.Path(json.__file__).parents[2]
+modules.look_beside_script(f"1 {{below}}")
+print(modules.beside_script == f"{{below}}/", modules.is_beside_script(json), modules.is_installed(json))
+before = dict(sys.modules)
+modules.look_beside_script({f"2 {tmp_path}"!r})
+print(before == sys.modules, modules.beside_script == {f"{tmp_path}/"!r})
+modules.look_beside_script("3 /")
+print(repr(modules.beside_script))
+""")
+    assert ended.stdout == "True False True\nTrue True\n''\n", ended.stdout + ended.stderr
 
 
 def test_a_module_beside_the_script(tmp_path):

@@ -212,6 +212,12 @@ def test_a_traceback_begins_in_the_script(tmp_path):
     assert ended.stderr.endswith("KeyError: 1\n")
     ended = job(tmp_path, 0, "x = = 1\n")
     assert ended.returncode == 1 and ended.stderr.startswith('  File "manager.py", line 1\n') and "SyntaxError" in ended.stderr
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "__main__.py").write_text("1 / 0\n")
+    ended = subprocess.run([PROGRAM, "app"], cwd=tmp_path, capture_output=True, text=True, timeout=150, check=False,
+                           env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert ended.returncode == 1 and "__main__.py" in ended.stderr and "ZeroDivisionError" in ended.stderr
 
 
 def test_a_second_queue_has_no_ranks(tmp_path):

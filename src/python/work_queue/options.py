@@ -22,6 +22,8 @@ def real(value: Any, name: str) -> float:
     if not isinstance(value, (str, bytes)):
         try:
             return float(value)
+        except OverflowError:
+            raise ValueError(f"{name} is too large") from None
         except (TypeError, ValueError):
             pass
     raise TypeError(f"{name} is {value!r}: give a number")

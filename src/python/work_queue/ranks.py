@@ -220,10 +220,13 @@ def taken_by(queue: WorkQueue) -> None:
 
 
 def _show_from_script(script: str, show: Any, kind: Any, error: Any, trace: Any) -> None:
-    """Shows an exception that ends the script without the frames of what runs it; all of one that cannot be compiled are."""
-    while trace is not None and trace.tb_frame.f_code.co_filename != script:
-        trace = trace.tb_next
-    show(kind, error.with_traceback(trace), trace)
+    """Shows an exception that ends the script without the frames of what runs it."""
+    own = trace
+    while own is not None and own.tb_frame.f_code.co_filename != script:
+        own = own.tb_next
+    if own is not None or (isinstance(error, SyntaxError) and error.filename == script):
+        error, trace = error.with_traceback(own), own
+    show(kind, error, trace)
 
 
 def main(words: list[str]) -> None:

@@ -200,15 +200,15 @@ class Commits:
         while not all_given or used < self._needed():
             sources = [self._channel, *self._ends, *([] if all_given else [self._all_given])]
             ready = multiprocessing.connection.wait(sources)
-            if self._channel in ready:
+            if self._all_given in ready:  # first, as the loop may have said already that it has ended
+                all_given = True
+            elif self._channel in ready:
                 number, given = self._channel.recv()
                 if number == self._number and given == _ABANDONED:
                     return
                 if number == self._number:
                     used = given
                     self._commit(used)
-            elif self._all_given in ready:
-                all_given = True
             else:  # one of the ends
                 return
         if self._whole:
