@@ -317,9 +317,9 @@ class WorkQueue:
                 return saved.read()
 
     def restore(self, state: Union[_Path, bytes, Dict[str, Any], None]) -> None:
-        """Goes on from bytes or a file of save(), or from state_dict(), of a queue with the same works, cut and seed: what was not committed
-        then is taken, in the same order. All ranks call it; the state of rank 0 holds for all, and others may give None.
-        Raises RuntimeError if works, cut or seed differ; this queue is closed then."""
+        """Goes on from bytes or a file of save(), or from state_dict(), of a queue with the same works, cut and seed: what was
+        not committed then is taken, in the same order. All ranks call it; the state of rank 0 holds for all, and others may
+        give None. Raises RuntimeError if works, cut or seed differ; this queue is closed then."""
         if self._options is None:
             raise RuntimeError("restore() is for the process that gives the slices")
         if state is None and self.rank == 0:
