@@ -14,6 +14,7 @@
 #
 #   TRAITS            see submit_workers.sh
 #   first             see submit_workers.sh
+#   told ID           see submit_workers.sh; without it, the id
 #   find_job          prints the id of the job of WORKERS_SCRIPT (whose name is unique), if it waits or runs, else
 #                     nothing; not 0 if the system does not tell
 #   end_command       adds what follows the words after --, instead of the script
@@ -49,6 +50,7 @@ ask() {
 
 TRAITS=
 first() { :; }
+told() { printf '%s\n' "$1"; }
 find_job() {
     echo "this system cannot look for jobs by their name" >&2
     return 64
@@ -126,7 +128,7 @@ drive() {
     options) printf '%s\n' "$OPTIONS" ;;
     traits) printf '%s\n' "$TRAITS" ;;
     render) command_of "$@" && printf '%s\n' "$SUBMIT" ;;
-    first | submit | status | remove | find) "$verb" "$@" ;;
+    first | submit | told | status | remove | find) "$verb" "$@" ;;
     *)
         echo "driver: there is no verb $verb" >&2
         return 64

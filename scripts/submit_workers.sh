@@ -16,6 +16,7 @@
 #                                      system did not answer, and it is not known whether it took the jobs
 #   DRIVER status ID...                in one call of the system: ID STATE [DETAIL], a line each; STATE is pending,
 #                                      running, stuck (in the queue, and will not run), ended (DETAIL: how) or unknown
+#   DRIVER told ID             prints what the system's command tells its users of the submission of this job
 #   DRIVER remove ID...
 #   DRIVER find                        the ids, as submit prints them, if jobs of WORKERS_SCRIPT wait or run, else nothing;
 #                                      not 0 if the system does not tell
@@ -35,11 +36,14 @@ SEE=" (see $ME --help)"
 NL='
 '
 
+# warn TEXT: a line on stderr, without bytes that control the terminal.
+warn() { printf '%s: %s\n' "$ME" "$(printf '%s' "$*" | tr '\n' ' ' | LC_ALL=C tr '\000-\037\177' '?')" >&2; }
+
 # fail CODE TEXT: codes as those of work_queue_run.
 fail() {
     code=$1
     shift
-    printf '%s: %s\n' "$ME" "$(printf '%s' "$*" | tr '\n' ' ')" >&2
+    warn "$@"
     exit "$code"
 }
 
@@ -49,11 +53,17 @@ WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout
  --debug-rotate-max -A --arch -O --os -s --workdir --bind --threads-per-core --feature --keep-cache --url-timeout
  --grace --task-wrapper --from-factory --volatility --coprocesses-total --num_coprocesses --coprocess-cores --coprocess_cores
  --coprocess-memory --coprocess_memory --coprocess-disk --coprocess_disk --coprocess-gpus --coprocess_gpus '
-ALONE=' --ssl --single-shot --parent-death '
+ALONE=' -a --advertise --ssl --single-shot --parent-death '
 FILES=' --contact -P --password --ssl-ca --coprocess ' # their value is a file that the job has to find
 SIZES=' --cores --memory --disk --gpus '
 OURS=' -E --worker-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary --wrapper
  --job-name '
+
+# answer TEXT: on stdout, as all that was asked for.
+answer() {
+    { printf '%s\n' "$1"; } 2>/dev/null || fail 71 "cannot write to stdout: its disk is full, or it is closed"
+    exit 0
+}
 
 has() { case $1 in *[[:space:]]"$2"[[:space:]]*) return 0 ;; esac; return 1; }
 
@@ -137,8 +147,12 @@ version() {
     cat -- "$parts/version" 2>/dev/null || sed -n 's/^project(work_queue VERSION \([0-9.]*\).*/\1/p' "$parts/../CMakeLists.txt"
 }
 
-# whole OPTION VALUE: a number without sign.
-whole() { case $2 in '' | *[!0-9]* | ??????????*) fail 64 "$1 $2: not a number" ;; esac; }
+# whole OPTION VALUE: a number without sign; prints it without the zeros that would make it octal.
+whole() {
+    case $2 in '' | *[!0-9]* | ??????????*) fail 64 "$1 $2: not a number" ;; esac
+    number=${2#"${2%%[!0]*}"}
+    echo "${number:-0}"
+}
 
 # in_range NUMBER MOST: from 1.
 in_range() {
@@ -148,8 +162,7 @@ in_range() {
 
 # megabytes OPTION VALUE: of 4000 (MB) or 4G.
 megabytes() {
-    number=${2%[KkMmGgTt]}
-    whole "$1" "$number"
+    number=$(whole "$1" "${2%[KkMmGgTt]}") || exit
     case $2 in
     *[Kk]) echo $(((number + 1023) / 1024)) ;;
     *[Gg]) echo $((number * 1024)) ;;
@@ -158,14 +171,14 @@ megabytes() {
     esac
 }
 
-# seconds OPTION VALUE: of 90, 1h30m, 2:00:00 or 1-02:00:00.
+# seconds OPTION VALUE: of 90, 1h30m, 2:00:00 or 1-02:00:00; at most 100 years.
 seconds() {
-    printf '%s\n' "$2" | awk -v option="$1" '
-        /^[0-9]+$/ { print $0; ok = 1 }
+    printf '%s\n' "$2" | awk '
+        /^[0-9]+$/ { sum = $0; ok = 1 }
         /^([0-9]+-)?[0-9]+:[0-9]+(:[0-9]+)?$/ {
             days = index($0, "-") ? substr($0, 1, index($0, "-") - 1) : 0
             n = split(substr($0, index($0, "-") + 1), part, ":")
-            print days * 86400 + part[1] * 3600 + part[2] * 60 + (n == 3 ? part[3] : 0); ok = 1
+            sum = days * 86400 + part[1] * 3600 + part[2] * 60 + (n == 3 ? part[3] : 0); ok = 1
         }
         /^([0-9]+[dhms])+$/ {
             left = $0
@@ -174,9 +187,12 @@ seconds() {
                 sum += substr(left, 1, RLENGTH - 1) * (unit == "d" ? 86400 : unit == "h" ? 3600 : unit == "m" ? 60 : 1)
                 left = substr(left, RLENGTH + 1)
             }
-            print sum; ok = 1
+            ok = 1
         }
-        END { exit !ok }' || fail 64 "$1 $2: not a time such as 90, 1h30m or 1-02:00:00"
+        END {
+            if (!ok || sum > 3153600000) exit 1
+            printf "%.0f\n", sum
+        }' || fail 64 "$1 $2: not a time such as 90, 1h30m or 1-02:00:00, up to 100 years"
 }
 
 # file OPTION PATH: its full path, as the job runs in another folder.
@@ -184,10 +200,10 @@ file() {
     if [ ! -f "$2" ] || [ ! -r "$2" ]; then fail 65 "$1 $2: no such file, or it cannot be read"; fi
     # shellcheck disable=SC2012  # its own mode and name only
     case $1:$(ls -ld -- "$2" | cut -c5-10) in
-    --contact:------ | --ssl-ca:*) ;;
+    --contact:------ | --ssl-ca:* | --coprocess:*) ;;
     --contact:*) fail 77 "$1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
-    *:???---) ;;
-    *) fail 77 "$1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
+    *:????w?) fail 77 "$1 $2: others may change it, and so choose the password; run: chmod go= $(quote "$2")" ;;
+    *:?w???? | *:???r??) warn "warning: $1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
     esac
     case $2 in /*) printf '%s\n' "$2" ;; *) printf '%s/%s\n' "$PWD" "$2" ;; esac
 }
@@ -203,14 +219,14 @@ running() {
     host=$(sed -n 's/^ *"host": "\(.*\)",*$/\1/p' "$1")
     id=$(sed -n 's/^ *"pid": \([0-9][0-9]*\),*$/\1/p' "$1")
     [ "$host" != "$(uname -n)" ] || [ -z "$id" ] || [ -d "/proc/$id" ] ||
-        echo "$ME: warning: --contact $1: its manager (process $id on this host) is not running" >&2
+        warn "warning: --contact $1: its manager (process $id on this host) is not running"
 }
 
 # take OPTION [VALUE]
 take() {
     case $1 in
-    --cores) whole "$@" && CORES=$2 ;;
-    --gpus) whole "$@" && GPUS=$2 ;;
+    --cores) CORES=$(whole "$@") || exit ;;
+    --gpus) GPUS=$(whole "$@") || exit ;;
     --memory) MEMORY=$(megabytes "$@") || exit ;;
     --disk) DISK=$(megabytes "$@") || exit ;;
     --wall-time | --walltime) SECONDS_OF_JOB=$(seconds "$@") || exit ;;
@@ -223,7 +239,7 @@ take() {
         case $2 in '' | *[!A-Za-z0-9_-]* | [!A-Za-z]* | ????????????????*) fail 64 "--job-name $2: up to 15 letters, digits, _ and -, a letter first" ;; esac
         NAME=$2
         ;;
-    --contact | -P | --password | --ssl-ca)
+    --contact | -P | --password | --ssl-ca | --coprocess)
         path=$(file "$@") || exit
         [ "$1" != --contact ] || running "$path"
         SENT="$SENT $(quote "$path")"
@@ -247,8 +263,8 @@ parse() {
             for word in "$@"; do BATCH="$BATCH $(quote "$word")"; done
             return
             ;;
-        -h | --help) help && exit 0 ;;
-        -v | --version) printf '%s %s\n' "$ME" "$(version)" && exit 0 ;;
+        -h | --help) answer "$(help)" ;;
+        -v | --version) answer "$ME $(version)" ;;
         --dry-run) DRY=1 && continue ;;
         --json) JSON=1 && continue ;;
         --*=*) name=${word%%=*} value=${word#*=} glued=1 ;;
@@ -294,13 +310,13 @@ places() {
     if [ -z "$NAMED" ]; then
         [ $# -ge 2 ] || fail 64 "needs HOST PORT, --contact FILE or -M NAME$SEE"
         in_range "$2" 65535 || fail 64 "port $2: not a number from 1 to 65535"
-        has "$TRAITS" here || case $1 in localhost | 127.*) fail 65 "$1: workers on other nodes would look for the manager there; give this host's name" ;; esac
+        has "$TRAITS" here || case $1 in localhost | 127.*) fail 65 "$1: on another node, $1 is that node; give this host's name, $(uname -n)" ;; esac
         WORKER="$WORKER $(quote "$1") $2"
         shift 2
     fi
     [ $# -le 1 ] || fail 64 "too many words: $*"
-    COUNT=${1:-1}
-    in_range "$COUNT" 100000 || fail 64 "$1: the number of workers is 1 to 100000"
+    in_range "${1:-1}" 100000 || fail 64 "$1: the number of workers is 1 to 100000"
+    COUNT=$(whole N "${1:-1}")
 }
 
 # The program that the jobs run, copied so that they find it, and the same one, wherever and whenever they start.
@@ -309,6 +325,7 @@ place_worker() {
     [ -n "$found" ] || for candidate in "${0%/*}/work_queue_worker" "$(command -v work_queue_worker)"; do
         [ -z "$found" ] && [ -x "$candidate" ] && found=$candidate
     done
+    [ ! -d "$found" ] || fail 65 "--worker-binary $found: is a folder; give the file work_queue_worker in it"
     [ -x "$found" ] || fail 69 "no work_queue_worker: neither beside this command nor in PATH; give --worker-binary FILE"
     cmp -s "$found" "$FOLDER/work_queue_worker" && return
     if ! copy=$(mktemp "$FOLDER/.worker-XXXXXX") || ! cp -- "$found" "$copy" || ! chmod 700 "$copy" ||
@@ -394,7 +411,7 @@ main() {
         printf '== command\n%s\n' "$shown"
         exit
     fi
-    has "$TRAITS" travel || has "$TRAITS" here || case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) echo "$ME: warning: other nodes may not see $FOLDER; use --scratch-dir" >&2 ;; esac
+    has "$TRAITS" travel || has "$TRAITS" here || case $FOLDER/ in /tmp/* | /var/tmp/* | /dev/shm/*) warn "warning: other nodes may not see $FOLDER; use --scratch-dir" ;; esac
     [ -d "$FOLDER" ] || (umask 077 && mkdir -p -- "$FOLDER") 2>/dev/null || fail 77 "cannot write in $FOLDER; use --scratch-dir"
     place_worker
     WORKERS_SCRIPT=$FOLDER/$NAME
@@ -422,6 +439,7 @@ main() {
     if [ -n "$JSON" ]; then
         printf '{"ids": [%s], "log": "%s"}\n' "$(printf '%s\n' "$ids" | sed 's/.*/"&"/' | paste -sd, -)" "$(json_string "$WORKERS_LOG")"
     else
-        printf '%s workers submitted (%s); logs: %s.*.log\n' "$COUNT" "$(printf '%s\n' "$ids" | sed -n '1p; 2,$ { $p; }' | paste -sd- - | sed 's/-/ to /')" "$WORKERS_LOG"
+        warn "$COUNT workers submitted ($(printf '%s\n' "$ids" | sed -n '1p; 2,$ { $p; }' | paste -sd- - | sed 's/-/ to /')); logs: $WORKERS_LOG.*.log"
+        "$DRIVER" told "$(printf '%s\n' "$ids" | head -n 1)"
     fi
 }

@@ -50,6 +50,8 @@ task_ids() {
         BEGIN { for (i = 1; i <= count; ++i) print job between i after }'
 }
 
+told() { printf '%s\n' "$1" | sed 's/\[[0-9]*\]/[]/; s/_[0-9]*$//'; }
+
 find_job() {
     name=${WORKERS_SCRIPT##*/}
     listed=$(ask qselect -N "$name") || listed=$(ask squeue --noheader --me --name="$name" --format=%F) || return

@@ -26,6 +26,7 @@ SLURM = [
     ["-M", "p", "--wall-time", "1-02:00:00", "--scratch-dir", "it's 100% \"mine\""],
     ["-M", "p", "--wall-time=90"],
     ["-M", "p", "--wrapper", "nice -n 5", "--job-name", "wqWorker-a1b2c3", "2"],
+    ["-M", "p", "--memory", "010G", "--cores=08", "--wall-time", "08", "--coprocess", "contact", "--coprocess-cores=2", "09"],
 ]
 
 UGE = [
@@ -52,6 +53,7 @@ CONDOR = [
     ["-r", 'Arch == "X86_64"', "--requirements=Memory > 1000 || it's $HOME", "--class-ad", '+Project = "it\'s $HOME"', "--class-ad", "rank = Memory",
      "--docker-universe", "debian:12", "--spool", "--scratch-dir", "/home/me/w", "-E", "--feature 'big mem'", "login1", "9123", "3", "--", "-name", "it's $HOME;"],
     ["-M", "p", "--scratch-dir", "it's 100% \"mine\" $(HOME)"],
+    ["-a", "-t", "3600", "-N", "Project_A", "--advertise", "10"],
 ]
 
 CONDOR_REFUSED = [
@@ -65,7 +67,8 @@ REFUSED = [
     [], ["login1"], ["login1", "port"], ["login1", "70000"], ["localhost", "9123"], ["login1", "9123", "0"], ["login1", "9123", "-1"],
     ["login1", "9123", "1000000"], ["login1", "9123", "1", "2"], ["-M", "p", "ten"], ["--bogus", "login1", "9123"], ["-M"],
     ["--ssl=yes", "login1", "9123"], ["--cores", "-2", "login1", "9123"], ["--memory", "8Q", "login1", "9123"],
-    ["--wall-time", "soon", "login1", "9123"], ["--contact", "nowhere"], ["--contact", "open"], ["--password", "open", "login1", "9123"],
+    ["--wall-time", "soon", "login1", "9123"], ["--contact", "nowhere"], ["--contact", "open"], ["--password", "writable", "login1", "9123"],
+    ["--wall-time", "99999999d", "login1", "9123"], ["--worker-binary", "bin", "login1", "9123"], ["--b\x1b[2J\tus", "-M", "p"],
     ["-E", "--ssl\nrm -r x", "login1", "9123"], ["-p", "--qos x\nrm -r x", "login1", "9123"],
     ["--worker-binary", "nowhere", "login1", "9123"], ["--scratch-dir", "contact/x", "login1", "9123"],
     ["--job-name", "a name", "login1", "9123"], ["--job-name", "longer-than-qsub", "login1", "9123"], ["--job-name", "", "-M", "p"],
@@ -115,6 +118,8 @@ class SubmitWorkers(FakeBatch):
 
     def test_what_is_refused(self):
         self.system("sbatch", "echo 1")
+        (self.here / "writable").write_text("x\n")
+        (self.here / "writable").chmod(0o646)
         self.check("refused.txt", self.refused("slurm", REFUSED))
 
     def test_what_htcondor_could_not_take(self):
@@ -126,6 +131,30 @@ class SubmitWorkers(FakeBatch):
             (self.here / name).chmod(0o600)
         self.check("condor_refused.txt", self.refused("condor", CONDOR_REFUSED))
         self.assertEqual(list(self.here.glob("*/worker-*")), [], "no script is left")
+
+    def test_what_others_may_read_is_taken_as_a_password_with_a_warning(self):
+        self.system("sbatch", "echo 77")
+        said = self.submit("slurm", "-P", "open", "login1", "9123")
+        self.assertEqual((said.returncode, "warning: -P open: others may read it" in said.stderr), (0, True), said)
+
+    def test_the_lines_of_the_batch_systems_are_on_stdout_and_ours_on_stderr(self):
+        for system, command, answer, count, lines in (
+                ("slurm", "sbatch", "77", 3, "Submitted batch job 77\n"),
+                ("pbs", "qsub", "13[].server", 3, "13[].server\n"),
+                ("torque", "qsub", "13.server", 1, "13.server\n"),
+                ("uge", "qsub", "153097", 1, 'Your job 153097 ("NAME") has been submitted\n'),
+                ("uge", "qsub", "12.1-10:1", 10, 'Your job-array 12.1-10:1 ("NAME") has been submitted\n'),
+                ("condor", "condor_submit", "298.0 - 298.9", 10, "Submitting job(s)..........\n10 job(s) submitted to cluster 298.\n")):
+            self.system(command, f"echo '{answer}'")
+            said = self.submit(system, "login1", "9123", str(count))
+            self.assertEqual((said.returncode, re.sub(r"worker-\w{6}", "NAME", said.stdout)), (0, lines), said)
+            self.assertRegex(self.errors(said)[0], f"^{system}_submit_workers: {count} workers submitted .*logs: ")
+
+    def test_help_that_cannot_be_written(self):
+        command = f"{CHECKOUT}/scripts/slurm/slurm_submit_workers"
+        for option in ("--help", "--version"):
+            said = self.run_in(["dash", "-c", f'dash "{command}" {option} >/dev/full'])
+            self.assertEqual((said.returncode, said.stderr.count("\n")), (71, 1), said)
 
     def test_a_contact_file_of_a_run_that_has_ended(self):
         self.system("sbatch", "echo 77")
