@@ -188,8 +188,8 @@ _work_queue_serverize() {
     case $before in
     --function) COMPREPLY=() ;;
     --version) mapfile -t COMPREPLY < <(compgen -W "work_queue" -- "$word") ;;
-    --src | --dest) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-    *) mapfile -t COMPREPLY < <(compgen -W "--dest --function --help --src --version -h" -- "$word") ;;
+    --src | --dest | --pack) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    *) mapfile -t COMPREPLY < <(compgen -W "--dest --function --help --pack --src --version -h" -- "$word") ;;
     esac
 }
 

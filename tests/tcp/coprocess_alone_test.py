@@ -57,6 +57,55 @@ def no_more_processes():
         raise BlockingIOError(11, "Resource temporarily unavailable")
     os.fork = fork
 '''
+# A program as CCTools' tests have them: its top level is a manager's.
+PROGRAM = '''"""A manager."""
+from __future__ import annotations
+import sys, json
+import no_module_of_this_name as wq; from math import ceil, \\
+    pi as PI
+from fractions import *
+try:
+    from decimal import Decimal as Number
+except ImportError:
+    Number = float
+
+port_file = None
+try:
+    port_file = sys.argv[1]
+except IndexError:
+    raise SystemExit("Usage: PROGRAM PORTFILE")
+
+UNIT = 5; queue = wq.WorkQueue(9123)
+TABLE: list[int] = [1]
+TABLE += [2]
+NOTES = {}
+NOTES["table"] = TABLE
+
+def square(value: int) -> float:
+    return int(Number(value) ** 2)
+
+class Part:
+    whole = UNIT
+    def __init__(self, queue):
+        self.queue = Fraction(queue, Part.whole)
+
+def same(function):
+    return function
+
+def area(radius):
+    """\u00e9"""
+    return ceil(PI * square(radius))
+
+@same
+def tagged(task):
+    return {task: str(Part(3).queue), **NOTES}
+
+for value in range(10):
+    task = wq.RemoteTask("area", "my_coprocess", value)
+    queue.submit(task)
+while not queue.empty():
+    import math, queue
+'''
 NAMES = ("echo", "large", "exits", "fails", "takes_one", "takes_two", "no_more_processes")
 
 
@@ -103,6 +152,24 @@ class Alone(unittest.TestCase):
             self.serverized(FUNCTIONS.replace("def echo", "async def echo"))
         self.assertIn(b"echo: it is an async function", refused.exception.stderr)
 
+    def test_only_what_the_functions_use_of_the_source_runs(self):
+        words = ["--function", "area", "--function", "tagged"]
+        (self.folder / "functions.py").write_text(PROGRAM)
+        subprocess.run([sys.executable, "-B", SERVERIZE, "--src", "functions.py", *words, "--dest", "coprocess.py", "--version", "work_queue"],
+                       check=True, cwd=self.folder, timeout=PATIENCE)
+        self.start([sys.executable, "-B", str(self.folder / "coprocess.py")])
+        self.assertEqual(self.call("area", 2), ("status 200", 13))
+        self.assertEqual(self.call("tagged", "x"), ("status 200", {"x": "3/5", "table": [1, 2]}))
+        answer = json.loads(self.call_text("area", '{"fn_args": ["two"]}')[1])
+        line = PROGRAM.splitlines().index("    return ceil(PI * square(radius))") + 1
+        self.assertIn(f'File "functions.py", line {line}', answer["Traceback"])
+
+    def test_packing_needs_an_environment(self):
+        (self.folder / "functions.py").write_text(FUNCTIONS)
+        said = subprocess.run([sys.executable, "-B", SERVERIZE, "--src", "functions.py", "--function", "echo", "--dest", "c.py", "--pack", "e.tar.gz"],
+                              check=False, cwd=self.folder, timeout=PATIENCE, capture_output=True, text=True)
+        self.assertEqual((said.returncode, said.stderr.count("\n"), "is of no conda environment" in said.stderr), (1, 1, True), said)
+
     def test_answers_begin_with_their_status(self):
         self.start(self.serverized())
         for mode in ("fork", "thread", "direct"):
@@ -125,7 +192,7 @@ class Alone(unittest.TestCase):
         self.assertEqual(self.call("takes_one", {"only": 1}), ("status 200", {"only": 1}))
 
     def test_without_pidfd(self):
-        for how in ("vars(os).pop('pidfd_open', None)", "def no(*_): raise OSError(38, 'not implemented')\nos.pidfd_open = no"):
+        for how in ("del os.pidfd_open", "def no(*_): raise OSError(38, 'not implemented')\nos.pidfd_open = no"):
             self.start(self.serverized(f"import os\n{how}\n{FUNCTIONS}"))
             self.assertEqual(self.call("echo", 5), ("status 200", 5))
             self.assertEqual(self.call("exits", 4)[0], "exit 4")
