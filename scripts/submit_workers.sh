@@ -33,6 +33,7 @@ export WORKERS_SCRIPTS
 
 ME=${0##*/}
 SEE=" (see $ME --help)"
+FOR_FACTORY=
 NL='
 '
 
@@ -56,7 +57,7 @@ WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout
 ALONE=' -a --advertise --ssl --single-shot --parent-death '
 FILES=' --contact -P --password --ssl-ca --coprocess ' # their value is a file that the job has to find
 SIZES=' --cores --memory --disk --gpus '
-OURS=' -E --worker-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary --wrapper
+OURS=' -E --worker-options --extra-options --wall-time --walltime --scratch-dir --worker-start-cmd --worker-binary --wrapper
  --job-name '
 
 # answer TEXT: on stdout, as all that was asked for.
@@ -75,6 +76,9 @@ driver_takes() {
         break
     done
 }
+
+# of_another_system OPTION: a factory ignores the options of other batch systems than its own.
+of_another_system() { case $FOR_FACTORY$1 in 1--batch-options | 1--condor-requirements | 1--autosize) return 0 ;; esac; return 1; }
 
 help() {
     cat <<HELP
@@ -202,8 +206,8 @@ file() {
     case $1:$(ls -ld -- "$2" | cut -c5-10) in
     --contact:------ | --ssl-ca:* | --coprocess:*) ;;
     --contact:*) fail 77 "$1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
-    *:????w?) fail 77 "$1 $2: others may change it, and so choose the password; run: chmod go= $(quote "$2")" ;;
-    *:?w???? | *:???r??) warn "warning: $1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
+    *:?w???? | *:????w?) fail 77 "$1 $2: others may change it, and so choose the password; run: chmod go= $(quote "$2")" ;;
+    *:r????? | *:???r??) warn "warning: $1 $2: others may read it, and with it join or imitate the manager; run: chmod go= $(quote "$2")" ;;
     esac
     case $2 in /*) printf '%s\n' "$2" ;; *) printf '%s/%s\n' "$PWD" "$2" ;; esac
 }
@@ -230,7 +234,7 @@ take() {
     --memory) MEMORY=$(megabytes "$@") || exit ;;
     --disk) DISK=$(megabytes "$@") || exit ;;
     --wall-time | --walltime) SECONDS_OF_JOB=$(seconds "$@") || exit ;;
-    -E | --worker-options) EXTRA="$EXTRA $2" ;;
+    -E | --worker-options | --extra-options) EXTRA="$EXTRA $2" ;;
     --scratch-dir) FOLDER=$2 ;;
     --worker-start-cmd) START=$2 ;;
     --worker-binary) BINARY=$2 ;;
@@ -283,12 +287,20 @@ parse() {
         elif has "$ALONE" "$name"; then
             kind=alone owner=take
         else
-            kind=$(driver_takes "$name") owner=driver
+            option=$name owner=driver kind=$(driver_takes "$name")
+            if [ -z "$kind" ]; then
+                case $name in --batch-options) option=--parameters ;; --condor-requirements) option=--requirements ;; esac
+                kind=$(driver_takes "$option")
+            fi
+            if [ -z "$kind" ] && of_another_system "$name"; then
+                [ "$name" = --autosize ] || shift
+                continue
+            fi
             [ -n "$kind" ] || fail 64 "there is no option $name$SEE"
         fi
         if [ "$kind" = alone ]; then
             [ -z "$glued" ] || fail 64 "$name takes no value"
-            if [ $owner = take ]; then take "$name"; else OPTIONS="$OPTIONS $name"; fi
+            if [ $owner = take ]; then take "$name"; else OPTIONS="$OPTIONS $option"; fi
             continue
         fi
         if [ -z "$glued" ]; then
@@ -300,7 +312,7 @@ parse() {
             take "$name" "$value"
         else
             case $value in *"$NL"*) fail 64 "$name: a line break is in it" ;; esac
-            OPTIONS="$OPTIONS $name $(quote "$value")"
+            OPTIONS="$OPTIONS $option $(quote "$value")"
         fi
     done
 }
@@ -319,14 +331,21 @@ places() {
     COUNT=$(whole N "${1:-1}")
 }
 
+# is_our_worker FILE: CCTools has a program of the same name.
+is_our_worker() { [ -x "$1" ] && [ ! -d "$1" ] && case $("$1" --version 2>/dev/null) in 'work_queue_worker '[0-9]*) ;; *) false ;; esac; }
+
+# find_worker: prints the path of the one beside this command, of this installation or in PATH.
+find_worker() {
+    { printf '%s\n' "${0%/*}" "${DRIVER%/*}/../../../bin" && printf '%s\n' "$PATH" | tr : '\n'; } | while IFS= read -r folder; do
+        ! is_our_worker "$folder/work_queue_worker" || { printf '%s\n' "$folder/work_queue_worker" && break; }
+    done
+}
+
 # The program that the jobs run, copied so that they find it, and the same one, wherever and whenever they start.
 place_worker() {
-    found=$BINARY
-    [ -n "$found" ] || for candidate in "${0%/*}/work_queue_worker" "$(command -v work_queue_worker)"; do
-        [ -z "$found" ] && [ -x "$candidate" ] && found=$candidate
-    done
-    [ ! -d "$found" ] || fail 65 "--worker-binary $found: is a folder; give the file work_queue_worker in it"
-    [ -x "$found" ] || fail 69 "no work_queue_worker: neither beside this command nor in PATH; give --worker-binary FILE"
+    found=${BINARY:-$(find_worker)}
+    [ -z "$BINARY" ] || { [ -f "$BINARY" ] && [ -x "$BINARY" ]; } || fail 65 "--worker-binary $BINARY: not a file that can be executed"
+    [ -n "$found" ] || fail 69 "no work_queue_worker of this project: neither beside this command nor in PATH; give --worker-binary FILE"
     cmp -s "$found" "$FOLDER/work_queue_worker" && return
     if ! copy=$(mktemp "$FOLDER/.worker-XXXXXX") || ! cp -- "$found" "$copy" || ! chmod 700 "$copy" ||
         ! mv -f -- "$copy" "$FOLDER/work_queue_worker"; then

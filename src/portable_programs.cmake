@@ -1,7 +1,7 @@
 # Workers are copied to machines that have other libraries, or none: these programs are single files that need only libc, if
 # this machine has what they need as static libraries. Sets their property WQ_PORTABLE, or says why not.
 set(portable_programs work_queue_worker runtask)
-set(without_udev ${PROJECT_SOURCE_DIR}/src/machine/without_udev.c)
+set(replaced ${PROJECT_SOURCE_DIR}/src/machine/without_udev.c ${PROJECT_SOURCE_DIR}/src/machine/old_glibc.c)
 # Unused parts of libstdc++ need a newer glibc. Libraries that are loaded later, such as libcurl, must not find our OpenSSL.
 set(portable_options -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,--exclude-libs,ALL
   -Wl,--compress-debug-sections=zlib)
@@ -33,7 +33,7 @@ else()
       extern \"C\" int hwloc_topology_load(void*);
       extern \"C\" void* SSL_CTX_new(const void*);
       int main() { throw std::to_string(hwloc_topology_load(SSL_CTX_new(nullptr))); }\n")
-    try_compile(WQ_STATIC_LIBRARIES_LINK SOURCES ${probe}.cpp ${without_udev}
+    try_compile(WQ_STATIC_LIBRARIES_LINK SOURCES ${probe}.cpp ${replaced}
       LINK_LIBRARIES ${archives} Threads::Threads ${CMAKE_DL_LIBS} LINK_OPTIONS ${portable_options} OUTPUT_VARIABLE output)
     file(WRITE ${probe}.log "${output}")
   endif()
@@ -48,7 +48,7 @@ if(why_shared)
 else()
   foreach(program IN LISTS portable_programs)
     set_target_properties(${program} PROPERTIES WQ_PORTABLE ON)
-    target_sources(${program} PRIVATE ${without_udev})
+    target_sources(${program} PRIVATE ${replaced})
     target_link_options(${program} PRIVATE ${portable_options})
   endforeach()
 endif()

@@ -163,7 +163,7 @@ _submit_workers() {
     case $before in
     --scratch-dir) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --worker-binary) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-    --worker-start-cmd | --worker-options | --wrapper | -E | --parameters | -p | --requirements | -r | --class-ad | --docker-universe) COMPREPLY=() ;;
+    --worker-start-cmd | --worker-options | --wrapper | -E | --parameters | -p | --requirements | -r | --class-ad | --batch-options | --docker-universe) COMPREPLY=() ;;
     -*)
         _work_queue_worker
         ;;&

@@ -27,11 +27,11 @@ bool is_executable_file(const std::string& path) {
 }
 
 std::optional<std::string> find_above(const std::string& folder, std::initializer_list<const char*> places,
-                                      int levels) {
+                                      int levels, const std::function<bool(const std::string&)>& is_it) {
     fs::path above = folder;
     for (int level = 0; level < levels && !above.empty() && !everybody_writes_in(above); ++level) {
         for (const char* place : places)
-            if (is_executable_file(above / place)) return (above / place).string();
+            if (is_it(above / place)) return (above / place).string();
         above = above.parent_path();
     }
     return std::nullopt;

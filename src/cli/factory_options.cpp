@@ -84,12 +84,20 @@ po::options_description visible_options() {
     return all;
 }
 
-// Options of CCTools' factory that are accepted and ignored.
+// Options of CCTools' factory: of batch systems that are not here, ignored as it ignores those of another
+// than -T's; and those that are refused by name.
+constexpr const char* of_other_systems[] = {"amazon-config", "k8s-image",  "k8s-worker-image",
+                                            "mesos-master",  "mesos-path", "mesos-preload"};
+constexpr const char* refused[] = {"foremen-name,F", "poncho-env", "python-env",
+                                   "python-package", "runos",      "wrapper-input"};
+
 po::options_description hidden_options() {
     po::options_description hidden;
-    hidden.add_options()("master-name,N", text(""))("catalog", text(""))("foremen-name,F", text(""))(
-        "run-factory-as-manager", "")("debug,d", text(""))("debug-file,o", text(""))(
-        "debug-file-size,O", text(""))("disable-afs-check", "")("ends-with-reader", "");
+    hidden.add_options()("master-name,N", text(""))("catalog", text(""))("run-factory-as-manager", "")(
+        "debug,d", text(""))("debug-file,o", text(""))("debug-file-size,O", text(""))(
+        "disable-afs-check", "")("ends-with-reader", "");
+    for (const char* name : of_other_systems) hidden.add_options()(name, text(""));
+    for (const char* name : refused) hidden.add_options()(name, text(""));
     return hidden;
 }
 
@@ -204,7 +212,7 @@ Status pass_on(const Given& given, FactoryCommand& command) {
     start += given_text(given, "worker-start-cmd");
     if (!start.empty()) add("--worker-start-cmd", start);
     if (const std::string batch = given_text(given, "batch-options"); !batch.empty())
-        add("--parameters", batch);
+        add("--batch-options", batch);
     if (!command.place.contact.empty()) command.place_words = {"--contact", command.place.contact};
     for (const std::string& word : given_texts(given, "place")) command.place_words.push_back(word);
     return success();
@@ -237,8 +245,9 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
     for (const Status& status :
          {take_place(given, command), take_settings(given, command), pass_on(given, command)})
         if (!status) return status.error();
-    if (given.count("foremen-name") != 0)
-        return usage_error("--foremen-name: there are no foremen; connect all workers to the manager");
+    for (const auto& [name, value] : given)
+        if (const std::string_view why = factory::why_refused(name); !why.empty())
+            return usage_error("--" + name + ": " + std::string(why));
     for (const auto& [name, why] :
          {std::pair{"catalog", "managers are found by name in the folder of WORK_QUEUE_REGISTRY"},
           {"debug", "its lines say what it does"},

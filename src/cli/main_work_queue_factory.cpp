@@ -29,8 +29,10 @@ namespace {
 
 using namespace wq;
 
+// One line, whatever bytes a path or a batch system has.
 void complain(const std::string& text) {
-    std::fprintf(stderr, "work_queue_factory: %s\n", text.c_str());
+    constexpr std::size_t longest = 4000;
+    std::fprintf(stderr, "work_queue_factory: %s\n", line_for_message(text, longest).c_str());
 }
 
 // When a file was last changed; a new file has another number. All zero: it is not there.
@@ -55,6 +57,9 @@ class Configuration {
     Result<factory::Settings> read() {
         if (path_.empty()) return before_;
         version_ = Version::of(path_);
+        std::error_code missing;
+        if (std::filesystem::exists(path_, missing) && !std::filesystem::is_regular_file(path_, missing))
+            return records::not_regular(path_, ExitCode::bad_input);
         const auto text = records::read_whole(path_);
         if (!text) return text.error();
         auto settings = factory::read_settings(*text, before_);
@@ -162,7 +167,6 @@ class Program {
         complain(std::string(factory::words_of_begin) + "factory:" + name_ + "; scripts and logs are in " +
                  folder_.path());
         if (settings_.max_workers == 0) complain("--max-workers is 0: no workers are submitted");
-        run::Waiter waiter;
         while (!stopped()) {
             reread();
             const Instant begun = instant_now();
@@ -173,16 +177,36 @@ class Program {
                 complain("no manager had a task for " + format_duration(settings_.factory_timeout));
                 break;
             }
-            waiter.clear();
-            waiter.watch(signals_.descriptor());
-            if (command_.ends_with_reader) waiter.watch(STDOUT_FILENO);
-            waiter.wait(std::max(begun + command_.cycle - instant_now(), Duration{0}));
-            if (command_.ends_with_reader && waiter.readable(STDOUT_FILENO)) break;
+            if (!wait_for_news(begun + command_.cycle)) break;
         }
         return end();
     }
 
   private:
+    // Until it is time to look again, or a file says that something has changed. False: its reader is gone.
+    bool wait_for_news(Instant until) {
+        constexpr Duration between_looks = std::chrono::seconds(1);
+        const Version contact = contact_version();
+        run::Waiter waiter;
+        while (instant_now() < until && !configuration_.changed() && contact_version() == contact) {
+            waiter.clear();
+            waiter.watch(signals_.descriptor());
+            if (command_.ends_with_reader) waiter.watch(STDOUT_FILENO);
+            waiter.wait(std::clamp(until - instant_now(), Duration{0}, between_looks));
+            if (command_.ends_with_reader && waiter.readable(STDOUT_FILENO)) return false;
+            if (waiter.readable(signals_.descriptor())) return true;
+        }
+        return true;
+    }
+
+    // Of the contact file; without it, of the status of the run that has removed it.
+    Version contact_version() const {
+        const std::filesystem::path contact = command_.place.contact;
+        if (contact.empty()) return {};
+        const Version version = Version::of(contact);
+        return version == Version{} ? Version::of(contact.parent_path() / "status") : version;
+    }
+
     factory::ManagerPlace place() const {
         factory::ManagerPlace place = command_.place;
         place.stop = signals_.descriptor();

@@ -11,8 +11,16 @@ std::string text_of(const CycleReport& report) {
     std::string text =
         "tasks " + number(report.ready) + " waiting, " + number(report.on_workers) + " on workers";
     if (report.unfit > 0) text += ", " + number(report.unfit) + " not for these workers";
+    if (report.silent_since > 0)
+        text = "no answer since " + local_time(report.silent_since, "%H:%M:%S") + " (then " + text + ")";
     if (report.managers == 0) text = "no manager";
-    if (report.unanswered > 0) text += " (" + count_of(report.unanswered, "manager") + " did not answer)";
+    if (report.ended == Ended::over)
+        text = report.removed > 0 ? "the run has ended; its workers are removed"
+                                  : "the run has ended; waiting for the next one (Ctrl-C ends this factory)";
+    if (report.ended == Ended::resumable)
+        text = "the run was interrupted; its workers wait until it is resumed";
+    if (report.unanswered > 0 && report.silent_since == 0)
+        text += " (" + count_of(report.unanswered, "manager") + " did not answer)";
     text += "; workers " + number(report.supply.connected) + " connected, " + number(report.supply.starting) +
             " starting, " + number(report.supply.pending) + " pending";
     if (!report.pending_why.empty()) text += " (" + line_for_message(report.pending_why, 60) + ")";

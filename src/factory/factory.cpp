@@ -39,8 +39,8 @@ std::vector<std::string> submit_options(const Settings& settings, const std::str
     add_amount("--disk", settings.size.disk_mb);
     add_amount("--gpus", settings.size.gpus.rounded_up());
     if (settings.autosize) words.emplace_back("--autosize");
-    if (!settings.condor_requirements.empty()) add("--requirements", settings.condor_requirements);
-    if (!settings.worker_extra_options.empty()) add("--worker-options", settings.worker_extra_options);
+    if (!settings.condor_requirements.empty()) add("--condor-requirements", settings.condor_requirements);
+    if (!settings.worker_extra_options.empty()) add("--extra-options", settings.worker_extra_options);
     if (!settings.manager_name.empty()) add("--manager-name", settings.manager_name);
     return words;
 }
@@ -60,13 +60,17 @@ Factory::Factory(FactoryOptions options, Settings settings, Managers& managers, 
 CycleReport Factory::cycle(core::Now now) {
     CycleReport report;
     report.time = now.wall;
-    look_at_managers(report, now.instant);
+    look_at_managers(report, now);
     if (now.instant >= next_status_) {
         next_status_ = now.instant + options_.status_every;
         settle_doubts(now.instant);
         look_at_jobs(now.instant);
     }
     count_workers(report);
+    if (report.ended != Ended::no) {
+        wait_for_next_run(report);
+        return report;
+    }
     report.decision = decide(demand(report), settings_.size, report.supply, limits());
     report.unfit += report.decision.unfit;
     act(report, now.instant);
@@ -75,15 +79,18 @@ CycleReport Factory::cycle(core::Now now) {
 
 // ---- what it sees ----
 
-void Factory::look_at_managers(CycleReport& report, Instant now) {
+void Factory::look_at_managers(CycleReport& report, core::Now now) {
     auto answers = managers_.ask(settings_);
+    bool answered = false;
     if (!answers) {
         all_answered_ = false;
         complain(answers.error());
     } else {
         all_answered_ = true;
-        for (ManagerAnswer& answer : *answers) {
+        report.ended = answers->ended;
+        for (ManagerAnswer& answer : answers->managers) {
             if (answer.report) {
+                answered = true;
                 known_[answer.manager] = {std::move(*answer.report), now};
                 continue;
             }
@@ -93,10 +100,14 @@ void Factory::look_at_managers(CycleReport& report, Instant now) {
         }
     }
     std::erase_if(known_, [&](const auto& known) {
-        const bool ended = all_answered_ && known.second.at < now;  // and listed no more
-        return ended || now - known.second.at > remembered;
+        const Instant at = known.second.at.instant;
+        const bool ended = all_answered_ && at < now.instant;  // and listed no more
+        return ended || now.instant - at > remembered;
     });
     report.managers = known_.size();
+    if (answered) return;
+    for (const auto& [manager, known] : known_)
+        report.silent_since = std::max(report.silent_since, known.at.wall);
 }
 
 void Factory::settle_doubts(Instant now) {
@@ -249,6 +260,16 @@ void Factory::act(CycleReport& report, Instant now) {
         return;
     }
     submit(report, std::min(report.decision.submit, most_at_once), now);
+}
+
+// Running workers of a run that is over would idle until their timeout.
+void Factory::wait_for_next_run(CycleReport& report) {
+    const auto jobs = static_cast<std::int64_t>(book_.jobs().size());
+    report.decision.wanted = report.ended == Ended::over ? 0 : jobs;
+    if (report.ended != Ended::over || (jobs == 0 && book_.doubtful().empty())) return;
+    const Status removed = end();
+    complain(removed);
+    if (removed) report.removed = jobs;
 }
 
 void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {

@@ -18,6 +18,7 @@
 #include "factory/job_book.h"
 #include "factory/settings.h"
 #include "factory/sizing.h"
+#include "records/run_end.h"
 #include "wire/messages.h"
 
 namespace wq::factory {
@@ -27,12 +28,18 @@ struct ManagerAnswer {
     Result<wire::StatusReport> report;
 };
 
+using Ended = records::RunEnd;
+struct Answers {
+    std::vector<ManagerAnswer> managers;
+    Ended ended = Ended::no;  // of the contact file's run
+};
+
 // The managers that the factory serves.
 class Managers {
   public:
     virtual ~Managers() = default;
     // Finds them anew and asks each. Error: they cannot be looked for now.
-    virtual Result<std::vector<ManagerAnswer>> ask(const Settings& settings) = 0;
+    virtual Result<Answers> ask(const Settings& settings) = 0;
 };
 
 struct FactoryOptions {
@@ -52,6 +59,9 @@ struct CycleReport {
     WallMicros time = 0;
     std::uint64_t managers = 0;    // that answered, this time or lately
     std::uint64_t unanswered = 0;  // this time
+    Ended ended = Ended::no;
+    WallMicros silent_since =
+        0;  // the last answer, if none came this time; 0: one came, or there is no manager
     std::uint64_t ready = 0;
     std::uint64_t on_workers = 0;
     std::uint64_t unfit = 0;  // waiting, but too large for workers of this size, or require other features
@@ -89,9 +99,9 @@ class Factory {
   private:
     struct Known {
         wire::StatusReport report;
-        Instant at;
+        core::Now at;
     };
-    void look_at_managers(CycleReport& report, Instant now);
+    void look_at_managers(CycleReport& report, core::Now now);
     void look_at_jobs(Instant now);
     void settle_doubts(Instant now);
     void give_up(const std::string& name);
@@ -100,6 +110,7 @@ class Factory {
     std::vector<Demand> demand(CycleReport& report) const;
     Limits limits() const;
     void act(CycleReport& report, Instant now);
+    void wait_for_next_run(CycleReport& report);
     void submit(CycleReport& report, std::int64_t count, Instant now);
     void remove(CycleReport& report, std::int64_t count);
     Status remove_jobs(const std::vector<std::string>& ids);

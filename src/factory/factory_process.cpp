@@ -15,6 +15,7 @@
 
 #include "base/find_above.h"
 #include "base/units.h"
+#include "machine/asked_command.h"
 
 namespace wq::factory {
 
@@ -41,16 +42,27 @@ std::vector<char*> environment() {
     return kept;
 }
 
+bool is_our_factory(const std::string& path) {
+    constexpr Duration limit = std::chrono::seconds(30);
+    constexpr std::string_view name = "work_queue_factory ";
+    if (!is_executable_file(path)) return false;
+    const std::string said = machine::AskedCommand({path, "--version"}).answer(limit).value_or("");
+    return said.size() > name.size() && said.starts_with(name) && said[name.size()] >= '0' &&
+           said[name.size()] <= '9';
+}
+
 }  // namespace
 
 Result<std::string> find_factory_program() {
     // PREFIX/lib/python3.11/site-packages/work_queue/_core.so, and BUILD/src/python/work_queue/_core.so
     constexpr int levels = 5;
     for (const std::string& folder : program_folders(reinterpret_cast<const void*>(&find_factory_program)))
-        if (auto found = find_above(
-                folder, {"work_queue_factory", "bin/work_queue_factory", "cli/work_queue_factory"}, levels))
+        if (auto found =
+                find_above(folder, {"work_queue_factory", "bin/work_queue_factory", "cli/work_queue_factory"},
+                           levels, is_our_factory))
             return *found;
-    return Error{ExitCode::unreachable, "work_queue_factory is neither beside this program nor in PATH"};
+    return Error{ExitCode::unreachable,
+                 "work_queue_factory of this project is neither near this program nor in PATH"};
 }
 
 Result<FactoryProcess> FactoryProcess::start(const std::string& path, const std::vector<std::string>& words,

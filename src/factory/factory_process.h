@@ -18,8 +18,8 @@
 
 namespace wq::factory {
 
-// Beside this program or library, in the folders of PATH, or where it was installed. Error (unreachable):
-// nowhere.
+// Near this program or library, or in the folders of PATH. CCTools has a program of the same name: it is told
+// from ours by its --version. Error (unreachable): nowhere.
 Result<std::string> find_factory_program();
 
 // What the program says first once it has accepted its options and has its folder.

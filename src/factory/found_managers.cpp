@@ -1,9 +1,12 @@
 #include "factory/found_managers.h"
 
+#include <unistd.h>
+
 #include "base/units.h"
 #include "factory/ask_status.h"
 #include "listening/registry.h"
 #include "net/contact.h"
+#include "records/run_end.h"
 
 namespace wq::factory {
 
@@ -47,19 +50,24 @@ Status FoundManagers::add_security(net::TcpDialOptions& dial) const {
     return success();
 }
 
-Result<std::vector<ManagerAnswer>> FoundManagers::ask(const Settings& settings) {
+Result<Answers> FoundManagers::ask(const Settings& settings) {
+    Answers answers;
+    if (!place_.contact.empty() && ::access(place_.contact.c_str(), F_OK) != 0) {
+        answers.ended = records::end_of_run(place_.contact);
+        if (answers.ended != Ended::no || found_) return answers;
+    }
     auto found = find(settings);
     if (!found) return found.error();
+    found_ = true;
     std::vector<net::TcpDialOptions> lines;
     for (const Found& each : *found) lines.push_back(each.dial);
     auto reports = ask_status(lines, place_.limit, place_.stop);
-    std::vector<ManagerAnswer> answers;
     for (std::size_t n = 0; n < reports.size(); ++n) {
         const bool unreachable = !reports[n] && reports[n].error().code == ExitCode::unreachable;
         if (unreachable && !place_.contact.empty())
             reports[n] = Error{ExitCode::unreachable, reports[n].error().message + " (" + place_.contact +
                                                           " is left over if its manager has ended)"};
-        answers.push_back({(*found)[n].name, std::move(reports[n])});
+        answers.managers.push_back({(*found)[n].name, std::move(reports[n])});
     }
     return answers;
 }

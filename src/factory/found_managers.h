@@ -24,7 +24,7 @@ class FoundManagers final : public Managers {
   public:
     explicit FoundManagers(ManagerPlace place) : place_(std::move(place)) {}
     // Reads the files anew: a manager that is started again writes a new one.
-    Result<std::vector<ManagerAnswer>> ask(const Settings& settings) override;
+    Result<Answers> ask(const Settings& settings) override;
 
   private:
     struct Found {
@@ -35,6 +35,7 @@ class FoundManagers final : public Managers {
     Status add_security(net::TcpDialOptions& dial) const;
 
     ManagerPlace place_;
+    bool found_ = false;  // the contact file was there
 };
 
 }  // namespace wq::factory

@@ -47,9 +47,9 @@ Result<OwnFolder> OwnFolder::open(const std::string& path) {
     if (::flock(folder.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return cannot_use(path, errno);
         const auto owner = records::read_whole(path + "/lock");
-        return Error{ExitCode::not_allowed, "another factory (" +
-                                                line_for_message(owner ? *owner : std::string("unknown")) +
-                                                ") uses " + path + "; give --scratch-dir"};
+        return Error{ExitCode::not_allowed,
+                     "another factory (" + line_for_message(owner ? *owner : std::string("unknown")) +
+                         ") uses " + path + "; choose another folder with --scratch-dir DIR"};
     }
     const std::string owner = "process " + std::to_string(::getpid()) + " on " + records::host_name();
     if (::ftruncate(folder.lock_.get(), 0) != 0 ||

@@ -40,6 +40,23 @@ std::string systems_in(const fs::path& folder) {
     return all;
 }
 
+// Those of CCTools' factory that have no driver here.
+std::string_view in_its_place(std::string_view system) {
+    constexpr std::string_view driver =
+        "give the path of a driver of your own (guide: On your cluster, Adding a batch system)";
+    constexpr std::string_view started =
+        "start work_queue_worker HOST PORT there yourself, as its image or user data";
+    constexpr std::string_view inner = "use -T local inside its tasks, or the batch system below it";
+    constexpr std::pair<std::string_view, std::string_view> all[] = {
+        {"amazon", started}, {"cluster", driver},
+        {"flux", driver},    {"k8s", started},
+        {"mesos", started},  {"moab", "use the system below Moab: -T torque, pbs or slurm"},
+        {"vine", inner},     {"wq", inner}};
+    for (const auto& [name, use] : all)
+        if (name == system) return use;
+    return {};
+}
+
 }  // namespace
 
 Result<Scripts> find_scripts(const std::string& system) {
@@ -51,8 +68,11 @@ Result<Scripts> find_scripts(const std::string& system) {
     const fs::path folder = fs::path(submit).parent_path();
     const bool is_path = system.find('/') != std::string::npos;
     std::error_code error;
-    const fs::path driver = is_path ? fs::absolute(system, error) : folder / system / "driver";
+    const fs::path driver =
+        is_path ? fs::absolute(system, error) : folder / (system == "sge" ? "uge" : system) / "driver";
     if (is_executable_file(driver)) return Scripts{submit, driver.string()};
+    if (const std::string_view use = in_its_place(system); !use.empty())
+        return Error{ExitCode::usage, "-T " + system + " is not supported: " + std::string(use)};
     return Error{ExitCode::usage,
                  is_path ? quote_for_message(system) +
                                " cannot be executed; -T takes a batch system, or the path of a driver"

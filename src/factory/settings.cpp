@@ -103,6 +103,22 @@ std::string place_in(std::string text, std::size_t byte) {
 
 }  // namespace
 
+std::string_view why_refused(std::string_view option) {
+    constexpr std::string_view environment =
+        "workers run in no environment of their own; give it to the tasks (specify_environment of a "
+        "PythonTask), or unpack it by worker-start-cmd";
+    constexpr std::pair<std::string_view, std::string_view> all[] = {
+        {"foremen-name", "there are no foremen; connect all workers to the manager"},
+        {"poncho-env", environment},
+        {"python-env", environment},
+        {"python-package", environment},
+        {"runos", "run the worker in an image by wrapper, such as 'apptainer exec IMAGE'"},
+        {"wrapper-input", "name the file in wrapper by its full path, in a folder that the nodes see"}};
+    for (const auto& [name, why] : all)
+        if (name == option) return why;
+    return {};
+}
+
 std::vector<std::string_view> setting_names() {
     std::vector<std::string_view> names;
     for (const Key& key : keys()) names.emplace_back(key.name);
@@ -122,8 +138,7 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
         return Error{ExitCode::bad_input, "it is no JSON object, such as {\"max-workers\": 20}"};
     Settings settings = before;
     for (const auto& [name, value] : file.items()) {
-        if (name == "foremen-name")
-            return bad(name, "there are no foremen; connect all workers to the manager");
+        if (const std::string_view why = why_refused(name); !why.empty()) return bad(name, std::string(why));
         const auto known = std::find_if(keys().begin(), keys().end(),
                                         [&name = name](const Key& key) { return name == key.name; });
         if (known == keys().end())

@@ -41,4 +41,7 @@ Result<Settings> read_settings(const std::string& text, const Settings& before);
 
 std::vector<std::string_view> setting_names();  // the keys
 
+// Why an option of CCTools' factory is refused, and what to use in its place; empty: it is no such option.
+std::string_view why_refused(std::string_view option);
+
 }  // namespace wq::factory

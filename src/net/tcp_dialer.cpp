@@ -18,6 +18,7 @@ namespace {
 
 // Per manager: more addresses help nobody.
 constexpr std::size_t most_dialed_addresses = 256;
+constexpr std::size_t most_listed_addresses = 8;  // in a message
 
 struct Runner {
     HostPort from;
@@ -224,9 +225,11 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     }
 
     std::string lines() const {
+        const std::size_t listed = std::min(lines_.size(), most_listed_addresses);
         std::string all;
-        for (const Refusal& line : lines_)
-            all += (all.empty() ? "" : "\n") + line.addresses + ": " + line.text;
+        for (std::size_t n = 0; n < listed; ++n)
+            all += (all.empty() ? "" : "\n") + lines_[n].addresses + ": " + lines_[n].text;
+        if (listed < lines_.size()) all += "\nand " + std::to_string(lines_.size() - listed) + " more addresses";
         return all;
     }
 

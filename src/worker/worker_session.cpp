@@ -19,6 +19,7 @@ std::string clock_after(Duration time) {
 
 // The time of the manager's last bytes is updated each second.
 constexpr Duration still_fresh = std::chrono::seconds(2);
+constexpr Duration longest_look = std::chrono::seconds(15);
 constexpr Duration look_again = std::chrono::milliseconds(250);
 
 }  // namespace
@@ -45,13 +46,19 @@ void WorkerSession::begin_call(Instant now) {
     auto call = make_call_(disconnected_since_.has_value());
     if (!call) {
         last_failure_ = call.error().message;
+        if (call.error().code == ExitCode::ok) {
+            say_(last_failure_);
+            return end(served_ || disconnected_since_ ? ExitCode::ok : ExitCode::unreachable);
+        }
         // A file that was read before is out of reach for a while, or is being replaced.
         if (call.error().code != ExitCode::unreachable && !disconnected_since_) {
             say_(last_failure_);
             return end(call.error().code);
         }
         say_not_reached();
-        return call_later(now);
+        call_later(now);
+        state_until_ = std::min(state_until_, now + longest_look);  // a file costs little
+        return;
     }
     call_ = std::move(*call);
     state_ = State::calling;

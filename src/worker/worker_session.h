@@ -46,7 +46,7 @@ struct WorkerSessionOptions {
 class WorkerSession {
   public:
     // `call` begins a call; to the last manager if that `waits` for us. The error `unreachable` means that
-    // the call failed; any other error ends the session.
+    // the call failed; any other error ends the session: `ok` if the manager has ended for good.
     WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(bool waits)> call,
                   std::function<void(const std::string&)> say, Instant now);
 

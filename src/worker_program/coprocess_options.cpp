@@ -103,10 +103,6 @@ Status take_coprocesses(const po::variables_map& given, CoprocessSettings& setti
     if (said("coprocess-gpus", false)) taken.push_back(take(given, "coprocess-gpus", settings.gpus, number));
     for (const Status& status : taken)
         if (!status) return status;
-    if (!settings.file.empty()) return success();
-    for (const char* const name :
-         {"coprocesses-total", "coprocess-cores", "coprocess-memory", "coprocess-disk", "coprocess-gpus"})
-        if (given.count(name) != 0) return usage_error(std::string("--") + name + " needs --coprocess FILE");
     return success();
 }
 

@@ -6,6 +6,7 @@
 #include "base/random_bits.h"
 #include "base/units.h"
 #include "listening/registry.h"
+#include "records/run_end.h"
 
 namespace wq::worker_program {
 
@@ -41,7 +42,13 @@ Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options) {
 }
 
 Result<net::Contact> ManagerCalls::contact(bool waits) {
-    if (!options_->contact.empty()) return net::read_contact(options_->contact);
+    if (!options_->contact.empty()) {
+        auto contact = net::read_contact(options_->contact);
+        if (contact || contact.error().code != ExitCode::unreachable) return contact;
+        if (records::end_of_run(options_->contact) == records::RunEnd::over)
+            return Error{ExitCode::ok, options_->contact + ": its run has ended"};
+        return contact;
+    }
     const auto found = listening::find_managers(listening::registry_folder(), options_->manager_regex,
                                                 random_bits());
     if (!found) return found.error();

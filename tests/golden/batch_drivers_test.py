@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from fake_batch import FakeBatch
+from fake_batch import OURS, FakeBatch
 
 CHECKOUT = pathlib.Path(sys.argv.pop(1)).resolve()
 HANGS = "exec tail -f /dev/null"
@@ -208,7 +208,7 @@ END""", ["77.1", "77.2"])):
     def test_a_job_of_pbs_writes_its_own_log(self):
         """In $HOME, under a number that only the job knows."""
         self.system("qsub", "echo '13[].server'")
-        self.program("work_queue_worker", "echo works")
+        self.program("work_queue_worker", OURS + "\necho works")
         said = self.submit("pbs", "--scratch-dir", "it's $HOME", "login1", "9123", "2")
         self.assertEqual(said.returncode, 0, said)
         script = self.called()[0][-1]
@@ -229,7 +229,7 @@ END""", ["77.1", "77.2"])):
     def test_a_job_of_htcondor_needs_no_folder(self):
         """It runs with what was sent, and with the slot's size as arguments."""
         self.system("condor_submit", f"cat > '{self.here}/description'; echo '12.0 - 12.0'")
-        self.program("work_queue_worker", 'for word in "$@"; do printf "<%s>" "$word"; done; cat ./secret; env | grep -c "^PATH="')
+        self.program("work_queue_worker", OURS + '\n[ "$*" != --version ] || exit\nfor word in "$@"; do printf "<%s>" "$word"; done; cat ./secret; env | grep -c "^PATH="')
         self.assertEqual(self.submit("condor", "--scratch-dir", "s", "--password", "secret", "login1", "9123").returncode, 0)
         lines = dict(line.split(" = ", 1) for line in (self.here / "description").read_text().splitlines() if " = " in line)
         node = self.here / "node"

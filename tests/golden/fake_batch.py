@@ -9,6 +9,7 @@ import unittest
 
 import golden_text
 
+OURS = '[ "$*" != --version ] || echo "work_queue_worker 1.2.3"'  # what our programs answer, and CCTools' do not
 GOLDEN = pathlib.Path(__file__).parent / "batch"
 
 
@@ -25,7 +26,7 @@ class FakeBatch(unittest.TestCase):
         for name, mode in (("contact", 0o600), ("secret", 0o600), ("open", 0o644)):
             (self.here / name).write_text("x\n")
             (self.here / name).chmod(mode)
-        self.program("work_queue_worker", "exit 0")
+        self.program("work_queue_worker", OURS)
 
     def program(self, name, text):
         (self.bin / name).write_text(f"#!/bin/sh\n{text}\n")

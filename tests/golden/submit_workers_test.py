@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from fake_batch import FakeBatch
+from fake_batch import OURS, FakeBatch
 
 CHECKOUT = pathlib.Path(sys.argv.pop(1)).resolve()
 
@@ -150,6 +150,17 @@ class SubmitWorkers(FakeBatch):
             self.assertEqual((said.returncode, re.sub(r"worker-\w{6}", "NAME", said.stdout)), (0, lines), said)
             self.assertRegex(self.errors(said)[0], f"^{system}_submit_workers: {count} workers submitted .*logs: ")
 
+    def test_a_worker_of_cctools_in_path_is_passed_over(self):
+        self.system("sbatch", "echo 77")
+        self.program("work_queue_worker", 'echo "work_queue_worker version 9.9.0"')
+        said = self.submit("slurm", "login1", "9123")
+        self.assertEqual((said.returncode, "no work_queue_worker of this project" in said.stderr, self.called()), (69, True, []), said)
+        (self.here / "ours too").mkdir()
+        self.program("../ours too/work_queue_worker", OURS)
+        said = self.submit("slurm", "login1", "9123", PATH=f"{self.bin}:{self.here}/ours too:/usr/bin:/bin")
+        self.assertEqual(said.returncode, 0, said)
+        self.assertIn("1.2.3", (self.here / "me-workers/work_queue_worker").read_text())
+
     def test_help_that_cannot_be_written(self):
         command = f"{CHECKOUT}/scripts/slurm/slurm_submit_workers"
         for option in ("--help", "--version"):
@@ -200,7 +211,7 @@ class SubmitWorkers(FakeBatch):
 
     def test_the_job_says_where_it_is_and_becomes_the_worker(self):
         self.system("sbatch", "echo 77")
-        self.program("work_queue_worker", 'for word in "$@"; do printf "<%s>" "$word"; done; echo')
+        self.program("work_queue_worker", OURS + '\n[ "$*" != --version ] || exit\nfor word in "$@"; do printf "<%s>" "$word"; done; echo')
         said = self.submit("slurm", "--scratch-dir", "s'c", "--feature", "it's \"b\" $HOME\nx", "-E", "--os 'a  b'", "login1", "9123", "--",
                            "--comment", "a'b\nc")
         self.assertEqual(said.returncode, 0, said)

@@ -97,6 +97,43 @@ class Grows(FactoryCase):
         self.stop(factory)
         self.kill_what_is_left()
 
+    def run_of_list(self, *words):
+        run = self.start(commands=[RUN, "--listen", "--manager-only", "--run-dir", self.path("run"), *words, "list"])
+        run.wait_for_text("listening")
+        return run
+
+    def test_workers_of_a_contact_file_leave_with_a_run_that_is_over(self):
+        self.write("list", self.waiting_tasks(1)[0] + "\n")
+        run = self.run_of_list("--grace", "0")
+        worker = self.worker("--cores", 1, "--grace", 0, contact="run/contact")
+        self.began.wait(1)
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(), 75, str(run))
+        worker.wait_for_text("looking for another manager")
+        run = self.run_of_list("--resume")
+        self.began.wait(2)
+        self.door.open()
+        self.assertEqual((run.wait(), worker.wait()), (0, 0), str(worker))
+        self.assertIn("run/contact: its run has ended", str(worker))
+        late = self.worker(contact="run/contact")
+        self.assertEqual(late.wait(), 69, str(late))
+        self.assert_nothing_left()
+
+    def test_it_notices_the_end_of_a_run_and_changed_settings_at_once(self):
+        self.write("list", self.waiting_tasks(1)[0] + "\n")
+        self.write("few", '{"max-workers": 0}')
+        run = self.run_of_list()
+        factory = self.factory("-C", "few", "-w", 1, "--cores", 1, cycle="1h", place=["--contact", self.path("run/contact")])
+        factory.wait_for_text("wanted 0")
+        self.write("few", '{"max-workers": 1, "min-workers": 1}')
+        factory.wait_for_text("wanted 1; submitted 1")
+        self.began.wait(1)
+        self.door.open()
+        self.assertEqual(run.wait(), 0, str(run))
+        factory.wait_for_text("the run has ended; ")
+        self.stop(factory)
+        self.kill_what_is_left()
+
 
 GUIDE = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "share", "doc", "cluster.md"), encoding="utf-8").read()
 OURS = re.search(r"```sh\n(#!/bin/sh\n.*?)```", GUIDE, re.DOTALL)[1]  # a driver
@@ -155,6 +192,12 @@ class Systems(FactoryCase):
                      "--cpus-per-task=4 --mem=8192M", "--qos=x --comment 'a b'"):
             self.assertIn(text, shown.out)
         self.assertFalse(os.path.exists(self.path("it's")))
+        # Options of other systems are ignored, as CCTools' factory does.
+        others = ["--autosize", "--condor-requirements", "x == 1", "--k8s-image", "debian", "-P", self.write("password", "a password")]
+        os.chmod(self.path("password"), 0o644)
+        self.assertIn("qsub ", self.run_to_end(commands=[FACTORY, "-T", "sge", *others, "login1", "9123", "--dry-run"]).out)
+        self.assertIn("== command\n", self.run_to_end(commands=[FACTORY, "-T", "local", "-B", "-q x", *others, "login1", "9123", "--dry-run"]).out)
+        self.assertIn("\n+Group = 5\n", self.run_to_end(commands=[FACTORY, "-T", "condor", "-B", "+Group = 5", *others, "login1", "9123", "--dry-run"]).out)
 
 
 class Settings(FactoryCase):
@@ -194,7 +237,7 @@ class Settings(FactoryCase):
         first.wait_for_text("wanted 0")
         second = self.factory()
         self.assertEqual(second.wait(), 77, str(second))
-        self.assertRegex(second.err, rf"another factory \(process {first.process.pid} on \S+\) uses .*jobs; give --scratch-dir")
+        self.assertRegex(second.err, rf"another factory \(process {first.process.pid} on \S+\) uses .*jobs; choose another folder with --scratch-dir DIR")
         self.stop(first)
         self.kill_what_is_left()
 
@@ -204,6 +247,11 @@ class Settings(FactoryCase):
         self.write("named", '{"manager-name": "a"}')
         for words, code, why in (
                 (["h", "1"], 64, "name the batch system"), (["-T", "none", "h", "1"], 64, "-T 'none': there are condor, dryrun, local, lsf, pbs, slurm, torque, uge"),
+                (["-T", "moab", "h", "1"], 64, "-T moab is not supported: use the system below Moab"),
+                (["-T", "local", "--runos", "debian", "h", "1"], 64, "--runos: run the worker in an image by wrapper"),
+                (["-T", "local", "-C", "/dev/zero", "h", "1"], 65, "/dev/zero is not a regular file"),
+                (["-T", "local", "-C", "a\nb", "h", "1"], 65, "a\\x0ab"),
+                (["-T", "slurm", "-B", "-q\nx", "h", "1"], 64, "--batch-options: a line break is in it"),
                 (["-T", "./none", "h", "1"], 64, "'./none' cannot be executed"), (["-T", "local"], 64, "name the managers in one way"),
                 (["-T", "local", "-M", "a", "h", "1"], 64, "name the managers in one way"), (["-T", "local", "-M", "("], 64, "-M: "),
                 (["-T", "local", "h", "0"], 64, "PORT: "), (["-T", "local", "h"], 64, "a manager is HOST PORT"),
@@ -211,7 +259,6 @@ class Settings(FactoryCase):
                 (["-T", "local", "h", "1", "-W", "many"], 64, "--max-workers: "), (["-T", "local", "h", "1", "--env", "A"], 64, "--env 'A': not NAME=VALUE"),
                 (["-T", "local", "h", "1", "--mx-workers", "4"], 64, "did you mean '--max-workers'?"),
                 (["-T", "local", "h", "1", "-F", "f"], 64, "there are no foremen"),
-                (["-T", "local", "h", "1", "-B", "-q x"], 64, "there is no option --parameters"), (["-T", "slurm", "-M", "a", "--autosize"], 64, "there is no option --autosize"),
                 (["-T", "local", "-C", "named", "h", "1"], 65, "named: manager-name: the command line names the manager already"),
                 (["-T", "local", "h", "1", "--factory-name", "a b"], 64, "factory-name 'a b': up to 200 characters without blanks"),
                 (["-T", "local", "-C", "none"], 65, "none"), (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': there is no number 'cores'"),
@@ -225,7 +272,7 @@ class Settings(FactoryCase):
     def test_a_run_that_cannot_grow_does_not_begin(self):
         self.write("list", "true\n")
         for words, why in ((["--grow", "none:3"], "-T 'none': there are "), (["--grow", "local:3", "--grow-options", "--core 2"], "did you mean '--cores'?"),
-                           (["--grow", "slurm:3", "--grow-options", "--autosize"], "there is no option --autosize")):
+                           (["--grow", "slurm:3", "--grow-options", "--runos x"], "--runos: run the worker in an image")):
             said = self.start(commands=[RUN, *words, "list"])
             self.assertEqual(said.wait(), 64, str(said))
             self.assertEqual((said.out, said.err.count("\n")), ("", 1), str(said))

@@ -409,10 +409,8 @@ class Refused(TcpCase):
     def test_options(self):
         for text, words in (("name the manager", []), ("name the manager in one way", ["h", "1", "--contact", "f"]),
                             ("PORT", ["host", "0"]), ("PORT", ["host", "99999"]), ("one manager at a time", ["a", "1", "b"]),
-                            ("not a foreman", ["--foreman", "h", "1"]), 
+                            ("not a foreman", ["--foreman", "h", "1"]),
                             ("--cores", ["h", "1", "--cores", "many"]), ("--min-backoff", ["h", "1", "-i", "9", "-b", "3"]),
-                            ("--coprocesses-total needs --coprocess", ["h", "1", "--num_coprocesses", "4"]),
-                            ("--coprocess-cores needs", ["h", "1", "--coprocess_cores=4"]),
                             ("--coprocesses-total", ["h", "1", "--coprocess", "f", "--num-coprocesses", "0"]),
                             ("give --coprocess", ["h", "1", "--feature", "coprocess:a"]),
                             ("not a regular expression", ["-M", "("]), ("unrecognised option", ["h", "1", "--nonsense"]),
@@ -440,7 +438,8 @@ class Refused(TcpCase):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-            run = self.refused(69, "no manager was reached", "127.0.0.1", port, "--connect-timeout", "0.3", "-i", "0.1", "-b", "0.1")
+            run = self.refused(69, "no manager was reached", "127.0.0.1", port, "--connect-timeout", "0.3", "-i", "0.1", "-b", "0.1",
+                               "--coprocess-cores", "1", "--num_coprocesses", "2")  # without --coprocess, they mean nothing
         self.assertIn(f"127.0.0.1:{port}: ", run.out)
 
     def test_a_wrong_address_is_told_at_once(self):

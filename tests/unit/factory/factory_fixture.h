@@ -104,16 +104,18 @@ class FakeBatch final : public BatchSystem {
 // A manager with tasks of one core; its workers are those of the running jobs, as the test says.
 class FakeManagers final : public Managers {
   public:
-    Result<std::vector<ManagerAnswer>> ask(const Settings&) override {
-        if (!answers) return std::vector<ManagerAnswer>{{"m", Error{ExitCode::unreachable, "no answer"}}};
+    Result<Answers> ask(const Settings&) override {
+        if (ended != Ended::no) return Answers{{}, ended};
+        if (!answers) return Answers{{{"m", Error{ExitCode::unreachable, "no answer"}}}};
         wire::StatusReport report;
         if (tasks > 0) report.shapes.push_back({"default", {.cores = 1}, {}, features, tasks, 0});
         for (const std::string& job : workers)
             report.workers.push_back({WorkerId(0), "node", {1, 1000, 1000, 0}, 1, job, "mine", false, true});
         for (std::int64_t n = 0; n < ranks; ++n)
             report.workers.push_back({WorkerId(0), "node", {8, 1000, 1000, 0}, 1, "", "", true, true});
-        return std::vector<ManagerAnswer>{{"m", report}};
+        return Answers{{{"m", report}}};
     }
+    Ended ended = Ended::no;
 
     std::uint64_t tasks = 0;
     std::vector<std::string> features;

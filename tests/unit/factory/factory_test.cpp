@@ -1,11 +1,16 @@
 #include "unit/factory/factory_fixture.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <random>
+
+#include "factory/factory_process.h"
 
 namespace wq::factory {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST_F(FactoryTest, GrowsWithTheWorkAndLetsItShrink) {
@@ -42,6 +47,51 @@ TEST_F(FactoryTest, RemovesWhatWaitsWhenTheWorkShrinks) {
     for (int n = 0; n < 8; ++n)
         EXPECT_EQ(cycle().removed, 0) << "nothing is known of a manager that does not answer";
     EXPECT_THAT(said, HasSubstr("m: no answer"));
+}
+
+TEST_F(FactoryTest, ARunThatIsOverHasNoWorkers) {
+    settings.min_workers = 2;
+    managers.tasks = 5;
+    start();
+    cycle();
+    managers.workers.insert(batch.jobs.begin()->first);
+    batch.jobs.begin()->second.state = JobState::running;
+    managers.answers = false;
+    EXPECT_THAT(text_of(cycle(5min)),
+                AllOf(HasSubstr("no answer since "), HasSubstr(" (then tasks 5 waiting, 0 on workers)")));
+    managers.ended = Ended::resumable;
+    EXPECT_EQ(cycle().removed, 0) << "its workers wait for it";
+    EXPECT_EQ(batch.alive(), 5);
+    managers.ended = Ended::over;
+    const CycleReport over = cycle(1s);
+    EXPECT_EQ(over.removed, 5);
+    EXPECT_EQ(batch.alive(), 0);
+    EXPECT_THAT(text_of(over), HasSubstr("the run has ended; its workers are removed; "));
+    for (int n = 0; n < 5; ++n) EXPECT_EQ(cycle().submitted, 0) << "not the fewest either";
+    managers.ended = Ended::no;
+    managers.answers = true;
+    managers.workers.clear();
+    EXPECT_EQ(cycle().submitted, 5) << "the next run";
+}
+
+// As on a machine with CCTools' package, whose programs have the same names.
+TEST(FindFactoryProgram, PassesOverThoseOfCCTools) {
+    const test::Folder folder;
+    const auto program = [&](const std::string& name, const std::string& says) {
+        std::filesystem::create_directory(folder / name);
+        const std::string path = folder / name + "/work_queue_factory";
+        std::ofstream(path) << "#!/bin/sh\necho \"" << says << "\"\n";
+        std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+        return path;
+    };
+    program("cctools", "work_queue_factory version 9.9.0 (released today)");
+    const std::string ours = program("ours", "work_queue_factory 1.2.3");
+    const std::string before = ::getenv("PATH");
+    ::setenv("PATH", (folder / "cctools" + ":" + folder / "ours" + ":" + before).c_str(), 1);
+    const auto found = find_factory_program();
+    ::setenv("PATH", before.c_str(), 1);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(*found, ours);
 }
 
 TEST_F(FactoryTest, AsksTheBatchSystemOnceAMinute) {

@@ -182,6 +182,17 @@ TEST(TcpRace, WhenNoneAnswersEachAddressHasItsLine) {
     EXPECT_EQ(worker.arrivals.size(), 1u);
 }
 
+TEST(TcpRace, OfManyAddressesSomeAreListed) {
+    std::vector<DeadPort> refused(20);
+    TcpDialOptions options;
+    for (const DeadPort& port : refused) options.managers.push_back({"127.0.0.1", port.port()});
+    options.stagger = 1ms;
+    Worker worker = dial(options);
+    const std::vector<std::string> lines = lines_of(worker.why());
+    ASSERT_EQ(lines.size(), 9u);
+    EXPECT_EQ(lines.back(), "and 12 more addresses");
+}
+
 TEST(TcpRace, AddressesThatNeverAnswerAreGivenUpEachWithItsLine) {
     FullDoor first;
     FullDoor second;
