@@ -50,7 +50,7 @@ constexpr std::array settings_table{
 
 // Read only at a factory's start. Without a member it is an option that the program gets as a word.
 struct Option {
-    enum class Kind { text, path, time, list };
+    enum class Kind { text, path, time, list, host_port };
     std::string_view name;
     Kind kind = Kind::text;
     std::string FactoryOptions::*member = nullptr;
@@ -60,6 +60,8 @@ constexpr std::array options_table{
     Option{"factory-name", Option::Kind::text, &FactoryOptions::factory_name},
     Option{"scratch-dir", Option::Kind::path, &FactoryOptions::scratch_dir},
     Option{"worker-binary", Option::Kind::path, &FactoryOptions::worker_binary},
+    Option{"manager-name", Option::Kind::text, &FactoryOptions::manager_name},
+    Option{"manager-host-port", Option::Kind::host_port},
     Option{"batch-options"},
     Option{"wall-time", Option::Kind::time},
     Option{"cycle", Option::Kind::time},
@@ -88,6 +90,7 @@ Error bad(std::string_view name, const std::string& why) {
 }
 
 Error unknown(const std::string& name) {
+    if (const std::string why = why_refused(name); !why.empty()) return bad(name, why);
     std::vector<std::string_view> names;
     for (const Setting& setting : settings_table) names.push_back(setting.name);
     for (const Option& option : options_table) names.push_back(option.name);
@@ -143,7 +146,22 @@ void set_word(std::vector<std::string>& words, const Option& option, const std::
     if (!value.empty()) words.push_back(start + value);
 }
 
+Status take_host_port(FactoryOptions& options, const std::string& value) {
+    const std::size_t colon = value.rfind(':');
+    const auto port = parse_count(colon == value.npos ? "" : value.substr(colon + 1), 1, 65535);
+    if (!value.empty() && (!port || colon == 0))
+        return bad("manager-host-port", quote_for_message(value) + " is not HOST:PORT");
+    options.manager_host = value.substr(0, std::min(colon, value.size()));
+    options.manager_port = port ? static_cast<int>(*port) : 0;
+    return success();
+}
+
 }  // namespace
+
+std::string why_refused(const std::string& name) {
+    if (name == "config-file") return "give its values as settings of the factory";
+    return std::string(factory::why_refused(name));
+}
 
 Status specify(FactoryOptions& options, bool running, const std::string& name, const std::string& value) {
     if (const auto setting = find(settings_table, name); setting != settings_table.end())
@@ -153,6 +171,7 @@ Status specify(FactoryOptions& options, bool running, const std::string& name, c
     if (running) return bad(name, "too late: it can change only while the factory does not run");
     if (option->kind == Option::Kind::time && !value.empty())
         if (const auto time = parse_duration(value); !time) return bad(name, time.error().message);
+    if (option->kind == Option::Kind::host_port) return take_host_port(options, value);
     if (option->member == nullptr)
         set_word(options.options, *option, value);
     else

@@ -14,6 +14,9 @@ namespace wq::api {
 // be set only if `running` is false. Errors (usage): unknown name, bad value, too late.
 Status specify(FactoryOptions& options, bool running, const std::string& name, const std::string& value);
 
+// Why an option of CCTools' factory is refused, and what to use; "": it is no such option.
+std::string why_refused(const std::string& name);
+
 // The names: of those that can change while a factory runs, and of those that are read only at its start.
 std::vector<std::string> setting_names();
 std::vector<std::string> option_names();

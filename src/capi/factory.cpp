@@ -32,13 +32,13 @@ class Calling {
 }  // namespace
 
 struct work_queue_factory : wq::capi::Quarantined<work_queue_factory, 64> {
-    work_queue_factory(work_queue& of, std::string batch_type);
+    work_queue_factory(work_queue* of, std::string batch_type);
     ~work_queue_factory();
     work_queue_factory(const work_queue_factory&) = delete;
 
     bool running() const { return factory_ && ours() && factory_->running(); }
     bool ours() const { return !factory_ || process_ == ::getpid(); }
-    void start(wq::Manager& manager);
+    void start(wq::Manager* manager);
     void stop();
     bool set();  // the settings, if it runs; false: they cannot be written
     std::optional<wq::FactoryReport> report() const {
@@ -47,7 +47,8 @@ struct work_queue_factory : wq::capi::Quarantined<work_queue_factory, 64> {
     }
 
     wq::FactoryOptions options;
-    work_queue* queue;  // null: it was deleted
+    work_queue* queue;  // null: it was deleted, or the options name the manager
+    const bool of_queue;
 
   private:
     std::unique_ptr<wq::Factory> factory_;  // since the first start
@@ -55,12 +56,14 @@ struct work_queue_factory : wq::capi::Quarantined<work_queue_factory, 64> {
     mutable std::atomic<int> calls_{0};     // that use it now
 };
 
-work_queue_factory::work_queue_factory(work_queue& of, std::string batch_type) : queue(&of) {
+work_queue_factory::work_queue_factory(work_queue* of, std::string batch_type)
+    : queue(of), of_queue(of != nullptr) {
     options.batch_type = std::move(batch_type);
-    queue->users.emplace(this, [this] {
-        queue = nullptr;
-        stop();
-    });
+    if (of_queue)
+        queue->users.emplace(this, [this] {
+            queue = nullptr;
+            stop();
+        });
     wq::capi::LiveObjects<work_queue_factory>::all().add(this);
 }
 
@@ -71,8 +74,8 @@ work_queue_factory::~work_queue_factory() {
     if (!ours()) static_cast<void>(factory_.release());
 }
 
-void work_queue_factory::start(wq::Manager& manager) {
-    options.manager = &manager;
+void work_queue_factory::start(wq::Manager* manager) {
+    options.manager = manager;
     auto made = std::make_unique<wq::Factory>(options);
     {
         const Calling calling(calls_);
@@ -137,13 +140,13 @@ using namespace wq::capi;
 work_queue_factory* work_queue_factory_create(work_queue* q, const char* batch_type) {
     return guarded(__func__, static_cast<work_queue_factory*>(nullptr),
                    [&](const char* me) -> work_queue_factory* {
-                       work_queue* queue = queue_of(me, q);
-                       if (queue == nullptr) return nullptr;
+                       work_queue* queue = q == nullptr ? nullptr : queue_of(me, q);
+                       if (queue == nullptr && q != nullptr) return nullptr;
                        if (text_or_empty(batch_type).empty())
                            return complain(me, "name the batch system, such as slurm"), nullptr;
-                       if (queue->port() == 0)
+                       if (queue != nullptr && queue->port() == 0)
                            return complain(me, "this queue has no port for workers"), nullptr;
-                       return new work_queue_factory(*queue, batch_type);
+                       return new work_queue_factory(queue, batch_type);
                    });
 }
 
@@ -165,10 +168,10 @@ int work_queue_factory_start(work_queue_factory* f) {
         work_queue_factory* factory = factory_of(me, f);
         if (factory == nullptr) return 0;
         if (factory->running()) return 1;
-        if (factory->queue == nullptr) return complain(me, "its queue was deleted"), 0;
-        wq::Manager* manager = factory->queue->serving();
-        if (manager == nullptr) return 0;
-        factory->start(*manager);
+        if (factory->of_queue && factory->queue == nullptr) return complain(me, "its queue was deleted"), 0;
+        wq::Manager* const manager = factory->of_queue ? factory->queue->serving() : nullptr;
+        if (factory->of_queue && manager == nullptr) return 0;
+        factory->start(manager);
         return 1;
     });
 }

@@ -77,6 +77,7 @@ void specify(FactoryOptions& options, bool running, const std::string& name, con
 void bind_options(py::module_& module) {
     module.def("factory_setting_names", api::setting_names);
     module.def("factory_option_names", api::option_names);
+    module.def("factory_why_refused", api::why_refused);
     py::class_<FactorySettings>(module, "FactorySettings")
         .def(py::init<>())
         .def_readwrite("min_workers", &FactorySettings::min_workers)

@@ -46,6 +46,12 @@ like(said(sub { is(Work_Queue::Factory->new(manager => $other, max_worker => 2),
 like(death(sub { Work_Queue::Factory->new('slurm') }), qr/^Work_Queue::Factory->new: manager is missing: .* at \Q${\ __FILE__}\E /,
     'a queue is needed');
 like(death(sub { Work_Queue::Factory->new(local => $other, 'cores') }), qr/give settings as pairs/, 'an odd setting');
+my $port = $other->port;
+my $far = Work_Queue::Factory->new('local', manager_host_port => "localhost:$port", max_workers => 1, scratch_dir => 'far', cycle => 0.1);
+is($far->start, 1, 'a factory for a manager elsewhere');
+$far->stop;
+like(said(sub { is(Work_Queue::Factory->new(manager_host_port => 'localhost'), undef, 'no port') }), qr/'localhost' is not HOST:PORT/, 'is said');
+like(death(sub { Work_Queue::Factory->new(manager => $other, manager_host_port => "h:$port") }), qr/manager is missing/, 'one manager');
 is(Work_Queue::Factory->new(batch_type => 'local', manager => $other)->running, 0, 'by name');
 is(Work_Queue::Factory->new($other, max_workers => 2)->running, 0, 'the queue alone');
 is(Work_Queue::Factory->new($other)->running, 0, 'and without settings');

@@ -68,10 +68,12 @@ def test_values_of_other_types(local):
 
 
 def test_names(local):
-    for name in ("runos", "poncho_env", "python_package", "python_env", "foremen_name", "manager_name_"):
-        with pytest.raises(AttributeError, match=f"a factory has no '{name}'; it has .*wall_time"):
+    for name in ("runos", "poncho_env", "python_package", "python_env", "foremen_name", "config_file", "wrapper_input"):
+        with pytest.raises(AttributeError, match=f"^{name}: [a-z ]+"):
             setattr(local, name, "x")
-    for name in ("catalog", "debug", "debug_file", "debug_file_size"):
+    with pytest.raises(AttributeError, match="a factory has no 'manager_name_'; it has .*wall_time"):
+        local.manager_name_ = "x"
+    for name in ("catalog", "debug", "debug_file", "debug_file_size", "run_factory_as_manager", "k8s_image", "amazon_config", "mesos_master"):
         with pytest.warns(UserWarning, match=f"{name} of a factory has no effect: ") as told:
             setattr(local, name, "x")
         assert told[0].filename == __file__

@@ -44,9 +44,10 @@ struct work_queue_factory_report {
 };
 
 /** Creates a factory for a queue that accepts workers on a port; it starts nothing.
- * @p batch_type: slurm, condor, pbs, torque, uge, lsf, local (processes of this machine), or the path of a
- * driver. NULL: the queue has no port, or @p batch_type is missing. A queue may have several factories, each
- * with its own "scratch-dir". */
+ * @p q may be NULL: then specify "manager-host-port" ("HOST:PORT") or "manager-name". @p batch_type: slurm,
+ * condor, pbs, torque, uge, lsf, local (processes of this machine), or the path of a driver. NULL: the queue
+ * has no port, or @p batch_type is missing. A queue may have several factories, each with its own
+ * "scratch-dir". */
 struct work_queue_factory* work_queue_factory_create(struct work_queue* q, const char* batch_type);
 
 /** Sets an option of work_queue_factory by its name, without hyphens before it, to a text as on its command

@@ -26,7 +26,9 @@ _PATHS = {"contact_file", "password_file", "ssl_ca", "scratch_dir", "worker_bina
 _OTHER_NAMES = {"password": "password_file", "extra_options": "worker_extra_options"}
 # Options of CCTools' factory.
 _NO_EFFECT = {"catalog": "managers are found by their names in a folder", "debug": "the lines of the factory say what it does",
-              "debug_file": "give log_file", "debug_file_size": "give log_file"}
+              "debug_file": "give log_file", "debug_file_size": "give log_file", "run_factory_as_manager": "only a catalog would show it",
+              **dict.fromkeys(("amazon_config", "k8s_image", "k8s_worker_image", "mesos_master", "mesos_path", "mesos_preload"),
+                              "it is of a batch system that is not here")}
 _FactoryT = TypeVar("_FactoryT", bound="Factory")
 
 
@@ -134,6 +136,8 @@ class Factory:
             self._give(name, value)
         elif name in _NO_EFFECT:
             warnings.warn(f"{name} of a factory has no effect: {_NO_EFFECT[name]}", stacklevel=2)
+        elif why := _core.factory_why_refused(name.replace("_", "-")):
+            raise AttributeError(f"{name}: {why}")
         else:
             raise AttributeError(f"a factory has no {name!r}; it has " + ", ".join(sorted(_SETTINGS | _OPTIONS | _WORDS)))
 

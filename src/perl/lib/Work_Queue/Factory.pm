@@ -19,12 +19,13 @@ sub new {
     push @first, manager => shift @given if blessed $given[0];
     my %settings = (batch_type => 'local', @first, _pairs("$class->new", @given));
     my ($batch_type, $manager) = delete @settings{qw(batch_type manager)};
-    Work_Queue::Arguments::refuse("$class->new", 'manager is missing: give the Work_Queue whose tasks the workers run')
-        unless blessed $manager && $manager->isa('Work_Queue');
-    my $queue = Work_Queue::Fields::state_of($manager)->{c}
-        or Work_Queue::Arguments::refuse("$class->new", 'the queue has ended');
+    my $elsewhere = grep { defined $settings{$_} } qw(manager_host_port manager_name);
+    Work_Queue::Arguments::refuse("$class->new", 'manager is missing: give the Work_Queue whose tasks the workers run, or manager_host_port')
+        unless blessed $manager && $manager->isa('Work_Queue') ? !$elsewhere : !defined $manager && $elsewhere == 1;
+    my $state = $elsewhere ? undef : Work_Queue::Fields::state_of($manager);
+    my $queue = $state && ($state->{c} or Work_Queue::Arguments::refuse("$class->new", 'the queue has ended'));
     my $c = Work_Queue::C::work_queue_factory_create($queue, $batch_type) or return;
-    my $self = bless {c => $c, manager => Work_Queue::Fields::state_of($manager)}, $class;
+    my $self = bless {c => $c, manager => $state}, $class;
     return $self->specify(%settings) ? $self : undef;
 }
 
@@ -50,7 +51,7 @@ sub specify {
 
 sub start {
     my ($self) = @_;
-    Work_Queue::_serve('start of a factory', $self->{manager});
+    Work_Queue::_serve('start of a factory', $self->{manager}) if $self->{manager};
     return Work_Queue::C::work_queue_factory_start($self->{c});
 }
 
