@@ -358,6 +358,8 @@ place_worker() {
 job_script() {
     if has "$TRAITS" travel; then worker=./work_queue_worker; else worker=$(quote "$FOLDER/work_queue_worker"); fi
     worker=$worker$WORKER
+    # The next run has another contact file, which a copy of this one does not become.
+    ! has "$TRAITS" travel || case "$NAMED $WORKER $EXTRA " in --contact*' --single-shot '*) ;; --contact*) worker="$worker --single-shot" ;; esac
     if ! has "$TRAITS" sizes; then
         [ -z "$CORES" ] || worker="$worker --cores $CORES"
         [ -z "$MEMORY" ] || worker="$worker --memory $MEMORY"
