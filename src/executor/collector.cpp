@@ -93,10 +93,15 @@ void Executor::hear() {
         const ssize_t got = recv(zygote_.control.get(), &news, sizeof news, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (got != sizeof news) break;
-        if (news.lane < lanes_.size()) lanes_[news.lane]->hear(news);
+        if (news.kind == News::Kind::zygote_lost) {
+            lend_streams(zygote_.control.get());
+            for (const auto& lane : lanes_) lane->lose_process();
+        } else if (news.lane < lanes_.size()) {
+            lanes_[news.lane]->hear(news);
+        }
     }
     zygote_gone_ = true;
-    for (const auto& lane : lanes_) lane->lose("the process that starts workers was killed");
+    for (const auto& lane : lanes_) lane->lose("the processes that start workers were killed");
 }
 
 void Executor::look_at_lanes() {

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <ostream>
 #include <utility>
 
@@ -24,9 +25,11 @@ namespace {
 
 constexpr Duration last_moment = std::chrono::seconds(1);  // before the time is up, for kills
 
+// Without workers nothing would take results while put() waited for room.
 std::size_t results_at_most(int workers, const JobExecutorOptions& options) {
-    const auto lanes = static_cast<std::size_t>(std::max(workers, 1));
-    return options.max_queue_size_pin.value_or(options.max_queue_size_pin_thread_per_worker * lanes);
+    if (workers == 0) return std::numeric_limits<std::size_t>::max();
+    return options.max_queue_size_pin.value_or(options.max_queue_size_pin_thread_per_worker *
+                                               static_cast<std::size_t>(workers));
 }
 
 void check_size(const char* name, std::size_t value) {
@@ -124,7 +127,7 @@ Lane* Executor::lane_with_room() const {
 }
 
 bool Executor::is_full() const {
-    if (lanes_.empty()) return runs_here_.load() || !results_.has_room();
+    if (lanes_.empty()) return runs_here_.load();
     return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->has_room(); });
 }
 
@@ -179,7 +182,6 @@ bool Executor::run_here(Batch& batch) {
         executor->runs_here_ = false;
         executor->state_changed_.notify_all();
     });
-    if (!results_.has_room()) return false;
     Finished result;
     result.metadata.job = next_job_++;
     result.metadata.session = results_.expect();
@@ -302,7 +304,9 @@ void Executor::report(std::ostream& to) {
         if (!why_none_.empty()) state += ", no worker is left: " + why_none_;
     }
     to << "JobExecutor: " << state << ", session " << results_.session() << ", " << results_.expected()
-       << " jobs unfinished, " << results_.size() << " of " << results_.most() << " results here\n";
+       << " jobs unfinished, " << results_.size();
+    if (!lanes_.empty()) to << " of " << results_.most();
+    to << " results here\n";
     for (const auto& lane : lanes_) to << "  " << lane->describe() << '\n';
 }
 

@@ -41,7 +41,7 @@ class Executor {
     void reset();
     void report(std::ostream& to);
     std::size_t results_here() const { return results_.size(); }
-    std::size_t most_results() const { return results_.most(); }
+    std::size_t most_results() const { return lanes_.empty() ? 0 : results_.most(); }  // 0: no limit
 
     // In a child that the program has forked: neither the thread nor the workers are its own.
     bool is_copy() const { return owner_ != getpid(); }

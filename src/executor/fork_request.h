@@ -33,8 +33,9 @@ struct Request {
     FunctionPlace function;
 };
 
+// `zygote_lost`: it was killed, and so were all workers; another one serves.
 struct News {
-    enum class Kind : std::uint32_t { forked, not_forked, ended } kind = Kind::forked;
+    enum class Kind : std::uint32_t { forked, not_forked, ended, zygote_lost } kind = Kind::forked;
     std::uint32_t lane = 0;
     std::uint64_t life = 0;
     pid_t pid = 0;

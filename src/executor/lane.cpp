@@ -256,6 +256,10 @@ std::optional<Finished> Lane::read_result() {
 
 void Lane::break_off() {
     broken_ = true;
+    ask_for_kill();
+}
+
+void Lane::ask_for_kill() const {
     const Request request{Request::Kind::kill, static_cast<std::uint32_t>(options_.worker), life_, {}};
     process::send_descriptors(links_.control, process::bytes_of_value(request), {});
 }
@@ -286,6 +290,8 @@ void Lane::hear(const News& news) {
                                   "MpiSession began")
                     : cannot_fork(news.value),
                 true);
+        case News::Kind::zygote_lost:
+            return;
         case News::Kind::ended:
             return died(broken_ && WIFSIGNALED(news.value) && WTERMSIG(news.value) == SIGKILL
                             ? stopping_
@@ -295,6 +301,13 @@ void Lane::hear(const News& news) {
                             : end_text(news.value),
                         false);
     }
+}
+
+void Lane::lose_process() {
+    const std::lock_guard lock(mutex_);
+    if (!process_) return;
+    ask_for_kill();  // the next zygote may yet read the request for this process
+    died("was killed with the process that starts workers", false);
 }
 
 void Lane::lose(const std::string& why) {

@@ -74,6 +74,7 @@ class Lane {
     // The next result of a job of this session, or of another one, to drop. nullopt: none is there.
     std::optional<Finished> next_result();
     void hear(const News& news);
+    void lose_process();                     // the zygote was killed, and its workers with it
     void lose(const std::string& why);       // nobody can start processes any more
     void note_sleep(bool collector_sleeps);  // see page.h
     bool must_be_moved() const;              // its worker would not ring for what is there
@@ -95,6 +96,7 @@ class Lane {
     Finished failed(Job& job, std::string why);
     void fail_all(const std::string& why);
     void break_off();
+    void ask_for_kill() const;
     static void let_go(Job& job);
     static void abandon(Job& job);
 

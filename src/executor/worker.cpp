@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +21,19 @@ namespace wq::executor {
 
 namespace {
 
+// Which file a descriptor is of.
+struct FileId {
+    dev_t device = 0;
+    ino_t number = 0;
+    bool operator==(const FileId&) const = default;
+
+    static FileId of(const Descriptor& file) {
+        struct stat facts {};
+        if (fstat(file.get(), &facts) != 0) return {};
+        return {facts.st_dev, facts.st_ino};
+    }
+};
+
 struct Answer {
     Outcome outcome = Outcome::value;
     std::string payload;
@@ -34,6 +48,8 @@ class WorkerLoop {
           results_(page_.results, memory.results(), page_.shape.results),
           socket_(std::move(socket)),
           doorbell_(std::move(doorbell)),
+          socket_id_(FileId::of(socket_)),
+          doorbell_id_(FileId::of(doorbell_)),
           function_(function) {}
 
     void run() {
@@ -64,7 +80,17 @@ class WorkerLoop {
         result.processed = nanos_now();
         std::fflush(stdout);
         result.outcome = answer.outcome;
-        return send(result, std::move(answer));
+        const bool intact = keeps_descriptors();
+        return send(result, std::move(answer)) && intact;
+    }
+
+    // False: the function has closed them, and others may have their numbers. This process has to end, which
+    // wakes the program, so that another one runs the next job.
+    bool keeps_descriptors() {
+        if (FileId::of(socket_) == socket_id_ && FileId::of(doorbell_) == doorbell_id_) return true;
+        static_cast<void>(socket_.release());
+        static_cast<void>(doorbell_.release());
+        return false;
     }
 
     Answer answer_of(Incoming<JobHead> message) {
@@ -101,7 +127,8 @@ class WorkerLoop {
             if (!sent) {
                 if (answer.outcome == Outcome::error) return false;
                 for (std::shared_ptr<Block>& block : answer.blocks) Block::drop_user(std::move(block));
-                answer = {Outcome::error, sent.error().message, {}};
+                const char* const why = socket_.valid() ? "" : ", as the function closed its worker's descriptors";
+                answer = {Outcome::error, sent.error().message + why, {}};
                 result.outcome = Outcome::error;
                 continue;
             }
@@ -140,6 +167,8 @@ class WorkerLoop {
     Yields yields_;
     Descriptor socket_;
     Descriptor doorbell_;
+    const FileId socket_id_;
+    const FileId doorbell_id_;
     FunctionPlace& function_;
 };
 

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "executor/channel.h"
 #include "executor/fork_request.h"
 #include "executor/worker.h"
@@ -48,10 +49,20 @@ Descriptor watch_peer(int control) {
     return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
 }
 
+pid_t fork_with_hooks(const OwnFunction* own) {
+    if (own != nullptr) own->before_fork();
+    const pid_t pid = fork();
+    const int error = errno;
+    if (own != nullptr) own->after_fork(pid == 0);
+    errno = error;
+    return pid;
+}
+
 class Zygote {
   public:
-    Zygote(int control, const OwnFunction* own)
+    Zygote(int control, const OwnFunction* own, bool another_was_killed)
         : control_(control), own_(own), program_(watch_peer(control)) {
+        if (another_was_killed) news_.push_back({News::Kind::zygote_lost, 0, 0, 0, 0});
         sigset_t child;
         sigemptyset(&child);
         sigaddset(&child, SIGCHLD);
@@ -103,11 +114,9 @@ class Zygote {
             return true;
         }
         const pid_t ours = getpid();
-        if (own_ != nullptr) own_->before_fork();
-        news.pid = fork();
+        news.pid = fork_with_hooks(own_);
         if (news.pid == 0) begin_worker(ours, request, files);
         const int error = errno;
-        if (own_ != nullptr) own_->after_fork(false);
         if (news.pid < 0) {
             news.value = error;
         } else {
@@ -128,7 +137,7 @@ class Zygote {
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
-        if (own_ != nullptr) own_->after_fork(true);
+        if (own_ != nullptr) own_->begin_worker();
         worker_main(std::move(files[0]), std::move(files[1]), std::move(files[2]), request.function);
     }
 
@@ -225,32 +234,52 @@ Status check_can_fork() {
     return success();
 }
 
-}  // namespace
+// Until the zygote ends: by itself, or killed.
+bool was_killed(pid_t zygote) {
+    int status = 0;
+    while (waitpid(zygote, &status, 0) < 0)
+        if (errno != EINTR) return false;
+    return WIFSIGNALED(status);
+}
 
-namespace {
-
-[[noreturn]] void run_zygote(int program_control, const OwnFunction* own) noexcept {
+[[noreturn]] void keep_zygote(int program_control, const OwnFunction* own) noexcept {
     const int control = keep_control(program_control);
     setsid();
-    prctl(PR_SET_NAME, "wq_job_zygote");
+    prctl(PR_SET_NAME, "wq_job_keeper");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
     __fpurge(stdout);  // else each worker would write what the program had not written yet
-    Zygote(control, own).run();
+    constexpr int most_short_lives = 5;  // in a row: then something here kills each of them
+    constexpr Duration short_life = std::chrono::seconds(1);
+    int short_lives = 0;
+    for (bool first = true; short_lives < most_short_lives; first = false) {
+        const Instant begun = instant_now();
+        const pid_t zygote = fork_with_hooks(own);
+        if (zygote == 0) {
+            prctl(PR_SET_NAME, "wq_job_zygote");
+            prctl(PR_SET_CHILD_SUBREAPER, 1);
+            Zygote(control, own, !first).run();
+            _exit(0);
+        }
+        const bool killed = zygote > 0 && was_killed(zygote);
+        process::end_all_children(process::kill_limit_ms);
+        if (!killed) break;
+        short_lives = instant_now() - begun < short_life ? short_lives + 1 : 0;
+    }
     _exit(0);
 }
 
 }  // namespace
 
 void zygote_main(int control) noexcept {
-    run_zygote(control, nullptr);
+    keep_zygote(control, nullptr);
 }
 
 void started_zygote_main(int control, const OwnFunction& own) noexcept {
-    run_zygote(control, &own);
+    keep_zygote(control, &own);
 }
 
 Result<ZygoteLink> begin_link(Descriptor& theirs) {

@@ -2,9 +2,12 @@
 // workers can be started at any later time. It reaps them, tells how they ended, and kills them all when the
 // program is gone. It adopts what they leave behind (it is a subreaper), and kills that at its end.
 //
-// Ends are noticed as follows. The program's: end of file on the control socket, or its pidfd (a child of the
-// program may have a copy of the socket). The zygote's: the program sees end of file; the kernel kills the
-// workers.
+// Its parent, the keeper, is what the program forks. It waits. If the zygote is killed, the kernel kills the
+// workers; the keeper adopts and kills what these have left, and forks the next zygote from its own memory,
+// which is as the first one's was. If the keeper is killed, the zygote goes on without one.
+//
+// The program's end is noticed by end of file on the control socket, or by its pidfd (a child of the program
+// may have a copy of the socket). If keeper and zygote are gone, the program sees end of file.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +20,7 @@ namespace wq::executor {
 
 struct ZygoteLink {
     Descriptor control;
-    pid_t child = -1;  // -1: it is no child of this process
+    pid_t child = -1;  // the keeper; -1: it is no child of this process
 };
 
 // Forks one. Error: the program has several threads or MPI, or no process can be forked.
@@ -38,7 +41,7 @@ Result<ZygoteLink> ask_for_zygote(Ask&& ask) {
     return link;
 }
 
-// Its main function, in its own process, which keeps no descriptor but `control`, stdout and stderr.
+// The keeper's main function, in its own process, which keeps no descriptor but `control`, stdout and stderr.
 // What escapes from it would run the program's own frames in another process.
 [[noreturn]] void zygote_main(int control) noexcept;
 
@@ -48,6 +51,7 @@ struct OwnFunction {
     FunctionPlace function;
     void (*before_fork)() = nullptr;
     void (*after_fork)(bool in_child) = nullptr;
+    void (*begin_worker)() = nullptr;
 };
 [[noreturn]] void started_zygote_main(int control, const OwnFunction& own) noexcept;
 

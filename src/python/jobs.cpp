@@ -150,11 +150,8 @@ void serve_jobs(int control, py::object handler) {
     executor::OwnFunction own;
     own.function = executor::FunctionPlace::of({run_python, kept, 0});
     own.before_fork = PyOS_BeforeFork;
-    own.after_fork = [](bool in_child) {
-        if (!in_child) return PyOS_AfterFork_Parent();
-        PyOS_AfterFork_Child();
-        PyEval_SaveThread();  // until a job comes
-    };
+    own.after_fork = [](bool in_child) { in_child ? PyOS_AfterFork_Child() : PyOS_AfterFork_Parent(); };
+    own.begin_worker = [] { PyEval_SaveThread(); };  // until a job comes
     executor::started_zygote_main(control, own);
 }
 

@@ -14,16 +14,19 @@ import cloudpickle
 import pytest
 
 from conftest import interrupted_after, python
+from work_queue import job_executor
 from work_queue.job_executor import (
     ExecutorClosed,
     JobError,
     JobExecutor,
     JobExecutor2,
     JobMetadata,
+    collect_results_to_main_process,
     default_queue_timeout,
     flush_queue,
     job_context,
     shared_array,
+    worker,
 )
 
 numpy = pytest.importorskip("numpy")
@@ -48,7 +51,17 @@ def test_names_and_defaults_of_the_document():
         ("max_queue_size_per_worker", 2), ("max_queue_size_pin_thread_per_worker", 3), ("max_queue_size_pin", None),
         ("wait_time", 0.001), ("wait_until_processes_start", True), ("restart_crashed_worker", True)]
     assert [p.name for p in parameters[:2]] == ["nb_workers", "function_to_run"]
-    assert JobMetadata(3).job_session_id == 3
+    before = time.perf_counter()
+    metadata = JobMetadata(3)
+    assert metadata.job_session_id == 3 and before <= metadata.job_created <= time.perf_counter()
+    functions = {
+        worker: "input_queue output_queue transform global_abort_event local_abort_event synchronized_stop wait_time seed",
+        collect_results_to_main_process: "job_session_id jobs_queued worker_output_queue output_queue global_abort_event "
+                                         "synchronized_stop local_abort_event stop_event wait_time"}
+    for function, names in functions.items():
+        assert list(inspect.signature(function).parameters) == names.split()
+    assert job_executor.multiprocessing.get_start_method() == "spawn"
+    flush_queue(None)
     assert inspect.signature(JobExecutor2.start).parameters["timeout"].default == 10.0
     assert inspect.signature(JobExecutor2.close).parameters["timeout"].default == 10
 
@@ -137,6 +150,22 @@ def test_a_program_with_threads_and_workers_with_one():
         assert [result for _, result in run_all(executor, [0] * 4)] == [(1, "1")] * 4
     stop.set()
     thread.join()
+
+
+def test_without_workers_put_raises_what_the_function_raises_and_is_never_full():
+    with JobExecutor2(0, fail_or_die, max_queue_size_pin=1) as executor:
+        for _ in range(20):
+            assert executor.put("a") and not executor.is_full()
+        with pytest.raises(KeyError, match="key"):
+            executor.put("raise")
+        with pytest.raises(SystemExit):
+            executor.put("exit")
+        assert executor.nb_failed == 2 and executor.is_idle()
+        results = executor.pin_memory_queue
+        assert results.qsize() == 20 and results.maxsize == 0 and not results.full()
+        assert [results.get()[1] for _ in range(20)] == ["a"] * 20 and results.empty()
+    with JobExecutor2(0, fail_or_die, errors="return") as executor:
+        assert executor.put("raise") and executor.take()[0].error == "KeyError: 'key'"
 
 
 # ---- arrays ----

@@ -1,4 +1,5 @@
-"""JobExecutor2: starts that are limited, several threads that wait, Ctrl-C without workers, interpreters that end."""
+"""JobExecutor2: starts that are limited, several threads that wait, Ctrl-C without workers, interpreters that end, a zygote that
+is killed."""
 
 import os
 import queue
@@ -103,8 +104,8 @@ def test_without_workers_what_is_no_exception_is_raised():
         with JobExecutor2(0, function, say=said.append) as executor:
             with pytest.raises(error):
                 executor.put(3)
-            assert executor.take() is None and executor.is_idle()
-    assert "failed: KeyboardInterrupt" in said[0] and "sys.exit(3)" in said[1]
+            assert executor.take() is None and executor.is_idle() and executor.nb_failed == 1
+    assert not said
 
 
 def test_an_interpreter_that_ends_while_threads_use_it():
@@ -117,3 +118,18 @@ def test_an_interpreter_that_ends_while_threads_use_it():
     for _ in range(3):
         ended = python(code)
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
+
+
+def test_a_killed_zygote_and_closed_descriptors_cost_the_jobs_that_ran():
+    def close_all(batch):
+        if batch == "zygote":
+            os.kill(os.getppid(), 9)
+            threading.Event().wait()
+        os.closerange(3, 256)
+        return batch
+
+    with JobExecutor2(1, close_all, errors="return") as executor:
+        batches = [1, 2, "zygote", 3, "zygote", 4]
+        results = list(executor.map(batches))
+        assert [result for _, result in results] == [1, 2, None, 3, None, 4]
+        assert "the process that starts workers" in results[2][0].error

@@ -8,15 +8,15 @@
 A batch is any value that can be pickled, mostly a dict of arrays. Arrays of numpy and tensors of torch go through
 shared memory, and are views of it at the other side. A worker that dies is started again, and its job is lost.
 
-The original's functions `worker` and `collect_results_to_main_process` are internals of its implementation; here the
-engine does their work, and they are left out.
+The original's functions `worker` and `collect_results_to_main_process` serve queues of multiprocessing that a program makes
+itself: see `job_queues`. JobExecutor2 does not use them.
 """
 
 from __future__ import annotations
 
 import atexit
-import functools
 import math
+import multiprocessing as _multiprocessing
 import operator
 import os
 import pickle
@@ -32,12 +32,15 @@ from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optio
 from . import _core, job_pickle, job_process
 from ._core import BatchError, ExecutorClosed
 from .every import call_all
+from .job_queues import JobError, JobMetadata, collect_results_to_main_process, flush_queue, worker
 from .options import set_counts
 
 __all__ = ["BatchError", "ExecutorClosed", "JobContext", "JobError", "JobExecutor", "JobExecutor2", "JobMetadata", "PinQueue",
-           "default_queue_timeout", "flush_queue", "job_context", "shared_array"]
+           "collect_results_to_main_process", "default_queue_timeout", "flush_queue", "job_context", "multiprocessing",
+           "shared_array", "worker"]
 
 default_queue_timeout = 0.001
+multiprocessing = _multiprocessing.get_context("spawn")  # as in the original
 
 JobContext = _core.JobContext
 _In = TypeVar("_In")
@@ -53,17 +56,6 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 def _end_all() -> None:
     """They have threads: they end before the interpreter does."""
     call_all(executor.close for executor in list(_executors))
-
-
-def flush_queue(queue: Any) -> None:
-    """Takes all that is in a queue, and drops it."""
-    while True:
-        try:
-            queue.get(block=False)
-        except JobError:  # of an executor with errors="raise"
-            pass
-        except _queue.Empty:
-            return
 
 
 def job_context() -> Optional[_core.JobContext]:
@@ -85,50 +77,6 @@ def shared_array(shape: Any, dtype: Any = float) -> Any:
     size = math.prod(map(operator.index, shape))
     memory: Any = _core.new_memory(dtype.itemsize * size)
     return numpy.frombuffer(memory, dtype, count=size).reshape(shape)
-
-
-class JobError(RuntimeError):
-    """Why a job has no result: what its function raised, or how its worker died. `metadata` is the job's. `traceback` is
-    that of the exception in the worker, as text."""
-
-    metadata: "JobMetadata"
-    traceback: str = ""
-
-
-class JobMetadata:
-    """Times of a job, in seconds of time.perf_counter(): None if its worker died before.
-
-    job_created: put() took it. job_begun: its worker began the function. job_processing_finished: the function ended.
-    job_results_queued: the result was in the worker's queue. job_pin_thread_received, job_pin_thread_queued: in the
-    program's. job_session_id: how often reset() was called before it.
-
-    job: its number, from 0 in the order of put(); a put() that returned False does not count. worker: that of the worker.
-    attempt: above 1 if workers died of it before. error: why there is no result, or None.
-    """
-
-    def __init__(self, job_session_id: int) -> None:
-        self.job_session_id = job_session_id
-        self.job_created: Optional[float] = None
-        self.job_begun: Optional[float] = None
-        self.job_processing_finished: Optional[float] = None
-        self.job_results_queued: Optional[float] = None
-        self.job_pin_thread_received: Optional[float] = None
-        self.job_pin_thread_queued: Optional[float] = None
-        self.job = 0
-        self.worker = 0
-        self.attempt = 1
-        self.error: Optional[str] = None
-
-    @classmethod
-    def _of(cls, told: Tuple[Any, ...]) -> "JobMetadata":
-        self = cls(told[1])
-        self.job, _, self.worker, self.attempt, self.job_created, self.job_begun = told[:6]
-        self.job_processing_finished, self.job_results_queued, self.job_pin_thread_received = told[6:]
-        self.job_pin_thread_queued = self.job_pin_thread_received
-        return self
-
-    def __repr__(self) -> str:
-        return "JobMetadata(" + ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items()) + ")"
 
 
 class PinQueue(Generic[_Out]):
@@ -161,10 +109,11 @@ class PinQueue(Generic[_Out]):
         return 0 if executor is None else executor._core.results_here()
 
     def full(self) -> bool:
-        return self.qsize() >= self.maxsize
+        return 0 < self.maxsize <= self.qsize()
 
     @property
     def maxsize(self) -> int:
+        """0: no limit."""
         executor = self._executor()
         return 0 if executor is None else executor._core.most_results()
 
@@ -173,8 +122,8 @@ class JobExecutor2(Generic[_In, _Out]):
     """Runs a function in worker processes of this machine.
 
     Parameters, as the original has them:
-        nb_workers: processes; 0: put() runs the function at once, in this process, and raises what is no Exception, as of
-            Ctrl-C.
+        nb_workers: processes; 0: put() runs the function at once, in this process, and raises what it raises. Any number
+            of results can wait then.
         function_to_run: takes a batch and returns one. It goes to workers by pickle (what is in __main__, and lambdas, by
             cloudpickle). They do not run your program again.
         max_queue_size_per_worker: jobs that wait at a worker, and results that wait there.
@@ -187,7 +136,8 @@ class JobExecutor2(Generic[_In, _Out]):
         retries: how often a job is tried again whose worker died. Workers cannot change arrays in place then.
         seed: worker i begins with seed + i, of random, numpy and torch.
         errors: what becomes of jobs whose function raised, or whose worker died: "tell": a line, and no result, as in the
-            original; "return": the pair (metadata, None), with metadata.error; "raise": get() and take() raise JobError.
+            original (without workers put() raises instead); "return": the pair (metadata, None), with metadata.error;
+            "raise": get() and take() raise JobError.
         say: function for lines to the user (one str); default: they go to stderr.
 
     It starts at once, and raises as start() does if that takes more than a minute. Jobs of one worker end in order,
@@ -216,7 +166,8 @@ class JobExecutor2(Generic[_In, _Out]):
         self._closed = True
         self.nb_failed = 0
         self._raised_here = threading.local()
-        self.pin_queue: PinQueue[_Out] = PinQueue(self)
+        self.pin_memory_queue: PinQueue[_Out] = PinQueue(self)
+        self.pin_queue = self.pin_memory_queue  # our shorter name
         self.start(_FIRST_START)
         _executors.add(self)
 
@@ -229,7 +180,7 @@ class JobExecutor2(Generic[_In, _Out]):
         if not self._closed:
             return
         until = time.monotonic() + timeout
-        handler = job_process.handler_of(self.function_to_run, functools.partial(setattr, self._raised_here, "error"))
+        handler = job_process.handler_of(self.function_to_run, _note_for_put(self._raised_here, self._errors))
         self._core = _core.Jobs(self.nb_workers, self._options, lambda control: self._start_process(control, until, timeout),
                                 handler)
         try:
@@ -305,7 +256,7 @@ class JobExecutor2(Generic[_In, _Out]):
 
     def put(self, data: _In) -> bool:
         """Queues a job, and never waits. False: all queues are full, and it is not queued. Raises ExecutorClosed after
-        close(), and TypeError for what cannot be sent, with the part that cannot.
+        close(), and TypeError for what cannot be sent, with the part that cannot; without workers, what the function raises.
 
         The worker has the arrays for itself, and may change them; yours stay as they are. So they are copied, as are
         results that you put again; those of shared_array(), and results that cannot be changed, are not.
@@ -323,6 +274,8 @@ class JobExecutor2(Generic[_In, _Out]):
         queued = self._core.put(*packed)
         error = self._raised_here.__dict__.pop("error", None)
         if error is not None:
+            self._core.take_failure()
+            self.nb_failed += 1
             raise error
         return queued
 
@@ -413,6 +366,15 @@ class JobExecutor2(Generic[_In, _Out]):
 
 
 JobExecutor = JobExecutor2
+
+
+def _note_for_put(raised: threading.local, errors: str) -> Callable[[BaseException], None]:
+    """What a function raises that runs in put() is raised there. It does not keep the executor."""
+    def note(error: BaseException) -> None:
+        if errors == "tell" or not isinstance(error, Exception):
+            raised.error = error
+
+    return note
 
 
 def _pickled_function(function: Callable[..., Any]) -> bytes:

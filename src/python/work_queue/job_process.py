@@ -20,16 +20,13 @@ context: Optional[_core.JobContext] = None  # of the job that runs
 
 def handler_of(function: Callable[[Any], Any], pass_on: Optional[Callable[[BaseException], object]] = None,
                ) -> Callable[[bytes, List[Any], Any], Tuple[Optional[bytes], Any]]:
-    """What the engine calls for a job: the function between pickled values. `pass_on` gets what is no Exception, such as
-    KeyboardInterrupt; default: the job fails by it."""
+    """What the engine calls for a job: the function between pickled values. `pass_on` gets what it raises, besides."""
 
     def handle(pickled: bytes, buffers: List[Any], job: Any) -> Tuple[Optional[bytes], Any]:
         global context
         context = job
         try:
             return _dumped(function(job_pickle.loads(pickled, buffers)), function)
-        except Exception as error:
-            return None, _told(error)
         except BaseException as error:
             if pass_on is not None:
                 pass_on(error)
@@ -67,7 +64,7 @@ def _in_worker(handler: Callable[..., Any]) -> Callable[..., Any]:
         nonlocal seeded
         if not seeded:
             seeded = True
-            _seed(job.seed)
+            seed_random_numbers(job.seed)
         try:
             return handler(pickled, buffers, job)
         finally:
@@ -80,7 +77,7 @@ def _in_worker(handler: Callable[..., Any]) -> Callable[..., Any]:
     return handle
 
 
-def _seed(seed: int) -> None:
+def seed_random_numbers(seed: int) -> None:
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed % 2**32)

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -152,29 +154,86 @@ TEST_F(Crash, AWorkerThatDiesBeforeEachJobIsGivenUp) {
         ThrowsMessage<ExecutorClosed>(HasSubstr("5 times in a row before a job, and is not started again")));
 }
 
-TEST_F(Crash, OfTheZygoteFailsAllJobs) {
+// Whichever process is killed, the jobs that ran fail and the others run. What jobs left elsewhere ends.
+TEST_F(Crash, OfTheZygoteFailsTheJobsThatRan) {
     Shared<Gate> began;
+    Shared<std::atomic<pid_t>> left;
     JobExecutor executor(
-        [began = began.get()](Batch in) {
-            began->open();
+        [began = began.get(), left = left.get()](Batch in) {
+            if (in.integer("n") > 1) return in;
+            const pid_t child = fork();
+            if (child == 0) {
+                setsid();
+                left->store(getpid());
+            }
+            if (child != 0) began->open();
             for (;;) pause();
             return in;
         },
-        2);
+        2, {.max_queue_size_per_worker = 10});
     executor.start();
-    for (int n = 0; n < 5; ++n) executor.put(number(n));
-    began->pass();
-    began->pass();
-    const auto all = executor_tests::processes();
-    ASSERT_EQ(process::facts_of(all.front())->parent, getpid());
-    kill(all.front(), SIGKILL);
-    int failed = 0;
-    while (const auto result = executor.take(patience)) {
-        EXPECT_THAT(result->error, HasSubstr("the process that starts workers was killed"));
-        ++failed;
+    for (int turn = 0; turn < 3; ++turn) {
+        left->store(0);
+        for (int n = 0; n < 10; ++n) ASSERT_TRUE(executor.put(number(n)));
+        began->pass();
+        began->pass();
+        while (left->load() == 0) {
+        }
+        kill(executor_tests::processes_named("wq_job_zygote").front(), SIGKILL);
+        int failed = 0;
+        for (int n = 0; n < 10; ++n) {
+            const auto result = executor.take(patience);
+            ASSERT_TRUE(result);
+            if (*result) continue;
+            EXPECT_THAT(result->error, HasSubstr("was killed with the process that starts workers"));
+            ++failed;
+        }
+        EXPECT_EQ(failed, 2);
+        EXPECT_EQ(kill(left->load(), 0), -1) << "what a job has started is still there";
     }
-    EXPECT_GE(failed, 4);
-    EXPECT_THROW(executor.put(number(0)), ExecutorClosed);
+}
+
+TEST_F(Crash, OfTheKeeperChangesNothing) {
+    JobExecutor executor(die_as_asked, 1, {.max_queue_size_per_worker = 10});
+    executor.start();
+    kill(executor_tests::processes_named("wq_job_keeper").front(), SIGKILL);
+    for (const int n : {0, 2, 0}) ASSERT_TRUE(executor.put(number(n)));
+    for (const int n : {0, 2, 0}) EXPECT_EQ(executor.take(patience)->value.has_value(), n == 0);
+}
+
+TEST_F(Crash, OfKeeperAndZygoteFailsAllJobs) {
+    JobExecutor executor([](Batch in) { return in; }, 2);
+    executor.start();
+    const auto zygote = executor_tests::processes_named("wq_job_zygote");
+    kill(executor_tests::processes_named("wq_job_keeper").front(), SIGKILL);
+    kill(zygote.front(), SIGKILL);
+    EXPECT_THROW(for (;;) executor.put(number(0)), ExecutorClosed);
+    while (executor.take(patience)) {
+    }
+}
+
+// Its worker cannot be used any more; the jobs after it find another one.
+TEST_F(Crash, OfItsDescriptorsCostsAJobNothingElse) {
+    JobExecutor executor(
+        [](Batch in) {
+            const auto n = in.integer("n");
+            for (int file = 3; file < 256; ++file) close(file);
+            for (int file = 0; n % 2 == 0 && file < 20; ++file) open("/dev/zero", O_RDWR);
+            if (n % 3 == 0) in.set("a", Array::of<char>({100000}));
+            return in;
+        },
+        1, {.max_queue_size_per_worker = 30});
+    executor.start();
+    for (int n = 0; n < 30; ++n) ASSERT_TRUE(executor.put(number(n)));
+    for (int n = 0; n < 30; ++n) {
+        const auto result = executor.take(patience);
+        ASSERT_TRUE(result);
+        EXPECT_EQ(result->metadata.job, static_cast<std::uint64_t>(n));
+        if (n % 3 == 0)
+            EXPECT_THAT(result->error, HasSubstr("closed its worker's descriptors"));
+        else
+            EXPECT_EQ(result->value->integer("n"), n);
+    }
 }
 
 // The memory of arrays that dead workers had is given back.

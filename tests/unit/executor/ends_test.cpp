@@ -27,7 +27,7 @@ class Ends : public executor_tests::NothingLeft {};
 
 TEST_F(Ends, WithoutAStart) {
     const JobExecutor executor([](Batch in) { return in; }, 3);
-    EXPECT_THAT(executor_tests::processes(), SizeIs(1));
+    EXPECT_THAT(executor_tests::workers(), IsEmpty());
 }
 
 TEST_F(Ends, WithFullQueues) {
@@ -36,7 +36,7 @@ TEST_F(Ends, WithFullQueues) {
     Batch batch;
     batch.set("a", Array::of<char>({100000}));
     for (int n = 0; n < 1000; ++n) executor.put(batch);
-    EXPECT_THAT(executor_tests::processes(), SizeIs(3));
+    EXPECT_THAT(executor_tests::workers(), SizeIs(2));
 }
 
 TEST_F(Ends, WithAWorkerInAnEndlessLoop) {
@@ -185,7 +185,7 @@ TEST_F(Ends, WithAZygoteThatIsSlow) {
     executor.start();
     ASSERT_TRUE(executor.put(number(0)));
     started->gate.pass();
-    kill(executor_tests::processes().front(), SIGSTOP);
+    kill(executor_tests::processes_named("wq_job_zygote").front(), SIGSTOP);
     executor.close(milliseconds(100));
     // Orphans are ours, once their parents have ended.
     int status = 0;

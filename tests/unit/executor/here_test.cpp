@@ -21,7 +21,7 @@ TEST_F(Here, JobsRunWithoutWorkers) {
             in.set("seed", context.seed);
             return in;
         },
-        0, {.max_queue_size_pin_thread_per_worker = 2, .seed = 9});
+        0, {.max_queue_size_pin_thread_per_worker = 2, .max_queue_size_pin = 1, .seed = 9});
     executor.start();
     EXPECT_THAT(processes(), IsEmpty());
     Batch batch;
@@ -29,10 +29,10 @@ TEST_F(Here, JobsRunWithoutWorkers) {
     batch.set("a", kept);
     ASSERT_TRUE(executor.put(batch));
     batch.set("throw", 1);
-    EXPECT_FALSE(executor.is_full());
-    ASSERT_TRUE(executor.put(batch));
-    EXPECT_TRUE(executor.is_full());
-    EXPECT_FALSE(executor.put(batch));
+    for (int results = 1; results < 10; ++results) {
+        EXPECT_FALSE(executor.is_full());
+        ASSERT_TRUE(executor.put(batch));
+    }
     EXPECT_TRUE(executor.is_idle());
     const auto first = executor.take();
     ASSERT_TRUE(first && *first);
@@ -40,7 +40,7 @@ TEST_F(Here, JobsRunWithoutWorkers) {
     EXPECT_EQ(first->value->integer("seed"), 9);
     EXPECT_EQ(first->value->array("a").values<char>()[0], 'w');
     EXPECT_EQ(kept.values<char>()[0], 'm');
-    EXPECT_EQ(executor.take()->error, "as asked");
+    for (int results = 1; results < 10; ++results) EXPECT_EQ(executor.take()->error, "as asked");
     EXPECT_FALSE(executor.take());
     executor.reset();
     executor.close();

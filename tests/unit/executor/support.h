@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <set>
@@ -89,14 +90,22 @@ inline std::vector<pid_t> processes() {
     return process::descendants_of(getpid());
 }
 
-// The processes that are workers: children of the zygote.
-inline std::vector<pid_t> workers() {
-    std::vector<pid_t> found;
-    for (const pid_t one : processes()) {
-        const auto facts = process::facts_of(one);
-        if (facts && facts->parent != getpid()) found.push_back(one);
-    }
+inline std::string name_of(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+// Those of this program with this name: wq_job_keeper, wq_job_zygote, wq_job_worker.
+inline std::vector<pid_t> processes_named(std::string_view name) {
+    std::vector<pid_t> found = processes();
+    std::erase_if(found, [name](pid_t one) { return name_of(one) != name; });
     return found;
+}
+
+inline std::vector<pid_t> workers() {
+    return processes_named("wq_job_worker");
 }
 
 // Those that have begun, and wait for jobs or do them.
