@@ -207,10 +207,10 @@ std::vector<int> HeldPort::descriptors() const {
     return all;
 }
 
-Result<HeldPort> hold_port(const ManagerOptions& options) {
+Result<HeldPort> hold_port(const ManagerOptions& options, const std::vector<std::string>& addresses) {
     const auto ports = ports_of(options, [](const char* name) { return std::getenv(name); });
     if (!ports) return ports.error();
-    auto held = net::listen_on({}, ports->low, ports->high);
+    auto held = net::listen_on(addresses, ports->low, ports->high);
     if (!held) return held.error();
     return HeldPort{std::move(held->descriptors), held->port};
 }

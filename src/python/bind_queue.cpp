@@ -18,9 +18,10 @@ namespace wq::python {
 namespace {
 
 // Throws SetupError, as a Manager does.
-program_manager::HeldPort hold_port(const ManagerOptions& options) {
+program_manager::HeldPort hold_port(const ManagerOptions& options, bool loopback) {
     if (!options.listen) return {};
-    auto held = program_manager::hold_port(options);
+    auto held = program_manager::hold_port(options, loopback ? std::vector<std::string>{"127.0.0.1"}
+                                                             : std::vector<std::string>{});
     if (!held) throw SetupError(held.error().message, to_int(held.error().code));
     return std::move(*held);
 }
@@ -28,7 +29,7 @@ program_manager::HeldPort hold_port(const ManagerOptions& options) {
 // `port`: none: no TCP. `ranks`: a PyRanks, or None.
 std::unique_ptr<PyQueue> make_queue(std::optional<int> port, std::optional<std::pair<int, int>> range,
                                     bool ssl, const Text& key, const Text& certificate, bool shutdown,
-                                    const py::object& ranks) {
+                                    bool loopback, const py::object& ranks) {
     ManagerOptions options;
     options.listen = port.has_value();
     options.port = port.value_or(0);
@@ -41,7 +42,7 @@ std::unique_ptr<PyQueue> make_queue(std::optional<int> port, std::optional<std::
     options.ssl_certificate = certificate;
     options.shutdown = shutdown;
     options.output_limit = 256u << 20;  // the maximum, because programs expect a gigabyte
-    auto held = hold_port(options);
+    auto held = hold_port(options, loopback);
     return std::make_unique<PyQueue>(std::move(options), std::move(held), std::move(session));
 }
 
@@ -64,7 +65,7 @@ auto text_option(const char* function, std::string ManagerOptions::*option) {
 
 void bind_start(py::class_<PyQueue>& queue) {
     queue.def(py::init(&make_queue), py::arg("port"), py::arg("port_range"), py::arg("ssl"),
-              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("ranks"));
+              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("loopback"), py::arg("ranks"));
     queue
         .def_property_readonly(
             "port", [](PyQueue& q) { return q.deferred().port(); }, "The TCP port that workers connect to.")

@@ -58,9 +58,9 @@ TaskRow begin_row(const Record& record) {
 TaskRow row_of(const records::TaskRecord& record) {
     const core::Outcome& outcome = record.outcome;
     TaskRow row = begin_row(record);
-    row.task = records::task_number(record.task);
+    row.task = static_cast<std::int64_t>(records::task_number(record.task));
     row.key = record.key.value;
-    row.line = record.line;
+    row.line = static_cast<std::int64_t>(record.line);
     row.attempt = record.attempt;
     row.exit_code = outcome.exit_code;
     row.signal = static_cast<std::uint16_t>(outcome.signal);
@@ -85,7 +85,7 @@ TaskRow row_of(const records::TaskRecord& record) {
 TaskRow row_of(const records::RangeRecord& record) {
     TaskRow row = begin_row(record);
     row.key = record.tasks.front()->first;
-    row.task = records::task_number(TaskId(row.key));
+    row.task = static_cast<std::int64_t>(records::task_number(TaskId(row.key)));
     row.attempt = 1;
     row.final = Flag::yes;
     row.calls = count(static_cast<std::int64_t>(record.tasks.count()));

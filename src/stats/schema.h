@@ -13,9 +13,9 @@ namespace wq::stats {
 
 // X(type, name, unit, meaning)
 #define WQ_TASK_COLUMNS(X)                                                                                  \
-    X(std::uint64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")          \
+    X(std::int64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")           \
     X(std::uint64_t, key, "1", "identifies the task in runs of an edited list: hash of its line, or index") \
-    X(std::uint64_t, line, "1", "line of the task list, from 1; 0: not from a list")                        \
+    X(std::int64_t, line, "1", "line of the task list, from 1; 0: not from a list")                         \
     X(std::uint32_t, attempt, "1", "from 1")                                                                \
     X(std::uint32_t, worker, "1",                                                                           \
       "id of the worker (/workers); 4294967295: unknown, lost with one of several workers; "                \
@@ -89,7 +89,7 @@ namespace wq::stats {
 
 #define WQ_TRANSFER_COLUMNS(X)                                            \
     X(std::int64_t, time, "us", "end of the transfer, since 1970")        \
-    X(std::uint64_t, task, "1", "number of the task it was for")          \
+    X(std::int64_t, task, "1", "number of the task it was for")           \
     X(std::uint64_t, bytes, "bytes", "size of the file")                  \
     X(std::int64_t, wall, "us", "how long it took")                       \
     X(std::uint32_t, worker, "1", "id of the worker")                     \

@@ -143,6 +143,12 @@ def test_cheap_calls_share_tasks(served):
     assert served.map(square, []) == [] and served.map(square, iter(())) == []
 
 
+def test_prints_of_calls(served, capsys):
+    assert served.map(print, [1, 2], 2, prints=True) == [None, None] and capsys.readouterr().out == "1\n2\n"
+    assert list(served.imap(print, ["a"], prints=True)) == [None] and capsys.readouterr().out == "a\n"
+    assert served.map(print, [1]) == [None] and capsys.readouterr().out == ""
+
+
 def test_pairs(served):
     expected = [a * b for a in range(5) for b in range(7)]
     for chunk in (None, 1, 3, 100):

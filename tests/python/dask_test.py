@@ -51,6 +51,14 @@ def test_delayed_functions(served):
         assert dask.compute(square(3), square(4)) == (9, 16)
 
 
+def test_an_executor_as_dask_s_pool():
+    with wq.WorkQueueExecutor(2) as executor:
+        total = dask.delayed(sum)([dask.delayed(increase)(number) for number in range(20)])
+        assert total.compute(scheduler="processes", pool=executor) == total.compute(pool=executor) == 210
+        with pytest.raises(TypeError):
+            dask.delayed(increase)("text").compute(scheduler="processes", pool=executor)
+
+
 def test_arrays(served):
     array = pytest.importorskip("dask.array", reason="SKIP: dask.array needs numpy")
     numbers = array.arange(10_000, chunks=1000)

@@ -33,7 +33,7 @@ def test_the_name_of_a_function_is_shown(served):
     t = wq.PythonTask(my_sum, 1, 2)
     for number in (1, 2):
         served.submit(t)
-        assert (t.command, served.status("tasks")[0]["command"], repr(t)) == ("my_sum", "my_sum", f"<PythonTask {number} 'my_sum'>")
+        assert (t.command, served.status("tasks")[0]["command"], repr(t)) == ("my_sum", "my_sum", f"<PythonTask {number} 'my_sum', in its queue>")
         assert served.wait(60).command == "my_sum" and t.output == 3
     twin = t.clone()
     assert twin.command == "my_sum" and run(served, twin).output == 3

@@ -4,6 +4,7 @@ import concurrent.futures
 import gc
 import operator
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -65,6 +66,16 @@ def test_arguments_that_cannot_be_sent(executor):
     with pytest.raises(TypeError, match="takes a function first"):
         executor.submit("len", [])
     assert executor.submit(len, [1]).result(60) == 1
+
+
+def test_a_future_as_an_argument_is_named(executor, served):
+    future = executor.submit(pow, 2, 3)
+    for call, told in ((lambda: executor.submit(operator.add, 1, future), "argument 2 is a future: pass future.result()"),
+                       (lambda: executor.submit(dict, a=future), "argument 'a' is a future"),
+                       (lambda: executor.submit(sum, [1, future]), "argument 1 has a future")):
+        with pytest.raises(TypeError, match=told):
+            call()
+    assert "an item is a future" in str(served.map(abs, [future])[0])
 
 
 def test_waiting_for_several(executor):
@@ -282,6 +293,71 @@ def test_interrupts_end_the_block_at_once(served):
     with interrupted_after(0.3), pytest.raises(KeyboardInterrupt), executor:
         pass  # interrupted while it waits at the end of the block
     assert future.cancelled() and served.status("tasks") == []
+
+
+# ---- without a queue ----
+
+
+def test_it_replaces_a_pool_of_processes(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for pool in (concurrent.futures.ProcessPoolExecutor, WorkQueueExecutor):
+        with pool(max_workers=2) as executor:
+            assert list(executor.map(pow, range(20), [2] * 20, chunksize=5)) == [n * n for n in range(20)]
+            assert executor.submit(os.getpid).result(60) != os.getpid() and executor._max_workers == 2
+    queue = executor._queue
+    assert queue._is_over
+    assert os.listdir(tmp_path) == [] and not os.path.exists(queue._folder.name)
+    with pytest.raises(RuntimeError, match="has been shut down"):
+        executor.submit(pow, 2, 2)
+    with pytest.raises(ValueError, match="max_workers is 0"):
+        WorkQueueExecutor(0)
+    with pytest.raises(ValueError, match="max_workers is for an executor's own queue"):
+        WorkQueueExecutor(queue, max_workers=2)
+
+
+def test_its_own_queue_is_on_loopback_with_a_password():
+    with WorkQueueExecutor(1) as executor:
+        port = executor._queue.port
+        with open("/proc/net/tcp") as table:
+            listening = [line.split()[1] for line in table if line.split()[3] == "0A"]
+        assert [address for address in listening if address.endswith(f":{port:04X}")] == [f"0100007F:{port:04X}"]
+        stranger = subprocess.run([os.environ["WORKER"], "--single-shot", "--timeout", "5", "localhost", str(port)],
+                                  capture_output=True, text=True, timeout=60)
+        assert stranger.returncode != 0 and "password" in stranger.stdout + stranger.stderr
+
+
+made = []
+
+
+def make(value):
+    made.append(value)
+    made.append(os.getpid())
+    global seen
+    seen = value
+
+
+def test_an_initializer_runs_once_in_each_process():
+    def look(_):
+        return seen, os.getpid(), made[1]
+
+    with WorkQueueExecutor(1, initializer=make, initargs=("set",)) as executor:
+        calls = [executor.submit(look, n).result(60) for n in range(5)] + list(executor.map(look, range(5), chunksize=2))
+        assert {value for value, _, _ in calls} == {"set"} and all(pid == ran for _, pid, ran in calls)
+        assert len({pid for _, pid, _ in calls}) < len(calls)
+    with WorkQueueExecutor(1, initializer=fail, initargs=("key",)) as executor, pytest.raises(KeyError, match="key"):
+        executor.submit(pow, 2, 3).result(60)
+
+
+def test_joblib():
+    joblib = pytest.importorskip("joblib", reason="SKIP: joblib is not installed (Debian: python3-joblib)")
+    import work_queue.joblib_backend  # noqa: F401: registers it
+
+    with joblib.parallel_backend("work_queue", max_workers=2):
+        assert joblib.effective_n_jobs(-1) == 2
+        assert joblib.Parallel()(joblib.delayed(pow)(n, 2) for n in range(100)) == [n * n for n in range(100)]
+        with pytest.raises(KeyError, match="key"):
+            joblib.Parallel()(joblib.delayed(fail)(key) for key in ["key"] * 10)
+        assert joblib.Parallel(n_jobs=2, timeout=60)(joblib.delayed(abs)(n) for n in range(-3, 0)) == [3, 2, 1]
 
 
 def test_the_end_of_the_queue_cancels_what_is_left(queue):

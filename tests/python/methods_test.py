@@ -148,7 +148,7 @@ def test_properties_of_a_task(served, tmp_path):
     assert (t.total_submissions, t.exhausted_attempts) == (1, 0)
     assert t.host.rpartition(":")[2].isdigit() and t.hostname == os.uname().nodename
     assert t.resources_measured.wall_time > 0 and t.limits_exceeded is None and t.resources_measured.limits_exceeded is None
-    assert repr(t) == "<Task 1 'echo said'>"
+    assert repr(t) == "<Task 1 'echo said', succeeded>"
     with pytest.raises(AttributeError, match="there is no resource 'memry'"):
         t.resources_measured.memry
 
@@ -298,6 +298,34 @@ def test_what_a_queue_tells(served):
     with pytest.raises(ValueError, match="give queue, tasks, workers or categories"):
         served.status("machines")
     assert bool(served) and len(served) == 0
+
+
+def test_a_table_of_what_a_run_has_recorded(workers, tmp_path):
+    numpy = pytest.importorskip("numpy", reason="SKIP: read_stats() needs numpy")
+    pytest.importorskip("h5py", reason="SKIP: read_stats() needs h5py (Debian: python3-h5py)")
+    from work_queue import run_stats
+
+    with wq.WorkQueue(0, stats_log=tmp_path / "stats.h5", say=lambda line: None) as q:
+        workers.start(q)
+        for command in ("true", "exit 3"):
+            t = wq.Task(command)
+            t.category = command.replace(" ", "-")
+            run(q, t)
+    head = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+    (tmp_path / "joblog.tsv").write_text(head + "".join(f"{n}\th\t0\t0\t0\t0\t0\t0\tcommand\t{n}\n" for n in (1, 2)))
+    table = wq.read_stats(tmp_path)
+    rows = [tuple(table[name][row] for name in ("task", "command", "category", "ending", "exit_code", "worker", "host")) for row in (0, 1)]
+    host = os.uname().nodename
+    assert rows == [(1, "command\t1", "true", "exited", 0, 0, host), (2, "command\t2", "exit-3", "exited", 3, 0, host)]
+    (tmp_path / "joblog.tsv").unlink()
+    assert list(wq.read_stats(tmp_path / "stats.h5")["command"]) == ["", ""]
+    with pytest.raises(OSError):
+        wq.read_stats(tmp_path / "none.h5")
+    # Ids of workers begin anew in a session.
+    joined = numpy.array([(0, 100), (1, 110), (0, 200)], [("worker", "u4"), ("joined", "i8")])
+    ended = numpy.array([(0, 150), (1, 150), (0, 250), (0, 300), (2**32 - 1, 300)], [("worker", "u4"), ("received", "i8")])
+    endings = numpy.array(["exited", "exited", "exited", "never_ran", "worker_lost"], object)
+    assert run_stats._rows_of_workers(ended, joined, endings).tolist() == [0, 1, 2, -1, -1]
 
 
 def test_waiting_for_no_time(queue):

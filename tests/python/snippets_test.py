@@ -28,7 +28,8 @@ def any_port(monkeypatch, workers, tmp_path, options):
     def make(port=9123, **named):
         queue = real(0, **{"say": lambda line: None, **named})
         made.append(queue)
-        workers.start(queue, *options)
+        contact = named.get("contact_file")
+        workers.start_at(*options, *(["--contact", contact] if contact else ["localhost", str(queue.port)]))
         return queue
 
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import sys
 import time
 
 import pytest
@@ -339,3 +340,54 @@ def test_a_task_of_a_program_s_own_class(served):
     for one in (task, call):
         assert run(served, one) is one and one.return_status == 0
     assert (task.output, task.tag, task._result, call.output, call._result) == ("said\n", "tag", "result", 4, "mine")
+
+
+def test_attributes_that_are_settings(served):
+    """A program's own attributes stay as they are, and so do all of its own classes."""
+    t = wq.Task("exit $CORES")
+    assert repr(t) == "<Task 'exit $CORES', not submitted>" and not hasattr(t, "cores")
+    t.cores, t.memory, t.tag, t.max_retries = 2, 0.5, "mine", 3
+    t.my_name, t.output_file, t.start_time, t.scores = "own", "a.out", 1.5, [1]
+    assert (t.cores, t.memory, t.tag, t.max_retries, t.my_name, t.scores) == (2, 1, "mine", 3, "own", [1])
+    t.specify_cores(1)
+    assert t.cores == 1 and t.clone().max_retries == 3
+    for name, meant in (("core", "cores"), ("memroy", "memory"), ("retries", "max_retries"), ("cpus", "cores")):
+        with pytest.raises(AttributeError, match=f"a Task has no setting '{name}'; did you mean '{meant}'"):
+            setattr(t, name, 2)
+    with pytest.raises(TypeError, match="cores is 'two'"):
+        t.cores = "two"
+    call = wq.PythonTask(len, [])
+    call.exec_method = "direct"
+
+    class Mine(wq.Task):
+        retries = 0
+
+    mine = Mine("true")
+    mine.retries, mine.cores = 1, "all"
+    assert mine.cores == "all" and mine.resources_requested.cores == -1
+    served.name = "with-a-name"
+    for name in ("retries", "cores", "gpu"):
+        with pytest.raises(AttributeError, match=f"a WorkQueue has no setting '{name}'; each task has one: task"):
+            setattr(served, name, 3)
+    with pytest.raises(AttributeError, match="has no setting 'pasword_file'; did you mean 'password_file'"):
+        served.pasword_file = "file"
+    served.project = "own"
+    assert repr(served) == f"<WorkQueue 'with-a-name' port {served.port}: 0 tasks, not started>"
+    served.submit(t)
+    assert repr(t) == "<Task 1 'exit $CORES', in its queue>"
+    assert served.wait(60) is t and repr(t) == "<Task 1 'exit $CORES', failed: exit 1>"
+    assert repr(served).endswith(": 0 tasks waiting, 0 running, 1 ended; 1 workers>")
+    served.close()
+    assert repr(served).endswith(": ended>")
+
+
+def test_a_cell_that_runs_again(queue, monkeypatch):
+    with pytest.raises(RuntimeError, match="is in use"):
+        wq.WorkQueue(queue.port)
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)  # as in an interactive session
+    queue.submit(wq.Task("true"))
+    with pytest.raises(RuntimeError, match=rf"^port {queue.port} has a queue of this program with 1 unfinished task: .*queue.close\(\)"):
+        wq.WorkQueue(queue.port)
+    queue.cancel_by_taskid(1)
+    with wq.WorkQueue(queue.port, say=lambda line: None) as again:
+        assert again.port == queue.port and repr(queue).endswith(": ended>")

@@ -56,7 +56,7 @@ disallow_untyped_defs = True
 disallow_incomplete_defs = True
 [mypy-work_queue,ndcctools.*]
 implicit_reexport = False
-[mypy-numpy.*,torch.*,dask.*,tqdm.*,mpi4py.*,cloudpickle.*]
+[mypy-numpy.*,pandas.*,h5py.*,joblib.*,torch.*,dask.*,tqdm.*,mpi4py.*,cloudpickle.*]
 follow_imports = skip
 follow_imports_for_stubs = True
 """

@@ -34,17 +34,19 @@ except ModuleNotFoundError as _error:
         _which = f"; it was built for Python {_digits[:1]}.{_digits[1:]}, by its file {_file}"
     raise ImportError(f"work_queue in {_os.path.dirname(__file__)} does not fit {_sys.executable}, Python "
                       f"{_sys.version.split()[0]}{_which}") from None
+from .all_queues import set_debug_flag, specify_debug_log, specify_port_range
 from .constants import *  # noqa: F403
 from .constants import _NAMES as _constants
 from .factory import Factory
 from .function_task import PythonTask, PythonTaskNoResult, RemoteError, pythontask_available
 from .futures import WorkQueueExecutor
-from .queue import WorkQueue, set_debug_flag, specify_debug_log, specify_port_range
+from .queue import WorkQueue
 from .remote_task import RemoteTask
 from .resources import Resources
+from .run_stats import read_stats
 from .statistics import Statistics
 from .task import Task
 
 __all__ = [*_constants, "Factory", "PythonTask", "PythonTaskNoResult", "RemoteError", "RemoteTask", "Resources", "SetupError",
            "Statistics", "Task", "WorkQueue", "WorkQueueExecutor", "__version__", "pythontask_available",
-           "set_debug_flag", "specify_debug_log", "specify_port_range"]
+           "read_stats", "set_debug_flag", "specify_debug_log", "specify_port_range"]

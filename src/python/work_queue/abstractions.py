@@ -80,29 +80,32 @@ class Abstractions:
         like: a task whose settings the tasks get: files, cores, memory, category, features, ... Default: one core each.
         progress: None: a bar if tqdm is installed and stderr is a terminal; True: always (lines without tqdm);
             False: none.
+        prints (map, imap, pair): what the calls print is printed here, as each task ends; by default it is dropped.
     """
 
     _collector: Collector | None = None
 
     def map(self, fn: Callable[[Any], Any], seq: Iterable[Any], chunksize: int | None = None, *, env: str | None = None,
-            like: Task | None = None, progress: bool | None = None) -> list[Any]:
+            like: Task | None = None, progress: bool | None = None, prints: bool = False) -> list[Any]:
         """The list of fn(x) for all x of `seq`, in order. An exception of fn is the result in its place, with the
         traceback of the worker as `remote_traceback`; PythonTaskNoResult where its process died.
 
         `seq` may be a generator. It is read as the workers need it."""
-        return self._all(PythonChunks(fn, env, like), seq, chunksize, progress, f"map {name_of(fn)}")
+        return self._all(PythonChunks(fn, env, like), seq, chunksize, progress, f"map {name_of(fn)}", prints)
 
     def imap(self, fn: Callable[[Any], Any], seq: Iterable[Any], chunksize: int | None = None, *, env: str | None = None,
-             like: Task | None = None, progress: bool | None = None) -> Results:
+             like: Task | None = None, progress: bool | None = None, prints: bool = False) -> Results:
         """Same as map(), but returns an iterator at once, for long inputs: neither inputs nor results are held in
         memory, except some chunks for each core. It waits when the program does not take the results."""
-        mapping = Mapping(self._queue, PythonChunks(fn, env, like), seq, ChunkSizes(chunksize), bounded=True)
+        mapping = Mapping(self._queue, PythonChunks(fn, env, like), seq, ChunkSizes(chunksize), bounded=True, prints=prints)
         return Results(mapping, Progress(progress, f"imap {name_of(fn)}", count_of(seq)))
 
     def pair(self, fn: Callable[[Any], Any], seq1: Iterable[Any], seq2: Iterable[Any], chunksize: int | None = None,
-             env: str | None = None, *, like: Task | None = None, progress: bool | None = None) -> list[Any]:
+             env: str | None = None, *, like: Task | None = None, progress: bool | None = None,
+             prints: bool = False) -> list[Any]:
         """The list of fn((a, b)) for all a of `seq1` and, for each of them, all b of `seq2`. As map() otherwise."""
-        return self._all(PythonChunks(fn, env, like), _pairs(seq1, seq2), chunksize, progress, f"pair {name_of(fn)}")
+        return self._all(PythonChunks(fn, env, like), _pairs(seq1, seq2), chunksize, progress, f"pair {name_of(fn)}",
+                         prints)
 
     def tree_reduce(self, fn: Callable[[list[Any]], Any], seq: Iterable[Any], chunksize: int | None = None, *,
                     env: str | None = None, like: Task | None = None, progress: bool | None = None) -> Any:
@@ -162,9 +165,9 @@ class Abstractions:
         return cast("WorkQueue", self)
 
     def _all(self, chunks: Chunks, seq: Iterable[Any], chunksize: int | None, progress: bool | None,
-             what: str) -> list[Any]:
+             what: str, prints: bool = False) -> list[Any]:
         results: list[Any] = []
-        mapping = Mapping(self._queue, chunks, seq, ChunkSizes(chunksize))
+        mapping = Mapping(self._queue, chunks, seq, ChunkSizes(chunksize), prints=prints)
         with contextlib.closing(mapping), Progress(progress, what, count_of(seq)) as bar:
             for outcomes in mapping:
                 results.extend(outcome.value for outcome in outcomes)

@@ -38,6 +38,41 @@ class Spread:
         return self.function(*arguments)
 
 
+def call_all(items: Sequence[Any]) -> list[Any]:
+    """The results of calls (function, arguments, named arguments)."""
+    return [function(*arguments, **named) for function, arguments, named in items]
+
+
+class Initialized:
+    """A function of an executor with an initializer, which runs once in each process. `executor` names the executor.
+
+    Functions that travel by value have globals of their own. So they get those that the initializer has set or names, which it
+    may have changed.
+    """
+
+    def __init__(self, function: Callable[..., Any], initializer: Callable[..., Any], arguments: Sequence[Any],
+                 executor: str) -> None:
+        self.function, self.initializer, self.arguments, self.executor = function, initializer, arguments, executor
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        known = sys.__dict__.setdefault("_work_queue_initialized", {})  # of this process
+        if self.executor not in known:
+            names = getattr(self.initializer, "__globals__", {})
+            before = dict(names)
+            self.initializer(*self.arguments)
+            named = getattr(getattr(self.initializer, "__code__", None), "co_names", ())
+            known[self.executor] = names, {name: value for name, value in names.items()
+                                           if name in named or before.get(name, known) is not value}
+        names, made = known[self.executor]
+        inner: Any = self.function
+        while not hasattr(inner, "__globals__") and (hasattr(inner, "func") or hasattr(inner, "function")):
+            inner = inner.func if hasattr(inner, "func") else inner.function
+        own = getattr(inner, "__globals__", names)
+        if own is not names and inner.__module__ == self.initializer.__module__:
+            own.update(made)
+        return self.function(*args, **kwargs)
+
+
 def evaluate(work: Any, values: Mapping[Any, Any]) -> Any:
     """The value of a task of dask: (function, argument...), a key of `values`, a list of these, or data."""
     if isinstance(work, list):

@@ -93,7 +93,22 @@ def _dump_part(value: object, what: str, buffers: list[pickle.PickleBuffer] | No
     try:
         return _dumps(value, buffers)
     except Exception as error:
-        raise TypeError(f"{what} cannot be sent to a worker: {where(value, error)}") from error
+        why = _about_future(value) or f"{what} cannot be sent to a worker: {where(value, error)}"
+        raise TypeError(why) from error
+
+
+def _about_future(value: Any) -> str | None:
+    """Of an item, or of a pair (arguments, named arguments; None: items): that one is a future, or a list with one; else None."""
+    named = [("an item", value)]
+    if isinstance(value, tuple) and len(value) == 2 and (value[1] is None or isinstance(value[1], dict)):
+        named = [("an item" if value[1] is None else f"argument {place}", one) for place, one in enumerate(value[0], 1)]
+        named += [(f"argument {name!r}", one) for name, one in (value[1] or {}).items()]
+    for name, one in named:
+        for part in one if isinstance(one, (list, tuple)) else [one]:
+            if hasattr(part, "add_done_callback") and hasattr(part, "result"):
+                return (f"{name} {'is' if part is one else 'has'} a future: pass future.result(), or await the calls by queue.run() "
+                        "(share/doc/python-functions.md, Dependencies)")
+    return None
 
 
 def _unpack(packed: bytes) -> tuple[bytes, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import threading
 import time
 import weakref
@@ -12,7 +14,7 @@ from concurrent.futures import wait as wait_for_futures
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .every import call_all
-from .chunk_tasks import Outcome, PythonChunks, use_settings
+from .chunk_tasks import Outcome, PythonChunks, cores_of, use_settings
 from .constants import WORK_QUEUE_TASK_RUNNING
 from .function_task import PythonTask, _answer_of
 from .own_tasks import Cores, OwnTasks
@@ -184,33 +186,74 @@ def _take_all(of: weakref.ref[Collector], changed: threading.Condition) -> None:
         del collector
 
 
+def _own_queue(max_workers: int | None) -> WorkQueue:
+    from .local_queue import LocalQueue
+
+    if max_workers is None:
+        max_workers = len(os.sched_getaffinity(0))
+    if max_workers < 1:
+        raise ValueError(f"max_workers is {max_workers}: give 1 or more, or None")
+    return LocalQueue(max_workers)
+
+
 class WorkQueueExecutor(Executor):
     """An executor like those of `concurrent.futures`, whose calls run at the workers of a queue.
 
-    >>> with WorkQueueExecutor(queue) as executor:
+    >>> with WorkQueueExecutor(max_workers=4) as executor:
     ...     future = executor.submit(pow, 2, 10)
     ...     print(future.result())
     1024
 
-    A future's cancel() also kills a call that runs. At the end of the block it waits for all calls; after Ctrl-C, it
-    cancels them instead. What is left when the queue or the program ends is cancelled.
+    It replaces a ProcessPoolExecutor. A future's cancel() also kills a call that runs. At the end of the block it waits for all
+    calls; after Ctrl-C, it cancels them instead. What is left when the queue or the program ends is cancelled.
 
     Parameters:
-        queue: any number of executors can share one with each other and with other tasks.
+        queue: any number of executors can share one with each other and with other tasks. None, or a number (max_workers): the
+            executor has its own, on loopback with a password, and workers on this machine; shutdown() ends them.
+        max_workers: calls that run at once, of its own queue; None: one for each core. A program started by
+            `work_queue_python` has its ranks instead, if no queue has them.
+        initializer, initargs: `initializer(*initargs)` runs before the first call in each process. Its globals are seen by
+            functions of the same module. If it raises an exception, the call does.
+        mp_context: without effect: workers do not run your program again.
         env: a packed environment for the functions, as in `PythonTask.specify_environment`.
         like: a task whose settings the calls get: files, cores, memory, category, ... Default: one core each.
     """
 
-    def __init__(self, queue: WorkQueue, *, env: str | None = None, like: Task | None = None) -> None:
+    def __init__(self, queue: WorkQueue | int | None = None, *, max_workers: int | None = None,
+                 initializer: Callable[..., object] | None = None, initargs: Iterable[Any] = (), mp_context: object = None,
+                 env: str | None = None, like: Task | None = None) -> None:
+        if isinstance(queue, int):
+            queue, max_workers = None, queue
+        self._own: WorkQueue | None = None
+        self._asked = max_workers
+        if queue is None:
+            queue = self._own = _own_queue(max_workers)
+        elif max_workers is not None:
+            raise ValueError("max_workers is for an executor's own queue: leave it out, or the queue")
+        if initializer is not None and not callable(initializer):
+            raise TypeError(f"initializer is {initializer!r}: give a function")
+        self._initializer = None if initializer is None else (initializer, tuple(initargs), secrets.token_hex(8))
         self._queue = queue
         self._env = env
         self._like = like
         self._pending: set[Future[Any]] = set()
         self._ended = False
 
+    @property
+    def _max_workers(self) -> int:
+        """For dask, which submits as many calls at once."""
+        return self._asked or Cores(self._queue, cores_of(self._like)).slots()
+
+    def _initialized(self, fn: Callable[..., T]) -> Callable[..., T]:
+        from .at_worker import Initialized
+
+        if self._initializer is None:
+            return fn
+        return Initialized(fn, *self._initializer)
+
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """A future of fn(*args, **kwargs). Raises TypeError if one of these cannot be sent to a worker."""
-        task = PythonTask(fn, *args, **kwargs)
+        task = PythonTask(self._initialized(fn), *args, **kwargs)
         use_settings(task, self._like, self._env)
         return self._begin(task, read_call)
 
@@ -222,7 +265,7 @@ class WorkQueueExecutor(Executor):
 
         end = None if timeout is None else time.monotonic() + timeout
         calls = list(zip(*iterables))
-        chunks = PythonChunks(Spread(fn), self._env, self._like, name=getattr(fn, "__qualname__", repr(fn)))
+        chunks = PythonChunks(Spread(self._initialized(fn)), self._env, self._like, name=getattr(fn, "__qualname__", repr(fn)))
         if chunksize is None:
             cores = Cores(self._queue, chunks.cores)
             slots = cores.slots() if cores.known() else _CORES_TO_COME
@@ -239,8 +282,8 @@ class WorkQueueExecutor(Executor):
         return self._results(futures, end)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """No more calls are taken. `wait`: returns when all have ended. `cancel_futures`: those that no
-        worker has yet are cancelled. The queue goes on."""
+        """No more calls are taken. `wait`: returns when all have ended. `cancel_futures`: those that no worker has yet are
+        cancelled. A queue that the program has made goes on; the executor's own ends with `wait`, else with the program."""
         self._ended = True
         pending = set(self._pending)
         if cancel_futures:
@@ -253,11 +296,18 @@ class WorkQueueExecutor(Executor):
             except KeyboardInterrupt:
                 self._cancel(pending)
                 raise
+            finally:
+                self._end_own_queue()
+
+    def _end_own_queue(self) -> None:
+        if self._own is not None:
+            self._own.close()
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool | None:
         if exc_type is not None and not issubclass(exc_type, Exception):
             self.shutdown(wait=False)
             self._cancel(set(self._pending))
+            self._end_own_queue()
         else:
             self.shutdown()
         return None

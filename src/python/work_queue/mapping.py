@@ -43,14 +43,16 @@ class Mapping:
     """Iterates over lists of outcomes, each for the next items of the input.
 
     The input is read as far as needed: at most some chunks for each core are in the queue. If `bounded`, this includes
-    those that have ended and wait until the program takes them. close() cancels what has not ended.
+    those that have ended and wait until the program takes them. close() cancels what has not ended. If `prints`, what calls
+    print is printed here.
     """
 
     def __init__(self, queue: WorkQueue, chunks: Chunks, items: Iterable[Any], sizes: ChunkSizes, *,
-                 bounded: bool = False) -> None:
+                 bounded: bool = False, prints: bool = False) -> None:
         self._chunks = chunks
         self._sizes = sizes
         self._bounded = bounded
+        self._prints = prints
         self._items: Iterator[Any] = iter(items)
         self._remaining = count_of(items)
         self._exhausted = False
@@ -154,6 +156,8 @@ class Mapping:
         ended = self._own.wait()
         if ended is None:
             return
+        if self._prints:
+            print(ended.task.std_output or "", end="", flush=True)
         part = self._parts.pop(id(ended.task))
         report = self._chunks.read(ended.task, len(part.items))
         if part is self._trial:

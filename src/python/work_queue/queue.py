@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import math
 import os
@@ -12,7 +11,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 
-from . import _core, constants
+from . import _core, all_queues, constants
 from .constants import (
     WORK_QUEUE_ALLOCATION_MODE_FIXED,
     WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT,
@@ -22,11 +21,11 @@ from .constants import (
     WORK_QUEUE_WAITFORTASK,
 )
 from .abstractions import Abstractions
-from .every import call_all
-from .function_files import FunctionFiles, remove_all
+from .function_files import FunctionFiles
 from .options import real
 from .own_tasks import note_cancelled
 from .resources import amounts_of
+from .settings import keep_own_attributes, specify
 from .statistics import Statistics
 from .task import Path, Task, has_no_effect
 
@@ -34,15 +33,7 @@ if TYPE_CHECKING:
     from .factory import Factory
     from .ranks import Ranks
 
-_queues: weakref.WeakSet[WorkQueue] = weakref.WeakSet()
 _QueueT = TypeVar("_QueueT", bound="WorkQueue")
-
-
-@atexit.register
-def _end_all() -> None:
-    """Managers have threads, and lines for functions of Python: they end before the interpreter does."""
-    call_all(end for queue in list(_queues) for end in (queue._interpreter_ends, queue.close))
-    remove_all()
 
 
 def _absolute(path: Path) -> str | bytes:
@@ -75,6 +66,7 @@ class WorkQueue(_core.Queue, Abstractions):
         password_file: same as specify_password_file().
         contact_file: written at the start; who can read it may join, safely: `work_queue_worker --contact FILE`.
         say: function for lines to the user (one str); default: they go to stderr.
+        loopback: only workers of this machine can connect.
         ranks: the `work_queue.ranks.Ranks` of this MPI job are workers, too; with port None, the only ones.
 
     Raises RuntimeError if it cannot start: the port is taken, a file cannot be used. The message has the remedy.
@@ -90,7 +82,7 @@ class WorkQueue(_core.Queue, Abstractions):
                  shutdown: bool = False, stats_log: Path | None = None, transactions_log: Path | None = None,
                  debug_log: Path | None = None, ssl: bool | tuple[Path, Path] | tuple[None, None] | None = None,
                  status_display_interval: float | None = None, *, password_file: Path | None = None,
-                 contact_file: Path | None = None, say: Callable[[str], object] | None = None,
+                 contact_file: Path | None = None, say: Callable[[str], object] | None = None, loopback: bool = False,
                  ranks: Ranks | None = None):
         if status_display_interval is not None and not status_display_interval >= 0:
             raise ValueError(f"status_display_interval is {status_display_interval}: give seconds, or None for no lines")
@@ -110,8 +102,10 @@ class WorkQueue(_core.Queue, Abstractions):
         if port is None and ranks is None:
             raise RuntimeError("port is None and there are no free ranks, so no worker could come: start the script by work_queue_python, "
                                "whose ranks serve its first queue, or give a port")
+        if port is not None:
+            all_queues.end_earlier(int(port))
         super().__init__(None if port is None else int(port), ports, bool(ssl), key, certificate, bool(shutdown),
-                         None if ranks is None else ranks._ranks)
+                         bool(loopback), None if ranks is None else ranks._ranks)
         if ranks is not None and known is not None:
             known.taken_by(self)
         self._stats = Statistics()
@@ -131,9 +125,30 @@ class WorkQueue(_core.Queue, Abstractions):
         except BaseException:
             self._end()  # the exception may keep this object, but not its port and ranks
             raise
-        if _debug_log is not None and not debug_log:
-            self._debug(_debug_log)
-        _queues.add(self)
+        if all_queues.debug_log is not None and not debug_log:
+            self._debug(all_queues.debug_log)
+        all_queues.queues.add(self)
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        keep_own_attributes(cls)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """`q.name = "x"` is the same as `q.specify_name("x")`, for each specify_ method that takes one value."""
+        if name.startswith("_") or not specify(self, name, value):
+            super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        where = " ".join(filter(None, (repr(self.name) if self.name else "", f"port {self.port}" if self.port else "")))
+        if self._is_over:
+            state = "ended"
+        elif not self._begun:
+            state = f"{len(self)} tasks, not started"
+        else:
+            stats = self.stats
+            state = (f"{stats.tasks_waiting} tasks waiting, {stats.tasks_running} running, {stats.tasks_done} ended; "
+                     f"{stats.workers_connected} workers")
+        return f"<{type(self).__name__} {where}: {state}>".replace(" :", ":")
 
     def close(self) -> None:
         """Ends the manager, its tasks and its factories. `with` and the end of the program do it, too."""
@@ -477,23 +492,3 @@ class WorkQueue(_core.Queue, Abstractions):
 
 for _name in constants._NAMES:
     setattr(WorkQueue, _name, getattr(constants, _name))
-
-_debug_log: Path | None = None
-
-
-def specify_debug_log(logfile: Path | None) -> None:
-    """Debug output of all queues that are made after this."""
-    global _debug_log
-    _debug_log = logfile
-
-
-def set_debug_flag(*flags: str) -> None:
-    """Accepted: a debug log has the lines of all subsystems."""
-
-
-def specify_port_range(low_port: int, high_port: int) -> None:
-    """WorkQueue(0) takes the first free port of this range."""
-    if not 0 < low_port <= high_port < 65536:
-        raise ValueError(f"a range of ports needs 0 < low <= high < 65536, not {low_port} to {high_port}")
-    os.environ["WORK_QUEUE_LOW_PORT"] = str(low_port)
-    os.environ["WORK_QUEUE_HIGH_PORT"] = str(high_port)

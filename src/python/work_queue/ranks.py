@@ -245,7 +245,7 @@ def main(words: list[str]) -> None:
         runpy.run_path(words[0], run_name="__main__")
     finally:
         if os.getpid() == process:  # not in a process that the script has forked
-            from .queue import _end_all
+            from .all_queues import end_all
 
-            _end_all()
+            end_all()
             ranks.close()

@@ -18,7 +18,8 @@ from .constants import (
     WORK_QUEUE_WATCH,
 )
 from .options import real
-from .resources import Resources, from_amounts, whole
+from .resources import _UNITS, Resources, from_amounts, whole
+from .settings import keep_own_attributes, specify
 
 if TYPE_CHECKING:
     from .own_tasks import OwnTasks
@@ -63,11 +64,32 @@ class Task(_core.Task):
 
     Specify it, submit it to a `WorkQueue`, and read its results after `WorkQueue.wait` has returned it. A task can be
     submitted again then.
+
+    `t.cores = 2` is the same as `t.specify_cores(2)`, for each specify_ method that takes one value. Other attributes are yours,
+    and so are all of your own subclasses.
     """
 
     # Names of our own begin with _wq_: classes of programs that are tasks have names, too.
     _wq_algorithm = WORK_QUEUE_SCHEDULE_UNSET
     _wq_owner: OwnTasks | None = None  # while it is one of these
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        keep_own_attributes(cls)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") or not specify(self, name, value):
+            super().__setattr__(name, value)
+        elif name not in _UNITS and not hasattr(type(self), name):
+            self.__dict__[name] = value
+
+    if not TYPE_CHECKING:  # so that a type checker still knows wrong names
+
+        def __getattr__(self, name):
+            amount = getattr(self.resources_requested, name) if name in _UNITS else -1
+            if amount < 0:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return amount
 
     # ---- what to run ----
 
@@ -283,4 +305,10 @@ class Task(_core.Task):
         return self._wq_algorithm
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.id or ''} {self.command!r}>".replace("  ", " ")
+        if not self.id:
+            state = "not submitted"
+        elif self._wq_in_queue:
+            state = "in its queue"
+        else:
+            state = "succeeded" if self._wq_ok else f"failed: {self.reason or self.result_str}"
+        return f"<{type(self).__name__} {self.id or ''} {self.command!r}, {state}>".replace("  ", " ", 1)

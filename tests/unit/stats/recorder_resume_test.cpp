@@ -40,7 +40,7 @@ Recorded ended(std::uint64_t task, std::uint64_t key, std::uint32_t category, in
 }
 
 struct Row {
-    std::uint64_t task, line, attempt;
+    std::int64_t task, line, attempt;
     std::string category;
     bool final;
     bool operator==(const Row&) const = default;
