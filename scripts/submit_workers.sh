@@ -460,7 +460,8 @@ main() {
     if [ -n "$JSON" ]; then
         printf '{"ids": [%s], "log": "%s"}\n' "$(printf '%s\n' "$ids" | sed 's/.*/"&"/' | paste -sd, -)" "$(json_string "$WORKERS_LOG")"
     else
-        warn "$COUNT workers submitted ($(printf '%s\n' "$ids" | sed -n '1p; 2,$ { $p; }' | paste -sd- - | sed 's/-/ to /')); logs: $WORKERS_LOG.*.log"
+        [ "$COUNT" -eq 1 ] && workers=worker || workers=workers
+        warn "$COUNT $workers submitted ($(printf '%s\n' "$ids" | sed -n '1p; 2,$ { $p; }' | paste -sd- - | sed 's/-/ to /')); logs: $WORKERS_LOG.*.log"
         "$DRIVER" told "$(printf '%s\n' "$ids" | head -n 1)"
     fi
 }

@@ -255,6 +255,10 @@ void Factory::act(CycleReport& report, Instant now) {
     const std::int64_t surplus = std::exchange(surplus_, report.decision.remove);
     if (all_answered_ || known_.empty()) remove(report, std::min(surplus, report.decision.remove));
     if (report.decision.submit <= 0) return;
+    if (report.silent_since > 0) {
+        report.held = "no manager answers";
+        return;
+    }
     if (now < submits_again_) {
         report.held = held_ + "; again in " + format_duration(submits_again_ - now);
         return;

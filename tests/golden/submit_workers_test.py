@@ -148,7 +148,7 @@ class SubmitWorkers(FakeBatch):
             self.system(command, f"echo '{answer}'")
             said = self.submit(system, "login1", "9123", str(count))
             self.assertEqual((said.returncode, re.sub(r"worker-\w{6}", "NAME", said.stdout)), (0, lines), said)
-            self.assertRegex(self.errors(said)[0], f"^{system}_submit_workers: {count} workers submitted .*logs: ")
+            self.assertRegex(self.errors(said)[0], f"^{system}_submit_workers: {count} workers? submitted .*logs: ")
 
     def test_a_worker_of_cctools_in_path_is_passed_over(self):
         self.system("sbatch", "echo 77")
