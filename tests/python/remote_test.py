@@ -161,3 +161,12 @@ def test_many(served):
         served.submit(wq.RemoteTask("my_sum", "sum_coprocess", number, 1))
     assert sorted(result(t)[1] for t in finish(served)) == list(range(1, 101))
     assert os.path.exists("coprocess.py")
+
+
+@pytest.mark.parametrize("command", ["work_queue_serverize", "poncho_package_serverize"])
+def test_help_names_its_command_and_the_worker_s_options(command):
+    folder = os.path.dirname(os.environ["WORKER"])
+    said, worker = (subprocess.run([os.path.join(folder, name), "--help"], capture_output=True, text=True, check=True).stdout
+                    for name in (command, "work_queue_worker"))
+    assert said.startswith(f"Usage: {command} ") and f"  {command} --src" in said
+    assert all(option in worker for option in re.findall("--coprocess[a-z-]*", said))
