@@ -94,6 +94,7 @@ def same(function):
 
 def area(radius):
     """\u00e9"""
+    f"{PI}'\\n\\""
     return ceil(PI * square(radius))
 
 @same
