@@ -2,7 +2,7 @@
 
     work_queue_python first_function.py                   # on all cores of this machine
     mpirun -n 4 work_queue_python first_function.py       # on ranks
-    python3 first_function.py                             # on workers over TCP: work_queue_worker HOST PORT
+    python3 first_function.py                             # on workers: work_queue_worker --contact contact
 """
 
 import argparse
@@ -18,8 +18,8 @@ def area(radius):
     return math.pi * radius**2
 
 
-queue = wq.WorkQueue(0)
-print(f"workers may connect to port {queue.port}")
+queue = wq.WorkQueue(0, contact_file="contact")  # who can read the file may join
+print("workers may join: work_queue_worker --contact contact")
 for radius in range(1, 11):
     task = wq.PythonTask(area, radius)
     task.specify_cores(1)
