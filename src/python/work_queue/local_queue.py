@@ -31,6 +31,7 @@ class LocalQueue(WorkQueue):
         workers.scratch_dir = os.path.join(self._folder.name, "workers")
         workers.cores = cores
         workers.min_workers = workers.max_workers = 1
+        workers.cycle = 2  # seconds after which a killed worker is missed
         self._serve()
         try:
             workers.start()
