@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 
 import pytest
@@ -300,11 +301,14 @@ def test_what_a_queue_tells(served):
     assert bool(served) and len(served) == 0
 
 
-def test_a_table_of_what_a_run_has_recorded(workers, tmp_path):
+@pytest.mark.parametrize("pandas", [True, False])
+def test_a_table_of_what_a_run_has_recorded(workers, tmp_path, monkeypatch, pandas):
     numpy = pytest.importorskip("numpy", reason="SKIP: read_stats() needs numpy")
     pytest.importorskip("h5py", reason="SKIP: read_stats() needs h5py (Debian: python3-h5py)")
     from work_queue import run_stats
 
+    if not pandas:
+        monkeypatch.setitem(sys.modules, "pandas", None)
     with wq.WorkQueue(0, stats_log=tmp_path / "stats.h5", say=lambda line: None) as q:
         workers.start(q)
         for command in ("true", "exit 3"):
