@@ -136,6 +136,7 @@ struct Made {
 // nullopt: somebody edited the list just now; nothing was done.
 Result<std::optional<Made>> make_change(const Paths& paths, const Request& request, Seen& seen) {
     OldFiles old(paths, seen.list);
+    old.make_room();
     Made made{request.known.file, false};
     if (request.rewrite) {
         auto rewritten = rewrite(paths, request, old, seen.log, seen.list);

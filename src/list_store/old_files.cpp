@@ -1,6 +1,7 @@
 #include "list_store/old_files.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,6 +110,21 @@ Status OldFiles::copied(const std::string& name) const {
     const std::string from = path(*number, *before);
     if (::rename(from.c_str(), path(*number, *now).c_str()) == 0) return success();
     return problem("rename", from);
+}
+
+void OldFiles::make_room() {
+    struct statvfs disk {};
+    if (kept_.empty() || ::statvfs(paths_.old.c_str(), &disk) != 0) return;
+    std::uint64_t free = disk.f_bavail * disk.f_frsize;
+    std::uint64_t sum = 0;
+    for (const Kept& kept : kept_) sum += kept.bytes;
+    std::erase_if(kept_, [&](const Kept& kept) {
+        if (sum <= free || kept.has_more() || ::unlink(path(kept.number, kept.copied).c_str()) != 0)
+            return false;
+        sum -= kept.bytes;
+        free += kept.bytes;
+        return true;
+    });
 }
 
 void OldFiles::keep_list() {

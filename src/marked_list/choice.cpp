@@ -142,6 +142,15 @@ Waiting why_waiting(const Document& list, WorkerId worker) {
     return why;
 }
 
+std::uint64_t first_misaddressed(const Document& list) {
+    for (const std::uint64_t number : list.live_lines()) {
+        const MarkedLine& line = list.line(number);
+        if (line.kind == LineKind::open && std::ranges::find(line.workers, no_worker) != line.workers.end())
+            return number;
+    }
+    return 0;
+}
+
 std::map<std::uint64_t, Block> blocked_lines(const Document& list) {
     std::map<std::uint64_t, Block> blocked;
     Blockers above;

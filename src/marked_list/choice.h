@@ -56,6 +56,10 @@ struct Waiting {
 };
 Waiting why_waiting(const Document& list, WorkerId worker);
 
+// The first line that waits and has a `#@` that is no number of a worker; 0: none.
+std::uint64_t first_misaddressed(const Document& list);
+inline constexpr const char* misaddressed_text = "a '#@' needs the number of a worker, such as #@2";
+
 // Open lines that their groups block, each with the first line that does, and in which group ("": a barrier).
 struct Block {
     std::uint64_t by = 0;

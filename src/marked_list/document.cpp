@@ -1,6 +1,7 @@
 #include "marked_list/document.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "marked_list/text.h"
@@ -24,26 +25,39 @@ bool was_lost(const MarkedLine& line, WorkerId worker, std::string_view begun) {
     });
 }
 
+// Numbers of lines, after as many lines were put in front of them.
+void shift(std::set<std::uint64_t>& numbers, std::int64_t by) {
+    const std::set<std::uint64_t> before = std::exchange(numbers, {});
+    for (const std::uint64_t number : before)
+        numbers.insert(numbers.end(), number + static_cast<std::uint64_t>(by));
+}
+
 std::int64_t distance(std::uint64_t from, std::uint64_t to) {
     return static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from);
 }
 
 }  // namespace
 
+Status Document::check(std::string_view bytes) {
+    const std::size_t at = bytes.find('\0');
+    if (at == std::string_view::npos) return success();
+    const auto number = std::ranges::count(bytes.substr(0, at), '\n') + 1;
+    return Error{ExitCode::bad_input,
+                 "line " + std::to_string(number) + ": a NUL byte; a task list is plain text"};
+}
+
 Result<Document> Document::read(std::string_view bytes) {
+    if (auto checked = check(bytes); !checked) return checked.error();
     Document document;
     while (!bytes.empty()) {
         const std::size_t end = bytes.find('\n');
         const std::string_view text = bytes.substr(0, end);
         const std::uint64_t number = document.lines_.size() + 1;
-        if (text.find('\0') != std::string_view::npos)
-            return Error{ExitCode::bad_input,
-                         "line " + std::to_string(number) + ": a NUL byte; a task list is plain text"};
         Kept kept;
         kept.line = parse_line(text);
         kept.has_end = end != std::string_view::npos;
-        kept.bytes_in_file = text.size() + (kept.has_end ? 1 : 0);
-        bytes.remove_prefix(kept.bytes_in_file);
+        document.bytes_in_file_.push_back(text.size() + (kept.has_end ? 1 : 0));
+        bytes.remove_prefix(document.bytes_in_file_.back());
         document.lines_.push_back(std::move(kept));
         document.index(number);
     }
@@ -85,31 +99,30 @@ void Document::replace(std::uint64_t number, const std::string& text) {
     const bool carriage_return = kept.line.carriage_return;
     kept.line = parse_line(text);
     kept.line.carriage_return = carriage_return;
-    kept.changed = changed_ = true;
+    changed_.insert(number);
     index(number);
 }
 
 void Document::append_line(std::string_view text) {
     if (!lines_.empty() && !lines_.back().has_end) {
         remember(lines_.size());
-        lines_.back().has_end = lines_.back().changed = true;
+        lines_.back().has_end = true;
+        changed_.insert(lines_.size());
     }
-    Kept kept;
-    kept.line = parse_line(text);
-    kept.changed = changed_ = true;
-    lines_.push_back(std::move(kept));
+    lines_.push_back({parse_line(text)});
+    bytes_in_file_.push_back(0);
+    changed_.insert(lines_.size());
     index(lines_.size());
 }
 
 void Document::insert_front(std::string_view text) {
-    Kept kept;
-    kept.line = parse_line(text);
-    kept.changed = changed_ = true;
-    lines_.insert(lines_.begin(), std::move(kept));
+    lines_.insert(lines_.begin(), Kept{parse_line(text)});
+    bytes_in_file_.insert(bytes_in_file_.begin(), 0);
     ++inserted_;
     if (last_worker_at_ != 0) ++last_worker_at_;
-    const std::set<std::uint64_t> before = std::exchange(live_, {});
-    for (const std::uint64_t number : before) live_.insert(live_.end(), number + 1);
+    shift(live_, 1);
+    shift(changed_, 1);
+    changed_.insert(1);
     index(1);
 }
 
@@ -202,48 +215,50 @@ void Document::make(const Append& edit) {
 
 std::vector<Splice> Document::splices() const {
     std::vector<Splice> all;
+    const auto in_file = bytes_in_file_.begin();
     std::uint64_t offset = 0;
-    bool joins = false;  // the line above is changed too
-    for (const Kept& kept : lines_) {
-        if (kept.changed) {
-            if (!joins) all.push_back({offset, 0, {}});
-            append_bytes(all.back().text, kept);
-            all.back().length += kept.bytes_in_file;
-        }
-        joins = kept.changed;
-        offset += kept.bytes_in_file;
+    std::uint64_t above = 0;  // lines that `offset` counts
+    for (const std::uint64_t number : changed_) {
+        const auto line = static_cast<std::ptrdiff_t>(number) - 1;
+        offset = std::accumulate(in_file + static_cast<std::ptrdiff_t>(above), in_file + line, offset);
+        if (all.empty() || above + 1 != number) all.push_back({offset, 0, {}});
+        append_bytes(all.back().text, lines_[number - 1]);
+        all.back().length += in_file[line];
+        offset += in_file[line];
+        above = number;
     }
     return all;
 }
 
 void Document::written() {
-    if (!std::exchange(changed_, false)) return;
-    for (Kept& kept : lines_) {
-        if (!std::exchange(kept.changed, false)) continue;
-        kept.bytes_in_file =
+    for (const std::uint64_t number : std::exchange(changed_, {})) {
+        const Kept& kept = lines_[number - 1];
+        bytes_in_file_[number - 1] =
             kept.line.text.size() + (kept.line.carriage_return ? 1 : 0) + (kept.has_end ? 1 : 0);
     }
 }
 
 std::uint64_t Document::bytes_in_file() const {
-    std::uint64_t bytes = 0;
-    for (const Kept& kept : lines_) bytes += kept.bytes_in_file;
-    return bytes;
+    return std::accumulate(bytes_in_file_.begin(), bytes_in_file_.end(), std::uint64_t{0});
 }
 
 void Document::begin_change() {
-    before_ = Before{{}, lines(), inserted_, last_worker_, last_worker_at_, changed_};
+    before_ = Before{{}, lines(), inserted_, last_worker_, last_worker_at_};
 }
 
 void Document::remember(std::uint64_t number) {
-    if (before_) before_->replaced.emplace_back(number - (inserted_ - before_->inserted), lines_[number - 1]);
+    if (before_)
+        before_->replaced.push_back(
+            {number - (inserted_ - before_->inserted), lines_[number - 1], changed_.contains(number)});
 }
 
 void Document::remove_front() {
     live_.erase(1);
+    changed_.erase(1);
     lines_.erase(lines_.begin());
-    const std::set<std::uint64_t> before = std::exchange(live_, {});
-    for (const std::uint64_t number : before) live_.insert(live_.end(), number - 1);
+    bytes_in_file_.erase(bytes_in_file_.begin());
+    shift(live_, -1);
+    shift(changed_, -1);
 }
 
 void Document::undo_change() {
@@ -252,16 +267,17 @@ void Document::undo_change() {
     for (; inserted_ > before->inserted; --inserted_) remove_front();
     while (lines() > before->lines) {
         live_.erase(lines());
+        changed_.erase(lines());
         lines_.pop_back();
+        bytes_in_file_.pop_back();
     }
     last_worker_ = before->last_worker;
     last_worker_at_ = before->last_worker_at;
-    changed_ = before->changed;
     for (auto step = before->replaced.rbegin(); step != before->replaced.rend(); ++step) {
-        const auto& [number, kept] = *step;
-        if (number == 0 || number > lines()) continue;  // it was put there by the change
-        lines_[number - 1] = kept;
-        index(number);
+        if (step->number == 0 || step->number > lines()) continue;  // it was put there by the change
+        lines_[step->number - 1] = step->kept;
+        if (!step->changed) changed_.erase(step->number);
+        index(step->number);
     }
 }
 
@@ -281,7 +297,7 @@ std::string Document::audit() const {
         fresh = std::move(*read);
     else
         return read.error().message;
-    if (fresh.lines() != lines()) return "another number of lines";
+    if (fresh.lines() != lines() || bytes_in_file_.size() != lines()) return "another number of lines";
     if (fresh.live_ != live_) return "other live lines";
     if (fresh.last_worker_ != last_worker_) return "another last worker";
     for (std::uint64_t number = 1; number <= lines(); ++number) {

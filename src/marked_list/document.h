@@ -28,6 +28,7 @@ class Document {
     Document() = default;
     // Error bad_input: a NUL byte, which no text has; the message begins with "line N: ".
     static Result<Document> read(std::string_view bytes);
+    static Status check(std::string_view bytes);  // the same error
 
     std::string bytes() const;
     std::uint64_t lines() const { return lines_.size(); }
@@ -61,7 +62,7 @@ class Document {
 
     // What makes the file that was read into this document; ascending, not touching. For the rewriter.
     std::vector<Splice> splices() const;
-    bool changed() const { return changed_; }
+    bool changed() const { return !changed_.empty(); }
     void written();  // the file is now as this document
     std::uint64_t bytes_in_file() const;
 
@@ -76,9 +77,7 @@ class Document {
   private:
     struct Kept {
         MarkedLine line;
-        std::uint64_t bytes_in_file = 0;  // with its line end; 0: it is not in the file
-        bool has_end = true;              // LF
-        bool changed = false;
+        bool has_end = true;  // LF
     };
     static void append_bytes(std::string& to, const Kept& kept);
     void make(const Join& edit);
@@ -96,20 +95,27 @@ class Document {
     void index(std::uint64_t number);
 
     std::vector<Kept> lines_;
+    // Of each line, with its line end; 0: it is not in the file. Apart, so that splices() need not walk all
+    // lines: others change the list meanwhile, and then all is done again.
+    std::vector<std::uint64_t> bytes_in_file_;
+    std::set<std::uint64_t> changed_;  // numbers of the lines that are not so in the file
     std::set<std::uint64_t> live_;
     std::int64_t last_worker_ = -1;
     std::uint64_t last_worker_at_ = 0;  // its line; 0: none
     std::uint64_t inserted_ = 0;
-    bool changed_ = false;
 
     // How the document was at begin_change().
     struct Before {
-        std::vector<std::pair<std::uint64_t, Kept>> replaced;  // in the order of the edits
+        struct Replaced {
+            std::uint64_t number = 0;
+            Kept kept;
+            bool changed = false;
+        };
+        std::vector<Replaced> replaced;  // in the order of the edits
         std::uint64_t lines = 0;
         std::uint64_t inserted = 0;
         std::int64_t last_worker = -1;
         std::uint64_t last_worker_at = 0;
-        bool changed = false;
     };
     void remember(std::uint64_t number);
     void remove_front();

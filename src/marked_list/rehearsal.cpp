@@ -122,8 +122,7 @@ class Rehearser {
     }
 
     std::string why(std::uint64_t number, const MarkedLine& line) const {
-        if (std::ranges::find(line.workers, no_worker) != line.workers.end())
-            return "a '#@' needs the number of a worker, such as #@2";
+        if (std::ranges::find(line.workers, no_worker) != line.workers.end()) return misaddressed_text;
         const bool allowed = line.workers.empty() ||
                              std::ranges::any_of(line.workers, [&](WorkerId id) { return id < workers_; });
         if (!allowed)

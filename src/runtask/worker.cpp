@@ -359,6 +359,10 @@ int Worker::say_what_is_left(const marked_list::Waiting& why) {
         say(count_of(why.running, "line") + " still running on other workers");
     if (why.running == 0 && why.others != 0)
         say(others_text(list, member_->id(), why.blocked - for_good.blocked));
+    if (const std::uint64_t number = marked_list::first_misaddressed(list); number != 0) {
+        say("line " + std::to_string(number) + ": " + marked_list::misaddressed_text);
+        return to_int(ExitCode::bad_input);
+    }
     // Not these: this worker has done all that it may.
     return to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }

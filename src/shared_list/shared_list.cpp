@@ -235,6 +235,9 @@ void SharedList::catch_up() {
 // The log is not told of a list that is being written: told lists are replaced, and who writes would write on
 // in the old one. So all workers read it anew when it changes.
 Result<bool> SharedList::take_whole_lines(const Answer& answer) {
+    // No line that is being written has one.
+    if (auto text = Document::check(*answer.file); !text)
+        return Error{text.error().code, store_.name() + ": " + text.error().message};
     auto merged = with_history(answer, whole_lines(*answer.file), true);
     if (!merged) return merged.error();
     const auto again = waiting_again(*merged);

@@ -111,7 +111,8 @@ def measure(options, share):
         return print("runtask: not built", flush=True)
     host = f"{getpass.getuser()}@127.0.0.1"
     sizes = (5000,) if options.quick else (5000, 100000)
-    print(f"\n### Shared lists: {WORKERS} workers, lines of `{COMMAND.split()[0]}`\n\n| way | lines in the list | lines/s |\n|---|---|---|", flush=True)
+    print(f"\n### Shared lists: {WORKERS} workers, lines of `{COMMAND.split()[0]}`\n\n"
+          f"| way | lines in the list | lines/s | of the rate with {sizes[0]} |\n|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory(prefix="wq-bench-") as folder, server(pathlib.Path(folder)) as ssh:
         folder = pathlib.Path(folder)
         remote = {"RUNTASK_SSH": ssh}
@@ -120,8 +121,11 @@ def measure(options, share):
                 ("mpirun, 2 ranks", lambda _: [["mpirun", "-n", "2", program, "--once", folder / "tasks.sh"]], {}),
                 ("a login and Python for each line (the document's way)",
                  lambda _: [documents_way(ssh, host, folder / "tasks.sh", n) for n in range(WORKERS)], {})]
+        rates = {}
         cases = [(size, way) for size in sizes for way in ways]
         for (size, (name, commands, environment)), part in share.parts(cases):
             case = Case(folder, size, max(2, min(part.seconds, 20)))
             (folder / "tasks.sh.edit.py").write_text(EDIT)
-            print(f"| {name} | {size} | {case.rate(commands(case), environment):.0f} |", flush=True)
+            rates[name, size] = case.rate(commands(case), environment)
+            share_of_first = rates[name, size] / rates.get((name, sizes[0]), float("nan"))
+            print(f"| {name} | {size} | {rates[name, size]:.0f} | {share_of_first:.2f} |", flush=True)

@@ -201,6 +201,31 @@ class Ends(support.Case):
         self.finish(worker, 75)
 
 
+class Damage(support.Case):
+    def test_a_last_line_of_nul_bytes(self):
+        self.write("tasks.sh", "true\n" + "\0" * 1000)
+        _, err = self.run_it("tasks.sh", "--once", code=65)
+        self.assertEqual(err, "runtask: tasks.sh: line 2: a NUL byte; a task list is plain text\n")
+
+    def test_numbers_that_no_worker_has(self):
+        for tag in ("#@-1", "#@99999999999999999999"):
+            self.write("tasks.sh", f"true\ntrue {tag}\n")
+            _, err = self.run_it("tasks.sh", "--once", code=65)
+            self.assertIn("runtask: tasks.sh: line 3: a '#@' needs the number of a worker, such as #@2\n", err)
+
+    def test_old_copies_of_the_list_go_first_on_a_full_disk(self):
+        disk = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=2m none disk && mkdir -p disk/tasks.sh.runtask/old && cp tasks.sh disk && '
+                'for n in 1 2 3 4 5 6 7 8; do head -c 200000 /dev/zero >disk/tasks.sh.runtask/old/$n.200000; done && exec "$0" "$@"')
+        os.mkdir(self.home / "disk")
+        self.write("tasks.sh", ("true # " + "x" * 900 + "\n") * 100)
+        tried = subprocess.run([*disk, "true"], cwd=self.home, check=False, stderr=subprocess.PIPE)
+        if tried.returncode != 0:
+            self.skipTest(tried.stderr.decode())
+        worker = subprocess.run([*disk, support.PROGRAM, "disk/tasks.sh", "--once"], cwd=self.home, env=self.environment, check=False,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=support.PATIENCE)
+        self.assertEqual((worker.returncode, worker.stderr), (0, ""))
+
+
 class Sharing(support.Case):
     def test_a_lock_that_does_not_lock_ends_the_worker(self):
         os.mkfifo(self.home / "pipe")

@@ -42,8 +42,16 @@ log_line() {
 
 cut() { dd if=/dev/null of="$1" bs=1 seek="$2" 2>/dev/null; }
 
-# Why nothing can be written: shells do not say it.
+# Why nothing can be written: shells do not say it. The worker tries again, and then there is more room.
 probe() {
     { head -c 100000 /dev/zero | cat >"$data/probe"; } 2>&1
     rm -f "$data/probe"
+    make_room
+}
+
+# Of old files as of the last look, all but those with bytes that are not in the list.
+make_room() {
+    for name in $names; do
+        case "$grown " in *" $name-"*) ;; *) rm -f "$data/old/$name" ;; esac
+    done
 }

@@ -8,6 +8,7 @@ take() {
     else
         text=$({ dd bs=1 count="$1" >"$2"; } 2>&1) && return
     fi
+    make_room
     # What was not taken would be read as requests.
     say bye write "${text%%"$newline"*}"
     exit 1

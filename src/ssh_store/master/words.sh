@@ -13,6 +13,8 @@ newline='
 '
 mark=
 why=
+names=
+grown=
 
 say() { printf '%s %s\n' "$mark" "$*"; }
 
