@@ -6,7 +6,7 @@
 
 #include "api/lines.h"
 #include "api/session_parts.h"
-#include "core/outcome.h"
+#include "core/output_cut.h"
 #include "logs/earlier_summaries.h"
 #include "program_manager/amounts.h"
 #include "program_manager/listening.h"
@@ -51,11 +51,8 @@ class Manager::Impl {
   public:
     explicit Impl(ManagerOptions given)
         : options(std::move(given)), lines(options.say ? options.say : say_on_stderr) {
-        if (options.output_limit > core::most_output_limit)
-            refuse({ExitCode::usage,
-                    "output_limit is at most 256 MiB, because an output travels whole: write larger outputs "
-                    "to a "
-                    "file"});
+        if (options.output_limit > core::most_output)
+            refuse({ExitCode::usage, "output_limit is at most 1 GiB: write larger outputs to a file"});
         say = [this](const std::string& text) { lines.put(text); };
         program_manager::ProgramManagerOptions program;
         program.say = say;

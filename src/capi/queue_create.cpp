@@ -19,7 +19,7 @@ work_queue* refused(const char* function, const Error& error) {
 }
 
 // Limit of each stream of a task: the manager's maximum, because Work Queue's programs expect a gigabyte.
-constexpr std::uint64_t most_output = 256u << 20;
+constexpr std::uint64_t most_output = 1u << 30;
 
 work_queue* create(const char* function, ManagerOptions options) {
     options.output_limit = most_output;

@@ -46,10 +46,15 @@ TaskBox::TaskBox(Task specified)
 }
 
 TaskBox::~TaskBox() {
+    if (lent_) output = nullptr;
     for (const auto field : texts) delete[](this->*field);
 }
 
 void TaskBox::set_text(char* work_queue_task::*field, std::optional<std::string_view> text) {
+    if (lent_ && field == &work_queue_task::output) {
+        output = nullptr;
+        lent_.reset();
+    }
     // Pointers to a string stay valid while its text is unchanged.
     if (text && this->*field != nullptr && *text == this->*field) return;
     std::unique_ptr<char[]> copy;
@@ -58,6 +63,17 @@ void TaskBox::set_text(char* work_queue_task::*field, std::optional<std::string_
         std::copy(text->begin(), text->end(), copy.get());
     }
     delete[] std::exchange(this->*field, copy.release());
+}
+
+void TaskBox::set_output(const Task& ended) {
+    constexpr std::size_t large = 16u << 20;
+    const std::string_view out = ended.output_view();
+    const std::string_view err = ended.error_output_view();
+    if (out.size() <= large || !err.empty())
+        return set_text(&work_queue_task::output, std::string(out) += err);
+    set_text(&work_queue_task::output, std::nullopt);
+    lent_ = ended;
+    output = const_cast<char*>(lent_->output_view().data());
 }
 
 rmsummary& TaskBox::allocated() {

@@ -29,6 +29,8 @@ struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
 
     // Sets a string field to a copy; nothing: NULL.
     void set_text(char* work_queue_task::*field, std::optional<std::string_view> text);
+    // Sets `output` to both streams of `ended`. A large one is not copied: the field points into the task.
+    void set_output(const Task& ended);
     // Writable resources_allocated, resources_measured and limits_exceeded; clear_resources() empties them.
     rmsummary& allocated();
     rmsummary& measured();
@@ -36,6 +38,7 @@ struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
     void clear_resources();
 
   private:
+    std::optional<Task> lent_;  // has what `output` points to; nothing: `output` is a copy
     rmsummary requested_;
     std::unique_ptr<rmsummary> allocated_;  // null for a task that has not run
     std::unique_ptr<rmsummary> measured_;

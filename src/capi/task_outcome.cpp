@@ -128,9 +128,10 @@ void show_outcome(TaskBox& box, const Task& ended) {
     box.taskid = id;
     box.return_status = box.exit_status = ended.return_status();
     box.result = static_cast<work_queue_result_t>(ended.result());
-    box.bytes_received = static_cast<std::int64_t>(ended.output().size() + ended.error_output().size());
+    box.bytes_received =
+        static_cast<std::int64_t>(ended.output_view().size() + ended.error_output_view().size());
     box.bytes_transferred = box.bytes_received;
-    box.set_text(&work_queue_task::output, ended.output() + ended.error_output());
+    box.set_output(ended);
     box.set_text(&work_queue_task::reason, ended.reason());
     box.set_text(&work_queue_task::host, or_null(ended.host()));
     box.set_text(&work_queue_task::hostname, or_null(ended.hostname()));

@@ -106,7 +106,12 @@ void TaskEnds::finish(Lane& lane, bool may_be_held, Instant now) {
     core::Output output{lane.out.take("stdout"), lane.err.take("stderr"), {}};
     if (order.call) output.result = CallStarter::take_result(lane);
     reports_.add(lane.order.serial,
-                 TaskEnded{order.task, order.attempt, std::move(lane.outcome), std::move(output)}, now);
+                 TaskEnded{order.task,
+                           order.attempt,
+                           std::move(lane.outcome),
+                           std::move(output),
+                           {lane.out.take_file(), lane.err.take_file()}},
+                 now);
     outputs_.ended(lane);
     if (may_be_held) {
         // The killed processes may still be alive and hold the other end. If this fails, the next task's

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/output_cut.h"
 #include "launcher_process/task_runner.h"
 
 namespace wq::launcher {
@@ -77,8 +78,11 @@ bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
     lane->cores_list = accounts_.cores_list(lane->holding);
     lane->visible_gpus = accounts_.visible_gpus(lane->holding);
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
-    lane->out.begin(most);
-    lane->err.begin(most);
+    const std::string aside = most > core::most_output_limit && !options_.scratch.empty()
+                                  ? options_.scratch + "/stream." + std::to_string(lane->order.serial)
+                                  : "";
+    lane->out.begin(most, aside.empty() ? "" : aside + ".out");
+    lane->err.begin(most, aside.empty() ? "" : aside + ".err");
     if (by_shell) {
         shell_->feed(*lane, mask_of(*lane, accounts_));
         shell_watch_->look();

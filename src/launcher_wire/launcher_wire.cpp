@@ -79,6 +79,7 @@ struct ReportWriter {
             if (report.outcome.measured) put(out, *report.outcome.measured);
             put(out, report.output);
             out.blob(report.output.result);
+            for (const std::string& file : report.files) out.blob(file);
         });
     }
     void operator()(const OrderReturned& report) const {
@@ -114,6 +115,7 @@ Report read_report(ByteReader& in, ReportTag tag) {
             if (in.boolean()) get(in, report.outcome.measured.emplace());
             get(in, report.output);
             report.output.result = in.blob();
+            for (std::string& file : report.files) file = in.blob();
             return report;
         }
         case ReportTag::returned:

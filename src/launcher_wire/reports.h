@@ -1,6 +1,7 @@
 // What a launcher reports of its orders, and the lines that it runs before them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -28,6 +29,9 @@ struct TaskEnded {
     Attempt attempt;
     core::Outcome outcome;
     core::Output output;
+    // Files with its stdout and stderr, if these are too large for `output`; whoever has the report removes
+    // them. Empty: none.
+    std::array<std::string, 2> files{};
 };
 struct OrderReturned {  // it had not started: after recall(), kill(), kill_all() or EnvironmentExit
     TaskId task;

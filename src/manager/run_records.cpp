@@ -112,7 +112,7 @@ bool RunRecords::at_maximum(TaskId task) const {
     return ledger.shape(ledger.shape_of(task)).at_maximum;
 }
 
-void RunRecords::ended(core::AttemptEnded& action, const Link* link, core::Output* output, core::Now now) {
+void RunRecords::ended(core::AttemptEnded& action, const Link* link, AttemptOutput* output, core::Now now) {
     stats::Recorded recorded;
     records::TaskRecord& record = recorded.record;
     record.task = action.task;
@@ -132,7 +132,8 @@ void RunRecords::ended(core::AttemptEnded& action, const Link* link, core::Outpu
     record.outcome = std::move(action.outcome);
     record.line = tasks_.line(action.task);
     if (recorder_.wants().commands) recorded.command = tasks_.command(action.task);
-    if (output != nullptr) recorded.output = std::move(*output);
+    if (output != nullptr) recorded.output = std::move(output->text);
+    if (output != nullptr) recorded.large = std::move(output->large);
     if (action.by_ticket && link != nullptr)
         dispatched({action.task, action.attempt, action.category, action.given, action.submitted_us,
                     action.dispatched_us, false},

@@ -2,6 +2,7 @@
 // the end of the run and for the summary.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +29,12 @@ struct RecordOptions {
     std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of each stream of a task
     Duration sample_every =
         std::chrono::milliseconds(100);  // of the time series; doubled as the run gets long
+};
+
+// What arrived of an attempt's output.
+struct AttemptOutput {
+    core::Output text;
+    std::array<stats::LargeText, 2> large;
 };
 
 class RunRecords {
@@ -63,7 +70,7 @@ class RunRecords {
     void dispatched(const Dispatch& dispatch, const std::string& address);
     void requeued(const core::LeaseRequeued& action, core::Now now);
     // `link`: of its worker; null: it has left. `output`: null if none arrived.
-    void ended(core::AttemptEnded& action, const Link* link, core::Output* output, core::Now now);
+    void ended(core::AttemptEnded& action, const Link* link, AttemptOutput* output, core::Now now);
     void ended(core::RangeEnded& action, core::Now now);
     void cancelled(const core::Cancelled& action, core::Now now) {
         recorder_.cancelled(action.tasks, now.wall);
@@ -86,6 +93,7 @@ class RunRecords {
     // Recorded ends that are not in the journal yet.
     std::int64_t unwritten() const { return static_cast<std::int64_t>(ended_ - recorder_.acknowledged()); }
     bool all_written() const { return recorder_.acknowledged() >= ended_; }
+    std::uint64_t output_limit() const { return options_.output_limit; }
     std::uint64_t outputs_truncated() const {
         return outputs_truncated_;
     }  // tasks whose last attempt lost some output

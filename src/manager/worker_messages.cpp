@@ -1,11 +1,26 @@
 #include "manager/worker_messages.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/units.h"
+#include "core/output_cut.h"
 #include "manager/status_report.h"
 
 namespace wq::manager {
+
+namespace {
+
+std::array<stats::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
+    std::array<stats::LargeText, 2> texts;
+    for (std::size_t n = 0; n < files.size(); ++n) {
+        auto text = files[n].valid() ? records::MappedFile::of(files[n].get()) : Error{};
+        if (text) texts[n] = std::make_shared<const records::MappedFile>(std::move(*text));
+    }
+    return texts;
+}
+
+}  // namespace
 
 WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, core::Now now) {
     const LinkKey key = link.key;
@@ -32,7 +47,7 @@ WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& by
     return heard;
 }
 
-core::Output* WorkerMessages::output_of(TaskId task, Attempt attempt) {
+AttemptOutput* WorkerMessages::output_of(TaskId task, Attempt attempt) {
     return output_ != nullptr && output_of_ == transfers::LeaseKey{task, attempt}
                ? std::exchange(output_, nullptr)
                : nullptr;
@@ -89,15 +104,20 @@ void WorkerMessages::on(Link& link, wire::Ended& message, core::Now now) {
     if (to_.sessions.out_of_turn(link, now)) return;
     to_.sessions.count_answer(link);
     session::make_plausible(message.outcome);
+    core::cut_again(to_.records.output_limit(), message.output, message.outcome);
     const WorkerId worker = link.record->worker;
-    if (transfers::FileTransfers* const transfers = to_.leases.transfers())
+    AttemptOutput output;
+    if (transfers::FileTransfers* const transfers = to_.leases.transfers()) {
+        output.large = mapped(transfers->take_streams(worker, message.task, message.attempt));
         transfers->drop_if_of(worker, message.task, message.attempt);
+    }
     if (link.session != nullptr) message.outcome.started_us -= link.session->clock_ahead_us;
-    output_ = &message.output;
+    output_ = &output;
     output_of_ = {message.task, message.attempt};
     call_ended_ = call_ended_ || !message.output.result.empty();  // commands have no result
     bytes_received_ += static_cast<std::int64_t>(message.output.out.size() + message.output.err.size() +
                                                  message.output.result.size());
+    output.text = std::move(message.output);
     router_.react(core::TaskReported{worker, message.task, message.attempt, std::move(message.outcome)}, now);
     output_ = nullptr;
 }
@@ -162,9 +182,18 @@ void WorkerMessages::on(Link& link, const wire::HaveInput& message, core::Now no
         transfers->on(link.record->worker, message);
 }
 
+bool WorkerMessages::was_leased(TaskId task, Attempt attempt) const {
+    const core::Attempted* const known = router_.reactor().ledger().find_attempted(task);
+    return known != nullptr && attempt <= std::max(known->attempt, known->last);
+}
+
 void WorkerMessages::on(Link& link, wire::OutputPart& message, core::Now now) {
     transfers::FileTransfers* const transfers = transfers_of(link, now);
-    if (transfers != nullptr && !transfers->on(link.record->worker, message))
+    if (transfers == nullptr) return;
+    if (was_leased(message.task, message.attempt))
+        transfers->expect_streams(link.record->worker, message.task, message.attempt,
+                                  to_.records.output_limit());
+    if (!transfers->on(link.record->worker, message))
         to_.sessions.refuse(link, "it sent more of a file than was requested", now);
 }
 

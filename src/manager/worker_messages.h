@@ -37,7 +37,7 @@ class WorkerMessages {
     Heard on_frame(Link& link, const std::string& bytes, core::Now now);
 
     // The output of the attempt being reported; null: another attempt.
-    core::Output* output_of(TaskId task, Attempt attempt);
+    AttemptOutput* output_of(TaskId task, Attempt attempt);
     // Returns whether a call of a function has ended with a result since the last check.
     bool take_call_ended() { return std::exchange(call_ended_, false); }
     std::int64_t bytes_received() const { return bytes_received_; }  // of output
@@ -71,11 +71,12 @@ class WorkerMessages {
     void on(Link& link, const Other&, core::Now now) {
         if (link.untrusted) to_.sessions.refuse(link, "it sent a message that only managers send", now);
     }
+    bool was_leased(TaskId task, Attempt attempt) const;
     transfers::FileTransfers* transfers_of(Link& link, core::Now now);
 
     Receivers to_;
     Router& router_;
-    core::Output* output_ = nullptr;  // of the attempt whose end is being handled
+    AttemptOutput* output_ = nullptr;  // of the attempt whose end is being handled
     transfers::LeaseKey output_of_;
     bool call_ended_ = false;
     std::optional<wire::StatusReport> status_;  // the last one told

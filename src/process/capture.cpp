@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
+
+#include "base/write_all.h"
+#include "core/output_cut.h"
 
 namespace wq::process {
 
@@ -28,10 +33,12 @@ bool Capture::renew() {
     return true;
 }
 
-void Capture::begin(std::uint64_t limit) {
+void Capture::begin(std::uint64_t limit, std::string aside) {
     limit_ = limit;
     total_ = 0;
     text_.clear();
+    aside_ = std::move(aside);
+    file_.reset();
 }
 
 Capture::State Capture::drain(std::uint64_t most) {
@@ -51,11 +58,32 @@ std::int64_t Capture::read_some() {
     std::array<char, chunk> buffer;
     const ssize_t got = read(read_.get(), buffer.data(), buffer.size());
     if (got > 0) {
-        const auto room = static_cast<std::size_t>(
-            std::min<std::uint64_t>(limit_ - total_, static_cast<std::uint64_t>(got)));
-        text_.append(buffer.data(), room);
+        keep({buffer.data(), static_cast<std::size_t>(
+                                 std::min<std::uint64_t>(limit_ - total_, static_cast<std::uint64_t>(got)))});
     }
     return got;
+}
+
+void Capture::keep(std::string_view bytes) {
+    const bool too_large = !aside_.empty() && text_.size() + bytes.size() > core::most_in_memory;
+    if (too_large && !file_.valid() && !move_aside()) limit_ = std::min(limit_, core::most_output_limit);
+    if (!file_.valid()) {
+        text_ += bytes;
+    } else if (!write_all(file_.get(), bytes)) {
+        std::ignore = ::ftruncate(file_.get(), static_cast<off_t>(total_));
+        limit_ = total_;  // the disk is full
+    }
+}
+
+bool Capture::move_aside() {
+    const std::string path = std::exchange(aside_, {});
+    Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+    if (!file.valid()) return false;
+    if (!write_all(file.get(), text_)) return unlink(path.c_str()), false;
+    text_ = std::string();
+    file_ = std::move(file);
+    aside_ = path;
+    return true;
 }
 
 // Moves pages to /dev/null without reading them.
@@ -64,18 +92,22 @@ std::int64_t Capture::discard_some() {
     return splice(read_.get(), nullptr, sink_.get(), nullptr, splice_most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 }
 
-std::string Capture::take(const char* stream) {
-    if (total_ > limit_) {
-        if (!text_.empty() && text_.back() != '\n') text_ += '\n';
-        text_ += cut_marker(stream, total_ - limit_, limit_);
-        text_ += '\n';
-    }
-    return std::exchange(text_, {});
+std::string Capture::take_file() {
+    if (!file_.valid()) return {};
+    file_.reset();
+    return std::exchange(aside_, {});
 }
 
-std::string cut_marker(const char* stream, std::uint64_t lost, std::uint64_t limit) {
-    return "[work_queue: " + std::to_string(lost) + " more bytes of " + stream + " not kept; the limit is " +
-           std::to_string(limit) + " bytes]";
+std::string Capture::take(const char* stream) {
+    if (file_.valid() && total_ > limit_) {
+        // The marker is the last thing; without room for it, only that is missing.
+        std::string marker;
+        core::cut_at(limit_, marker, stream, total_);
+        std::ignore = write_all(file_.get(), "\n" + marker);
+        return {};
+    }
+    core::cut_at(limit_, text_, stream, total_);
+    return std::exchange(text_, {});
 }
 
 }  // namespace wq::process

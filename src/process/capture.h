@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/descriptor.h"
 
@@ -17,7 +18,8 @@ class Capture {
     bool renew();
     bool has_pipe() const { return read_.valid(); }
 
-    void begin(std::uint64_t limit);
+    // `aside`: a file to make for the stream once it exceeds core::most_in_memory; empty: none.
+    void begin(std::uint64_t limit, std::string aside = {});
 
     enum class State : std::uint8_t { more, empty, closed };
     // Reads what is in the pipe without waiting, up to about `most` bytes. more: there may be more; empty:
@@ -30,11 +32,15 @@ class Capture {
         return path_.c_str();
     }                                               // valid in this process, and in its children until exec
     std::uint64_t total() const { return total_; }  // bytes written by the task so far
-    std::string take(const char* stream);           // the kept bytes, with the marker if truncated
+    // The kept bytes, with the marker if truncated. If these are in the file, it is named by take_file().
+    std::string take(const char* stream);
+    std::string take_file();
 
   private:
     std::int64_t read_some();
     std::int64_t discard_some();
+    void keep(std::string_view bytes);
+    bool move_aside();
 
     Descriptor read_;
     Descriptor sink_;  // opened when first needed
@@ -43,9 +49,8 @@ class Capture {
     bool enlarged_ = false;
     std::string path_;
     std::string text_;
+    std::string aside_;
+    Descriptor file_;  // has the kept bytes
 };
-
-// "[work_queue: 12 more bytes of stdout not kept; the limit is 8388608 bytes]"
-std::string cut_marker(const char* stream, std::uint64_t lost, std::uint64_t limit);
 
 }  // namespace wq::process

@@ -55,6 +55,7 @@ void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
     report.output = std::move(ended.output.out);
     report.error_output = std::move(ended.output.err);
     report.packed_result = std::move(ended.output.result);
+    report.large = std::move(ended.large);
     report.allocated = {record.given.cores.as_double(), record.given.memory_mb, record.given.disk_mb,
                         record.given.gpus.as_double()};
     // A task that the kernel killed has no measurement: its whole allocation was too little.

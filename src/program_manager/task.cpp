@@ -1,6 +1,7 @@
 #include "work_queue/task.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "program_manager/task_data.h"
 
@@ -11,6 +12,22 @@ namespace {
 const TaskReport& report_of(const TaskData& data) {
     static const TaskReport none;
     return data.report ? *data.report : none;
+}
+
+std::string_view view_of(const TaskReport& report, std::size_t stream) {
+    if (!report.large[stream]) return stream == 0 ? report.output : report.error_output;
+    std::string_view bytes = report.large[stream]->bytes();
+    bytes.remove_suffix(1);  // the NUL
+    return bytes;
+}
+
+const std::string& in_memory(const TaskReport& report, std::size_t stream) {
+    std::string& text = stream == 0 ? report.output : report.error_output;
+    if (!report.large[stream]) return text;
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    if (text.empty()) text = view_of(report, stream);
+    return text;
 }
 
 }  // namespace
@@ -243,10 +260,16 @@ int Task::return_status() const {
     return report_of(seen()).return_status;
 }
 const std::string& Task::output() const {
-    return report_of(seen()).output;
+    return in_memory(report_of(seen()), 0);
 }
 const std::string& Task::error_output() const {
-    return report_of(seen()).error_output;
+    return in_memory(report_of(seen()), 1);
+}
+std::string_view Task::output_view() const {
+    return view_of(report_of(seen()), 0);
+}
+std::string_view Task::error_output_view() const {
+    return view_of(report_of(seen()), 1);
 }
 const std::string& Task::reason() const {
     return report_of(seen()).reason;

@@ -2,6 +2,7 @@
 // used settings are separate, so that a plain task takes 200 bytes besides its text.
 #pragma once
 
+#include <array>
 #include <future>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "base/environment_changes.h"
 #include "base/memory_file.h"
 #include "files/task_files.h"
+#include "records/mapped_file.h"
 #include "work_queue/task.h"
 
 namespace wq {
@@ -40,8 +42,9 @@ struct TaskReport {
     int return_status = -1;
     std::uint32_t attempts = 0;
     std::uint32_t exhausted_attempts = 0;
-    std::string output;
-    std::string error_output;
+    mutable std::string output;  // large ones are copied here when the program wants them in memory
+    mutable std::string error_output;
+    std::array<std::shared_ptr<const records::MappedFile>, 2> large;  // see stats::LargeText
     std::string packed_result;
     std::string reason;
     std::string host;

@@ -41,7 +41,7 @@ std::unique_ptr<PyQueue> make_queue(std::optional<int> port, std::optional<std::
     options.ssl_key = key;
     options.ssl_certificate = certificate;
     options.shutdown = shutdown;
-    options.output_limit = 256u << 20;  // the maximum, because programs expect a gigabyte
+    options.output_limit = 1u << 30;  // the maximum, as in Work Queue
     auto held = hold_port(options, loopback);
     return std::make_unique<PyQueue>(std::move(options), std::move(held), std::move(session));
 }

@@ -22,8 +22,9 @@ constexpr std::size_t most_bytes_sent = 1 << 20;
 // As in Work Queue, stdout and stderr are one text.
 py::object output_of(const PyTask& task) {
     if (!task.ended) return py::none();
-    if (task.ended->error_output().empty()) return to_str(task.ended->output());
-    return to_str(task.ended->output() + task.ended->error_output());
+    const std::string_view out = task.ended->output_view();
+    const std::string_view err = task.ended->error_output_view();
+    return err.empty() ? to_str(out) : to_str(std::string(out) += err);
 }
 
 template <class T>
@@ -57,7 +58,8 @@ std::int64_t app_delay(const PyTask& task) {
 
 std::int64_t bytes_received(const PyTask& task) {
     const Task& t = task.results();
-    return static_cast<std::int64_t>(t.output().size() + t.error_output().size() + t.packed_result().size());
+    return static_cast<std::int64_t>(t.output_view().size() + t.error_output_view().size() +
+                                     t.packed_result().size());
 }
 
 std::int64_t exhausted_time(const PyTask& task) {

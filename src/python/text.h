@@ -7,6 +7,7 @@
 #include <pybind11/pybind11.h>
 
 #include <string>
+#include <string_view>
 
 namespace wq::python {
 
@@ -15,7 +16,7 @@ struct Text {
     operator const std::string&() const { return bytes; }
 };
 
-inline pybind11::str to_str(const std::string& bytes) {
+inline pybind11::str to_str(std::string_view bytes) {
     PyObject* text =
         PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
     if (text == nullptr) throw pybind11::error_already_set();

@@ -22,10 +22,17 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     if (::fstat(fd.get(), &status) != 0) return refused(errno);
     if (S_ISDIR(status.st_mode)) return refused(EISDIR);
     if (!S_ISREG(status.st_mode)) return not_regular(path, ExitCode::bad_input);
+    auto mapped = of(fd.get());
+    return mapped ? std::move(mapped) : refused(errno);
+}
+
+Result<MappedFile> MappedFile::of(int file) {
+    struct stat status {};
+    if (::fstat(file, &status) != 0) return write_error("a file", errno);
     const auto size = static_cast<std::size_t>(status.st_size);
     if (size == 0) return MappedFile(std::string_view());
-    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (address == MAP_FAILED) return refused(errno);
+    void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    if (address == MAP_FAILED) return write_error("a file", errno);
     return MappedFile(std::string_view(static_cast<const char*>(address), size));
 }
 

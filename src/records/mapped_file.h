@@ -13,6 +13,8 @@ class MappedFile {
   public:
     // Error bad_input: unreadable, or not a regular file.
     static Result<MappedFile> open(const std::string& path);
+    // Of an open file. Whoever writes to the bytes changes their copy in memory only.
+    static Result<MappedFile> of(int file);
     MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
     MappedFile& operator=(MappedFile&&) = delete;
     ~MappedFile();

@@ -10,6 +10,7 @@
 // once (notices()) and ends only that file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 
 #include "base/result.h"
 #include "core/outcome.h"
+#include "records/mapped_file.h"
 #include "records/records.h"
 
 namespace wq::stats {
@@ -47,10 +49,14 @@ class ListedTasks {
     virtual std::string command(TaskId task) const = 0;
 };
 
+// A stream too large for memory, with a NUL behind its bytes; null: it is in core::Output.
+using LargeText = std::shared_ptr<const records::MappedFile>;
+
 struct Recorded {
     records::TaskRecord record;
     core::Output output;
-    std::string command;  // for joblog.tsv
+    std::array<LargeText, 2> large{};  // stdout and stderr
+    std::string command;               // for joblog.tsv
 };
 
 class Recorder {

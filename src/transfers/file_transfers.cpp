@@ -39,6 +39,12 @@ void FileTransfers::prepared(WorkerId worker, LeaseKey key, std::shared_ptr<cons
     inputs_.open(worker, key, std::move(files), std::move(keys));
 }
 
+void FileTransfers::expect_streams(WorkerId worker, TaskId task, Attempt attempt, std::uint64_t limit) {
+    const LeaseKey key{task, attempt};
+    if (leases_.try_emplace(key, Lease{worker, nullptr}).second) of_worker_[worker].insert(key);
+    outputs_.expect_streams(worker, key, limit);
+}
+
 // ---- ends ----
 
 FileTransfers::Leases::iterator FileTransfers::end(Leases::iterator lease) {

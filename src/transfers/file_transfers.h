@@ -4,6 +4,7 @@
 // Only the background thread touches files.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,6 +46,11 @@ class FileTransfers {
     // sent more than it may.
     void on(WorkerId worker, const wire::WantInput& message) { inputs_.on(worker, message); }
     void on(WorkerId worker, const wire::HaveInput& message) { inputs_.on(worker, message); }
+    // Before a part comes: the task may have no files. See OutputTaking.
+    void expect_streams(WorkerId worker, TaskId task, Attempt attempt, std::uint64_t limit);
+    std::array<Descriptor, 2> take_streams(WorkerId worker, TaskId task, Attempt attempt) {
+        return outputs_.take_streams(worker, {task, attempt});
+    }
     bool on(WorkerId worker, wire::OutputPart& message) { return outputs_.on(worker, message); }
     bool on(WorkerId worker, wire::WatchedPart& message) { return outputs_.on(worker, message); }
     void on(WorkerId worker, const wire::OutputsSent& message) { outputs_.on(worker, message); }

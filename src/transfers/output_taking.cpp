@@ -1,11 +1,18 @@
 #include "transfers/output_taking.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <atomic>
-#include <cstdint>
+#include <cerrno>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "base/write_all.h"
 #include "files/content_reader.h"
 #include "files/tree_writer.h"
 #include "files/watched_file.h"
@@ -15,6 +22,20 @@ namespace wq::transfers {
 namespace {
 // A reader may exceed its grant by one entry.
 constexpr std::uint64_t slack = files::most_entry_bytes + files::entry_head_bytes;
+constexpr std::uint64_t longest_marker = 256;  // behind a stream that was cut
+
+std::shared_ptr<const files::TaskFiles> no_files() {
+    return std::make_shared<const files::TaskFiles>();
+}
+
+// A file for a large stream. It has no name, so that nothing can leave it behind.
+Descriptor nameless_file() {
+    std::error_code none;
+    std::string path = (std::filesystem::temp_directory_path(none) / "work_queue-output-XXXXXX").string();
+    Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
+    if (file.valid()) ::unlink(path.c_str());
+    return file;
+}
 }  // namespace
 
 // The outputs of a task arrive one after the other.
@@ -23,13 +44,16 @@ struct OutputTaking::Taking {
     std::optional<files::TreeWriter> writer;
     std::uint32_t output = 0;  // index of the output being written
     std::string trouble;       // the first error
+    std::array<Descriptor, 2> streams;
     // Used on the loop's thread.
     std::uint64_t received = 0;
     std::uint64_t granted = wire::first_output_bytes;
     std::uint32_t next = 0;   // earlier outputs are complete
     std::uint64_t bytes = 0;  // of the current output
     Instant began;
+    std::array<std::uint64_t, 2> stream_bytes{};
     bool finishing = false;
+    bool finished = false;
     bool watching = false;             // data appended during the run is being written
     std::atomic<bool> dropped{false};  // unwritten data is discarded
 
@@ -48,6 +72,18 @@ struct OutputTaking::Taking {
         if (wrong || last) writer.reset();
         return last && !wrong;
     }
+    void write_stream(std::size_t number, const std::string& part) {
+        Descriptor& file = streams.at(number);
+        if (dropped || !trouble.empty()) return;
+        if (!file.valid()) file = nameless_file();
+        if (!file.valid() || !write_all(file.get(), part))
+            trouble = "its output cannot be kept in TMPDIR: " + std::generic_category().message(errno);
+    }
+    void end_streams() {
+        for (const Descriptor& file : streams)
+            if (file.valid())
+                write_stream(static_cast<std::size_t>(&file - streams.data()), std::string(1, '\0'));
+    }
     // Removes an incomplete output.
     void leave_off() {
         if (writer && trouble.empty()) trouble = "a file is incomplete";
@@ -61,6 +97,17 @@ struct OutputTaking::Taking {
 
 void OutputTaking::open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files) {
     leases_.insert_or_assign(key, Lease{worker, std::move(files), nullptr});
+}
+
+void OutputTaking::expect_streams(WorkerId worker, LeaseKey key, std::uint64_t limit) {
+    Lease& lease = leases_.try_emplace(key, Lease{worker, no_files(), nullptr}).first->second;
+    lease.stream_limit = limit;
+}
+
+std::array<Descriptor, 2> OutputTaking::take_streams(WorkerId worker, LeaseKey key) {
+    const Lease* const lease = find(worker, key.first, key.second);
+    if (lease == nullptr || !lease->taking || !lease->taking->finished) return {};
+    return std::move(lease->taking->streams);
 }
 
 OutputTaking::Lease* OutputTaking::find(WorkerId worker, TaskId task, Attempt attempt) {
@@ -82,7 +129,8 @@ bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
         tell_(worker, wire::OutputsKept{message.task, message.attempt, "they are no longer expected"});
         return true;
     }
-    if (message.output >= lease->files->outputs.size() || message.bytes.empty()) return false;
+    if (message.bytes.empty()) return false;
+    if (message.output >= lease->files->outputs.size()) return take_stream(worker, *lease, message);
     const std::shared_ptr<Taking> taking = taking_of(*lease);
     const std::uint64_t size = message.bytes.size();
     taking->received += size;
@@ -112,6 +160,30 @@ bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
                 tell_(worker, wire::TakeOutput{key.first, key.second, taking->granted});
             };
         });
+    return true;
+}
+
+bool OutputTaking::take_stream(WorkerId worker, Lease& lease, wire::OutputPart& message) {
+    const std::size_t number = message.output - lease.files->outputs.size();
+    if (number >= 2 || lease.stream_limit == 0) return false;
+    const std::shared_ptr<Taking> taking = taking_of(lease);
+    const std::uint64_t size = message.bytes.size();
+    taking->received += size;
+    taking->stream_bytes.at(number) += size;
+    if (taking->finishing || message.output < taking->next || taking->received > taking->granted + slack ||
+        taking->stream_bytes.at(number) > lease.stream_limit + longest_marker)
+        return false;
+    taking->next = message.output;
+    tally_.received(size);
+    jobs_.post([this, worker, taking, number, key = LeaseKey{message.task, message.attempt},
+                bytes = std::make_shared<std::string>(std::move(message.bytes))]() -> Background::Then {
+        taking->write_stream(number, *bytes);
+        return [this, worker, taking, key, size = bytes->size()] {
+            if (taking->dropped) return;
+            taking->granted += size;
+            tell_(worker, wire::TakeOutput{key.first, key.second, taking->granted});
+        };
+    });
     return true;
 }
 
@@ -147,8 +219,10 @@ void OutputTaking::on(WorkerId worker, const wire::OutputsSent& message) {
     if (std::exchange(taking->finishing, true)) return;
     jobs_.post([this, worker, kept, taking]() -> Background::Then {
         taking->leave_off();
+        taking->end_streams();
         return [this, worker, kept, taking]() mutable {
             if (taking->dropped) return;
+            taking->finished = true;
             kept.trouble = taking->trouble;
             tell_(worker, kept);
         };

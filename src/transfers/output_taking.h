@@ -1,10 +1,13 @@
 // Receives outputs, one of a task after the other, and data appended to outputs while the task runs.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/ids.h"
 #include "files/task_files.h"
 #include "transfers/file_jobs.h"
@@ -20,6 +23,11 @@ class OutputTaking {
         : jobs_(jobs), tally_(tally), tell_(std::move(tell)) {}
 
     void open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files);
+    // The task's stdout and stderr come behind its outputs, of at most so many bytes each; it may have no
+    // other files.
+    void expect_streams(WorkerId worker, LeaseKey key, std::uint64_t limit);
+    // Files without a name, for streams that came whole; else invalid. A NUL follows the bytes.
+    std::array<Descriptor, 2> take_streams(WorkerId worker, LeaseKey key);
     void close(LeaseKey key);  // the lease is over
     void cut(LeaseKey key);    // its worker is disconnected: unfinished transfers are repeated
 
@@ -34,10 +42,12 @@ class OutputTaking {
         WorkerId worker;
         std::shared_ptr<const files::TaskFiles> files;
         std::shared_ptr<Taking> taking;  // null: nothing has arrived
+        std::uint64_t stream_limit = 0;
     };
     Lease* find(WorkerId worker, TaskId task, Attempt attempt);
     std::shared_ptr<Taking> taking_of(Lease& lease);
     void leave_off(Lease& lease);
+    bool take_stream(WorkerId worker, Lease& lease, wire::OutputPart& message);
 
     FileJobs& jobs_;
     TransferTally& tally_;

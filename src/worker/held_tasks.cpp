@@ -1,6 +1,32 @@
 #include "worker/held_tasks.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/output_cut.h"
+
 namespace wq::worker {
+
+namespace {
+
+void read_back(launcher::TaskEnded& end) {
+    const auto read = [&](const std::string& path, std::string& text, const char* stream,
+                          std::uint64_t total) {
+        if (path.empty()) return;
+        std::ifstream file(path, std::ios::binary);
+        text.resize(std::min(core::most_output_limit, total));
+        file.read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<std::size_t>(file.gcount()));
+        core::cut_at(core::most_output_limit, text, stream, total);
+        ::unlink(path.c_str());
+    };
+    read(end.files[0], end.output.out, "stdout", end.outcome.stdout_bytes);
+    read(end.files[1], end.output.err, "stderr", end.outcome.stderr_bytes);
+}
+
+}  // namespace
 
 // False: over TCP it may be from a manager that we gave up, and must not be answered.
 bool HeldTasks::take(const Key& key) {
@@ -9,6 +35,7 @@ bool HeldTasks::take(const Key& key) {
 
 void HeldTasks::answer_end(launcher::TaskEnded& end) {
     const Key key{end.task, end.attempt};
+    read_back(end);
     if (!take(key)) return;
     link_.answer(wire::Ended{end.task, end.attempt, std::move(end.outcome), std::move(end.output)}, key);
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/output_cut.h"
 #include "core/task.h"
 #include "files/task_files.h"
 #include "process/fetch_url.h"
@@ -39,7 +40,7 @@ OrderBuilder::OrderBuilder(const WorkerOptions& options)
 }
 
 void OrderBuilder::limit_output(std::uint64_t bytes) {
-    output_limit_ = std::min(bytes, core::most_output_limit);
+    output_limit_ = std::min(bytes, core::most_output);
 }
 
 void OrderBuilder::welcome(const wire::Welcome& message) {

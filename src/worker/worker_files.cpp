@@ -282,8 +282,7 @@ void WorkerFiles::begin_streams_anew() {
             fetch(task);
         } else if (task->state == Task::State::sending || task->state == Task::State::sent) {
             in_background([task]() -> Background::Then {
-                task->reader.reset();
-                task->next_output = 0;
+                task->read_anew();
                 return {};
             });
             task->state = Task::State::sending;

@@ -289,12 +289,16 @@ WorkerFiles::Task::Made WorkerFiles::Task::look_for_outputs(bool good) const {
         else
             made.missing.push_back(output.name);
     }
+    for (std::uint32_t n = 0; n < streams.size(); ++n)
+        if (!streams[n].empty())
+            made.outputs.push_back(static_cast<std::uint32_t>(lease.files->outputs.size()) + n);
     return made;
 }
 
 std::optional<WorkerFiles::Task::Part> WorkerFiles::Task::read(std::size_t most) {
     if (next_output == outputs.size()) return std::nullopt;
     Part part{outputs[next_output], {}, false, {}};
+    if (part.output >= lease.files->outputs.size()) return read_stream(part, most), part;
     if (!reader) reader.emplace(path_of(lease.files->outputs[part.output].name));
     const auto trouble = reader->read(part.bytes, most);
     if (trouble) part.unreadable = trouble->what;
@@ -304,6 +308,30 @@ std::optional<WorkerFiles::Task::Part> WorkerFiles::Task::read(std::size_t most)
         ++next_output;
     }
     return part;
+}
+
+// As it is: it needs no names and modes.
+void WorkerFiles::Task::read_stream(Part& part, std::size_t most) {
+    const std::string& path = streams.at(part.output - lease.files->outputs.size());
+    if (!stream_file.valid()) stream_file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    part.bytes.resize(most);
+    const ssize_t got = ::read(stream_file.get(), part.bytes.data(), most);
+    part.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    struct stat file {};
+    const off_t at = ::lseek(stream_file.get(), 0, SEEK_CUR);
+    if (got <= 0 || ::fstat(stream_file.get(), &file) != 0)
+        part.unreadable =
+            "its output cannot be read: " + std::generic_category().message(got < 0 ? errno : EIO);
+    part.last = at >= file.st_size;
+    if (!part.last && part.unreadable.empty()) return;
+    stream_file.reset();
+    ++next_output;
+}
+
+void WorkerFiles::Task::read_anew() {
+    reader.reset();
+    stream_file.reset();
+    next_output = 0;
 }
 
 void WorkerFiles::Task::note(core::Ending ending, const std::string& why) {
@@ -324,9 +352,11 @@ void WorkerFiles::Task::note(core::Ending ending, const std::string& why) {
 void WorkerFiles::Task::clean_up(Store& store) {
     incoming.reset();
     writer.reset();
-    reader.reset();
+    read_anew();
     intake.reset();
     neighbour.reset();
+    for (const std::string& path : streams)
+        if (!path.empty()) ::unlink(path.c_str());
     if (sandbox.empty()) return;
     if (store.cache)
         for (const wire::InputFile& one : lease.files->inputs) {

@@ -1,6 +1,7 @@
 // Shared by the parts of WorkerFiles: a task's place in the workspace, and the background work there.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "files/task_files.h"
 #include "worker/worker_files.h"
 
@@ -82,9 +84,12 @@ struct WorkerFiles::Task {
     bool watch_full = false;                  // it had more than a part holds; background thread
 
     launcher::TaskEnded end;
+    // Files of its stdout and stderr, which are sent as further outputs behind those of the lease.
+    std::array<std::string, 2> streams;
     std::vector<std::uint32_t> outputs;  // to be sent
     std::size_t next_output = 0;
     std::optional<files::TreeReader> reader;  // of the background's thread
+    Descriptor stream_file;                   // the same, for a stream
     std::uint64_t sent = 0;
     std::uint64_t upto = wire::first_output_bytes;
     bool busy = false;
@@ -141,6 +146,8 @@ struct WorkerFiles::Task {
     };
     std::optional<Part> read(std::size_t most);
 
+    void read_stream(Part& part, std::size_t most);
+    void read_anew();
     void note(core::Ending ending, const std::string& why);  // if the outcome has no reason yet
     void clean_up(Store& store);
 

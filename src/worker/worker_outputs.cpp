@@ -65,6 +65,7 @@ void WorkerFiles::on(const wire::WatchedTaken& message) {
 void WorkerFiles::deliver(launcher::TaskEnded end) {
     const TaskPointer task = find(end.task, end.attempt);
     task->end = std::move(end);
+    task->streams = std::exchange(task->end.files, {});
     task->state = Task::State::looking;
     in_background([this, task, store = store_, good = task->end.outcome.succeeded()]() -> Background::Then {
         const Task::Made made = task->look_for_outputs(good);

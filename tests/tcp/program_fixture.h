@@ -23,13 +23,13 @@ namespace wq::testing {
 
 class Program : public ::testing::Test {
   protected:
-    Program() {
+    explicit Program(std::uint64_t output_limit = 16u << 20) {  // more than workers keep by default
         std::string name = ::testing::TempDir() + "program-XXXXXX";
         folder_ = ::mkdtemp(name.data());
         wq::ManagerOptions options;
         options.port = 0;
         options.contact_file = folder_ + "/contact";
-        options.output_limit = 16u << 20;  // more than workers keep by default
+        options.output_limit = output_limit;
         options.transactions_log = folder_ + "/transactions.log";
         options.away_limit = 0;  // killed workers do not reconnect
         options.say = [](const std::string&) {};

@@ -62,6 +62,33 @@ TEST_F(Program, CallsInEveryModeComeBackWithTheirResults) {
     EXPECT_EQ(seen, 9);
 }
 
+class LargeOutput : public wq::testing::Program {
+  protected:
+    LargeOutput() : wq::testing::Program(1u << 30) {}
+};
+
+TEST_F(LargeOutput, ComesInPartsAndIsTheTasksAlsoIfItFails) {
+    start_worker();
+    manager_->submit(wq::Task(
+        "head -c 40000000 /dev/zero | tr '\\0' x; head -c 20000000 /dev/zero | tr '\\0' y >&2; exit 3"));
+    manager_->submit(wq::Task("echo small"));
+    for (int n = 0; n < 2; ++n) {
+        const auto task = manager_->wait();
+        ASSERT_TRUE(task.has_value());
+        EXPECT_EQ(task->result(), wq::TaskResult::success) << task->reason();
+        if (task->return_status() == 0) {
+            EXPECT_EQ(task->output(), "small\n");
+            EXPECT_EQ(task->output_view(), task->output());
+            continue;
+        }
+        EXPECT_EQ(task->return_status(), 3);
+        ASSERT_EQ(task->output_view().size(), 40'000'000U);
+        EXPECT_EQ(task->output_view().find_first_not_of('x'), std::string_view::npos);
+        EXPECT_EQ(task->output_view().data()[40'000'000], '\0');  // for programs in C
+        EXPECT_EQ(task->error_output(), std::string(20'000'000, 'y'));
+    }
+}
+
 TEST_F(Program, ACrashIsTheTasksFailureAndCostsTheWorkerNothing) {
     start_worker();
     manager_->submit(wq::Task::call("crash"));

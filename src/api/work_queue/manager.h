@@ -98,8 +98,9 @@ struct ManagerOptions {
     // true: TCP workers end with the manager; false: they look for another manager.
     bool shutdown = false;
 
-    // Bytes that workers and ranks keep of each stream of a task, at most 256 MiB. The rest is only counted;
-    // a marker in the output says so.
+    // Bytes that workers and ranks keep of each stream of a task, at most 1 GiB. The rest is only counted; a
+    // marker in the output says so. Above 256 MiB, streams of commands larger than 16 MiB are files in
+    // TMPDIR.
     std::uint64_t output_limit = 8u << 20;
 
     // Receives lines for the user: errors, warnings, messages of workers; empty: they go to stderr. The

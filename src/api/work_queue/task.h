@@ -300,6 +300,10 @@ class Task {
     // Its stdout and stderr; at most output_limit bytes of each.
     const std::string& output() const;  // stdout
     const std::string& error_output() const;
+    // The same without a copy in memory of what is in a file, because it is larger than 16 MiB. Valid while a
+    // copy of this Task exists.
+    std::string_view output_view() const;
+    std::string_view error_output_view() const;
     const std::string& reason() const;         // one line if the result needs one; for a call, its exception
     const std::string& packed_result() const;  // result of a call as msgpack
     // Result of a successful call; needs #include <work_queue/call.h>. Throws ResultError.

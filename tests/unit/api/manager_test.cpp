@@ -104,7 +104,7 @@ TEST(Manager, AnOpenPortIsSaidOnceTheManagerIsThere) {
 TEST(Manager, AnOutputLimitBeyondWhatTravelsIsRefused) {
     ManagerOptions options;
     options.listen = false;
-    options.output_limit = (256u << 20) + 1;
+    options.output_limit = (1u << 30) + 1;
     try {
         const Manager manager(options);
         FAIL() << "it was taken";
@@ -112,7 +112,7 @@ TEST(Manager, AnOutputLimitBeyondWhatTravelsIsRefused) {
         EXPECT_EQ(error.exit_code(), 64);
         EXPECT_THAT(error.what(), HasSubstr("at most 256 MiB"));
     }
-    options.output_limit = 256u << 20;
+    options.output_limit = 1u << 30;
     const Manager manager(options);
 }
 

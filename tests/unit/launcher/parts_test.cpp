@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/output_cut.h"
 #include "launcher_process/accounts.h"
 #include "launcher_process/lane.h"
 #include "launcher_wire/launcher_wire.h"
@@ -126,7 +127,34 @@ TEST(Capture, KeepsExactlyTheLimit) {
         EXPECT_EQ(capture.total(), size);
         const std::string kept = std::string(std::min<std::size_t>(size, 10), 'x');
         EXPECT_EQ(capture.take("stderr"),
-                  size <= 10 ? kept : kept + "\n" + process::cut_marker("stderr", size - 10, 10) + "\n");
+                  size <= 10 ? kept : kept + "\n" + core::cut_marker("stderr", size - 10, 10) + "\n");
+    }
+}
+
+TEST(Capture, MovesWhatIsLargeToAFile) {
+    const test::Folder folder;
+    const std::string path = folder / "stream.out";
+    const std::uint64_t limit = core::most_in_memory + 100'000;
+    for (const std::uint64_t size : {core::most_in_memory, limit, limit + 7}) {
+        process::Capture capture;
+        ASSERT_TRUE(capture.renew());
+        capture.begin(limit, path);
+        Descriptor writer(open(capture.writer_path(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+        const std::string text(100'000, 'x');
+        for (std::uint64_t written = 0; written < size;) {
+            const ssize_t put =
+                write(writer.get(), text.data(), std::min<std::uint64_t>(text.size(), size - written));
+            if (put > 0) written += static_cast<std::uint64_t>(put);
+            capture.drain();
+        }
+        EXPECT_EQ(capture.total(), size);
+        const std::string kept = capture.take("stdout");
+        const std::string file = capture.take_file();
+        EXPECT_EQ(file, size > core::most_in_memory ? path : "");
+        const std::string all = file.empty() ? kept : test::read_file(file);
+        const std::string marker = size > limit ? "\n" + core::cut_marker("stdout", 7, limit) + "\n" : "";
+        EXPECT_TRUE(all == std::string(std::min(size, limit), 'x') + marker) << all.size();
+        std::filesystem::remove(path);
     }
 }
 

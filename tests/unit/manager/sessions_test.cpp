@@ -1,6 +1,7 @@
 // What a manager says to workers over TCP that it does not know, or that do not keep to the protocol.
 #include <gmock/gmock.h>
 
+#include "core/output_cut.h"
 #include "manager/manager.h"
 #include "manager/task_table.h"
 #include "net/loopback.h"
@@ -370,6 +371,18 @@ TEST_F(Sessions, ResultsAreBytesReceivedToo) {
     output.result = "12345";
     say(worker, {wire::Ended{lease.task, lease.attempt, {}, output}});
     EXPECT_EQ(manager_.stats().bytes_received, 11);
+}
+
+TEST_F(Sessions, OutputAboveTheLimitIsCutWhateverTheWorkerSends) {
+    Peer worker = peer();
+    const wire::Lease lease = *first<wire::Lease>(say(worker, {hello("a")}));
+    const std::uint64_t limit = options().output_limit;
+    say(worker, {wire::Ended{lease.task, lease.attempt, {}, {std::string(limit + 1000, 'x'), "e", {}}}});
+    recorder_.write();
+    ASSERT_EQ(recorder_.written().size(), 1U);
+    const core::Output& output = recorder_.written().front().output;
+    EXPECT_EQ(output.out.substr(limit), "\n" + core::cut_marker("stdout", 1000, limit) + "\n");
+    EXPECT_EQ(output.err, "e");
 }
 
 TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
