@@ -105,6 +105,8 @@ struct RankParts : MpiSession::Parts {
     run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi(), {1, 0}).or_throw(); }
     tickets::Counters* open_counters(std::string& why) override;
     void give_back_signals() override;
+    void collectives_begin() override { session().starting(); }
+    void collectives_end() override { session().ready(); }
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);
@@ -130,6 +132,8 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
     join(options);
     const run::NodeShare share = run::share_node(mpi(), ".", works).or_throw();
     if (rank == 0) remarks = share.remarks;
+    if (rank == 0 && !session().tickets().not_shared.empty())
+        remarks.push_back("ranks get tasks by message: " + session().tickets().not_shared);
     worker = run::rank_worker({rank, shell, "", false, run::known_end(batch_end)}, share);
     worker.forks_calls = !attaches;
     if (rank == 0 && works) open();
@@ -145,7 +149,6 @@ void RankParts::begin(const process::FunctionTable& table) {
     launcher = launcher::Launcher::start(&table).or_throw();
     if (environment().rank == 0) return;
     block_signals();
-    ::signal(SIGPIPE, SIG_IGN);
 }
 
 void RankParts::block_signals() {
@@ -228,6 +231,7 @@ int RankParts::serve() {
     open();
     // The program has shared slices before. MPI's threads have had the signals blocked since they began.
     if (!mpi().attached() && rank != 0 && !signals) block_signals();
+    if (!mpi().attached()) ::signal(SIGPIPE, SIG_IGN);
     BackgroundThread files;
     const run::RankWorkEnd end =
         session().work({worker, *launcher, signals ? &*signals : nullptr, stop, functions.get(), &files});

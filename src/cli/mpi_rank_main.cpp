@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "base/find_shell.h"
+#include "base/shortage.h"
+#include "base/standard_output.h"
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
 #include "machine/batch_share.h"
@@ -76,8 +78,8 @@ class Rank {
     }
 
     int run() {
-        if (options_.dry_run) return session_.mpi().rank() == 0 ? dry_run(options_, rehearsal_) : 0;
-        if (session_.mpi().rank() == 0) return manage();
+        if (options_.dry_run) return session_.mpi().rank() == 0 ? printed(dry_run(options_, rehearsal_)) : 0;
+        if (session_.mpi().rank() == 0) return printed(manage());
         return work();
     }
 
@@ -88,6 +90,8 @@ class Rank {
     }
 
   private:
+    static int printed(int code) { return after_output("work_queue_run", code); }
+
     void open_tickets() {
         const auto refill = options_.tickets == Tickets::rma       ? run::NodeRefill::window
                             : options_.tickets == Tickets::message ? run::NodeRefill::message
@@ -97,6 +101,8 @@ class Rank {
         if (refill == run::NodeRefill::window && !tickets.no_window.empty())
             throw Failure{{ExitCode::usage,
                            "--tickets rma: " + tickets.no_window + "; --tickets auto uses messages instead"}};
+        if (!tickets.not_shared.empty())
+            ticket_remarks_.push_back("ranks get tasks by message: " + tickets.not_shared);
         if (options_.verbose && !tickets.why.empty() && session_.mpi().rank() == 0)
             ticket_remarks_.push_back("tickets: " + tickets.why);
     }
@@ -182,8 +188,9 @@ int rank_main(const RunOptions& options, const std::vector<std::string>& command
         std::fprintf(stderr, "work_queue_run: %s\n", error.what());
         return to_int(ExitCode::bad_input);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "work_queue_run: bug: %s; please report it\n", error.what());
-        return to_int(ExitCode::internal);
+        const Error why = unexpected(error);
+        std::fprintf(stderr, "work_queue_run: %s\n", why.message.c_str());
+        return to_int(why.code);
     }
 }
 

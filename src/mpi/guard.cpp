@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "base/exit_code.h"
+#include "base/shortage.h"
 
 namespace wq::mpi {
 
@@ -26,6 +27,7 @@ struct StoryNote {
 // Everything the guard knows about the rank.
 struct Story {
     bool starting = false;
+    bool again = false;  // MPI has started; other collectives follow
     bool ready = false;
     bool finalized = false;
     int rank = 0;
@@ -36,7 +38,11 @@ Story read_story(int descriptor) {
     StoryNote note{};
     // Each note is written in one call (far below PIPE_BUF), so it is never read in part.
     while (::read(descriptor, &note, sizeof note) == static_cast<ssize_t>(sizeof note)) {
-        if (note.word == kStarting) story.starting = true;
+        if (note.word == kStarting) {
+            story.again = story.ready;
+            story.starting = true;
+            story.ready = false;
+        }
         if (note.word == kReady) story.ready = true, story.rank = note.number;
         if (note.word == kFinalized) story.finalized = true;
     }
@@ -71,7 +77,8 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
         const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
         if (WIFSIGNALED(status) && !end.launcher_ends_us && options.tell)
             options.tell("a rank was killed by signal " + std::to_string(WTERMSIG(status)) +
-                         " while MPI started; no task has run, start it again");
+                         (story.again ? " while the ranks began to share slices; start the job again"
+                                      : " while MPI started; no task has run, start it again"));
         if (!environment.ends_job_at_failure) abort_job(environment.manager, code, options.goodbye);
         return code;
     }
@@ -168,7 +175,10 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
     ::sigaddset(&awaited, SIGTERM);
     ::sigprocmask(SIG_SETMASK, &awaited, nullptr);
     ::close(pipe[1]);
-    if (rank < 0) return to_int(ExitCode::unreachable);
+    if (rank < 0) {
+        if (options.tell) options.tell(refused_by_system("cannot fork the rank").message);
+        return to_int(exit_refused);
+    }
     let_go_of_stdin();
     const End end = wait_for(rank, awaited);
     // A process that inherited the pipe from the rank may hold it open: read only what is there.

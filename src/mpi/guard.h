@@ -32,8 +32,8 @@ class GuardLink {
     GuardLink() = default;
     explicit GuardLink(int descriptor) : descriptor_(descriptor) {}
 
-    void mpi_starting();       // MPI_Init is next
-    void mpi_ready(int rank);  // the last collective of start-up is done
+    void mpi_starting();       // MPI_Init, or collectives of all ranks, are next
+    void mpi_ready(int rank);  // the last of these collectives is done
     void mpi_finalized();      // MPI_Finalize succeeded: no goodbye is needed
 
   private:

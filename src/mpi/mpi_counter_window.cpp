@@ -6,6 +6,7 @@
 
 #include "mpi/mpi_error.h"
 #include "mpi/mpi_muted_warning.h"
+#include "mpi/segment.h"
 
 namespace wq::mpi {
 
@@ -114,7 +115,9 @@ void CounterWindow::Window::give_back_at_the_end(MpiSession& session) const {
 Result<std::unique_ptr<CounterWindow>> CounterWindow::open(MpiSession& session, std::size_t counters) {
     if (session.size() == 1) return Error{ExitCode::unreachable, "a window needs more than one rank"};
     auto window = std::make_unique<Window>();
-    Status opened = session.agree_world(window->allocate(session, counters));
+    Status opened = session.agree_world(room_in_shared_memory(counters * sizeof(std::uint64_t)));
+    if (!opened) return opened.error();
+    opened = session.agree_world(window->allocate(session, counters));
     if (opened) opened = session.agree_world(window->lock());
     window->give_back_at_the_end(session);
     if (!opened) return opened.error();

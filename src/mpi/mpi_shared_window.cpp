@@ -45,8 +45,11 @@ Result<std::byte*> base_of(MPI_Win window) {
 
 Result<std::unique_ptr<Segment>> open_node_segment(MpiSession& session, std::size_t bytes) {
     if (session.node_size() == 1) return make_private_segment(bytes);
+    const bool allocates = session.node_rank() == 0;
+    if (auto all = session.agree_node(allocates ? room_in_shared_memory(bytes) : success()); !all)
+        return all.error();
     const MPI_Comm node = MPI_Comm_f2c(session.node_handle());
-    const MPI_Aint own = session.node_rank() == 0 ? static_cast<MPI_Aint>(bytes + kAlignment) : 0;
+    const MPI_Aint own = allocates ? static_cast<MPI_Aint>(bytes + kAlignment) : 0;
     MPI_Win window = MPI_WIN_NULL;
     void* mine = nullptr;
     const int code = [&] {
@@ -56,7 +59,7 @@ Result<std::unique_ptr<Segment>> open_node_segment(MpiSession& session, std::siz
     const Status allocated = code == MPI_SUCCESS ? success() : mpi_error("MPI_Win_allocate_shared", code);
     if (auto all = session.agree_node(allocated); !all) return all.error();
     const auto base = base_of(window);
-    if (base && session.node_rank() == 0) std::memset(*base, 0, bytes);
+    if (base && allocates) std::memset(*base, 0, bytes);
     // Also makes the others wait until it is zeroed.
     if (auto all = session.agree_node(base ? success() : base.error()); !all) return all.error();
     session.before_detach([window]() mutable { MPI_Win_free(&window); });

@@ -1,13 +1,20 @@
 #include "mpi/segment.h"
 
+#include <sys/statvfs.h>
+
 #include <cstring>
 #include <new>
+#include <string>
+
+#include "base/shortage.h"
+#include "base/units.h"
 
 namespace wq::mpi {
 
 namespace {
 
 constexpr std::align_val_t kAlignment{128};
+constexpr std::size_t kOfMpi = 64 << 10;  // what MPI adds to a segment: pages, and the state of each rank
 
 class PrivateSegment final : public Segment {
   public:
@@ -31,6 +38,17 @@ class PrivateSegment final : public Segment {
 
 std::unique_ptr<Segment> make_private_segment(std::size_t bytes) {
     return std::make_unique<PrivateSegment>(bytes);
+}
+
+Status room_in_shared_memory(std::size_t bytes, const char* folder) {
+    struct statvfs disk {};
+    if (::statvfs(folder, &disk) != 0) return success();  // MPI uses another folder
+    const std::uint64_t needed = bytes + kOfMpi;
+    const std::uint64_t free = disk.f_bavail * disk.f_frsize;
+    if (free >= needed) return success();
+    return Error{exit_refused, std::string(folder) + " has " + format_size(static_cast<std::int64_t>(free)) +
+                                   " free, " + format_size(static_cast<std::int64_t>(needed)) +
+                                   " are needed; remove old files there"};
 }
 
 }  // namespace wq::mpi

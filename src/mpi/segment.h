@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/result.h"
+
 namespace wq::mpi {
 
 class Segment {
@@ -15,5 +17,9 @@ class Segment {
 
 // Zeroed.
 std::unique_ptr<Segment> make_private_segment(std::size_t bytes);
+
+// Whether MPI can make a file of this size in the folder where it keeps shared memory. Open MPI waits for
+// ever if one rank of a node cannot.
+Status room_in_shared_memory(std::size_t bytes, const char* folder = "/dev/shm");
 
 }  // namespace wq::mpi

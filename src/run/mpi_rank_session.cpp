@@ -12,8 +12,12 @@ namespace wq::run {
 MpiRankSession::MpiRankSession(mpi::LaunchEnvironment environment, mpi::GuardLink& guard)
     : environment_(std::move(environment)), guard_(guard) {}
 
-void MpiRankSession::start() {
+void MpiRankSession::starting() {
     if (environment_.launched) guard_.mpi_starting();
+}
+
+void MpiRankSession::start() {
+    starting();
     mpi_ = mpi::MpiSession::start(environment_).or_throw();
 }
 

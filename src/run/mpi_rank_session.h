@@ -44,7 +44,8 @@ class MpiRankSession {
     void attach();      // instead of start(), if the program has started MPI
     void open_ranks();  // if there are several
     void open_tickets(NodeRefill refill);
-    void ready();  // after the last collective: from now on, the guard says goodbye for a lost rank
+    void ready();     // after the last collective: from now on, the guard says goodbye for a lost rank
+    void starting();  // before later collectives: a lost rank ends the job until ready() again
 
     // Runs the worker of a rank other than 0 until the manager dismisses it or is lost.
     RankWorkEnd work(RankWorkParts parts);

@@ -31,12 +31,17 @@ Result<NodeTickets> open_node_tickets(mpi::MpiSession& session, const tickets::P
     shape.ranks = static_cast<std::uint32_t>(session.node_size());
     auto self = static_cast<std::uint32_t>(session.node_rank());
     tickets.name = "node of rank " + std::to_string(session.node_mates().front());
+    Status all = success();
     if (session.size() > 1 && shape.ranks <= tickets::kMostClaimers) {
         auto shared = mpi::open_node_segment(session, tickets::TicketPool::bytes_needed(shape));
-        if (shared) tickets.segment = std::move(*shared);
+        if (shared)
+            tickets.segment = std::move(*shared);
+        else
+            all = shared.error();
     }
-    if (!tickets
-             .segment) {  // too many ranks, or an MPI without shared windows: every rank is a separate node
+    all = session.agree_world(all);
+    if (!all) tickets.not_shared = all.error().message;
+    if (!tickets.segment) {  // too many ranks, or no shared memory: every rank is a separate node
         shape.ranks = 1;
         self = 0;
         tickets.name = "rank " + std::to_string(session.rank());

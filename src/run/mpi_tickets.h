@@ -18,7 +18,8 @@ enum class NodeRefill { measured, window, message };
 struct NodeTickets {
     std::unique_ptr<mpi::Segment> segment;
     std::unique_ptr<tickets::TicketPool> pool;
-    std::string name;  // equal on the ranks that share them
+    std::string name;        // equal on the ranks that share them
+    std::string not_shared;  // why ranks of a node do not share them; empty: they do
 };
 
 struct RankTickets : NodeTickets {

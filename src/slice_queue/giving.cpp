@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "net/contact.h"
 #include "net/tls_identity.h"
+#include "records/held_file.h"
 #include "slice_queue/say.h"
 #include "stats/h5_checkpoint.h"
 
@@ -145,9 +146,17 @@ void Giving::save(const std::string& path) {
     statistics_.write_now();  // so that audits find what the checkpoint counts
     const std::string& name = pass_->options().name;
     if (const auto why = taker().failure()) throw std::runtime_error(name + ": " + *why);
-    const Status written = stats::write_checkpoint(
-        path,
-        {pass_->plan().digest(), pass_->plan().size(), pass_->options().shuffle, pass_->seed(), committed});
+    Status written = records::refuse_if_held(path);
+    if (written)
+        written = stats::write_checkpoint(path, {pass_->plan().digest(), pass_->plan().size(),
+                                                 pass_->options().shuffle, pass_->seed(), committed});
+    if (written) {
+        auto held = records::hold_file(path);
+        if (held)
+            saved_to_ = std::move(*held);
+        else
+            written = held.error();
+    }
     if (!written) throw std::runtime_error(name + ": " + written.error().message);
 }
 

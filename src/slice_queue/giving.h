@@ -9,6 +9,7 @@
 #include "base/interval_set.h"
 #include "feed/lines.h"
 #include "listening/open_port.h"
+#include "records/append_file.h"
 #include "run/mpi_tickets.h"
 #include "slice_queue/member.h"
 #include "slice_queue/record_server.h"
@@ -84,6 +85,7 @@ class Giving final : public Member {
     std::unique_ptr<Pass> pass_;
     Statistics statistics_;
     run::NodeTickets tickets_;
+    records::Descriptor saved_to_;  // held, so that no other run saves there
     GivingPort port_;
     std::unique_ptr<RecordServer> server_;  // if there may be workers
     std::unique_ptr<feed::GiverLine> line_;

@@ -6,6 +6,7 @@
 #include "api/setup_error.h"
 #include "base/random_bits.h"
 #include "net/contact.h"
+#include "records/held_file.h"
 #include "slice_queue/giving.h"
 #include "slice_queue/opening.h"
 #include "slice_queue/own_tickets.h"
@@ -51,6 +52,7 @@ class Rank final : public Member {
 
 std::optional<slices::Checkpoint> checkpoint_for(const slices::Plan& plan, const SliceOptions& options) {
     if (options.restore.empty()) return std::nullopt;
+    api::checked(records::refuse_if_held(options.restore));
     auto checkpoint = api::checked(stats::read_checkpoint(options.restore));
     api::checked(slices::check_fits(checkpoint, options.restore, plan, options.shuffle, options.seed));
     return checkpoint;
@@ -101,28 +103,9 @@ void start_taking(Member& member) {
     member.giving()->publish();
 }
 
-}  // namespace
-
-std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options) {
-    Start start{SliceWorks::find(works, options, {})};
-    start.cut(options, true);
-    auto member = std::make_unique<Giving>(
-        GivingOptions{std::move(start.works), std::move(start.pass), std::move(start.committed),
-                      own_tickets("this process"), GivingPort(options, {})});
-    start_taking(*member);
-    return member;
-}
-
 // A rank that cannot go on tells the others before it throws, or they would wait for it.
-AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
-                            const SliceOptions& options) {
-    struct SignalsGivenBack {  // also if it is refused
-        MpiSession::Parts& parts;
-        ~SignalsGivenBack() { parts.give_back_signals(); }
-    } const at_the_end{parts};
-    // Before the first collective, which calls MPI, too. It is so on all ranks.
-    if (parts.is_using_counters && !parts.threads_may_call)
-        throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one", 64);
+AmongRanks open_together(MpiSession::Parts& parts, const std::vector<std::string>& works,
+                         const SliceOptions& options) {
     const Gather gather = [&](const std::string& mine) { return parts.gather(mine); };
     const bool gives = parts.rank == 0;
     const auto ranks = static_cast<std::uint32_t>(parts.size);
@@ -143,6 +126,8 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
     const Opening first = agreed(gather, mine);
     start.reseed(first.seed);
     run::NodeTickets tickets = parts.open_node_tickets();
+    if (gives && !tickets.not_shared.empty())
+        say_as(options)("ranks get slices by message: " + tickets.not_shared);
     tickets::Counters* const counters = counters_of(parts, options);
     AmongRanks opened;
     std::unique_ptr<Member>& member = opened.member;
@@ -168,6 +153,38 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
     opened.uses_counters = counters != nullptr;
     if (opened.uses_counters) parts.is_using_counters = true;
     return opened;
+}
+
+}  // namespace
+
+std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options) {
+    Start start{SliceWorks::find(works, options, {})};
+    start.cut(options, true);
+    auto member = std::make_unique<Giving>(
+        GivingOptions{std::move(start.works), std::move(start.pass), std::move(start.committed),
+                      own_tickets("this process"), GivingPort(options, {})});
+    start_taking(*member);
+    return member;
+}
+
+AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
+                            const SliceOptions& options) {
+    struct SignalsGivenBack {  // also if it is refused
+        MpiSession::Parts& parts;
+        ~SignalsGivenBack() { parts.give_back_signals(); }
+    } const at_the_end{parts};
+    // Before the first collective, which calls MPI, too. It is so on all ranks.
+    if (parts.is_using_counters && !parts.threads_may_call)
+        throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one", 64);
+    parts.collectives_begin();
+    try {
+        AmongRanks opened = open_together(parts, works, options);
+        parts.collectives_end();
+        return opened;
+    } catch (const SetupError&) {  // on all ranks
+        parts.collectives_end();
+        throw;
+    }
 }
 
 }  // namespace wq::slice_queue

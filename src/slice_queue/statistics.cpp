@@ -31,7 +31,7 @@ void Statistics::open(const SliceSummaryOptions& options, std::function<feed::Gi
     writing.say = say_as(pass_.options());
     auto summary = logs::SliceSummary::open(std::move(writing),
                                             [this, report = std::move(report)] { return sample(report()); });
-    if (!summary) throw SetupError(summary.error().message, 64);  // no run is interrupted yet
+    if (!summary) throw SetupError(summary.error().message, to_int(ExitCode::bad_input));  // a file's
     const std::lock_guard lock(mutex_);
     summary_ = std::move(*summary);
     for (const stats::SliceRow& row : std::exchange(early_rows_, {})) summary_->add(row);

@@ -12,6 +12,24 @@ import run_support as support
 from run_support import Case, PROGRAM
 
 
+class Shortages(Case):
+    def test_of_open_files_processes_and_memory(self):
+        self.write("tasks.sh", "true\n")
+        for limit, remedy in (("-n 5", "ulimit -n"), ("-n 16", "ulimit -n"), ("-v 50000", "ulimit -v")):
+            with self.subTest(limit=limit):
+                run = self.run_to_end("--resume", "tasks.sh", code=71, before=("sh", "-c", f'ulimit {limit} && exec "$0" "$@"'))
+                self.assertEqual(len(run.err.splitlines()), 1, str(run))
+                self.assertIn(remedy, run.err)
+
+    def test_of_room_for_output(self):
+        self.write("tasks.sh", "echo a\n")
+        self.run_to_end("tasks.sh")
+        for words in (("--output", "tasks.sh.wq", 1), ("--why", 1, "tasks.sh"), ("--dry-run", "tasks.sh"), ("--resume", "tasks.sh")):
+            with self.subTest(words=words):
+                run = self.run_to_end(*words, code=71, before=("sh", "-c", 'exec "$0" "$@" >/dev/full'))
+                self.assertIn("work_queue_run: cannot write to stdout", run.err)
+
+
 class BadLists(Case):
     def refuse(self, text, *expected, code=65, name="tasks.sh", words=()):
         """The list is refused with one line that contains all of `expected`, before anything ran or was created."""

@@ -13,6 +13,19 @@ from run_support import Case
 TASKS = 200  # it takes 30 ms and more until the manager knows that the disk is full
 
 
+class FullSharedMemory(Case):
+    def test_ranks_of_a_node_share_their_tasks_by_message(self):
+        before = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k none /dev/shm && exec "$0" "$@"')
+        tried = subprocess.run([*before, "true"], check=False, stderr=subprocess.PIPE)
+        if tried.returncode != 0:
+            self.skipTest(tried.stderr.decode())
+        self.write("tasks.sh", "".join(f"echo x >> ran.{n}\n" for n in range(50)))
+        run = self.run_to_end("tasks.sh", ranks=2, before=before)
+        self.assertIn("ranks get tasks by message: /dev/shm has 64.0 KiB free", run.err)
+        for n in range(50):
+            self.assertEqual(len(self.lines(f"ran.{n}")), 1)
+
+
 class FullDisk(Case):
     def setUp(self):
         super().setUp()

@@ -241,6 +241,17 @@ class Slices(support.Case):
         why = self.run_slices("--audit", "s.h5", "--audit", "other.h5", ranks=0, code=65).err
         self.assertIn("other.h5 is of another run: its seed is 1", why)
 
+    def test_two_runs_do_not_save_to_one_checkpoint(self):
+        bell, gate = self.bell(), self.gate()
+        words = ["a.txt", "--checkpoint", "c.h5", "--"]
+        first = self.start(*words, "sh", "-c", f"echo . > {bell.path}; read line < {gate.path}", ranks=0)
+        bell.wait(1)
+        second = self.run_to_end(*words, "true", ranks=2, code=75)
+        self.assertIn("another run saves to c.h5", second.err)
+        gate.open()
+        self.assertEqual(first.wait(), 0, str(first))
+        self.run_to_end(*words, "true", ranks=2)
+
     def test_bad_input_is_one_line(self):
         for words, code, text in [
                 (["/none", "--", "true"], 65, "/none"),
@@ -248,7 +259,7 @@ class Slices(support.Case):
                 (["--checkpoint", "list", "--", "true"], 65, "cannot restore list"),
                 (["--wait", "3", "--", "true"], 64, "--wait"),
                 (["--join", "", "--", "true"], 64, "--join"),
-                (["--stats", "/none/s.h5", "--contact", "c.json", "--", "true"], 64, "/none/s.h5"),
+                (["--stats", "/none/s.h5", "--contact", "c.json", "--", "true"], 65, "/none/s.h5"),
                 (["--contact", "/none/c.json", "--", "true"], 65, "/none/c.json")]:
             run = self.run_slices(*words, ranks=2 if {"list", "c.json"} & set(words) else 0, code=code)
             said = [line for line in run.err.splitlines() if line.startswith("work_queue_slices: ")]

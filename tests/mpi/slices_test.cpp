@@ -47,7 +47,8 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     options.delivery = how == "most"    ? wq::Delivery::at_most_once
                        : how == "least" ? wq::Delivery::at_least_once
                                         : wq::Delivery::exactly_once;
-    options.records = [](const std::string& work) -> std::optional<std::uint64_t> {
+    options.records = [killed](const std::string& work) -> std::optional<std::uint64_t> {
+        if (killed == -3 && work == "b") ::kill(::getpid(), SIGKILL);
         return work == "a" ? 30'000 : 10'000;
     };
     // With no epochs nobody can begin, and with works of its own the last rank cannot: then all ranks are
@@ -57,6 +58,9 @@ int take_slices(wq::MpiSession& mpi, char** words) {
     sigset_t blocked;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
     if (sigismember(&blocked, SIGTERM) == 1 || sigismember(&blocked, SIGINT) == 1) return 4;  // they are ours
+    struct sigaction pipes {};
+    ::sigaction(SIGPIPE, nullptr, &pipes);
+    if (pipes.sa_handler != SIG_DFL) return 5;
     const bool dies = mpi.rank() >= mpi.size() - killed;
     const std::uint64_t dies_after = random() % 20;
     while (const auto slice = slices.take()) {

@@ -1,0 +1,47 @@
+#include "base/shortage.h"
+
+#include <new>
+#include <system_error>
+
+namespace wq {
+
+namespace {
+
+// "" if nothing is short.
+std::string remedy_of(int number) {
+    switch (number) {
+        case EAGAIN:
+            return "allow more processes (ulimit -u) or memory (ulimit -v)";
+        case EMFILE:
+            return "allow more open files (ulimit -n)";
+        case ENFILE:
+            return "the machine has too many open files: end other programs";
+        case ENOMEM:
+            return "allow more memory (ulimit -v), or end other programs";
+        default:
+            return {};
+    }
+}
+
+}  // namespace
+
+Error refused_by_system(const std::string& what, int number, ExitCode other) {
+    const std::string remedy = remedy_of(number);
+    return {remedy.empty() ? other : exit_refused,
+            what + ": " + std::generic_category().message(number) + (remedy.empty() ? "" : "; " + remedy)};
+}
+
+std::optional<Error> shortage_of(const std::exception& error) {
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
+        return refused_by_system("out of memory", ENOMEM);
+    const auto* const system = dynamic_cast<const std::system_error*>(&error);
+    if (system == nullptr || remedy_of(system->code().value()).empty()) return std::nullopt;
+    return refused_by_system("no thread can be started", system->code().value());
+}
+
+Error unexpected(const std::exception& error) {
+    if (auto shortage = shortage_of(error)) return *shortage;
+    return {ExitCode::internal, std::string("bug: ") + error.what() + "; please report it"};
+}
+
+}  // namespace wq
