@@ -280,7 +280,8 @@ std::string factory_help() {
            "  work_queue_factory -T ./our_system --contact c --dry-run\n"
            "                                        a system of your own, by its driver\n"
            "\nExit codes: 0 ended by a signal or --factory-timeout, 64 usage, 65 bad input,\n"
-           "69 its jobs could not be removed, 77 not allowed.\n";
+           "69 its jobs could not be removed, 71 no processes, open files or memory left,\n"
+           "or stdout cannot be written, 77 not allowed.\n";
     return options::without_trailing_blanks(out.str());
 }
 

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <system_error>
 
+#include "base/shortage.h"
 #include "base/write_all.h"
 
 extern char** environ;
@@ -96,8 +97,7 @@ int spawn(const std::string& program, int input, int complaints, pid_t& child) {
 Status run_gnuplot(const std::string& program, std::string_view script) {
     const Complaints complaints;
     Pipe input;
-    if (complaints.fd < 0 || input.read_end < 0)
-        return Error{ExitCode::internal, "no pipe: " + reason(errno)};
+    if (complaints.fd < 0 || input.read_end < 0) return refused_by_system("no pipe");
     pid_t child = -1;
     if (const int failed = spawn(program, input.read_end, complaints.fd, child); failed != 0) {
         return Error{ExitCode::unreachable, "cannot run " + program + ": " + reason(failed) +

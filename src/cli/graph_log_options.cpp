@@ -135,7 +135,7 @@ std::string graph_log_help() {
            "  work_queue_graph_log -u h -r :2 tasks.sh.wq   the first two hours\n"
            "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
            "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read,\n"
-           "69 no gnuplot, 70 gnuplot failed.\n";
+           "69 no gnuplot, 70 gnuplot failed, 71 stdout cannot be written.\n";
     return without_trailing_blanks(out.str());
 }
 

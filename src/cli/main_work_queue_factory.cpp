@@ -13,6 +13,8 @@
 #include <tuple>
 
 #include "base/find_above.h"
+#include "base/shortage.h"
+#include "base/standard_output.h"
 #include "base/units.h"
 #include "cli/factory_options.h"
 #include "factory/factory.h"
@@ -322,15 +324,21 @@ int main(int argc, char** argv) {
         return to_int(command.error().code);
     }
     using Kind = cli::FactoryCommand::Kind;
-    if (command->kind == Kind::help) return std::fputs(cli::factory_help().c_str(), stdout) < 0 ? 1 : 0;
-    if (command->kind == Kind::version) return std::puts("work_queue_factory " WQ_VERSION) < 0 ? 1 : 0;
     try {
-        return keep_workers(*command);
+        int code = 0;
+        if (command->kind == Kind::help)
+            std::fputs(cli::factory_help().c_str(), stdout);
+        else if (command->kind == Kind::version)
+            std::puts("work_queue_factory " WQ_VERSION);
+        else
+            code = keep_workers(*command);
+        return after_output("work_queue_factory", code);
     } catch (const Failure& failure) {
         complain(failure.error.message);
         return to_int(failure.error.code);
     } catch (const std::exception& error) {
-        complain(std::string("bug: ") + error.what() + "; please report it");
-        return to_int(ExitCode::internal);
+        const Error why = unexpected(error);
+        complain(why.message);
+        return to_int(why.code);
     }
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/standard_output.h"
 #include "cli/graph_log_gnuplot.h"
 #include "cli/graph_log_options.h"
 #include "records/append_file.h"
@@ -103,8 +104,7 @@ int main(int argc, char** argv) {
     } else if (options.ok()) {
         done = draw(*options);
     }
-    if (done && std::fflush(stdout) != 0) done = Error{ExitCode::interrupted, "cannot write to stdout"};
-    if (done) return to_int(ExitCode::ok);
+    if (done) return after_output("work_queue_graph_log", 0);
     std::fprintf(stderr, "work_queue_graph_log: %s\n", done.error().message.c_str());
     return to_int(done.error().code);
 }

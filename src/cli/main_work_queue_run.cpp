@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/standard_output.h"
 #include "cli/mpi_rank_main.h"
 #include "cli/run_options.h"
 #include "cli/why.h"
@@ -26,8 +27,9 @@ int fail(const wq::Error& error) {
 }
 
 int print(const std::string& text) {
-    if (speaks_for_all()) std::fwrite(text.data(), 1, text.size(), stdout);
-    return 0;
+    if (!speaks_for_all()) return 0;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return wq::after_output("work_queue_run", 0);
 }
 
 // If descriptor 1 or 2 is closed, opens /dev/null on it. Otherwise the next file opened there would receive
@@ -44,7 +46,7 @@ int print_output(const wq::cli::Command& command) {
     if (!speaks_for_all()) return 0;
     std::fwrite(output->out.data(), 1, output->out.size(), stdout);
     std::fwrite(output->err.data(), 1, output->err.size(), stderr);
-    return 0;
+    return wq::after_output("work_queue_run", 0);
 }
 
 }  // namespace

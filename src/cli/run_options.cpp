@@ -483,7 +483,8 @@ std::string help_text() {
             "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
             "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
-            "69 no worker, 70 our bug, 75 interrupted (--resume continues), 77 not allowed.\n"
+            "69 no worker, 70 our bug, 71 no processes, open files or memory left, or stdout\n"
+            "cannot be written, 75 interrupted (--resume continues), 77 not allowed.\n"
             "RUN_DIR/status also contains the exit code.\n";
     return without_trailing_blanks(text.str());
 }

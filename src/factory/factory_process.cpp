@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/find_above.h"
+#include "base/shortage.h"
 #include "base/units.h"
 #include "machine/asked_command.h"
 
@@ -68,8 +69,7 @@ Result<std::string> find_factory_program() {
 Result<FactoryProcess> FactoryProcess::start(const std::string& path, const std::vector<std::string>& words,
                                              const std::string& shell_words) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return Error{ExitCode::unreachable, std::string("no pipe: ") + std::strerror(errno)};
+    if (::pipe2(ends, O_CLOEXEC) != 0) return refused_by_system("no pipe");
     Descriptor ours(ends[0]);
     const Descriptor theirs(ends[1]);
     ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
@@ -101,8 +101,7 @@ Result<FactoryProcess> FactoryProcess::start(const std::string& path, const std:
     const int failed = posix_spawn(&child, "/bin/sh", &files, &attributes, argv.data(), environment().data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
-    if (failed != 0)
-        return Error{ExitCode::unreachable, "cannot start " + path + ": " + std::strerror(failed)};
+    if (failed != 0) return refused_by_system("cannot start " + path, failed, ExitCode::unreachable);
     return FactoryProcess(child, std::move(ours));
 }
 

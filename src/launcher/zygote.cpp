@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shortage.h"
 #include "launcher_process/launcher_process.h"
 #include "process/process_tree.h"
 #include "process/scratch_folder.h"
@@ -246,15 +247,13 @@ void zygote_main(int rank_control, SharedPage& shared, const process::FunctionTa
 Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* functions) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return Error{ExitCode::unreachable,
-                     std::string("cannot make a socket for the launcher: ") + strerror(errno)};
+        return refused_by_system("cannot make a socket for the launcher");
     Zygote zygote;
     zygote.control.reset(ends[0]);
     Descriptor theirs(ends[1]);
     zygote.pid = fork();
     if (zygote.pid == 0) zygote_main(theirs.get(), shared, functions);
-    if (zygote.pid < 0)
-        return Error{ExitCode::unreachable, std::string("cannot fork the launcher: ") + strerror(errno)};
+    if (zygote.pid < 0) return refused_by_system("cannot fork the launcher");
     return zygote;
 }
 

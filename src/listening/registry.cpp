@@ -122,8 +122,10 @@ Status make_folder(const std::string& folder) {
     std::error_code failed;
     const fs::path parent = fs::path(folder).parent_path();
     if (!parent.empty()) fs::create_directories(parent, failed);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        return refused_folder(folder, std::string("cannot be created: ") + std::strerror(errno) +
+    if (!failed && ::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+        failed.assign(errno, std::generic_category());
+    if (failed)
+        return refused_folder(folder, "cannot be created: " + failed.message() +
                                           "; name another folder in WORK_QUEUE_REGISTRY");
     return check_folder(folder);
 }

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/shortage.h"
+#include "base/standard_output.h"
 #include "process/command_host.h"
 #include "runtask/list_commands.h"
 #include "runtask/options.h"
@@ -59,10 +61,10 @@ int main(int argc, char** argv) {
     if (!options) return fail(options.error());
     try {
         const auto code = carry_out(*options);
-        return code ? *code : fail(code.error());
+        return code ? wq::after_output("runtask", *code) : fail(code.error());
     } catch (const wq::Failure& failure) {
         return fail(failure.error);
     } catch (const std::exception& problem) {
-        return fail({wq::ExitCode::internal, problem.what()});
+        return fail(wq::unexpected(problem));
     }
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/random_bits.h"
+#include "base/shortage.h"
 #include "runtask/task_processes.h"
 
 namespace wq::runtask {
@@ -27,7 +28,7 @@ constexpr int cannot_start_exit_code = 126;
 constexpr int most_starts = 3;
 
 Error shell_error(const std::string& what) {
-    return {ExitCode::internal, "cannot " + what + ": " + std::generic_category().message(errno)};
+    return refused_by_system("cannot " + what, errno, ExitCode::internal);
 }
 
 int exit_code_of(int status) {

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/shortage.h"
+#include "base/standard_output.h"
 #include "mpi/launch_environment.h"
 #include "process/command_host.h"
 #include "slices_program/audit.h"
@@ -43,6 +45,10 @@ int answer(const Options& options) {
     return audited ? *audited : fail(audited.error().message, wq::to_int(audited.error().code));
 }
 
+wq::Error error_of(const std::exception& error) {
+    return wq::shortage_of(error).value_or(wq::Error{wq::ExitCode::unreachable, error.what()});
+}
+
 int take(wq::MpiSession& mpi, const Options& options) {
     try {
         return wq::slices_program::take_slices(mpi, options);
@@ -51,8 +57,9 @@ int take(wq::MpiSession& mpi, const Options& options) {
         if (mpi.rank() == 0) std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
         return error.exit_code();
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "work_queue_slices: rank %d: %s\n", mpi.rank(), error.what());
-        return wq::to_int(wq::ExitCode::unreachable);
+        const wq::Error why = error_of(error);
+        std::fprintf(stderr, "work_queue_slices: rank %d: %s\n", mpi.rank(), why.message.c_str());
+        return wq::to_int(why.code);
     }
 }
 
@@ -63,8 +70,8 @@ int join(const Options& options) {
         std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
         return error.exit_code();
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
-        return wq::to_int(wq::ExitCode::unreachable);
+        const wq::Error why = error_of(error);
+        return fail(why.message, wq::to_int(why.code));
     }
 }
 
@@ -86,10 +93,10 @@ int main(int argc, char** argv) {
     wq::process::host_commands_if_asked(argc, argv);
     const auto options = wq::slices_program::parse_options(argc, argv);
     if (!options) return fail(options.error().message, wq::to_int(options.error().code));
-    if (options->mode == Options::Mode::run) return run(*options);
+    if (options->mode == Options::Mode::run) return wq::after_output("work_queue_slices", run(*options));
     if (!speaks_for_all()) return 0;
     try {
-        return answer(*options);
+        return wq::after_output("work_queue_slices", answer(*options));
     } catch (const wq::SetupError& error) {
         return fail(error.what(), error.exit_code());
     }

@@ -230,9 +230,10 @@ std::string help() {
            "  work_queue_slices -w list.txt --audit s.h5\n"
            "                          was each slice done once, by whom, and how long?\n"
            "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64\n"
-           "wrong options, 65 works, lists or checkpoints that cannot be read (or a\n"
-           "checkpoint that could not be written in the end), 69 rank 0 was lost or not\n"
-           "found, 77 a contact file with another key.\n";
+           "wrong options, 65 works, lists or checkpoints that cannot be read, or a file\n"
+           "that cannot be written, 69 rank 0 was lost or not found, 71 no processes, open\n"
+           "files or memory left, or stdout cannot be written, 77 a contact file with\n"
+           "another key.\n";
     return options::without_trailing_blanks(out.str());
 }
 

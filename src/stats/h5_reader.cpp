@@ -17,14 +17,25 @@ Error refused(const std::string& path, const std::string& why) {
     return {ExitCode::bad_input, "cannot read " + path + ": " + why};
 }
 
+// Why a dataset cannot be opened: `absent`, or the file is damaged.
+Error no_dataset(const std::string& path, const H5Handle& file, const Schema& schema,
+                 const std::string& absent) {
+    const std::string why = h5_last_error();
+    return refused(path,
+                   H5Lexists(file.id(), schema.name, H5P_DEFAULT) == 0 ? absent : "it is damaged: " + why);
+}
+
 }  // namespace
 
 Result<StatsReader> StatsReader::open(const std::string& path) {
     const H5Turn turn;
     H5Opened opened = h5_open_for_reading(path);
     if (!opened.file.ok()) return refused(path, opened.why);
-    const H5Handle dataset = open_dataset(opened.file, schema_of(Dataset::manager));
-    if (!dataset.ok()) return refused(path, "it is no statistics file of a run (no dataset /manager)");
+    const Schema& manager = schema_of(Dataset::manager);
+    const H5Handle dataset = open_dataset(opened.file, manager);
+    if (!dataset.ok())
+        return no_dataset(path, opened.file, manager,
+                          "it is no statistics file of a run (no dataset /manager)");
     return StatsReader(path, std::move(opened.file));
 }
 
@@ -32,7 +43,9 @@ Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {
     const H5Turn turn;
     h5_keep_quiet();
     const H5Handle dataset = open_dataset(file_, schema_of(which));
-    if (!dataset.ok()) return refused(path_, std::string("it has no dataset /") + schema_of(which).name);
+    if (!dataset.ok())
+        return no_dataset(path_, file_, schema_of(which),
+                          std::string("it has no dataset /") + schema_of(which).name);
     if (H5Drefresh(dataset.id()) < 0) return refused(path_, h5_last_error());
     const H5Handle space(H5Dget_space(dataset.id()), H5Sclose);
     const hssize_t count = space.ok() ? H5Sget_simple_extent_npoints(space.id()) : -1;

@@ -85,10 +85,15 @@ H5Handle h5_row_type(const Schema& schema) {
     return type;
 }
 
+// Of metadata that a live writer changes: one second in all, since the pause doubles from 1 ns. HDF5's 100
+// tries at a damaged file would never end.
+constexpr unsigned read_attempts = 30;
+
 H5Handle h5_file_access() {
     H5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     if (!access.ok() || H5Pset_libver_bounds(access.id(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST) < 0 ||
-        H5Pset_file_locking(access.id(), true, true) < 0) {
+        H5Pset_file_locking(access.id(), true, true) < 0 ||
+        H5Pset_metadata_read_attempts(access.id(), read_attempts) < 0) {
         return {};
     }
     return access;

@@ -15,6 +15,7 @@
 #include <thread>
 #include <variant>
 
+#include "base/shortage.h"
 #include "records/append_file.h"
 #include "stats/derived.h"
 #include "stats/journal_writer.h"
@@ -318,7 +319,7 @@ Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, 
     if (!truth) return truth.error();
     auto derived = std::make_unique<Derived>(options, header, valid_bytes > 0, listed);
     records::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!event) return Error{ExitCode::internal, "eventfd: " + std::generic_category().message(errno)};
+    if (!event) return refused_by_system("eventfd");
     return std::unique_ptr<Recorder>(
         std::make_unique<RecorderThread>(std::move(*truth), std::move(derived), std::move(event), options));
 }

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "base/shortage.h"
+
 namespace wq {
 
 namespace {
@@ -39,8 +41,7 @@ Result<Signals> Signals::block() {
     if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0)
         return Error{ExitCode::internal, std::string("signals cannot be blocked: ") + std::strerror(errno)};
     const int descriptor = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (descriptor < 0)
-        return Error{ExitCode::internal, std::string("no signal descriptor: ") + std::strerror(errno)};
+    if (descriptor < 0) return refused_by_system("no signal descriptor");
     return Signals(descriptor);
 }
 

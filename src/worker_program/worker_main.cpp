@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/standard_output.h"
 #include "worker_program/worker_options.h"
 #include "worker_program/worker_program.h"
 
@@ -16,8 +17,12 @@ int worker_main(int argc, const char* const* argv, const process::FunctionTable&
         return to_int(command.error().code);
     }
     using Kind = WorkerCommand::Kind;
-    if (command->kind == Kind::help) return std::fputs(worker_help_text().c_str(), stdout) < 0 ? 1 : 0;
-    if (command->kind == Kind::version) return std::puts("work_queue_worker " WQ_VERSION) < 0 ? 1 : 0;
+    if (command->kind == Kind::help || command->kind == Kind::version) {
+        const std::string text =
+            command->kind == Kind::help ? worker_help_text() : "work_queue_worker " WQ_VERSION "\n";
+        std::fputs(text.c_str(), stdout);
+        return after_output("work_queue_worker", 0);
+    }
     if (command->kind == Kind::detect) return detect_program(*command);
     std::signal(SIGXFSZ, SIG_IGN);
     return run_worker(command->work, functions);

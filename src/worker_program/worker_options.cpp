@@ -374,7 +374,7 @@ std::string worker_help_text() {
             "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
             "  work_queue_worker --detect                         print its offer, and why\n"
             "\nExit codes: 0 dismissed or idle timeout, 64 usage, 65 bad input,\n"
-            "69 no manager reached, 70 our bug,\n"
+            "69 no manager reached, 70 our bug, 71 no processes, open files or memory left,\n"
             "77 not allowed (another key, password or version).\n";
     return without_trailing_blanks(text.str());
 }

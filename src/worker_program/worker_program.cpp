@@ -11,6 +11,8 @@
 
 #include "base/find_shell.h"
 #include "base/random_bits.h"
+#include "base/shortage.h"
+#include "base/standard_output.h"
 #include "core/task.h"
 #include "files/kept_cache.h"
 #include "launcher/function_runner.h"
@@ -368,7 +370,8 @@ int detect_program(const WorkerCommand& command) {
                                      ? draw_tasks(found, *command.drawn_task, terminal_style())
                                  : command.draw ? machine::draw_machine(found.machine, terminal_style())
                                                 : detect_text(found);
-        return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
+        std::fputs(text.c_str(), stdout);
+        return after_output("work_queue_worker", 0);
     } catch (const Failure& failure) {
         std::fprintf(stderr, "work_queue_worker: %s\n", failure.error.message.c_str());
         return to_int(failure.error.code);
@@ -382,8 +385,9 @@ int run_worker(const WorkerProgramOptions& options, const process::FunctionTable
         std::fprintf(stderr, "work_queue_worker: %s\n", failure.error.message.c_str());
         return to_int(failure.error.code);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "work_queue_worker: bug: %s; please report it\n", error.what());
-        return to_int(ExitCode::internal);
+        const Error why = unexpected(error);
+        std::fprintf(stderr, "work_queue_worker: %s\n", why.message.c_str());
+        return to_int(why.code);
     }
 }
 

@@ -311,5 +311,11 @@ TEST_F(Registry, BadNamesPatternsAndFoldersAreRefused) {
     EXPECT_NE(refused.error().message.find("chmod go-w"), std::string::npos) << refused.error().message;
 }
 
+TEST_F(Registry, SaysWhyItsFolderCannotBeMade) {
+    const auto refused = register_manager("/sys/none/registry", contact("a"));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message.find("No such file"), std::string::npos) << refused.error().message;
+}
+
 }  // namespace
 }  // namespace wq::listening

@@ -47,6 +47,23 @@ void fill(H5Writer& writer, std::uint64_t first, std::uint64_t count) {
     }
 }
 
+// Of a run that was killed, so that it is opened by SWMR.
+TEST(StatsFile, IsFoundDamagedSoon) {
+    const TempDir dir;
+    auto writer = H5Writer::create(dir.file("live.h5"), {});
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    fill(*writer, 0, 10);
+    ASSERT_TRUE(writer->flush().ok());
+    std::string bytes = slurp(dir.file("live.h5"));
+    // The headers of the root group and of the datasets.
+    for (std::size_t at = bytes.find("OHDR"), n = 0; at != std::string::npos; at = bytes.find("OHDR", at + 4))
+        if (n++ > 0) bytes[at + 8] = static_cast<char>(bytes[at + 8] ^ 1);
+    spill(dir.file("damaged.h5"), bytes);
+    const auto damaged = StatsReader::open(dir.file("damaged.h5"));
+    ASSERT_FALSE(damaged.ok());
+    EXPECT_THAT(damaged.error().message, HasSubstr("damaged.h5: it is damaged: "));
+}
+
 TEST(StatsFile, GivesBackItsRowsLiveAndAfterItsEnd) {
     const TempDir dir;
     auto writer = H5Writer::create(dir.file("stats.h5"), {{"run_id", "run-7"}, {"empty", ""}});
