@@ -258,6 +258,33 @@ take() {
     case $1 in --contact | -M | -N | --manager-name | --master-name | --name) NAMED=$1 ;; esac
 }
 
+# most_similar WORD: "; did you mean OPTION?", of the option that differs in two letters, a long one in three; else where to look.
+most_similar() {
+    # shellcheck disable=SC2046,SC2086  # words
+    similar=$(printf '%s\n' $WITH_VALUE $FILES $SIZES $OURS $ALONE --dry-run --json --help --version \
+        $(printf '%s\n' "$DRIVER_OPTIONS" | sed 's/;.*//') |
+        awk -v word="$1" '
+        function distance(a, b,    i, j, row, diagonal, least) {
+            for (j = 0; j <= length(b); ++j) row[j] = j
+            for (i = 1; i <= length(a); ++i) {
+                diagonal = row[0]
+                row[0] = i
+                for (j = 1; j <= length(b); ++j) {
+                    least = diagonal + (substr(a, i, 1) != substr(b, j, 1))
+                    diagonal = row[j]
+                    if (diagonal + 1 < least) least = diagonal + 1
+                    if (row[j - 1] + 1 < least) least = row[j - 1] + 1
+                    row[j] = least
+                }
+            }
+            return row[length(b)]
+        }
+        BEGIN { best = 4 }
+        length($0) > 4 && length(word) < 100 && (now = distance(word, $0)) < best && (now < 3 || length($0) > 8) { best = now; name = $0 }
+        END { print name }')
+    [ -n "$similar" ] && echo "; did you mean $similar?" || echo "$SEE"
+}
+
 parse() {
     while [ $# -gt 0 ]; do
         word=$1
@@ -296,7 +323,7 @@ parse() {
                 [ "$name" = --autosize ] || shift
                 continue
             fi
-            [ -n "$kind" ] || fail 64 "there is no option $name$SEE"
+            [ -n "$kind" ] || fail 64 "unknown option $name$(most_similar "$name")"
         fi
         if [ "$kind" = alone ]; then
             [ -z "$glued" ] || fail 64 "$name takes no value"

@@ -65,7 +65,7 @@ CONDOR_REFUSED = [
 
 REFUSED = [
     [], ["login1"], ["login1", "port"], ["login1", "70000"], ["localhost", "9123"], ["login1", "9123", "0"], ["login1", "9123", "-1"],
-    ["login1", "9123", "1000000"], ["login1", "9123", "1", "2"], ["-M", "p", "ten"], ["--bogus", "login1", "9123"], ["-M"],
+    ["login1", "9123", "1000000"], ["login1", "9123", "1", "2"], ["-M", "p", "ten"], ["--bogus", "login1", "9123"], ["--core=4", "login1", "9123"], ["-M"],
     ["--ssl=yes", "login1", "9123"], ["--cores", "-2", "login1", "9123"], ["--memory", "8Q", "login1", "9123"],
     ["--wall-time", "soon", "login1", "9123"], ["--contact", "nowhere"], ["--contact", "open"], ["--password", "writable", "login1", "9123"],
     ["--wall-time", "99999999d", "login1", "9123"], ["--worker-binary", "bin", "login1", "9123"], ["--b\x1b[2J\tus", "-M", "p"],
