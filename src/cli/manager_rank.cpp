@@ -41,7 +41,7 @@ report::ProgressLine::Style progress_style(const RunOptions& options) {
     if (options.progress == Progress::never) return report::ProgressLine::Style::none;
     if (report::stderr_ends_at_terminal()) return report::ProgressLine::Style::rewritten;
     return options.progress == Progress::always ? report::ProgressLine::Style::every_second
-                                                : report::ProgressLine::Style::every_minute;
+                                                : report::ProgressLine::Style::now_and_then;
 }
 
 run::RunDeadline deadline(const std::optional<Instant>& job_end, core::Now now) {
@@ -221,6 +221,7 @@ class Run {
                 code,
                 started_.wall,
                 code ? wall_now() : 0,
+                static_cast<std::uint64_t>(stats.tasks_submitted),
                 static_cast<std::uint64_t>(stats.tasks_done),
                 static_cast<std::uint64_t>(stats.tasks_failed),
                 message};
@@ -297,7 +298,8 @@ class Run {
         summary.attempts = manager_->records().attempts_ended();
         summary.outputs_truncated = manager_->records().outputs_truncated();
         summary.output_limit = rank_.options.output_limit;
-        summary.started = {rank_.command_line, rank_.launched_by};
+        summary.started = {rank_.command_line, rank_.launched_by,
+                           machine::in_job_script(machine::batch_environment())};
         const bool quick_end =
             rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
         if (message.empty() && finished.stopped) message = report::name_of(*finished.stopped);

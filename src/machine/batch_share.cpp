@@ -222,6 +222,11 @@ std::optional<std::int64_t> batch_nodes(const BatchSources& sources) {
     return job.text("PE_HOSTFILE").empty() ? std::nullopt : job.count("NHOSTS");
 }
 
+bool in_job_script(const BatchSources& sources) {
+    const Reader job(sources);
+    return job.text("ENVIRONMENT") == "BATCH" || job.text("PBS_ENVIRONMENT") == "PBS_BATCH";
+}
+
 std::string batch_job(const BatchSources& sources) {
     const Reader job(sources);
     if (const std::string given = job.text("WORK_QUEUE_JOB"); !given.empty()) return given;

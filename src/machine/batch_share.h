@@ -36,6 +36,9 @@ std::optional<std::int64_t> batch_nodes(const BatchSources& sources);
 // here. Empty: none.
 std::string batch_job(const BatchSources& sources);
 
+// Whether the script of a batch job started us, not somebody in a shell.
+bool in_job_script(const BatchSources& sources);
+
 BatchSources batch_environment();  // of this process
 
 }  // namespace wq::machine

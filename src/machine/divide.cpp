@@ -28,6 +28,15 @@ std::string cores_text(std::size_t count) {
     return std::to_string(count) + (count == 1 ? " core" : " cores");
 }
 
+// Those that our job has, as far as its batch system says that: the affinity mask may allow fewer.
+std::size_t cores_of_job(const Machine& machine) {
+    std::size_t least = machine.cores_of_machine;
+    for (const Bound& bound : machine.bounds)
+        if (bound.kind == BoundKind::cores && bound.source != affinity_mask)
+            least = std::min(least, static_cast<std::size_t>(std::max<std::int64_t>(bound.amount, 1)));
+    return least;
+}
+
 }  // namespace
 
 std::vector<Slice> divide(const Machine& machine, std::int64_t disk_mb, std::size_t ranks) {
@@ -80,12 +89,14 @@ void bind_as(Slice& slice, std::optional<Binding> bind, std::optional<std::size_
 std::vector<std::string> warnings(const Machine& machine, std::size_t ranks) {
     std::vector<std::string> lines = machine.remarks;
     const std::size_t usable = machine.cores.size();
+    const std::size_t all = cores_of_job(machine);
     // With mpirun's default each rank gets one core, and the node's other cores stay idle. A batch job with a
     // part of a node usually has more cores than ranks there.
-    if (usable <= ranks && usable < machine.cores_of_machine)
+    if (usable <= ranks && usable < all)
         lines.push_back(
-            "bound to " + std::to_string(usable) + " of " + cores_text(machine.cores_of_machine) +
-            ": start with `mpirun --bind-to none` (srun: `-c` cores, `--cpu-bind=none`) to use them all");
+            "uses " + std::to_string(usable) + " of " + cores_text(all) +
+            ", as mpirun, srun or taskset bound it: start with `mpirun --bind-to none` (srun: `-c` "
+            "cores, `--cpu-bind=none`) to use them all");
     else if (ranks > usable)
         lines.push_back(std::to_string(ranks) + " ranks share " + cores_text(usable) +
                         ": tasks are not bound and compete; one rank per node is enough");

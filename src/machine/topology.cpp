@@ -57,7 +57,7 @@ Result<Machine> with_cores(const LayoutFound& found, const CpuMask& allowed, con
     if (machine.cores_of_machine < found.layout.cores.size())
         bound_cores(machine, machine.cores_of_machine, granted_by);
     if (machine.cores.size() < machine.cores_of_machine)
-        bound_cores(machine, machine.cores.size(), "affinity mask");
+        bound_cores(machine, machine.cores.size(), affinity_mask);
     machine.memory_mb = found.layout.memory_mb;
     machine.bounds.push_back({BoundKind::memory, machine.memory_mb, "machine", true, false, {}});
     return machine;

@@ -11,6 +11,8 @@
 
 namespace wq::machine {
 
+inline constexpr const char* affinity_mask = "affinity mask";  // the source of a bound
+
 // `allowed`: the union of the affinity masks of the node's ranks. A core counts if any of its PUs is allowed,
 // with those. If HWLOC_XMLFILE or HWLOC_SYNTHETIC is set, it is the described machine, to which neither the
 // mask nor our control group applies (unless HWLOC_THISSYSTEM=1 says that it is this one). Error: the

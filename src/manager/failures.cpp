@@ -1,6 +1,8 @@
 #include "manager/failures.h"
 
 #include <algorithm>
+#include <deque>
+#include <string_view>
 
 namespace wq::manager {
 
@@ -89,8 +91,58 @@ std::optional<std::string> Failures::why_skipped(TaskId task) const {
     return std::nullopt;
 }
 
+namespace {
+
+constexpr std::size_t widest = 200;  // line of a message
+
+bool is_ruler(std::string_view line) {
+    constexpr std::size_t shortest = 60;
+    return line.size() >= shortest && (line.front() == '-' || line.front() == '=') &&
+           line.find_first_not_of(line.front()) == std::string_view::npos;
+}
+
+// The next line that is neither empty nor a ruler; empty: there is none.
+std::string_view next_of_text(std::string_view& rest) {
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find_first_of("\r\n"));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (!line.empty() && !is_ruler(line)) return line;
+    }
+    return {};
+}
+
+bool has_ruler(std::string_view text) {
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        if (is_ruler(line)) return true;
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string telling_lines(const std::string& text) {
+    constexpr std::size_t first_lines = 3;
+    constexpr std::size_t shown = 5;
+    const std::string tail = last_lines(text, static_cast<int>(shown));
+    if (!has_ruler(tail)) return tail;
+    std::deque<std::string_view> lines;
+    bool leaves_out = false;
+    std::string_view rest = text;
+    for (auto line = next_of_text(rest); !line.empty(); line = next_of_text(rest)) {
+        lines.push_back(line.substr(0, widest));
+        if (lines.size() <= shown) continue;
+        lines.erase(lines.begin() + first_lines);
+        leaves_out = true;
+    }
+    if (leaves_out) lines.insert(lines.begin() + first_lines, "...");
+    std::string told;
+    for (const std::string_view line : lines) told += (told.empty() ? "" : "\n") + std::string(line);
+    return told;
+}
+
 std::string last_lines(const std::string& text, int lines) {
-    constexpr std::size_t widest = 200;
     std::size_t end = text.size();
     while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == '\r')) --end;
     std::string tail;

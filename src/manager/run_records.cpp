@@ -143,7 +143,7 @@ void RunRecords::ended(core::AttemptEnded& action, const Link* link, AttemptOutp
         ++ended_there_[action.worker];
     if (record.final && !record.outcome.succeeded())
         failures_.add({action.task, record.attempt, record.line, link != nullptr ? link->record->host : "",
-                       tasks_.command(action.task), record.outcome, last_lines(recorded.output.err, 5), 1,
+                       tasks_.command(action.task), record.outcome, telling_lines(recorded.output.err), 1,
                        categories_[action.category.value()]});
     const std::uint64_t longest = std::max(record.outcome.stdout_bytes, record.outcome.stderr_bytes);
     if (record.final && longest > options_.output_limit) ++outputs_truncated_;

@@ -55,6 +55,7 @@ void read_pair(std::string_view key, std::string_view value, RunStatus& status) 
     }
     if (key == "started_us") read_number(value, status.started_us);
     if (key == "ended_us") read_number(value, status.ended_us);
+    if (key == "tasks_total") read_number(value, status.tasks_total);
     if (key == "tasks_done") read_number(value, status.tasks_done);
     if (key == "tasks_failed") read_number(value, status.tasks_failed);
     if (key == "message") status.message = unescaped(value);
@@ -71,6 +72,7 @@ Status write_status(const std::string& run_directory, const RunStatus& status) {
     put(text, "written", format_utc(wall_now()));
     put(text, "started_us", std::to_string(status.started_us));
     put(text, "ended_us", std::to_string(status.ended_us));
+    put(text, "tasks_total", std::to_string(status.tasks_total));
     put(text, "tasks_done", std::to_string(status.tasks_done));
     put(text, "tasks_failed", std::to_string(status.tasks_failed));
     put(text, "host", host_name());

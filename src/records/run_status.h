@@ -15,8 +15,9 @@ struct RunStatus {
     std::string state;             // "running", "finished", "interrupted", "failed"
     std::optional<int> exit_code;  // nullopt while it runs
     WallMicros started_us = 0;
-    WallMicros ended_us = 0;       // 0: it has not ended
-    std::uint64_t tasks_done = 0;  // including failed ones
+    WallMicros ended_us = 0;        // 0: it has not ended
+    std::uint64_t tasks_total = 0;  // that were read so far
+    std::uint64_t tasks_done = 0;   // including failed ones
     std::uint64_t tasks_failed = 0;
     std::string message;  // one line, the reason of the end; may be empty
 };

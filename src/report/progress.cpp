@@ -15,8 +15,9 @@ namespace wq::report {
 
 namespace {
 
-Duration between_looks(ProgressLine::Style style) {
-    if (style == ProgressLine::Style::every_minute) return std::chrono::minutes(1);
+Duration between_looks(ProgressLine::Style style, Duration elapsed = Duration{0}) {
+    if (style == ProgressLine::Style::now_and_then)
+        return std::chrono::seconds(elapsed < std::chrono::minutes(1) ? 10 : 60);
     if (style == ProgressLine::Style::every_second) return std::chrono::seconds(1);
     return std::chrono::milliseconds(200);
 }
@@ -141,7 +142,7 @@ double ProgressLine::rate(const core::ManagerStats& stats, Instant now) {
 void ProgressLine::update(const core::ManagerStats& stats, bool total_known,
                           const std::vector<std::string>& more, Instant now) {
     if (style_ == Style::none || now < next_) return;
-    next_ = now + between_looks(style_);
+    next_ = now + between_looks(style_, now - started_);
     std::string text = progress_text(stats, total_known, now - started_, rate(stats, now));
     for (const std::string& part : more) text += part.empty() ? "" : " | " + part;
     write(text);

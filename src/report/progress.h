@@ -29,7 +29,7 @@ std::string disconnected_text(const core::WorkerTable& workers, Instant now);
 
 class ProgressLine {
   public:
-    enum class Style { rewritten, every_minute, every_second, none };
+    enum class Style { rewritten, now_and_then, every_second, none };
     ProgressLine(Style style, Instant started);
 
     std::optional<Instant> wakeup() const;

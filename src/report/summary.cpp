@@ -44,21 +44,21 @@ bool something_to_mend(const Summary& summary) {
 }
 
 // Empty: nothing is left to do.
-std::string how_to_go_on_with(const std::string& list) {
+std::string how_to_go_on_in(const std::string& list) {
     return "What failed or waits is marked in the list: runtask --status " + list + "\n";
 }
 
 std::string how_to_go_on(const Summary& summary) {
     if (!summary.shared_list.empty())
-        return something_to_mend(summary) || summary.stopped ? how_to_go_on_with(summary.shared_list) : "";
+        return something_to_mend(summary) || summary.stopped ? how_to_go_on_in(summary.shared_list) : "";
     const bool stopped = summary.stopped ? *summary.stopped != core::StopReason::halted
                                          : summary.code == ExitCode::interrupted;
-    if (stopped) return "To continue, run: " + command_to_go_on(summary.started, "--resume") + "\n";
+    if (stopped) return "To continue, " + how_to_go_on_with(summary.started, "--resume") + "\n";
     if (!something_to_mend(summary)) return "";
     const bool failed = summary.stats.tasks_failed > 0;
-    std::string text = std::string(failed ? "To retry, fix the failures and run: "
-                                          : "To continue, fix what prevents tasks from running, and run: ") +
-                       command_to_go_on(summary.started, failed ? "--resume-failed" : "--resume");
+    std::string text = std::string(failed ? "To retry, fix the failures and "
+                                          : "To continue, fix what prevents tasks from running, and ") +
+                       how_to_go_on_with(summary.started, failed ? "--resume-failed" : "--resume");
     if (failed && summary.skipped > 0)
         text += " (also runs the " + format_count(summary.skipped) + " that could not run)";
     return text + "\n";

@@ -77,7 +77,7 @@ class Golden(unittest.TestCase):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "SLURM_"))}
         run = subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                              check=False, timeout=120, env=environment)
-        run.stderr = re.sub(r"work_queue_run: bound to 1 of .*\n", "", run.stderr)  # depends on how the test is run
+        run.stderr = re.sub(r"work_queue_run: uses 1 of .*\n", "", run.stderr)  # depends on how the test is run
         return run
 
     @classmethod

@@ -97,5 +97,24 @@ TEST(LastLines, AreTheLastOnesAndNotTooLong) {
     EXPECT_EQ(last_lines("a\n\nb", 2), "\nb") << "an empty line counts";
 }
 
+TEST(TellingLines, AreTheLastOnesButOfMpirunAlsoTheFirst) {
+    EXPECT_EQ(telling_lines("a\nb\nc\nd\ne\nf\n"), "b\nc\nd\ne\nf");
+    const std::string ruler(74, '-');
+    EXPECT_EQ(telling_lines(
+                  "cannot open a.in\n" + ruler +
+                  "\nPrimary job  terminated normally, but 1 process returned\n"
+                  "a non-zero exit code.\n" +
+                  ruler + "\n" + ruler +
+                  "\nmpirun detected that one or more processes exited with non-zero status, thus causing\n"
+                  "the job to be terminated. The first process to do so was:\n\n"
+                  "  Process name: [[1,1],0]\n  Exit code:    3\n" +
+                  ruler + "\n"),
+              "cannot open a.in\nPrimary job  terminated normally, but 1 process returned\na non-zero exit "
+              "code.\n...\n"
+              "  Process name: [[1,1],0]\n  Exit code:    3");
+    EXPECT_EQ(telling_lines(ruler + "\nThere are not enough slots.\n" + ruler + "\n"),
+              "There are not enough slots.");
+}
+
 }  // namespace
 }  // namespace wq::manager

@@ -110,7 +110,7 @@ TEST(RunDirectory, InUseNamesItsHolder) {
 TEST(RunStatus, ComesBackAndCanBeSourced) {
     const TempDir dir;
     EXPECT_FALSE(read_status(dir.path()).ok());
-    const RunStatus written{"interrupted", 75, 1'700'000'000'000'000, 1'700'000'060'000'000, 10, 2,
+    const RunStatus written{"interrupted", 75, 1'700'000'000'000'000, 1'700'000'060'000'000, 12, 10, 2,
                             "it's SIGTERM"};
     ASSERT_TRUE(write_status(dir.path(), written).ok());
     const auto read = read_status(dir.path());
@@ -118,6 +118,7 @@ TEST(RunStatus, ComesBackAndCanBeSourced) {
     EXPECT_EQ(read->state, "interrupted");
     EXPECT_EQ(read->exit_code, 75);
     EXPECT_EQ(read->ended_us, 1'700'000'060'000'000);
+    EXPECT_EQ(read->tasks_total, 12u);
     EXPECT_EQ(read->tasks_done, 10u);
     EXPECT_EQ(read->message, "it's SIGTERM");
     EXPECT_THAT(slurp(dir.file("status")), HasSubstr("started=2023-11-14T22:13:20Z\n"));

@@ -78,13 +78,14 @@ TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(ProgressLine, IsAPlainLineAMinute) {
-    ProgressLine line(ProgressLine::Style::every_minute, Instant{});
+TEST(ProgressLine, IsAPlainLineEveryTenSecondsAtFirstAndAMinuteLater) {
+    ProgressLine line(ProgressLine::Style::now_and_then, Instant{});
     ::testing::internal::CaptureStderr();
-    for (int second = 0; second <= 125; ++second)
-        line.update(stats(second, 0, 1, 1000), true, {"", "2 ranks"}, Instant{} + std::chrono::seconds(second));
+    for (int second = 0; second <= 185; ++second)
+        line.update(stats(second, 0, 1, 1000), true, {"", "2 ranks"},
+                    Instant{} + std::chrono::seconds(second));
     const std::string text = ::testing::internal::GetCapturedStderr();
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6 + 2);
     EXPECT_EQ(text.find('\r'), std::string::npos);
     EXPECT_NE(text.find("work_queue_run: 60 succeeded"), std::string::npos) << text;
     EXPECT_NE(text.find("elapsed | 2 ranks\n"), std::string::npos) << text;

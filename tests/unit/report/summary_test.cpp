@@ -147,13 +147,22 @@ TEST_F(SummaryTest, OfWhatOnlyCannotRunNeedsNoFailedTasks) {
 }
 
 TEST(CommandToGoOn, HasTheOptionOnceAndLeavesTheUsersCommandAlone) {
-    EXPECT_EQ(command_to_go_on({{"wq", "--resume", "a b.sh"}, ""}, "--resume"), "wq --resume 'a b.sh'");
-    EXPECT_EQ(command_to_go_on({{"wq", "--resume-failed", "a"}, ""}, "--resume"), "wq --resume-failed a");
-    EXPECT_EQ(command_to_go_on({{"wq", "--resume", "a"}, ""}, "--resume-failed"), "wq --resume-failed a");
-    EXPECT_EQ(command_to_go_on({{"wq", "--array", "1", "--", "x", "--resume"}, ""}, "--resume"),
-              "wq --resume --array 1 -- x --resume");
-    EXPECT_EQ(command_to_go_on({{"wq", "a"}, "mpirun"}, "--resume"),
-              "the same mpirun command with wq --resume a");
+    EXPECT_EQ(how_to_go_on_with({{"wq", "--resume", "a b.sh"}, ""}, "--resume"), "run: wq --resume 'a b.sh'");
+    EXPECT_EQ(how_to_go_on_with({{"wq", "--resume-failed", "a"}, ""}, "--resume"),
+              "run: wq --resume-failed a");
+    EXPECT_EQ(how_to_go_on_with({{"wq", "--resume", "a"}, ""}, "--resume-failed"),
+              "run: wq --resume-failed a");
+    EXPECT_EQ(how_to_go_on_with({{"wq", "--array", "1", "--", "x", "--resume"}, ""}, "--resume"),
+              "run: wq --resume --array 1 -- x --resume");
+    EXPECT_EQ(how_to_go_on_with({{"wq", "a"}, "mpirun"}, "--resume"),
+              "run: the same mpirun command with wq --resume a");
+}
+
+TEST(CommandToGoOn, InABatchJobIsTheJobScript) {
+    EXPECT_EQ(how_to_go_on_with({{"wq", "--resume", "a"}, "srun", true}, "--resume"),
+              "submit the job script again");
+    EXPECT_EQ(how_to_go_on_with({{"wq", "a"}, "srun", true}, "--resume"),
+              "submit the job script again, with wq --resume a");
 }
 
 }  // namespace
