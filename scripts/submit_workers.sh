@@ -381,6 +381,12 @@ place_worker() {
     fi
 }
 
+# The user's settings of MPI for tasks, as lines of the script: most systems start a job without our environment.
+mpi_settings() {
+    awk 'BEGIN { for (name in ENVIRON) if (name ~ /^(OMPI_MCA|OMPI_ALLOW|PRTE_MCA|PRTE_ALLOW|PMIX_MCA|MPIR_CVAR|HYDRA|UCX)_[A-Za-z0-9_]+$/) print name }' |
+        sort | while read -r name; do eval "printf 'export %s=%s\\n' $name \"\$(quote \"\$$name\")\""; done
+}
+
 # What a job runs. It first says where it is and what it found there, so that the log of a dead worker says why.
 job_script() {
     if has "$TRAITS" travel; then worker=./work_queue_worker; else worker=$(quote "$FOLDER/work_queue_worker"); fi
@@ -399,6 +405,7 @@ job_script() {
 # A worker's job, by $ME
 SCRIPT
     "$DRIVER" first || fail 70 "$DRIVER does not work"
+    mpi_settings
     cat <<SCRIPT
 echo "\$(date -u +%Y-%m-%dT%H:%M:%SZ) a worker starts on \$(hostname), as \$(id -un), in \$PWD"
 echo "limits: \$(ulimit -a | tr -s ' ' | paste -sd\; -)"

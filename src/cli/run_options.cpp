@@ -65,6 +65,7 @@ po::options_description visible_run_options() {
         "wall time limit of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
         "retries", po::value<std::string>()->value_name("N"),
         "retries for a task that fails by itself (default: 0)")(
+        "keep-batch-environment", "tasks see the batch system's variables as they are")(
         "monitor", po::value<std::string>()->value_name("[=measure]"),
         "measure the usage of each task with all its processes, and kill tasks that exceed their cores, "
         "memory or disk; =measure: only measure")("monitor-output",
@@ -112,7 +113,9 @@ po::options_description visible_run_options() {
         "why", po::value<std::string>()->value_name("LINE"),
         "print why the task in LINE does not run, or how it ended, and exit")(
         "progress", po::value<std::string>()->value_name("auto|always|never"),
-        "progress line on a terminal; elsewhere a line per minute, with always per second (default: auto)")(
+        "progress line on a terminal; elsewhere a line every 10 s in the first minute, then every minute, "
+        "with "
+        "always every second (default: auto)")(
         "plots", po::value<std::string>()->value_name("auto|always|never"),
         "draw plots at the end (default: auto, if the run took at least 5 s)")(
         "json", "print the summary as JSON on stdout")(
@@ -298,6 +301,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     run.resume_failed = given.count("resume-failed") != 0;
     run.resume = given.count("resume") != 0 || run.resume_failed;
     run.halt_on_failure = given.count("halt-on-failure") != 0;
+    run.defaults.keeps_batch_environment = given.count("keep-batch-environment") != 0;
     run.keep_hosts = given.count("keep-hosts") != 0;
     run.manager_only = given.count("manager-only") != 0;
     run.dry_run = given.count("dry-run") != 0;

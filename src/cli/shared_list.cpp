@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "list_store/list_place.h"
+#include "taskfile/settings.h"
 
 namespace wq::cli {
 
@@ -25,6 +26,12 @@ Result<std::unique_ptr<shared_run::SharedSource>> open_shared_list(
     if (shape.needs.cores < 0) shape.needs.cores = 1;
     shape.timeout = options.defaults.timeout;
     shape.retries = options.defaults.retries;
+    if (options.defaults.keeps_batch_environment) {
+        taskfile::Settings settings;
+        if (const Status set = taskfile::apply_settings("batch-environment=keep", settings); !set)
+            return set.error();
+        tasks.add_settings(settings);
+    }
     return std::make_unique<shared_run::SharedSource>(std::move(dispatcher), std::move(shape), tasks,
                                                       std::move(say));
 }

@@ -17,6 +17,7 @@
 #include "base/shortage.h"
 #include "base/units.h"
 #include "machine/asked_command.h"
+#include "machine/launch_variables.h"
 
 namespace wq::factory {
 
@@ -26,7 +27,7 @@ constexpr std::string_view program = "work_queue_factory: ";
 
 // Submitting commands and workers would take themselves for a part of our job. Slurm's own settings stay.
 bool of_our_job(std::string_view variable) {
-    constexpr std::string_view prefixes[] = {"SLURM", "OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDI_", "PBS_"};
+    constexpr std::string_view prefixes[] = {"SLURM", "PBS_"};
     // Where the system is, and who we are for it.
     for (const char* kept : {"SLURM_CONF", "SLURM_JWT", "SLURM_CLUSTERS", "PBS_CONF_FILE", "PBS_DEFAULT",
                              "PBS_SERVER", "PBS_EXEC", "PBS_HOME"})
@@ -37,8 +38,11 @@ bool of_our_job(std::string_view variable) {
 
 std::vector<char*> environment() {
     std::vector<char*> kept;
-    for (char** entry = environ; *entry != nullptr; ++entry)
-        if (!of_our_job(*entry)) kept.push_back(*entry);
+    const machine::LaunchVariables launch(environ);
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view name = std::string_view(*entry).substr(0, std::strcspn(*entry, "="));
+        if (!of_our_job(name) && !launch.has(name)) kept.push_back(*entry);
+    }
     kept.push_back(nullptr);
     return kept;
 }

@@ -32,6 +32,21 @@ int exit_code_of(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// What sets a task's variables in its subshell. A line of the list may have named mpirun's hosts; that stays.
+std::string exports_of(const std::vector<std::string>& entries) {
+    std::string always;
+    std::string unless_set;
+    for (const std::string& entry : entries) {
+        const std::string name = entry.substr(0, entry.find('='));
+        const std::string word = " " + name + "=" + single_quoted(entry.substr(name.size() + 1));
+        if (std::ranges::find(process::host_file_variables, name) == process::host_file_variables.end())
+            always += word;
+        else
+            unless_set += "; command test \"${" + name + "+x}\" || command export" + word;
+    }
+    return "; command export" + always + unless_set;
+}
+
 // In "/proc/1763/fd/15: line 1: cd: x: No such file or directory", nothing before "cd" helps users.
 std::string without_script_name(const std::string& text, const std::string& script) {
     std::string out;
@@ -178,11 +193,10 @@ void EnvironmentShell::begin_task() {
     const std::string generation = std::to_string(generation_);
     std::string text = "( ( command read wq_go <" + fd_folder_ + std::to_string(lane_->go_read.get()) +
                        " && command test \"$wq_go\" = " + go_word() +
-                       " || command exit 125; command unset wq_go; command export";
-    for (const std::string& entry : lane_->environment.differences(facts, order.variables)) {
-        const std::size_t equals = entry.find('=');
-        text += " " + entry.substr(0, equals + 1) + single_quoted(entry.substr(equals + 1));
-    }
+                       " || command exit 125; command unset wq_go" +
+                       exports_of(lane_->environment.differences(facts, order.variables));
+    for (const auto& [name, value] : order.variables)
+        if (!value) text += "; command unset " + name;
     if (!order.directory.empty())
         text += "; command cd -- " + single_quoted(order.directory) + " || exit " +
                 std::to_string(core::exit_cannot_execute);

@@ -9,7 +9,7 @@ Lane* Lanes::acquire() {
     if (idle_.empty()) {
         const std::string temporary = scratch_.empty() ? "" : scratch_ + "/" + std::to_string(all_.size());
         try {
-            all_.push_back(std::make_unique<Lane>(all_.size(), base_, temporary, gpu_variable_));
+            all_.push_back(std::make_unique<Lane>(all_.size(), base_, temporary, gpu_variable_, hosts_));
         } catch (const std::bad_alloc&) {
             errno = ENOMEM;
             return nullptr;

@@ -30,8 +30,8 @@ struct Execution {
 
 struct Lane : watch::RunningTask {
     Lane(std::size_t number, const process::BaseEnvironment& base, const std::string& temporary,
-         const std::string& gpu_variable)
-        : watch::RunningTask(temporary), index(number), environment(base, temporary, gpu_variable) {}
+         const std::string& gpu_variable, process::HostFiles& hosts)
+        : watch::RunningTask(temporary), index(number), environment(base, temporary, gpu_variable, hosts) {}
 
     std::size_t index;
     process::Capture out;
@@ -60,7 +60,10 @@ struct Lane : watch::RunningTask {
 class Lanes {
   public:
     Lanes(const process::BaseEnvironment& base, std::string scratch, std::string gpu_variable)
-        : base_(base), scratch_(std::move(scratch)), gpu_variable_(std::move(gpu_variable)) {}
+        : base_(base),
+          scratch_(std::move(scratch)),
+          gpu_variable_(std::move(gpu_variable)),
+          hosts_(scratch_) {}
 
     Lane* acquire();           // nullptr, with errno set: no memory or descriptors
     void retire(Lane& lane);   // its task no longer runs
@@ -80,6 +83,7 @@ class Lanes {
     const process::BaseEnvironment& base_;
     std::string scratch_;
     std::string gpu_variable_;
+    process::HostFiles hosts_;
     std::vector<std::unique_ptr<Lane>> all_;
     std::vector<Lane*> idle_;
     watch::RunningTasks running_;

@@ -1,9 +1,11 @@
 // The part of TaskRunner that starts tasks.
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/batch_environment.h"
 #include "core/output_cut.h"
 #include "launcher_process/task_runner.h"
 
@@ -26,6 +28,17 @@ void use_own_folder(Lane& lane) {
     std::erase_if(order.variables,
                   [](const auto& variable) { return variable.first == process::sandbox_variable; });
     order.variables.emplace_back(process::sandbox_variable, order.directory);
+}
+
+// The task's own variables count more.
+void keep_batch_environment(process::Order& order, const process::BaseEnvironment& base) {
+    const auto of_task = [&order](const std::string& name) {
+        return std::ranges::find(order.variables, name, &EnvironmentChanges::value_type::first);
+    };
+    const auto word = of_task(batch_environment_variable);
+    if (word == order.variables.end() || word->second != batch_environment_kept) return;
+    for (const auto& change : base.as_batch_system())
+        if (of_task(change.first) == order.variables.end()) order.variables.push_back(change);
 }
 
 }  // namespace
@@ -69,6 +82,7 @@ bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
     const std::vector<std::uint64_t> ahead = queue_.ahead_of(next.position);
     lane->order = queue_.take(next.position);
     use_own_folder(*lane);
+    keep_batch_environment(lane->order.order, base_);
     // Recorded before the task can do anything, so that a task that kills the launcher is known to have run.
     shared_.begun.begin(lane->order.serial, ahead);
     lane->ended_before = ends_.count();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/batch_environment.h"
+
 namespace wq::manager {
 
 namespace {
@@ -92,6 +94,7 @@ TaskText TaskTable::text(TaskId task) const {
         const std::string index = std::to_string(indexes->indexes.at(task.value() - indexes->first));
         text.command = indexes->command->render(index);
         text.variables.emplace_back(taskfile::index_variable_name, index);
+        add_batch_environment(text, task);
         return text;
     }
     const Block& block = block_of(task);
@@ -102,8 +105,18 @@ TaskText TaskTable::text(TaskId task) const {
         text.environment_position = std::prev(after)->second;
     if (block.each != nullptr)
         text.variables.emplace_back(taskfile::index_variable_name, std::to_string(text.line));
+    add_batch_environment(text, task);
     text.files = files_of(settings(task));
     return text;
+}
+
+bool TaskTable::keeps_batch_environment(TaskId task) const {
+    return settings(task).batch_environment == batch_environment_kept;
+}
+
+void TaskTable::add_batch_environment(TaskText& text, TaskId task) const {
+    if (keeps_batch_environment(task))
+        text.variables.emplace_back(batch_environment_variable, batch_environment_kept);
 }
 
 // Each worker gets equal contents once.
@@ -148,7 +161,8 @@ records::TaskKey TaskTable::key(TaskId task) const {
 
 void TaskTable::describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const {
     const IndexBlock* block = tasks.empty() ? nullptr : index_block_of(TaskId(tasks.front()->first));
-    if (block == nullptr) return;
+    if (block == nullptr || keeps_batch_environment(TaskId(block->first)))
+        return;  // a template has no variables
     bool all = true;
     tasks.for_each([&](Interval part) { all = all && index_block_of(TaskId(part.end - 1)) == block; });
     if (!all) return;

@@ -78,6 +78,8 @@ class TaskTable : public TaskTexts {
     const Block& block_of(TaskId task) const;
     const IndexBlock* index_block_of(TaskId task) const;
 
+    bool keeps_batch_environment(TaskId task) const;
+    void add_batch_environment(TaskText& text, TaskId task) const;
     std::shared_ptr<const files::TaskFiles> files_of(const taskfile::Settings& settings) const;
 
     std::string folder_;

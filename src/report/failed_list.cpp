@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/batch_environment.h"
 #include "base/units.h"
 #include "manager/failures.h"
 
@@ -62,6 +63,7 @@ std::string settings_line(const taskfile::Settings& before, const taskfile::Sett
     put_change(line, "min-time", before.min_time, now.min_time);
     put_change(line, "retries", before.retries, now.retries);
     put_change(line, "category", before.category, now.category);
+    put_change(line, "batch-environment", before.batch_environment, now.batch_environment);
     put_paths(line, "input", before.inputs, now.inputs);
     put_paths(line, "output", before.outputs, now.outputs);
     return line.empty() ? line : "#WQ" + line + "\n";
@@ -91,14 +93,14 @@ std::string as_list_line(const std::string& command) {
 }
 
 std::string command_line(const TaskText& text, const std::string& tags, const std::string& index_variable) {
-    if (text.variables.empty()) return text.command + tags;
-    std::string line = "export";
-    for (const auto& [name, value] : text.variables) {  // variables of lists always have values
+    std::string line;
+    for (const auto& [name, value] : text.variables) {     // variables of lists always have values
+        if (name == batch_environment_variable) continue;  // a setting
         line += " " + name + "=" + taskfile::shell_quote(value.value_or(""));
         if (name == taskfile::index_variable_name && !index_variable.empty())
             line += " " + index_variable + "=" + value.value_or("");
     }
-    return line + "; " + as_list_line(text.command);
+    return line.empty() ? text.command + tags : "export" + line + "; " + as_list_line(text.command);
 }
 
 // The category lines of these tasks.

@@ -1,5 +1,6 @@
 #include "run/feeder.h"
 
+#include "base/batch_environment.h"
 #include "run/array_ends.h"
 
 namespace wq::run {
@@ -34,6 +35,8 @@ taskfile::Settings with_defaults(taskfile::Settings settings, const TaskDefaults
     if (!open.at(gpus)) settings.gpus = or_default(settings.gpus, defaults.needs.gpus, Count(0));
     settings.time = or_default(settings.time, defaults.timeout, Duration{1});
     settings.retries = or_default(settings.retries, defaults.retries, 1U);
+    if (defaults.keeps_batch_environment && !settings.batch_environment)
+        settings.batch_environment = batch_environment_kept;
     return settings;
 }
 

@@ -21,6 +21,7 @@ struct TaskDefaults {
     core::Needs needs;
     Duration timeout{0};
     std::uint32_t retries = 0;
+    bool keeps_batch_environment = false;
 };
 
 // Ends of tasks in an earlier run, by content.

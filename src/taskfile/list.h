@@ -46,6 +46,7 @@ struct Settings {
     std::optional<Duration> min_time;
     std::optional<std::uint32_t> retries;
     std::optional<std::string> category;
+    std::optional<std::string> batch_environment;  // "keep" (environment_changes.h) or "hide"
     // A task's inputs and outputs, for workers that do not see our files: relative paths, below the folder in
     // which tasks run.
     std::vector<std::string> inputs;

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "base/batch_environment.h"
 #include "base/relative_path.h"
 #include "base/units.h"
 #include "taskfile/setting_values.h"
@@ -20,6 +21,11 @@ Result<Duration> parse_limit(std::string_view text) {
         return Error{ExitCode::usage, "a task needs more than '0' seconds; 'time=' restores the default"};
     }
     return limit;
+}
+
+Result<std::string> parse_batch_environment(std::string_view text) {
+    if (text == batch_environment_kept || text == "hide") return std::string(text);
+    return Error{ExitCode::usage, quote_for_message(text) + " is neither keep nor hide"};
 }
 
 // Each call adds one; an empty value clears.
@@ -64,7 +70,7 @@ struct SettingKey {
     std::vector<std::string> Settings::*list = nullptr;  // may occur several times in a line
 };
 
-constexpr std::array<SettingKey, 10> setting_keys{{
+constexpr std::array<SettingKey, 11> setting_keys{{
     {"cores", "cpus", [](Settings& s, std::string_view v) { return set_field(s.cores, v, parse_fraction); }},
     {"memory", "mem",
      [](Settings& s, std::string_view v) { return set_field(s.memory_mb, v, parse_memory); }},
@@ -77,6 +83,10 @@ constexpr std::array<SettingKey, 10> setting_keys{{
      [](Settings& s, std::string_view v) { return set_field(s.retries, v, parse_number); }},
     {"category", "name",
      [](Settings& s, std::string_view v) { return set_field(s.category, v, parse_category_name); }},
+    {"batch-environment", "export",
+     [](Settings& s, std::string_view v) {
+         return set_field(s.batch_environment, v, parse_batch_environment);
+     }},
     {"input", "in", [](Settings& s, std::string_view v) { return add_path(s.inputs, v); }, &Settings::inputs},
     {"output", "out", [](Settings& s, std::string_view v) { return add_path(s.outputs, v); },
      &Settings::outputs},

@@ -222,6 +222,14 @@ class SubmitWorkers(FakeBatch):
         self.assertIn("a worker starts on", ran.stdout.splitlines()[0])
         self.assertTrue(ran.stdout.endswith(f"{words}<--detect>\n{words}\n"), ran.stdout)
 
+    def test_the_job_has_the_settings_of_mpi(self):
+        self.system("sbatch", "echo 77")
+        self.program("work_queue_worker", OURS + '\nenv | grep -E "^(OMPI|UCX)"')
+        said = self.submit("slurm", "login1", "9123", OMPI_MCA_btl="it's $HOME", OMPI_COMM_WORLD_RANK="1", UCX_TLS="tcp,self")
+        self.assertEqual(said.returncode, 0, said)
+        ran = subprocess.run(["dash", self.called()[0][-1]], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(sorted(ran.stdout.splitlines()[-2:]), ["OMPI_MCA_btl=it's $HOME", "UCX_TLS=tcp,self"])
+
     def test_a_banner_before_the_id(self):
         self.system("sbatch", 'echo "Welcome to cluster 9!"; echo 2024; echo "77;cluster"; echo "have a nice day"')
         said = self.submit("slurm", "--json", "login1", "9123")

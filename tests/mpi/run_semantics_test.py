@@ -315,14 +315,18 @@ class Sources(Case):
 
 class TaskEnvironment(Case):
     def test_of_mpi_only_the_users_settings_are_inherited(self):
-        ours = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_MCA_btl_", "OMPI_MCA_reachable", "OMPI_MCA_smsc")
+        users = {f"{name}={value}" for name, value in os.environ.items()}
+        # The last two are of these tests, and of --oversubscribe.
+        ours = ("OMPI_MCA_ras=^slurm", "OMPI_MCA_plm=^slurm", "OMPI_MCA_orte_default_hostfile=", "OMPI_MCA_hwloc_base_binding_policy=none",
+                "PRTE_MCA_ras=^slurm", "PRTE_MCA_plm=^slurm", "PRTE_MCA_prte_default_hostfile=", "PRTE_MCA_hwloc_default_binding_policy=none",
+                "OMPI_MCA_btl_vader_backing_directory=", "OMPI_MCA_rmaps_base_oversubscribe=")
         self.write("tasks.sh", "env > seen.plain\nenv | cat > seen.shell\n")
         self.run_to_end("tasks.sh", ranks=2, env={"KEPT": "yes"})
         for name in ("seen.plain", "seen.shell"):
             text = self.read(name)
             self.assertIn("KEPT=yes\n", text)
             of_mpi = [line for line in text.splitlines() if line.startswith(("OMPI_", "PMIX_", "PMI_", "OPAL_", "PRTE_"))]
-            self.assertEqual([line for line in of_mpi if not line.startswith(ours)], [])
+            self.assertEqual([line for line in of_mpi if line not in users and not line.startswith(ours)], [])
             self.assertIn("OMPI_MCA_reachable=weighted", of_mpi)
             self.assertIn("OMP_NUM_THREADS=1\n", text)
 

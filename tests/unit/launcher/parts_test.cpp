@@ -228,35 +228,22 @@ std::vector<std::string> entries(char* const* envp) {
     return all;
 }
 
-TEST(TaskEnvironment, OfMpiOnlyTheUsersSettingsAreInherited) {
-    std::vector<std::string> inherited{"OMPI_COMM_WORLD_RANK=1",
-                                       "OMPI_MCA_ess=^singleton",
-                                       "OMPI_MCA_btl=self,vader",
-                                       "OMPI_ALLOW_RUN_AS_ROOT=1",
-                                       "PMIX_RANK=1",
-                                       "PMI_FD=7",
-                                       "UCX_TLS=shm"};
-    std::vector<char*> pointers;
-    for (std::string& entry : inherited) pointers.push_back(entry.data());
-    pointers.push_back(nullptr);
-    EXPECT_THAT(process::BaseEnvironment(pointers.data(), {}).entries(),
-                ElementsAre("OMPI_MCA_btl=self,vader", "OMPI_ALLOW_RUN_AS_ROOT=1", "UCX_TLS=shm"));
-}
-
 TEST(TaskEnvironment, TheOrderWinsOverTheListOverTheLauncherOverTheInherited) {
     std::vector<std::string> inherited{"A=old",   "OMPI_X=1",     "CORES=99",
-                                       "DISK=99", "TMPDIR=/else", "KEPT=yes"};
+                                       "DISK=99", "TMPDIR=/else", "WORK_QUEUE_BATCH_ENVIRONMENT=keep"};
     std::vector<char*> pointers;
     for (std::string& entry : inherited) pointers.push_back(entry.data());
     pointers.push_back(nullptr);
     const process::BaseEnvironment base(pointers.data(), {{"A", "new"}, {"MKL_NUM_THREADS", "7"}});
-    process::TaskEnvironment environment(base, "/scratch/0", "");
+    process::HostFiles no_hosts("");
+    process::TaskEnvironment environment(base, "/scratch/0", "", no_hosts);
     const process::TaskFacts facts{TaskId(5), 2, {3, 10, 0, 0}, "4,0,2", ""};
-    EXPECT_THAT(entries(environment.prepare(facts, {})),
-                ElementsAre("A=new", "CORES=3", "CORES_LIST=4,0,2", "GPUS=0", "GPUS_LIST=", "KEPT=yes",
-                            "MEMORY=10", "MKL_NUM_THREADS=7", "NUMEXPR_NUM_THREADS=3", "OMP_NUM_THREADS=3",
-                            "OPENBLAS_NUM_THREADS=3", "TMPDIR=/scratch/0", "VECLIB_MAXIMUM_THREADS=3",
-                            "WORK_QUEUE_ATTEMPT=2", "WORK_QUEUE_TASK_ID=5"));
+    EXPECT_THAT(
+        entries(environment.prepare(facts, {})),
+        ElementsAre("A=new", "CORES=3", "CORES_LIST=4,0,2", "GPUS=0", "GPUS_LIST=", "MEMORY=10",
+                    "MKL_NUM_THREADS=7", "NUMEXPR_NUM_THREADS=3", "OMP_NUM_THREADS=3",
+                    "OPENBLAS_NUM_THREADS=3", "TMPDIR=/scratch/0", "VECLIB_MAXIMUM_THREADS=3",
+                    "WORK_QUEUE_ATTEMPT=2", "WORK_QUEUE_BATCH_ENVIRONMENT=keep", "WORK_QUEUE_TASK_ID=5"));
     const process::TaskFacts with_disk{TaskId(5), 2, {0, 0, 7, 1}, "", "0"};
     EXPECT_THAT(entries(environment.prepare(with_disk, {})), testing::Contains("DISK=7"));
     EXPECT_THAT(environment.differences(with_disk, {}),

@@ -31,8 +31,10 @@ TEST(FailedList, HasTheLinesOfItsCategories) {
     table.add_line("first", 3, 0);
     taskfile::Settings settings;
     settings.category = "big";
+    settings.batch_environment = "keep";
     table.add_settings(settings);
     table.add_line("second", 5, 0);
+    EXPECT_EQ(table.text(TaskId(1)).variables.size(), 1U);
     const std::string text = failed_list(table, all_of(table), 0, "tasks.sh", "");
     EXPECT_EQ(text,
               "# 2 failed tasks of 'tasks.sh'; this list reruns them.\n"
@@ -40,7 +42,7 @@ TEST(FailedList, HasTheLinesOfItsCategories) {
               "#WQ-CATEGORY big concurrent=1 # one\n"
               "# task 1 (line 3)\n"
               "first\n"
-              "#WQ category=big\n"
+              "#WQ category=big batch-environment=keep\n"
               "# task 2 (line 5)\n"
               "second\n");
     EXPECT_EQ(read(text).size(), 5u);

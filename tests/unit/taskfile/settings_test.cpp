@@ -63,7 +63,9 @@ TEST_P(BadSettingsLines, AreRefusedWithFileLineAndKeys) {
 }
 
 const std::string core_fraction = " (with at most three decimals)";
-const std::string known = "; the keys are cores memory disk gpus time min-time retries category input output";
+const std::string known =
+    "; the keys are cores memory disk gpus time min-time retries category "
+    "batch-environment input output";
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, BadSettingsLines,
@@ -84,6 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSettings{"", "a #WQ line without settings" + known},
         BadSettings{"# later", "a #WQ line without settings" + known},
         BadSettings{"cores 2", "'cores' has no value; write cores=VALUE, or cores= for the default"},
+        BadSettings{"batch-environment=on",
+                    "bad value of 'batch-environment': 'on' is neither keep nor hide" + known},
         BadSettings{"input=../x",
                     "bad value of 'input': '../x' is not below the folder that tasks run in; give a "
                     "relative path without '..'" +
