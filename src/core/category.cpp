@@ -140,9 +140,8 @@ std::int64_t Category::maximum_size(ResourceKind kind) const {
 }
 
 std::int64_t Category::collecting_size(ResourceKind kind) const {
-    if (!sizes_by_itself(kind) || (first_.at(kind) < 0 && !is_bucketing(mode_))) return maximum_size(kind);
-    const std::int64_t guess = first_.at(kind) < 0 ? usual_guess(kind) : first_.at(kind);
-    return bounded(guess, {min_.at(kind), max_.at(kind), unsaid});
+    if (!sizes_by_itself(kind) || first_.at(kind) < 0) return maximum_size(kind);
+    return bounded(first_.at(kind), {min_.at(kind), max_.at(kind), unsaid});
 }
 
 // Changes with each sample; the same samples give the same.
@@ -163,7 +162,6 @@ std::int64_t Category::bucketed_size(ResourceKind kind, std::int64_t least,
 }
 
 std::int64_t Category::first_size(ResourceKind kind, std::int64_t largest_worker) const {
-    if (sizes_by_itself(kind) && is_bucketing(mode_)) return bucketed_size(kind, unsaid, largest_worker);
     if (!sizes_by_itself(kind) || !steady() || computed_.at(kind) < 0) return collecting_size(kind);
     return bounded(computed_.at(kind), {min_.at(kind), max_.at(kind), largest_worker});
 }
@@ -187,13 +185,16 @@ CategoryRequest Category::collecting_try(const Sizes& said) const {
     return request(said, [&](ResourceKind kind) { return collecting_size(kind); });
 }
 
-CategoryRequest Category::at_maximum(const Sizes& said, const Sizes& measured,
-                                     const Sizes& largest_worker) const {
-    CategoryRequest most = request(said, [&](ResourceKind kind) {
-        return sizes_by_itself(kind) && is_bucketing(mode_)
-                   ? bucketed_size(kind, measured.at(kind), largest_worker.at(kind))
-                   : maximum_size(kind);
+CategoryRequest Category::next_bucket(const Sizes& said, const Sizes& measured,
+                                      const Sizes& largest_worker) const {
+    return request(said, [&](ResourceKind kind) {
+        return automatic_.at(kind) ? bucketed_size(kind, measured.at(kind), largest_worker.at(kind))
+                                   : maximum_size(kind);
     });
+}
+
+CategoryRequest Category::at_maximum(const Sizes& said, const Sizes& measured) const {
+    CategoryRequest most = request(said, [&](ResourceKind kind) { return maximum_size(kind); });
     const Sizes sizes = without_noise(measured);
     for (const ResourceKind kind : resource_kinds)
         if (most.sizes.at(kind) == whole_worker)

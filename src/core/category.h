@@ -115,9 +115,10 @@ class Category {
     // The same without computed amounts, as while samples are collected.
     CategoryRequest collecting_try(const Sizes& said) const;
     // The same for a task that exhausted its first allocation: it needs a worker with at least what was
-    // measured then. In modes of bucketing, it asks for the next allocation of at least that.
-    CategoryRequest at_maximum(const Sizes& said, const Sizes& measured,
-                               const Sizes& largest_worker = {}) const;
+    // measured then.
+    CategoryRequest at_maximum(const Sizes& said, const Sizes& measured) const;
+    // In modes of bucketing, instead of all these: the next allocation of at least what was measured.
+    CategoryRequest next_bucket(const Sizes& said, const Sizes& measured, const Sizes& largest_worker) const;
     // The upper bound of such a task's allocation, however much is free: the category's maximum, if the
     // resource is sized automatically and the task does not specify it; unsaid: no bound.
     Sizes most_given(const Sizes& said) const;

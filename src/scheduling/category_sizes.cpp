@@ -82,9 +82,16 @@ void CategorySizes::on(const CategorySet& event) {
 // Computed sizes are limited by the largest amount of each resource. No single worker may have all of these.
 CategoryRequest CategorySizes::request_of(const Shape& shape, const Category& category) const {
     const Sizes said = sizes_of(shape.needs);
-    const Sizes largest = largest_ == Resources{} ? Sizes{} : sizes_of(largest_);
-    if (shape.at_maximum) return category.at_maximum(said, sizes_of(shape.at_least), largest);
-    const CategoryRequest computed = category.first_try(said, largest);
+    const Sizes least = sizes_of(shape.at_least);
+    const bool no_worker = largest_ == Resources{};
+    if (is_bucketing(category.mode())) {
+        const CategoryRequest next =
+            category.next_bucket(said, least, no_worker ? Sizes{} : sizes_of(largest_));
+        const bool fits = no_worker || pool_.fits_somewhere(ask_for(next), shape);
+        return fits ? next : category.at_maximum(said, least);
+    }
+    if (shape.at_maximum) return category.at_maximum(said, least);
+    const CategoryRequest computed = category.first_try(said, sizes_of(largest_));
     const CategoryRequest collecting = category.collecting_try(said);
     if (computed == collecting || pool_.fits_somewhere(ask_for(computed), shape)) return computed;
     return pool_.fits_somewhere(ask_for(collecting), shape) ? collecting : computed;

@@ -30,14 +30,19 @@ void measure(const char* what, AllocationMode mode, const Peak& peak) {
     int retries = 0;
     for (int task = 0; task < tasks; ++task) {
         const std::int64_t needs = std::clamp<std::int64_t>(peak(random, task), 1, worker_mb);
-        std::int64_t given = category.first_try({}, largest).sizes.memory_mb;
-        if (given == whole_worker) given = worker_mb;
+        const auto next = [&](std::int64_t least) {
+            const CategoryRequest request = is_bucketing(mode)
+                                                ? category.next_bucket({}, {.memory_mb = least}, largest)
+                                            : least < 0 ? category.first_try({}, largest)
+                                                        : category.at_maximum({}, {.memory_mb = least});
+            return request.sizes.memory_mb == whole_worker ? worker_mb : request.sizes.memory_mb;
+        };
+        std::int64_t given = next(unsaid);
         while (given < needs) {
             ++retries;
             allocated += static_cast<double>(given);
             category.exhausted({.memory_mb = given + 1}, memory);
-            given = category.at_maximum({}, {.memory_mb = given + 1}, largest).sizes.memory_mb;
-            if (given == whole_worker) given = worker_mb;
+            given = next(given + 1);
         }
         allocated += static_cast<double>(given);
         used += static_cast<double>(needs);

@@ -109,8 +109,9 @@ TEST(Bucketing, ATaskGetsABucketByItsShareAndALargerOneAfterwards) {
 class BucketingCategory : public testing::CategoryTest, public ::testing::WithParamInterface<AllocationMode> {
   protected:
     void SetUp() override { category_.set_mode(GetParam()); }
+    Sizes first() const { return next(unsaid); }
     Sizes next(std::int64_t memory_mb) const {
-        return category_.at_maximum({}, {.memory_mb = memory_mb}, largest_worker_).sizes;
+        return category_.next_bucket({}, {.memory_mb = memory_mb}, largest_worker_).sizes;
     }
 };
 

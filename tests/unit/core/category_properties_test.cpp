@@ -111,6 +111,8 @@ TEST(CategoryProperties, HoldWhateverHappens) {
             const Sizes measured = some_sizes(random);
             check_request(category, said, category.first_try(said, some_sizes(random)));
             check_request(category, said, category.at_maximum(said, measured));
+            if (is_bucketing(category.mode()))
+                check_request(category, said, category.next_bucket(said, measured, some_sizes(random)));
             if (HasFatalFailure()) return;
             const auto after =
                 category.after_exhaustion(said, measured, some_limits(random), Try::at_maximum);
