@@ -92,29 +92,34 @@ void raise_to(Resources& give, const Needs& least) {
     give.gpus = std::max(give.gpus, least.gpus);
 }
 
-Resources due(const Ask& ask, const Resources& whole, const AllocationRules& rules) {
-    const Needs needs = in_amounts(ask.needs, whole);
-    Resources give = as_said(needs);
-    if (needs.remote()) return give;
-    raise_to(give, ask.at_least);
-    if (needs.weightless()) return give;
-    Proportion asked = proportion(needs, whole);
-    if (!asked.asks()) {
-        Resources all{whole.cores, whole.memory_mb, whole.disk_mb, 0};
-        raise_to(all, ask.at_least);
-        return all;
+// Adds what the rules give a task besides what it asks for.
+void add_rest(Resources& give, const Needs& needs, const Resources& whole, const Proportion& asked,
+              const AllocationRules& rules) {
+    if (!asked.asks() || rules.rest == Rest::whole) {
+        if (needs.cores < 0 && give.gpus == 0) give.cores = whole.cores;
+        if (give.memory_mb == 0) give.memory_mb = whole.memory_mb;
+        if (give.disk_mb == 0) give.disk_mb = whole.disk_mb;
+        return;
     }
-    asked.consider(ask.at_least, whole);
-    if (!rules.proportional) {
+    if (rules.rest == Rest::with_cores) {
         const Count cores = std::min(give.cores, whole.cores);
         if (give.memory_mb == 0 && cores > 0)
             give.memory_mb = Share{cores.thousandths(), whole.cores.thousandths()}.of(whole.memory_mb);
-        return give;
+        return;
     }
     const Share share = rules.whole_tasks ? asked.whole_task() : asked.exact();
     if (give.cores > 0) give.cores = std::max(give.cores, Count(share.of(whole.cores.thousandths()) / 1000));
     give.memory_mb = std::max(give.memory_mb, share.of(whole.memory_mb));
     give.disk_mb = std::max(give.disk_mb, share.of(whole.disk_mb));
+}
+
+Resources due(const Ask& ask, const Resources& whole, const AllocationRules& rules) {
+    const Needs needs = in_amounts(ask.needs, whole);
+    Resources give = as_said(needs);
+    if (needs.remote()) return give;
+    const Proportion asked = proportion(needs, whole);
+    if (!needs.weightless()) add_rest(give, needs, whole, asked, rules);
+    raise_to(give, ask.at_least);
     return give;
 }
 

@@ -5,7 +5,8 @@
 // 3. A task that does not ask for GPUs gets none.
 // 4. A task that asks for GPUs but not for cores gets no cores.
 // 5. Otherwise cores, memory and disk are divided: if n of these tasks fit the worker, each gets one n-th.
-//    Cores are rounded down to whole ones, but to one at least.
+//    Cores are rounded down to whole ones, but to one at least. The category's minimum raises what is below
+//    it, and counts for nothing else.
 // 6. A task of an automatic category never gets more than the category's maximum.
 // 7. A remote task gets one coprocess and nothing else.
 //
@@ -15,6 +16,7 @@
 // 105, 117, 123...
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/resources.h"
@@ -22,10 +24,15 @@
 
 namespace wq::core {
 
+// What a task gets of the resources that it does not ask for, if it asks for others.
+enum class Rest : std::uint8_t {
+    with_cores,    // as much of the memory as of the cores, and no disk: tasks of a list
+    proportional,  // rule 5
+    whole          // the whole worker's cores, memory and disk
+};
+
 struct AllocationRules {
-    // False: rule 5 is off. The task gets only what it asks for. If it does not ask for memory, it gets the
-    // same share of memory as of cores; it gets no disk.
-    bool proportional = false;
+    Rest rest = Rest::with_cores;
     bool whole_tasks = true;  // false: the largest share that it asks for of any resource
     auto operator<=>(const AllocationRules&) const = default;
 };

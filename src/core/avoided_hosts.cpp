@@ -4,10 +4,10 @@
 
 namespace wq::core {
 
-void AvoidedHosts::put(TaskId task, const std::string& host, Instant until) {
+void AvoidedHosts::put(TaskId task, const Worker& worker, bool whole_host, Instant until) {
     remove(task);
     const ShapeId shape = ledger_.shape_of(task);
-    avoided_[task] = {host, until, shape};
+    avoided_[task] = {worker.id, worker.host, whole_host, until, shape};
     ends_.insert({until, task});
     if (++avoiding_[shape] == 1) ledger_.wake_always(shape, true);
 }
@@ -44,9 +44,11 @@ std::optional<TaskId> AvoidedHosts::over(Instant now) const {
     return ends_.begin()->second;
 }
 
-bool AvoidedHosts::avoids_host_of(TaskId task, const Worker& worker) const {
+bool AvoidedHosts::avoids_now(TaskId task, const Worker& worker) const {
     const Avoided* const avoided = find(task);
-    return avoided != nullptr && avoided->host == worker.host && workers_.hosts_available() > 1;
+    if (avoided == nullptr || avoided->host != worker.host) return false;
+    if (avoided->whole_host && workers_.hosts_available() > 1) return true;
+    return avoided->worker == worker.id && workers_.available_on(worker.host) > 1;
 }
 
 std::optional<TaskId> AvoidedHosts::first_for(const IntervalSet& tasks, const Worker& worker) const {

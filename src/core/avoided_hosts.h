@@ -1,5 +1,6 @@
-// Ready tasks that avoid a host for a while because they were too slow there. The tasks behind them in their
-// shape do not wait for them, so the next task of a shape depends on the worker that asks.
+// Ready tasks that avoid a host for a while because they were too slow there, or only their worker if no
+// other host could run them. The tasks behind them in their shape do not wait for them, so the next task of a
+// shape depends on the worker that asks.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,16 @@ namespace wq::core {
 class AvoidedHosts {
   public:
     struct Avoided {
+        WorkerId worker;
         std::string host;
+        bool whole_host = false;  // another host could run it
         Instant until;
         ShapeId shape;
     };
 
     AvoidedHosts(Ledger& ledger, const WorkerTable& workers) : ledger_(ledger), workers_(workers) {}
 
-    void put(TaskId task, const std::string& host, Instant until);
+    void put(TaskId task, const Worker& worker, bool whole_host, Instant until);
     void remove(TaskId task) {
         if (!avoided_.empty()) remove_known(task);
     }
@@ -37,9 +40,9 @@ class AvoidedHosts {
     std::optional<Instant> next_end() const;
     std::optional<TaskId> over(Instant now) const;  // one whose time to avoid has ended
 
-    // A task avoids no host while only that host gets tasks.
+    // A task avoids no host while only that host gets tasks, and no worker that is the last one of its host.
     bool avoids(TaskId task, const Worker& worker) const {
-        return !avoided_.empty() && avoids_host_of(task, worker);
+        return !avoided_.empty() && avoids_now(task, worker);
     }
     // The highest-priority ready task of the shape that does not avoid the worker.
     std::optional<ReadyHead> next_for(ShapeId shape, const Worker& worker) const;
@@ -50,7 +53,7 @@ class AvoidedHosts {
 
   private:
     void remove_known(TaskId task);
-    bool avoids_host_of(TaskId task, const Worker& worker) const;
+    bool avoids_now(TaskId task, const Worker& worker) const;
     std::optional<TaskId> first_for(const IntervalSet& tasks, const Worker& worker) const;
 
     Ledger& ledger_;

@@ -28,7 +28,11 @@ Sizes without_noise(Sizes measured) {
 
 Category::Category(std::string name, AllocationMode mode, std::uint32_t steady_tasks)
     : name_(std::move(name)), mode_(mode), steady_tasks_(steady_tasks) {
-    for (const ResourceKind kind : resource_kinds) peaks_.at(kind) = PeakHistogram(bucket_of(kind).width);
+    for (const ResourceKind kind : resource_kinds) {
+        const std::int64_t width = bucket_of(kind).width;
+        peaks_.at(kind) = PeakHistogram(width);
+        samples_.at(kind) = PeakHistogram(width == 1000 ? width : 1);  // whole cores and GPUs, single MB
+    }
 }
 
 void Category::set_max(const Sizes& sizes) {
@@ -46,6 +50,7 @@ void Category::set_first(const Sizes& guess) {
 void Category::set_mode(AllocationMode mode) {
     mode_ = mode;
     compute();
+    if (is_bucketing(mode_)) bucket();
 }
 
 void Category::set_max_concurrent(std::int64_t tasks) {
@@ -80,6 +85,23 @@ void Category::completed(const Sizes& measured, Duration wall) {
     ++completions_;
     since_new_largest_ = new_largest ? 0 : since_new_largest_ + 1;
     if (completions_ % std::max(steady_tasks_, 1U) == 0) compute();
+    if (is_bucketing(mode_)) add_sample(sizes);
+}
+
+// Beyond a hundred samples, the buckets are computed once for each percent more, so that their cost for each
+// task does not grow.
+void Category::add_sample(const Sizes& peaks) {
+    ++sampled_;
+    const std::chrono::microseconds weight(sampled_);
+    for (const ResourceKind kind : resource_kinds)
+        if (peaks.at(kind) >= 0) samples_.at(kind).add(peaks.at(kind), weight);
+    if (sampled_ > bucketed_ + bucketed_ / 100) bucket();
+}
+
+void Category::bucket() {
+    if (sampled_ < samples_to_bucket) return;
+    bucketed_ = sampled_;
+    for (const ResourceKind kind : resource_kinds) buckets_.at(kind) = buckets_of(mode_, samples_.at(kind));
 }
 
 void Category::exhausted(const Sizes& measured, const PerResource<bool>& limits) {
@@ -122,6 +144,23 @@ std::int64_t Category::collecting_size(ResourceKind kind) const {
     return bounded(first_.at(kind), {min_.at(kind), max_.at(kind), unsaid});
 }
 
+// Changes with each sample; the same samples give the same.
+double Category::draw(ResourceKind kind) const {
+    std::uint64_t mixed =
+        (sampled_ * resource_kinds.size() + static_cast<std::uint64_t>(kind) + 1) * 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return static_cast<double>((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53;
+}
+
+std::int64_t Category::bucketed_size(ResourceKind kind, std::int64_t least,
+                                     std::int64_t largest_worker) const {
+    const std::int64_t guess = first_.at(kind) < 0 ? usual_guess(kind) : first_.at(kind);
+    const std::int64_t size =
+        std::max(next_allocation(mode_, buckets_.at(kind), guess, least, draw(kind)), bucket_of(kind).least);
+    return bounded(size, {std::max(min_.at(kind), least), max_.at(kind), largest_worker});
+}
+
 std::int64_t Category::first_size(ResourceKind kind, std::int64_t largest_worker) const {
     if (!sizes_by_itself(kind) || !steady() || computed_.at(kind) < 0) return collecting_size(kind);
     return bounded(computed_.at(kind), {min_.at(kind), max_.at(kind), largest_worker});
@@ -146,6 +185,14 @@ CategoryRequest Category::collecting_try(const Sizes& said) const {
     return request(said, [&](ResourceKind kind) { return collecting_size(kind); });
 }
 
+CategoryRequest Category::next_bucket(const Sizes& said, const Sizes& measured,
+                                      const Sizes& largest_worker) const {
+    return request(said, [&](ResourceKind kind) {
+        return automatic_.at(kind) ? bucketed_size(kind, measured.at(kind), largest_worker.at(kind))
+                                   : maximum_size(kind);
+    });
+}
+
 CategoryRequest Category::at_maximum(const Sizes& said, const Sizes& measured) const {
     CategoryRequest most = request(said, [&](ResourceKind kind) { return maximum_size(kind); });
     const Sizes sizes = without_noise(measured);
@@ -165,17 +212,22 @@ Sizes Category::most_given(const Sizes& said) const {
 }
 
 AfterExhaustion Category::after_exhaustion(const Sizes& said, const Sizes& measured,
-                                           const PerResource<bool>& limits, Try tried) const {
+                                           const PerResource<bool>& limits, Try tried,
+                                           const Sizes& given) const {
     if (mode_ == AllocationMode::fixed) return AfterExhaustion::fail;
     const Sizes sizes = without_noise(measured);
     bool more_allowed = false;
+    bool larger_bucket = false;
     for (const ResourceKind kind : resource_kinds) {
         if (!is_exceeded(limits, kind)) continue;
         const std::int64_t most = said.at(kind) >= 0 ? said.at(kind) : max_.at(kind);
         if (most >= 0 && sizes.at(kind) > most) return AfterExhaustion::fail;
         more_allowed = more_allowed || (limits.at(kind) && most < 0 && automatic_.at(kind));
+        const bool grows = most < 0 || (said.at(kind) < 0 && given.at(kind) < most);
+        larger_bucket =
+            larger_bucket || (is_bucketing(mode_) && limits.at(kind) && automatic_.at(kind) && grows);
     }
-    if (tried == Try::first) return AfterExhaustion::at_maximum;
+    if (tried == Try::first || larger_bucket) return AfterExhaustion::at_maximum;
     return more_allowed ? AfterExhaustion::larger_worker : AfterExhaustion::fail;
 }
 

@@ -6,13 +6,16 @@
 // first guess; without one, with the maximum; without that, with a whole worker. Once the category is steady,
 // they run with what its mode computes from the samples (first_allocation.h), recomputed every `steady_tasks`
 // completions. A task that exhausts this runs once more with the maximum, or a whole worker. A new largest
-// peak restarts the collection. A task's own request takes precedence at every step.
+// peak restarts the collection. In modes of bucketing (bucketing.h), ten samples are enough, each completion
+// changes the allocation, and a task that exhausts it gets the next larger one, as often as there is one. A
+// task's own request takes precedence at every step.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/time.h"
+#include "core/bucketing.h"
 #include "core/first_allocation.h"
 #include "core/peak_histogram.h"
 #include "core/sizes.h"
@@ -91,8 +94,14 @@ class Category {
 
     // Whether the limit allows one more task besides `running`.
     bool has_room(std::uint64_t running) const;
-    // That many completions brought no peak beyond the bucket of the largest.
-    bool steady() const { return completions_ > 0 && since_new_largest_ >= steady_tasks_; }
+    // That many completions brought no peak beyond the bucket of the largest; or there are enough to bucket.
+    bool steady() const {
+        if (is_bucketing(mode_)) return bucketed_ > 0;
+        return completions_ > 0 && since_new_largest_ >= steady_tasks_;
+    }
+    // Increases when the buckets change.
+    std::uint64_t bucketed() const { return bucketed_; }
+    const SizeBuckets& buckets(ResourceKind kind) const { return buckets_.at(kind); }
     std::uint64_t completions() const { return completions_; }
     std::uint64_t since_new_largest() const { return since_new_largest_; }
     const PeakHistogram& peaks(ResourceKind kind) const { return peaks_.at(kind); }
@@ -108,11 +117,14 @@ class Category {
     // The same for a task that exhausted its first allocation: it needs a worker with at least what was
     // measured then.
     CategoryRequest at_maximum(const Sizes& said, const Sizes& measured) const;
+    // In modes of bucketing, instead of all these: the next allocation of at least what was measured.
+    CategoryRequest next_bucket(const Sizes& said, const Sizes& measured, const Sizes& largest_worker) const;
     // The upper bound of such a task's allocation, however much is free: the category's maximum, if the
     // resource is sized automatically and the task does not specify it; unsaid: no bound.
     Sizes most_given(const Sizes& said) const;
     AfterExhaustion after_exhaustion(const Sizes& said, const Sizes& measured,
-                                     const PerResource<bool>& limits, Try tried) const;
+                                     const PerResource<bool>& limits, Try tried,
+                                     const Sizes& given = {}) const;
 
     Largest largest(ResourceKind kind) const;
 
@@ -120,6 +132,10 @@ class Category {
 
   private:
     void compute();
+    void add_sample(const Sizes& peaks);
+    void bucket();
+    double draw(ResourceKind kind) const;
+    std::int64_t bucketed_size(ResourceKind kind, std::int64_t least, std::int64_t largest_worker) const;
     bool sizes_by_itself(ResourceKind kind) const {
         return mode_ != AllocationMode::fixed && automatic_.at(kind);
     }
@@ -142,6 +158,12 @@ class Category {
     Sizes computed_;
     std::uint64_t completions_ = 0;
     std::uint64_t since_new_largest_ = 0;
+
+    // Of modes of bucketing: peaks since the mode was set, each with its number as weight.
+    PerResource<PeakHistogram> samples_;
+    std::uint64_t sampled_ = 0;
+    std::uint64_t bucketed_ = 0;  // sampled_ when the buckets were computed
+    PerResource<SizeBuckets> buckets_;
 };
 
 }  // namespace wq::core

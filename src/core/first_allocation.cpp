@@ -1,6 +1,7 @@
 #include "core/first_allocation.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace wq::core {
@@ -64,6 +65,19 @@ bool is_less(Fraction a, Fraction b) {
 
 }  // namespace
 
+std::string_view name_of(AllocationMode mode) {
+    constexpr std::array<std::string_view, 9> names{"fixed",
+                                                    "max",
+                                                    "min-waste",
+                                                    "max-throughput",
+                                                    "greedy-bucketing",
+                                                    "exhaustive-bucketing",
+                                                    "det-greedy-bucketing",
+                                                    "det-exhaustive-bucketing",
+                                                    "quantized-bucketing"};
+    return names.at(static_cast<std::size_t>(mode));
+}
+
 std::int64_t min_waste(const PeakHistogram& peaks) {
     if (peaks.largest() <= 0) return peaks.largest();
     std::optional<Wide> least;
@@ -115,6 +129,8 @@ std::int64_t first_allocation(AllocationMode mode, const PeakHistogram& peaks, c
             break;
         case AllocationMode::max_throughput:
             size = max_throughput(peaks);
+            break;
+        default:
             break;
     }
     return size < 0 ? unsaid : bounded(std::max(size, bucket.least), bounds);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/peak_histogram.h"
 
@@ -21,11 +22,19 @@ namespace wq::core {
 
 // Work Queue's modes, with its numbers.
 enum class AllocationMode : std::uint8_t {
-    fixed = 0,          // the user's settings; nothing is computed
-    max = 1,            // the largest peak seen
-    min_waste = 2,      // the least resource times time
-    max_throughput = 3  // the most tasks per time
+    fixed = 0,           // the user's settings; nothing is computed
+    max = 1,             // the largest peak seen
+    min_waste = 2,       // the least resource times time
+    max_throughput = 3,  // the most tasks per time
+    // bucketing.h
+    greedy_bucketing = 4,
+    exhaustive_bucketing = 5,
+    det_greedy_bucketing = 6,
+    det_exhaustive_bucketing = 7,
+    quantized_bucketing = 8
 };
+inline constexpr AllocationMode last_mode = AllocationMode::quantized_bucketing;
+std::string_view name_of(AllocationMode mode);  // "min-waste", as in lists
 
 // Each returns `unsaid` without samples, 0 if no task used any, else the upper end of a bucket.
 
@@ -45,7 +54,8 @@ struct Bounds {
 };
 std::int64_t bounded(std::int64_t size, const Bounds& bounds);
 
-// The first allocation of the resource in `mode`; fixed: the maximum. unsaid: no samples, or no setting.
+// The first allocation of the resource in `mode`; fixed: the maximum. unsaid: no samples, no setting, or
+// bucketing.
 std::int64_t first_allocation(AllocationMode mode, const PeakHistogram& peaks, const Bucket& bucket,
                               const Bounds& bounds);
 

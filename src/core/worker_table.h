@@ -153,6 +153,10 @@ class WorkerTable {
     // Null if the host has no worker.
     const std::set<WorkerId>* of_host(const std::string& host) const;
     std::size_t hosts_available() const { return hosts_available_; }  // hosts with a worker that gets tasks
+    std::size_t available_on(const std::string& host) const {         // workers of the host that get tasks
+        const auto found = hosts_.find(host);
+        return found == hosts_.end() ? 0 : found->second.available;
+    }
 
     // Only workers that get tasks.
     const WorkerKinds& kinds() const { return kinds_; }

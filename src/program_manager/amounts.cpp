@@ -71,15 +71,12 @@ core::Needs needs_of(const TaskResources& said) {
 }
 
 Result<core::AllocationMode> mode_of(AllocationMode mode) {
-    switch (mode) {
-        case AllocationMode::fixed:
-        case AllocationMode::max:
-        case AllocationMode::min_waste:
-        case AllocationMode::max_throughput:
-            return static_cast<core::AllocationMode>(mode);
-    }
-    return refused("unknown mode " + std::to_string(static_cast<int>(mode)) +
-                   ": give 0 (fixed), 1 (max), 2 (min_waste) or 3 (max_throughput)");
+    const int number = static_cast<int>(mode);
+    if (number >= 0 && number <= static_cast<int>(core::last_mode))
+        return static_cast<core::AllocationMode>(number);
+    return refused("unknown mode " + std::to_string(number) + ": give 0 (fixed) to " +
+                   std::to_string(static_cast<int>(core::last_mode)) + " (" +
+                   std::string(core::name_of(core::last_mode)) + ")");
 }
 
 Result<core::ResourceKind> resource_named(const std::string& name) {

@@ -26,7 +26,7 @@ scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options)
     reactor.wait_for_fitting = true;
     reactor.disconnect_limit = options.disconnect_limit;
     reactor.seal_batches = options.seal_batches;
-    reactor.allocation.proportional = true;
+    reactor.allocation.rest = core::Rest::proportional;
     reactor.limits_memory = false;  // once tasks are monitored, their allocation is enforced
     return reactor;
 }

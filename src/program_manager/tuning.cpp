@@ -107,7 +107,8 @@ core::Tuned Tuning::of_core(std::string_view name) const {
     if (name == "ramp-down-heuristic") tuned.ramps_down = get(name) != 0;
     if (name == "resource-submit-multiplier") tuned.submit_multiplier = std::min(get(name), 1e3);
     if (name.starts_with("proportional-"))
-        tuned.allocation = {get("proportional-resources") != 0, get("proportional-whole-tasks") != 0};
+        tuned.allocation = {get("proportional-resources") != 0 ? core::Rest::proportional : core::Rest::whole,
+                            get("proportional-whole-tasks") != 0};
     return tuned;
 }
 

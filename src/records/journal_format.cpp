@@ -173,7 +173,7 @@ bool decode(ByteReader& in, CategoryRecord& record) {
     record.category = CategoryId(in.u32()), get(in, record.name);
     if (in.at_end()) return true;  // nothing more is known, or the journal is older than these fields
     const std::uint8_t mode = in.u8();
-    if (mode > static_cast<std::uint8_t>(core::AllocationMode::max_throughput)) in.fail();
+    if (mode > static_cast<std::uint8_t>(core::last_mode)) in.fail();
     record.mode = core::AllocationMode{mode};
     for (core::Sizes* sizes : {&record.max, &record.min, &record.first}) get(in, *sizes);
     get(in, record.changed_us);

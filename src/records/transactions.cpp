@@ -1,7 +1,6 @@
 #include "records/transactions.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/manager_stats.h"
 #include "records/quantities.h"
@@ -72,8 +71,9 @@ std::string_view result_of(const core::Outcome& outcome) {
         case core::Ending::exhausted:
             return "RESOURCE_EXHAUSTION";
         case core::Ending::killed:
-        case core::Ending::too_slow:
             return "FORSAKEN";
+        case core::Ending::too_slow:
+            return "FAST_ABORT";
         case core::Ending::worker_lost:
             return "MAX_RETRIES";
         case core::Ending::never_ran:
@@ -224,11 +224,12 @@ void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, con
         put_quantities(out, quantities_of(sizes));
         out += '\n';
     };
-    constexpr std::array<std::string_view, 4> firsts{"FIRST FIXED", "FIRST MAX", "FIRST MIN_WASTE",
-                                                     "FIRST MAX_THROUGHPUT"};
     put("MAX", record.max);
     put("MIN", record.min);
-    put(firsts.at(static_cast<std::size_t>(record.mode)), record.first);
+    std::string first = "FIRST ";
+    for (const char letter : core::name_of(record.mode))
+        first += letter == '-' ? '_' : static_cast<char>(letter - 'a' + 'A');
+    put(first, record.first);
 }
 
 void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record) {

@@ -17,17 +17,9 @@ core::Sizes sizes_of(const taskfile::CategoryResources& said) {
 }
 
 core::AllocationMode mode_of(taskfile::CategoryMode mode) {
-    switch (mode) {
-        case taskfile::CategoryMode::max:
-            return core::AllocationMode::max;
-        case taskfile::CategoryMode::min_waste:
-            return core::AllocationMode::min_waste;
-        case taskfile::CategoryMode::max_throughput:
-            return core::AllocationMode::max_throughput;
-        case taskfile::CategoryMode::fixed:
-            break;
-    }
-    return core::AllocationMode::fixed;
+    static_assert(static_cast<int>(taskfile::CategoryMode::quantized_bucketing) ==
+                  static_cast<int>(core::last_mode));
+    return static_cast<core::AllocationMode>(mode);
 }
 
 bool is_for_gpus(const taskfile::CategoryResources& max, const taskfile::CategoryResources& min) {
@@ -124,7 +116,7 @@ void ListCategories::end(manager::Manager& manager) const {
         if (told.first != 0 && told.mode == taskfile::CategoryMode::fixed)
             manager.say(place(told.first) + "'first' has no effect on the category " +
                         quote_for_message(name) +
-                        " in mode fixed: add mode=max, mode=min-waste or mode=max-throughput");
+                        " in mode fixed: add another mode, such as mode=max-throughput");
     }
 }
 

@@ -1,5 +1,6 @@
 #include "run/rank_loop.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/time.h"
@@ -9,6 +10,12 @@ namespace wq::run {
 namespace {
 
 constexpr std::uint64_t most_waiting_of_a_stream = 2'000'000;
+
+// While so many tasks are ready, in all and for each core, reading the rest of a list takes one part in so
+// many of the time: otherwise it would delay the dispatching of tasks for seconds.
+constexpr std::uint64_t enough_ready = 10'000;
+constexpr std::int64_t enough_ready_per_core = 64;
+constexpr int part_for_reading = 16;
 
 // Frames not sent within this time stay unsent: a lost rank never takes its frames.
 constexpr Duration goodbye_limit = std::chrono::milliseconds(300);
@@ -139,12 +146,15 @@ bool ManagerLoop::few_under_way() const {
 }
 
 // An endless stream must not fill the memory, so it is read as fast as its tasks end.
-bool ManagerLoop::wants_more() const {
+bool ManagerLoop::wants_more(Instant at) const {
     if (!source_works()) return false;
     const core::Ledger& ledger = parts_.manager.reactor().ledger();
-    const std::uint64_t waiting =
-        ledger.count(core::TaskState::ready) + ledger.count(core::TaskState::blocked);
-    return !parts_.source.paced() || waiting < most_waiting_of_a_stream;
+    const std::uint64_t ready = ledger.count(core::TaskState::ready);
+    if (parts_.source.paced())
+        return ready + ledger.count(core::TaskState::blocked) < most_waiting_of_a_stream;
+    const std::int64_t cores = parts_.manager.reactor().workers().total().cores.rounded_down();
+    const auto for_cores = static_cast<std::uint64_t>(enough_ready_per_core * cores);
+    return ready < std::max(enough_ready, for_cores) || at >= read_again_at_;
 }
 
 bool ManagerLoop::source_works() const {
@@ -153,11 +163,14 @@ bool ManagerLoop::source_works() const {
 }
 
 void ManagerLoop::read_source() {
-    if (!wants_more()) return;
+    const Instant began = instant_now();
+    if (!wants_more(began)) return;
     if (parts_.source.descriptor() >= 0 && !waiter_.readable(parts_.source.descriptor()) &&
         !parts_.source.has_more())
         return;
     const Status read = parts_.source.read(parts_.manager, now());
+    const Instant ended = instant_now();
+    read_again_at_ = ended + (part_for_reading - 1) * (ended - began);
     if (read) return;
     source_error_ = read.error();
     parts_.manager.stop(core::StopReason::interrupted, parts_.stop.grace, now());
@@ -190,7 +203,9 @@ void ManagerLoop::wait(bool moved) {
         asks_ = asks_ || wire->wants_asking();
     }
     const bool more_to_read = source_works() && (parts_.source.descriptor() < 0 || parts_.source.has_more());
-    if (more_to_read || moved) next = before;
+    const bool reads = wants_more(before);
+    if (more_to_read && !reads) earliest(next, read_again_at_);
+    if ((more_to_read && reads) || moved) next = before;
     if (moved) back_off_.moved(before);
     const bool yields = next != before && back_off_.yields(before);
     if (asks_) earliest(next, before + back_off_.pause(before));
@@ -204,7 +219,7 @@ void ManagerLoop::wait(bool moved) {
     }
     for (const Background* files : {parts_.files_of_manager, parts_.others})
         if (files != nullptr) waiter_.watch(files->descriptor());
-    if (wants_more()) waiter_.watch(parts_.source.descriptor());
+    if (reads) waiter_.watch(parts_.source.descriptor());
     if (yields)
         waiter_.yield();
     else

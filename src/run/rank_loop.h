@@ -67,7 +67,7 @@ class ManagerLoop {
     bool listen_to_wires();
     bool listen_to(net::Transport& wire);  // whether something arrived or left, other than a keepalive
     void hand_frames_to(OwnWorker& own);
-    bool wants_more() const;
+    bool wants_more(Instant at) const;
     bool source_works() const;
     bool few_under_way() const;
     void read_source();
@@ -82,6 +82,7 @@ class ManagerLoop {
     std::vector<net::Arrival> inbox_;
     std::optional<Error> source_error_;
     Instant turn_began_;
+    Instant read_again_at_;  // if enough tasks wait
 };
 
 struct WorkerLoopParts {

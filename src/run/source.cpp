@@ -17,7 +17,7 @@ namespace wq::run {
 
 namespace {
 
-constexpr std::size_t bytes_a_read = 256u << 10;
+constexpr std::size_t bytes_a_read = 64u << 10;
 
 Error cannot_read(const std::string& path) {
     const int error = errno;

@@ -82,7 +82,15 @@ void CategorySizes::on(const CategorySet& event) {
 // Computed sizes are limited by the largest amount of each resource. No single worker may have all of these.
 CategoryRequest CategorySizes::request_of(const Shape& shape, const Category& category) const {
     const Sizes said = sizes_of(shape.needs);
-    if (shape.at_maximum) return category.at_maximum(said, sizes_of(shape.at_least));
+    const Sizes least = sizes_of(shape.at_least);
+    const bool no_worker = largest_ == Resources{};
+    if (is_bucketing(category.mode())) {
+        const CategoryRequest next =
+            category.next_bucket(said, least, no_worker ? Sizes{} : sizes_of(largest_));
+        const bool fits = no_worker || pool_.fits_somewhere(ask_for(next), shape);
+        return fits ? next : category.at_maximum(said, least);
+    }
+    if (shape.at_maximum) return category.at_maximum(said, least);
     const CategoryRequest computed = category.first_try(said, sizes_of(largest_));
     const CategoryRequest collecting = category.collecting_try(said);
     if (computed == collecting || pool_.fits_somewhere(ask_for(computed), shape)) return computed;
@@ -108,12 +116,16 @@ void CategorySizes::shapes_added() {
     }
 }
 
-void CategorySizes::ask_anew(CategoryId id) {
-    CategoryState& state = state_.category(id);
+void CategorySizes::ask_again(const CategoryState& state) {
     for (const ShapeId shape : state.shapes)
         state_.asks[shape.value()] = ask_of(ledger_.shape(shape), state.category);
     hooks_.asks_changed();
     state_.awaken(state);
+}
+
+void CategorySizes::ask_anew(CategoryId id) {
+    const CategoryState& state = state_.category(id);
+    ask_again(state);
     const Category& category = state.category;
     Shape says_nothing;
     says_nothing.category = id;
@@ -147,9 +159,14 @@ void CategorySizes::succeeded(TaskId task, const Outcome& outcome) {
     Category& category = state_.category(id).category;
     const bool steady = category.steady();
     const Sizes computed = category.computed();
+    const std::uint64_t bucketed = category.bucketed();
     category.completed(peaks, wall_time(outcome));
-    const bool changed = category.steady() != steady || category.computed() != computed;
-    if (category.mode() != AllocationMode::fixed && changed) ask_anew(id);
+    if (category.mode() == AllocationMode::fixed) return;
+    const bool changed = is_bucketing(category.mode())
+                             ? category.bucketed() != bucketed
+                             : category.steady() != steady || category.computed() != computed;
+    if (changed) return ask_anew(id);
+    if (is_bucketing(category.mode()) && category.steady()) ask_again(state_.category(id));
 }
 
 bool CategorySizes::exhausted(TaskId task, Outcome& outcome) {
@@ -177,16 +194,17 @@ std::optional<Shape> CategorySizes::asks_for_more(TaskId task, const Outcome& ou
     const Sizes measured = outcome.measured ? peaks_of(outcome.measured->usage) : Sizes{};
     const PerResource<bool> limits = limits_of(outcome);
     category.exhausted(measured, limits);
+    const Sizes given = sizes_of(ledger_.attempted(task).given);
     const auto after = category.after_exhaustion(sizes_of(shape.needs), measured, limits,
-                                                 shape.at_maximum ? Try::at_maximum : Try::first);
+                                                 shape.at_maximum ? Try::at_maximum : Try::first, given);
     if (after == AfterExhaustion::fail) return std::nullopt;
     // Its allocation was too small, on any worker. If an amount is asked for, that is the limit: a shape for
     // each exceeded size would add nothing.
     Sizes least = sizes_of(shape.at_least);
-    const Sizes given = sizes_of(ledger_.attempted(task).given);
     const Sizes said = sizes_of(shape.needs);
+    const bool buckets = is_bucketing(category.mode());
     for (const ResourceKind kind : resource_kinds)
-        if (limits.at(kind) && said.at(kind) < 0 && category.max().at(kind) < 0)
+        if (limits.at(kind) && said.at(kind) < 0 && (buckets || category.max().at(kind) < 0))
             least.at(kind) = std::max(given.at(kind) + 1, coarse(measured.at(kind)));
     shape.at_maximum = true;
     shape.at_least = needs_of(least);

@@ -33,7 +33,8 @@ class CategorySizes : Policy {
   private:
     CategoryRequest request_of(const Shape& shape, const Category& category) const;
     Ask ask_of(const Shape& shape, const Category& category) const;
-    void ask_anew(CategoryId category);
+    void ask_again(const CategoryState& state);
+    void ask_anew(CategoryId category);  // the same, and tells so
     bool asks_otherwise(const CategoryState& state) const;
     std::optional<Shape> asks_for_more(TaskId task, const Outcome& outcome);
     void try_with_more(TaskId task, Shape larger, const Outcome& outcome);

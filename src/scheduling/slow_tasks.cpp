@@ -13,7 +13,7 @@ namespace {
 // If a worker was told to kill a task and does not report its end within this time, it has lost the task.
 // Tasks of a disconnected worker are checked at the same interval.
 constexpr Duration kill_grace = std::chrono::seconds(30);
-// A slow task avoids its host for its category's mean run time, if known, but at most this long.
+// A slow task avoids its host or worker for its category's mean run time, if known, but at most this long.
 constexpr Duration longest_avoided = std::chrono::minutes(1);
 
 std::string times_the_mean(double factor) {
@@ -101,11 +101,20 @@ void SlowTasks::killed_as_slow(TaskId task, Outcome outcome) {
                          times_the_mean(*times * static_cast<double>(1U << std::min(attempted.aborted, 30U)));
     state_.count_for(category, [](ManagerStats& stats) { ++stats.workers_fast_aborted; });
     const Worker* worker = workers_.find(attempted.worker);
-    const std::string host = worker == nullptr ? "" : worker->host;
     attempts_.try_again(task, TaskEvent::abort, std::move(outcome));
-    if (ledger_.state(task) != TaskState::ready || host.empty()) return;
-    const Duration usual = run_times_.mean(category).value_or(longest_avoided);
-    state_.avoided.put(task, host,
+    if (ledger_.state(task) == TaskState::ready && worker != nullptr) avoid(task, *worker);
+}
+
+void SlowTasks::avoid(TaskId task, const Worker& worker) {
+    const ShapeId shape = ledger_.shape_of(task);
+    const bool elsewhere = pool_.some_host_holds(shape, &worker.host);
+    const auto could_run = [&](WorkerId id) {
+        const Worker& other = *workers_.find(id);
+        return id != worker.id && other.available() && fit_.could_ever_run(other, shape);
+    };
+    if (!elsewhere && !std::ranges::any_of(*workers_.of_host(worker.host), could_run)) return;
+    const Duration usual = run_times_.mean(ledger_.shape(shape).category).value_or(longest_avoided);
+    state_.avoided.put(task, worker, elsewhere,
                        now() + std::clamp<Duration>(usual, std::chrono::seconds(1), longest_avoided));
 }
 

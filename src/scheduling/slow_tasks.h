@@ -1,5 +1,5 @@
 // Implements fast abort: kills a task that takes much longer than the others of its category and retries it,
-// on another host if there is one.
+// on another host or worker if one could run it.
 #pragma once
 
 #include <optional>
@@ -38,6 +38,7 @@ class SlowTasks : Policy {
     void unwatch(TaskId task, Attempted& attempted);
     void look_again(TaskId task, Attempted& attempted, Instant at);
     void kill_slow(TaskId task);
+    void avoid(TaskId task, const Worker& worker);
 
     RunTimes run_times_;
     bool watches_ = false;

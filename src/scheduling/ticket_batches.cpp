@@ -50,7 +50,8 @@ IntervalSet TicketBatches::sealable(ShapeId shape) {
     const auto total_cores = static_cast<std::uint64_t>(workers_.available_cores());
     const std::uint64_t enough = tickets_per_core * total_cores;
     // Ranks do not know the upper bounds of allocations.
-    const bool bounded = state_.options.allocation.proportional && state_.asked(shape).at_most != Needs{};
+    const bool bounded =
+        state_.options.allocation.rest != Rest::with_cores && state_.asked(shape).at_most != Needs{};
     if (what.leased_only || what.large || !state_.asked(shape).plain() || bounded ||
         state_.options.monitoring.enforces || state_.category(what.category).category.max_concurrent() >= 0)
         return {};

@@ -252,7 +252,8 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
                std::to_string(state_.categories[what.category.value()].category.max_concurrent());
     if (const AvoidedHosts::Avoided* avoided = state_.avoided.find(task))
         return "not now: it was too slow on " + avoided->host + "; it waits up to " +
-               format_duration(avoided->until - now.instant) + " more for another host";
+               format_duration(avoided->until - now.instant) + " more for another " +
+               (avoided->whole_host ? "host" : "worker");
     if (taking == 0)
         return "not now: " + with_verb(able, "worker that could run it is leaving or disconnected",
                                        "workers that could run it are leaving or disconnected");

@@ -15,11 +15,6 @@ std::uint32_t count(std::int64_t value) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, most));
 }
 
-std::string_view name_of(core::AllocationMode mode) {
-    constexpr std::array<std::string_view, 4> names{"fixed", "max", "min-waste", "max-throughput"};
-    return names.at(static_cast<std::size_t>(mode));
-}
-
 void fill_measured(TaskRow& row, const core::Outcome& outcome) {
     const std::optional<core::Measured>& measured = outcome.measured;
     const core::Usage usage = measured ? measured->usage : core::Usage{};

@@ -25,18 +25,25 @@ constexpr std::array<Part, 3> parts{{{"max", "maximum", &CategoryLine::max},
                                      {"min", "minimum", &CategoryLine::min},
                                      {"first", "guess", &CategoryLine::first}}};
 
-constexpr std::array<std::pair<std::string_view, CategoryMode>, 4> modes{
-    {{"fixed", CategoryMode::fixed},
-     {"max", CategoryMode::max},
-     {"min-waste", CategoryMode::min_waste},
-     {"max-throughput", CategoryMode::max_throughput}}};
+// By CategoryMode.
+constexpr std::array<std::string_view, 9> modes{"fixed",
+                                                "max",
+                                                "min-waste",
+                                                "max-throughput",
+                                                "greedy-bucketing",
+                                                "exhaustive-bucketing",
+                                                "det-greedy-bucketing",
+                                                "det-exhaustive-bucketing",
+                                                "quantized-bucketing"};
 
 Status set_mode(CategoryLine& line, std::string_view value) {
-    const auto* mode = std::ranges::find(modes, value, &std::pair<std::string_view, CategoryMode>::first);
-    if (mode == modes.end())
-        return Error{ExitCode::bad_input,
-                     quote_for_message(value) + " is not one of fixed, max, min-waste, max-throughput"};
-    line.mode = mode->second;
+    const auto* const mode = std::ranges::find(modes, value);
+    if (mode == modes.end()) {
+        std::string names;
+        for (const std::string_view name : modes) names.append(names.empty() ? "" : ", ").append(name);
+        return Error{ExitCode::bad_input, quote_for_message(value) + " is not one of " + names};
+    }
+    line.mode = static_cast<CategoryMode>(mode - modes.begin());
     return success();
 }
 

@@ -4,7 +4,7 @@
 //
 // `cores`, `memory`, `disk` and `gpus` are those of `#WQ`; they belong to the `max`, `min` or `first` before
 // them, by default to `max`. A line that sets one of the three replaces all its earlier values; `max` alone
-// removes the maximum. Modes: fixed, max, min-waste, max-throughput.
+// removes the maximum. Modes: those of CategoryMode, with hyphens.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,18 @@ struct CategoryResources {  // unset: unspecified
     bool operator==(const CategoryResources&) const = default;
 };
 
-enum class CategoryMode : std::uint8_t { fixed, max, min_waste, max_throughput };
+// In the order of the core's AllocationMode.
+enum class CategoryMode : std::uint8_t {
+    fixed,
+    max,
+    min_waste,
+    max_throughput,
+    greedy_bucketing,
+    exhaustive_bucketing,
+    det_greedy_bucketing,
+    det_exhaustive_bucketing,
+    quantized_bucketing
+};
 
 struct CategoryLine {  // unset: unchanged
     static constexpr std::int64_t unlimited = -1;

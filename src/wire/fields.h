@@ -17,7 +17,7 @@ void fields(core::Needs& v, V& visit) {
 }
 template <class V>
 void fields(core::AllocationRules& v, V& visit) {
-    visit(v.proportional, v.whole_tasks);
+    visit(v.rest, v.whole_tasks);
 }
 template <class V>
 void fields(core::Sizes& v, V& visit) {

@@ -105,6 +105,7 @@ class Unpack {
     void get(const msgpack::object& in, core::CallMode& value) {
         get_enum(in, value, core::CallMode::direct);
     }
+    void get(const msgpack::object& in, core::Rest& value) { get_enum(in, value, core::Rest::whole); }
     void get(const msgpack::object& in, InputKind& value) { get_enum(in, value, InputKind::command); }
     template <class T>
     void get(const msgpack::object& in, T& value) {

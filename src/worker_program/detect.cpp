@@ -153,7 +153,7 @@ void add_task(std::string& to, const std::string& task) {
 std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
                        const machine::PictureStyle& style) {
     const machine::Machine& machine = found.machine;
-    const core::Resources give = core::allocate(task, found.offers, {.proportional = true});
+    const core::Resources give = core::allocate(task, found.offers, {.rest = core::Rest::proportional});
     if (machine.core_count || !core::ever_fits(task, found.offers))
         return machine.core_count ? "it is unknown which cores are its own: " + found.unbound +
                                         "; --bind core takes the nearest\n"

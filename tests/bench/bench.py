@@ -38,6 +38,7 @@ EXAMPLES = """examples:
 # omits long idling.
 ROOMS = {
     "bench_core": ((), 30, ("100000", "100"), 7),
+    "bench_allocation": ((), 3, (), 3),
     "bench_launcher": (("4000", "3"), 50, ("400", "1"), 6),
     "bench_stats": ((), 20, ("50000",), 5),
     "bench_records": ((), 10, ("8",), 2),

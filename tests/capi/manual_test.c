@@ -201,6 +201,7 @@ static void automatic(void) {
     r->cores = 2;
     work_queue_specify_category_max_resources(q, "auto-b", r);
     CHECK(work_queue_specify_category_mode(q, "auto-b", WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT) == 1);
+    CHECK(work_queue_specify_category_mode(q, "auto-c", WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING) == 1);
     rmsummary_delete(r);
     r = rmsummary_create(-1);
     r->memory = 512;

@@ -133,6 +133,7 @@ $q->specify_category_max_resources('my-category-a', {});
 ok($q->specify_category_mode('my-category', $q->WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT), 'mode');
 $q->specify_category_max_resources('my-category-b', {'cores' => 2});
 ok($q->specify_category_mode('my-category', WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT), 'mode again');
+ok($q->specify_category_mode('my-category-c', WORK_QUEUE_ALLOCATION_MODE_DET_EXHAUSTIVE_BUCKETING), 'a mode of bucketing');
 $q->specify_category_min_resources('my-category-a', {'memory' => 512});
 
 # ---- Password Files, Maximum Retries, Pipelined Submission ----

@@ -53,8 +53,12 @@ void Simulation::check_category(const core::Lease& lease, const std::string& nam
     const auto most = category.max_concurrent.value_or(-1);
     const auto out = reactor_.ledger().count(lease.category, core::TaskState::leased);
     if (most >= 0 && out > static_cast<std::uint64_t>(most)) wrong(name + " is one too many of its category");
-    // The first allocation may be too small; the second is the maximum, which is enough.
-    if (exhausted_[lease.task.value()] > 1) wrong(name + " was given too little twice");
+    // The first allocation may be too small; the second is the maximum, which is enough. With buckets, each
+    // is larger than the one before.
+    constexpr std::uint32_t doublings = 12;
+    const bool buckets = category.mode && core::is_bucketing(*category.mode);
+    if (exhausted_[lease.task.value()] > (buckets ? doublings : 1U))
+        wrong(name + " was given too little too often");
 }
 
 }  // namespace wq::sim

@@ -24,7 +24,7 @@ scheduling::ReactorOptions options(const Faults& faults, const Plan& plan) {
     options.join_limit = 30s;
     options.rejoin_limit = rejoin_limit;
     options.seal_batches = faults.tickets;
-    options.allocation.proportional = faults.proportional;
+    if (faults.proportional) options.allocation.rest = core::Rest::proportional;
     if (faults.categories > 0) options.monitoring = {.measures = true, .enforces = true};
     if (faults.tcp) options.disconnect_limit = faults.disconnect_limit;
     return options;
@@ -202,7 +202,8 @@ void Simulation::make_faults() {
 void Simulation::change_rules() {
     if (finished_) return;
     core::Tuned tuned;
-    tuned.allocation = {chance(random_, 0.7), chance(random_, 0.5)};
+    tuned.allocation = {chance(random_, 0.7) ? core::Rest::proportional : core::Rest::whole,
+                        chance(random_, 0.5)};
     tell_manager(tuned);
 }
 

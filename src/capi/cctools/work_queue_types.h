@@ -98,18 +98,33 @@ typedef enum WORK_QUEUE_AS_INT {
 
 /** How the allocation of a category's tasks is found. */
 typedef enum WORK_QUEUE_AS_INT {
-    WORK_QUEUE_ALLOCATION_MODE_FIXED = 0,         /**< As specified. */
-    WORK_QUEUE_ALLOCATION_MODE_MAX = 1,           /**< The largest measured usage. */
-    WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE = 2,     /**< Least unused resources. */
-    WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT = 3 /**< Most tasks completed per time. */
+    WORK_QUEUE_ALLOCATION_MODE_FIXED = 0,            /**< As specified. */
+    WORK_QUEUE_ALLOCATION_MODE_MAX = 1,              /**< The largest measured usage. */
+    WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE = 2,        /**< Least unused resources. */
+    WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT = 3,   /**< Most tasks completed per time. */
+    WORK_QUEUE_ALLOCATION_MODE_GREEDY_BUCKETING = 4, /**< Buckets of sizes; a task begins with any of them. */
+    WORK_QUEUE_ALLOCATION_MODE_EXHAUSTIVE_BUCKETING = 5, /**< The same; tries up to ten buckets. */
+    WORK_QUEUE_ALLOCATION_MODE_DET_GREEDY_BUCKETING =
+        6, /**< Buckets of sizes; a task begins with the smallest. */
+    WORK_QUEUE_ALLOCATION_MODE_DET_EXHAUSTIVE_BUCKETING = 7, /**< The same; tries up to ten buckets. */
+    WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING = 8       /**< Ten buckets of equally many tasks. */
 } work_queue_category_mode_t;
 
 /** The older names of work_queue_category_mode_t. */
 typedef enum WORK_QUEUE_AS_INT {
-    CATEGORY_ALLOCATION_MODE_FIXED = 0,         /**< @ref WORK_QUEUE_ALLOCATION_MODE_FIXED */
-    CATEGORY_ALLOCATION_MODE_MAX = 1,           /**< @ref WORK_QUEUE_ALLOCATION_MODE_MAX */
-    CATEGORY_ALLOCATION_MODE_MIN_WASTE = 2,     /**< @ref WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE */
-    CATEGORY_ALLOCATION_MODE_MAX_THROUGHPUT = 3 /**< @ref WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT */
+    CATEGORY_ALLOCATION_MODE_FIXED = 0,            /**< @ref WORK_QUEUE_ALLOCATION_MODE_FIXED */
+    CATEGORY_ALLOCATION_MODE_MAX = 1,              /**< @ref WORK_QUEUE_ALLOCATION_MODE_MAX */
+    CATEGORY_ALLOCATION_MODE_MIN_WASTE = 2,        /**< @ref WORK_QUEUE_ALLOCATION_MODE_MIN_WASTE */
+    CATEGORY_ALLOCATION_MODE_MAX_THROUGHPUT = 3,   /**< @ref WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT */
+    CATEGORY_ALLOCATION_MODE_GREEDY_BUCKETING = 4, /**< @ref WORK_QUEUE_ALLOCATION_MODE_GREEDY_BUCKETING */
+    CATEGORY_ALLOCATION_MODE_EXHAUSTIVE_BUCKETING =
+        5, /**< @ref WORK_QUEUE_ALLOCATION_MODE_EXHAUSTIVE_BUCKETING */
+    CATEGORY_ALLOCATION_MODE_DET_GREEDY_BUCKETING =
+        6, /**< @ref WORK_QUEUE_ALLOCATION_MODE_DET_GREEDY_BUCKETING */
+    CATEGORY_ALLOCATION_MODE_DET_EXHAUSTIVE_BUCKETING =
+        7, /**< @ref WORK_QUEUE_ALLOCATION_MODE_DET_EXHAUSTIVE_BUCKETING */
+    CATEGORY_ALLOCATION_MODE_QUANTIZED_BUCKETING =
+        8 /**< @ref WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING */
 } category_mode_t;
 
 /** Which allocation of its category a task gets. */

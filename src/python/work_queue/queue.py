@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 from . import _core, all_queues, constants
 from .constants import (
     WORK_QUEUE_ALLOCATION_MODE_FIXED,
-    WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT,
+    WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING,
     WORK_QUEUE_DEFAULT_PORT,
     WORK_QUEUE_SCHEDULE_UNSET,
     WORK_QUEUE_TASK_ORDER_FIFO,
@@ -365,8 +365,8 @@ class WorkQueue(_core.Queue, Abstractions):
 
     def specify_category_mode(self, category: Path | None, mode: int) -> int:
         """One of the constants WORK_QUEUE_ALLOCATION_MODE_*; category None: for all new categories."""
-        if not WORK_QUEUE_ALLOCATION_MODE_FIXED <= mode <= WORK_QUEUE_ALLOCATION_MODE_MAX_THROUGHPUT:
-            raise ValueError(f"mode is {mode}: give WORK_QUEUE_ALLOCATION_MODE_FIXED, _MAX, _MIN_WASTE or _MAX_THROUGHPUT")
+        if not WORK_QUEUE_ALLOCATION_MODE_FIXED <= mode <= WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING:
+            raise ValueError(f"mode is {mode}: give one of the constants WORK_QUEUE_ALLOCATION_MODE_*")
         self._mode("" if category is None else category, mode)
         return 1
 

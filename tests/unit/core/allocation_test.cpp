@@ -15,7 +15,7 @@ Count of_thousandths(std::int64_t number) {
 
 // How many of these tasks an empty worker runs at once.
 std::int64_t fill(const Needs& needs, const Resources& whole,
-                  const AllocationRules& rules = {.proportional = true}) {
+                  const AllocationRules& rules = {.rest = Rest::proportional}) {
     Resources used;
     for (std::int64_t tasks = 0;; ++tasks) {
         used += allocate(needs, whole, rules);
@@ -24,7 +24,7 @@ std::int64_t fill(const Needs& needs, const Resources& whole,
 }
 
 Resources share(const Needs& needs, const Resources& whole, bool whole_tasks = true) {
-    return allocate(needs, whole, {.proportional = true, .whole_tasks = whole_tasks});
+    return allocate(needs, whole, {.rest = Rest::proportional, .whole_tasks = whole_tasks});
 }
 
 // The manual's worker.
@@ -42,15 +42,15 @@ TEST(Allocation, ManualsExampleOfThreeQuartersWhichNoOtherTaskCouldUse) {
     const Needs needs{.cores = 1, .memory_mb = 6 * gb, .disk_mb = 27 * gb};
     EXPECT_EQ(share(needs, manual), manual);
     EXPECT_EQ(share(needs, manual, false), (Resources{3, 9 * gb, 27 * gb, 0}));
-    EXPECT_EQ(allocate(needs, manual, {.proportional = false}), (Resources{1, 6 * gb, 27 * gb, 0}));
+    EXPECT_EQ(allocate(needs, manual, {.rest = Rest::with_cores}), (Resources{1, 6 * gb, 27 * gb, 0}));
 }
 
 TEST(Allocation, WhoSaysNothingGetsAllButTheGpus) {
     const Resources whole{8, 8000, 100, 2};
-    for (const bool proportional : {true, false}) {
-        EXPECT_EQ(allocate({}, whole, {.proportional = proportional}), (Resources{8, 8000, 100, 0}));
+    for (const Rest rest : {Rest::with_cores, Rest::proportional, Rest::whole}) {
+        EXPECT_EQ(allocate({}, whole, {.rest = rest}), (Resources{8, 8000, 100, 0}));
         // 0 means unspecified, as in Work Queue, except for cores: a task may hold none.
-        EXPECT_EQ(allocate({.memory_mb = 0, .disk_mb = 0, .gpus = 0}, whole, {.proportional = proportional}),
+        EXPECT_EQ(allocate({.memory_mb = 0, .disk_mb = 0, .gpus = 0}, whole, {.rest = rest}),
                   (Resources{8, 8000, 100, 0}));
     }
     EXPECT_EQ(allocate({}, Resources{}), Resources{});
@@ -61,9 +61,9 @@ TEST(Allocation, RemoteTasksGetACoprocessAndNothingElse) {
     const Resources whole{8, 8000, 100, 2, 3};
     for (const Needs& needs :
          {Needs{.coprocesses = 1}, Needs{.cores = 16, .memory_mb = 9000, .coprocesses = 1}})
-        for (const bool proportional : {true, false}) {
-            EXPECT_EQ(allocate(needs, whole, {.proportional = proportional}), (Resources{0, 0, 0, 0, 1}));
-            EXPECT_EQ(fill(needs, whole, {.proportional = proportional}), 3);
+        for (const Rest rest : {Rest::with_cores, Rest::proportional, Rest::whole}) {
+            EXPECT_EQ(allocate(needs, whole, {.rest = rest}), (Resources{0, 0, 0, 0, 1}));
+            EXPECT_EQ(fill(needs, whole, {.rest = rest}), 3);
             EXPECT_EQ(how_many_fit(allocate(needs, whole), whole), 3);
             EXPECT_TRUE(ever_fits(needs, whole));
             EXPECT_FALSE(ever_fits(needs, {8, 8000, 100, 2}));
@@ -106,7 +106,33 @@ TEST(Allocation, WhatNoWorkerHasFitsNowhere) {
     }
 }
 
-TEST(Allocation, ExactlyWhatIsSaidWithoutProportions) {
+// Work Queue's `proportional-resources 0`, as its wq_alloc_test.py has it.
+TEST(Allocation, WithoutProportionsTheRestIsTheWholeWorker) {
+    const Resources whole{4, 2000, 1000, 8};
+    const auto given = [&](const Needs& needs) { return allocate(needs, whole, {.rest = Rest::whole}); };
+    EXPECT_EQ(given({.cores = 1, .memory_mb = 2, .disk_mb = 3, .gpus = 4}), (Resources{1, 2, 3, 4}));
+    EXPECT_EQ(given({.cores = 1, .memory_mb = 2, .disk_mb = 3}), (Resources{1, 2, 3, 0}));
+    EXPECT_EQ(given({.memory_mb = 2, .disk_mb = 3, .gpus = 4}), (Resources{0, 2, 3, 4}));
+    EXPECT_EQ(given({.cores = 1}), (Resources{1, 2000, 1000, 0}));
+    EXPECT_EQ(given({.memory_mb = 500}), (Resources{4, 500, 1000, 0}));
+    EXPECT_EQ(given({.gpus = 1}), (Resources{0, 2000, 1000, 1}));
+    EXPECT_EQ(given({.cores = 0, .memory_mb = 10}), (Resources{0, 10, 0, 0}));
+}
+
+// The category of wq_alloc_test.py with max {memory: half}, min {cores: 3, gpus: 2}.
+TEST(Allocation, AMinimumRaisesWhatIsBelowItAndNothingElse) {
+    const Resources whole{4, 2000, 1000, 8};
+    for (const Needs& least : {Needs{.cores = 3, .gpus = 2}, Needs{.cores = 3, .memory_mb = 900, .gpus = 2}})
+        EXPECT_EQ(allocate(Ask({.memory_mb = 1000}, least), whole, {.rest = Rest::proportional}),
+                  (Resources{3, 1000, 500, 2}));
+    EXPECT_EQ(allocate(Ask({.cores = 1}, {.memory_mb = 1500}), whole, {.rest = Rest::proportional}),
+              (Resources{1, 1500, 250, 0}));
+    EXPECT_EQ(allocate(Ask({.cores = 1}, {.memory_mb = 1500}), whole), (Resources{1, 1500, 0, 0}));
+    EXPECT_EQ(allocate(Ask({}, {.cores = 3, .gpus = 2}), whole, {.rest = Rest::proportional}),
+              (Resources{4, 2000, 1000, 2}));
+}
+
+TEST(Allocation, TasksOfListsGetWhatIsSaidAndMemoryWithTheirCores) {
     const Resources whole{8, 8000, 100, 2};
     EXPECT_EQ(allocate({.cores = 3}, whole), (Resources{3, 3000, 0, 0}));
     EXPECT_EQ(allocate({.cores = of_thousandths(500)}, whole), (Resources{of_thousandths(500), 500, 0, 0}));
@@ -164,7 +190,7 @@ TEST(Allocation, GivesWhatIsAskedForAndNoMoreTasksThanFitByThat) {
         }
         // As many as fit by their requests, with whole cores and one at least.
         const std::int64_t tasks = fill(needs, whole);
-        const std::int64_t by_need = fill(needs, whole, {.proportional = false});
+        const std::int64_t by_need = fill(needs, whole, {.rest = Rest::with_cores});
         ASSERT_LE(tasks, by_need);
         const bool exact = needs.cores > 0 || needs.gpus > 0;
         ASSERT_TRUE(!exact || tasks == by_need) << describe(needs) << " of " << describe(whole);

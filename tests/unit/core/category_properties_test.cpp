@@ -47,7 +47,7 @@ PerResource<bool> some_limits(Random& random) {
 }
 
 AllocationMode some_mode(Random& random) {
-    return static_cast<AllocationMode>(between(random, 0, 3));
+    return static_cast<AllocationMode>(between(random, 0, static_cast<int>(last_mode)));
 }
 
 void do_something(Random& random, Category& category) {
@@ -111,10 +111,14 @@ TEST(CategoryProperties, HoldWhateverHappens) {
             const Sizes measured = some_sizes(random);
             check_request(category, said, category.first_try(said, some_sizes(random)));
             check_request(category, said, category.at_maximum(said, measured));
+            if (is_bucketing(category.mode()))
+                check_request(category, said, category.next_bucket(said, measured, some_sizes(random)));
             if (HasFatalFailure()) return;
             const auto after =
                 category.after_exhaustion(said, measured, some_limits(random), Try::at_maximum);
-            ASSERT_NE(after, AfterExhaustion::at_maximum) << "once at maximum, and not again";
+            if (!is_bucketing(category.mode())) {
+                ASSERT_NE(after, AfterExhaustion::at_maximum) << "once at maximum, and not again";
+            }
             for (const ResourceKind kind : resource_kinds)
                 ASSERT_FALSE(describe(category.largest(kind), kind).empty());
         }

@@ -28,9 +28,9 @@ machine::Slice slice_with(std::size_t cores, std::size_t gpus) {
 void compare(const core::Needs& needs, std::size_t cores, std::size_t gpus) {
     const core::Resources whole{static_cast<std::int64_t>(cores), 7000, 5000,
                                 static_cast<std::int64_t>(gpus)};
-    for (const bool proportional : {false, true}) {
+    for (const core::Rest rest : {core::Rest::with_cores, core::Rest::proportional, core::Rest::whole}) {
         if (!core::ever_fits(needs, whole)) continue;
-        const core::Resources give = core::allocate(needs, whole, {.proportional = proportional});
+        const core::Resources give = core::allocate(needs, whole, {.rest = rest});
         const std::int64_t fit = core::how_many_fit(give, whole);
         Accounts accounts(slice_with(cores, gpus));
         std::int64_t seated = 0;

@@ -1,6 +1,7 @@
 #include "run/rank_loop.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <utility>
 
@@ -73,6 +74,40 @@ TEST(ManagerLoop, ASignOfLifeIsNoReasonToAskAgainAtOnce) {
     EXPECT_GE(time_of(20, 10ms, wire::Beat{}), 10 * 10ms);
     // All turns together take less than one wait.
     EXPECT_LT(time_of(20, 5s, wire::EnvironmentReport{}), 5s);
+}
+
+// Each piece takes a while to read and has many tasks.
+class LongList final : public Source {
+  public:
+    static constexpr Duration each = 2ms;
+    static constexpr int pieces = 6;
+    int descriptor() const override { return -1; }
+    Status read(manager::Manager& manager, core::Now now) override {
+        poll(nullptr, 0, each / 1ms);
+        constexpr std::uint64_t tasks = 10'000;
+        manager.add({TaskId(tasks * read_++), tasks, {}, {}}, {}, {}, now);
+        return success();
+    }
+    bool ended() const override { return read_ == pieces; }
+    std::string name() const override { return "long"; }
+
+  private:
+    std::uint64_t read_ = 0;
+};
+
+TEST(ManagerLoop, WhileEnoughTasksWaitTheRestOfAListIsReadNowAndThen) {
+    testing::FakeRecorder recorder;
+    manager::TaskTable tasks;
+    manager::Manager manager({}, tasks, recorder, now());
+    LongList list;
+    ManagerLoopParts parts{manager, list, recorder};
+    parts.each_turn = [&](Instant) -> std::optional<Instant> {
+        if (list.ended()) manager.stop(core::StopReason::interrupted, Duration{0}, now());
+        return std::nullopt;
+    };
+    const Instant begun = instant_now();
+    EXPECT_TRUE(ManagerLoop(std::move(parts)).run());
+    EXPECT_GE(instant_now() - begun, (LongList::pieces - 1) * 15 * LongList::each);
 }
 
 }  // namespace

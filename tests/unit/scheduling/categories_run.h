@@ -11,7 +11,7 @@ class CategoriesRun : public RunFixture {
   protected:
     void SetUp() override {
         ReactorOptions start{.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true};
-        start.allocation.proportional = true;
+        start.allocation.rest = Rest::proportional;
         start.monitoring = {.measures = true, .enforces = true};
         options(start);
     }

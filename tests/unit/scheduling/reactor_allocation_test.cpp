@@ -10,7 +10,7 @@ class AllocationRun : public RunFixture {
   protected:
     void SetUp() override {
         ReactorOptions start{.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true};
-        start.allocation.proportional = true;
+        start.allocation.rest = Rest::proportional;
         options(start);
     }
     // Unlike RunFixture::add(), no default of one core.
@@ -91,7 +91,7 @@ TEST_F(AllocationRun, ByTheLargestPartOfAResourceThatIsAskedFor) {
 }
 
 TEST_F(AllocationRun, WithoutProportionsNoMoreIsGivenThanWasAskedFor) {
-    tune({false, true});
+    tune({Rest::whole, true});
     add_asking(1, {3, 1, -1, -1});
     join(1, 16);
     expect({"lease 0.1 to 1"});
@@ -104,7 +104,7 @@ TEST_F(AllocationRun, RulesThatChangeActOnWhatIsGivenOutNext) {
     join(1, 4);
     expect({"lease 0.1 to 1", "lease 1.1 to 1", "lease 2.1 to 1"});
     EXPECT_EQ(given(0), (Resources{1, 1000, 0, 0}));
-    tune({false, true});
+    tune({Rest::whole, true});
     ok(1, 0);
     expect({"0.1 ended for good: exit 0"});
     EXPECT_EQ(given(1), (Resources{1, 1000, 0, 0})) << "what runs has what it was given";
@@ -152,7 +152,7 @@ class AllocationByTicket : public AllocationRun {
   protected:
     void SetUp() override {
         ReactorOptions start{.max_losses = 0, .expected_workers = 2, .seal_batches = true};
-        start.allocation.proportional = true;
+        start.allocation.rest = Rest::proportional;
         options(start);
     }
 };
@@ -165,7 +165,7 @@ TEST_F(AllocationByTicket, ABatchKeepsTheRulesThatItWasSealedWith) {
     take([](const std::string& line) { EXPECT_EQ(line, "seal batch 1: 0-999"); });
     EXPECT_EQ(reactor_.stats().tasks_running, 2) << "one on each";
     EXPECT_EQ(reactor_.stats().committed_cores, 8);
-    tune({false, true});
+    tune({Rest::whole, true});
     ok(1, 7);
     expect({"7.1 ended for good: exit 0"});
     EXPECT_EQ(last_ended_.given, (Resources{4, 4000, 0, 0}));

@@ -1,4 +1,6 @@
 // Allocations of a category's tasks, what happens to tasks that exceed them, and concurrency limits.
+#include <set>
+
 #include "unit/scheduling/categories_run.h"
 
 namespace wq::scheduling {
@@ -33,8 +35,42 @@ TEST_F(CategoriesRun, NothingBelowItsMinimumIsGiven) {
     EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("not now: no worker can hold it"));
     join_with(2, {4, 7000, 1000, 0});
     EXPECT_EQ(running(), 2U);
-    EXPECT_EQ(given(0), (Resources{2, 3500, 500, 0}));
+    EXPECT_EQ(given(0), (Resources{1, 3000, 250, 0})) << "and it raises nothing else";
     forget_actions();
+}
+
+TEST_F(CategoriesRun, ATaskOfABucketGoesOnToLargerOnesAndThenToALargerWorker) {
+    say({.mode = AllocationMode::det_greedy_bucketing});
+    add_asking(1);
+    join_with(1, {4, 3000, 4000, 0});
+    EXPECT_EQ(given(0), (Resources{1, 1000, 1333, 0})) << "the guess, and rule 5";
+    exhausts_memory(1, 0, 1, 1001);
+    EXPECT_EQ(given(0), (Resources{4, 3000, 4000, 0})) << "2000 MB: no second task would fit";
+    exhausts_memory(1, 0, 2, 3001);
+    EXPECT_EQ(running(), 0U);
+    EXPECT_THAT(reactor_.why(TaskId(0), now()), HasSubstr("no worker can hold it"));
+    join_with(2, {8, 8000, 8000, 0});
+    EXPECT_EQ(given(0), (Resources{4, 4000, 4000, 0}));
+    ok(2, 0, 3);
+    forget_actions();
+}
+
+TEST_F(CategoriesRun, BucketsComeFromTheLastTasks) {
+    say({.mode = AllocationMode::greedy_bucketing});
+    add_asking(40);
+    join_with(1, {1, 4000, 4000, 0});
+    std::set<std::int64_t> asked;
+    for (std::uint64_t task = 0; task < 40; ++task) {
+        const Needs& needs = reactor_.asked(ShapeId(0)).needs;
+        asked.insert(task < 10 ? -needs.memory_mb : needs.memory_mb);
+        Usage usage;
+        usage.cores = 1000;
+        usage.memory = task % 2 == 0 ? 300 : 3000;
+        usage.disk = 1;
+        measured(1, task, 1, usage);
+        forget_actions();
+    }
+    EXPECT_THAT(asked, ::testing::ElementsAre(-1000, 300, 3000)) << "the guess for the first ten";
 }
 
 TEST_F(CategoriesRun, AChangeOfItIsForAllThatWait) {
@@ -251,7 +287,7 @@ TEST_F(CategoriesRun, ATaskIsHeldToWhatItWasGiven) {
     EXPECT_EQ(lease_of({.limits_memory = false}), Watch{});
     EXPECT_EQ(lease_of({.limits_memory = false, .monitoring = {.measures = true}}), (Watch{true, {}}));
     ReactorOptions all{.limits_memory = false, .monitoring = {.measures = true, .enforces = true}};
-    all.allocation.proportional = true;
+    all.allocation.rest = Rest::proportional;
     EXPECT_EQ(lease_of(all), (Watch{true, {.cores = 2000, .memory_mb = 2000, .disk_mb = 200}}));
 }
 

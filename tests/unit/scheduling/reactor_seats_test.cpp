@@ -89,7 +89,7 @@ TEST_F(SeatsTest, WholeCoresAreThoseThatNothingSitsOn) {
 }
 
 TEST_F(SeatsTest, ProportionsKnowWhatSitsThere) {
-    options({.allocation = {.proportional = true}});
+    options({.allocation = {.rest = Rest::proportional}});
     join_one({2, 2000, 0, 0});
     EXPECT_EQ(leased(5, {.cores = thousandths(600)}), 2u);
     EXPECT_EQ(reactor_.workers().find(WorkerId(1))->used, (Resources{2, 2000, 0, 0}));

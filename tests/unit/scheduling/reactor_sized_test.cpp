@@ -216,7 +216,7 @@ TEST_F(SizedRun, NorWhereAllThatIsFreeIsGivenOut) {
 // Ranks compute allocations themselves and know no bound.
 TEST_F(SizedRun, NorByTicket) {
     ReactorOptions pool{.seal_batches = true};
-    pool.allocation.proportional = true;
+    pool.allocation.rest = Rest::proportional;
     options(pool);
     const Sizes most{.cores = 2000, .memory_mb = 1000, .disk_mb = 100};
     say({.max = most, .mode = AllocationMode::max});

@@ -95,6 +95,11 @@ class SlowTest : public RunFixture {
         }
         take([](const std::string&) {});
     }
+    void on_one_host(std::uint32_t id, std::int64_t cores) {
+        WorkerJoined joined{WorkerId(id), "node1", {cores, 1000, 0, 0}, {}};
+        joined.watched = true;
+        event(joined);
+    }
     static Shape of(CategoryId category) {
         Shape shape;
         shape.category = category;
@@ -333,13 +338,29 @@ TEST_F(SlowTest, OthersOfItsShapeDoNotWaitWithIt) {
     event(Tick{});
 }
 
+TEST_F(SlowTest, ItRunsOnAnotherWorkerOfItsHostIfNoOtherHostCouldRunIt) {
+    on_one_host(1, 2);
+    fast_abort(2);
+    Shape wide;
+    wide.needs.cores = 2;
+    ten_succeed(wide);
+    add(1, wide);
+    expect({"lease 10.1 to 1"});
+    on_one_host(2, 1);
+    join_watched(3);
+    idle(10s);
+    expect({"kill 10 attempt 1 on 1"});
+    end(1, 10, 1, Ending::killed);
+    expect({"10.1 ended: took too long: more than 2 times the mean of its category", "lease 10.2 to 1"});
+    on_one_host(4, 2);
+    idle(20s);
+    expect({"kill 10 attempt 2 on 1"});
+    end(1, 10, 2, Ending::killed);
+    expect({"10.2 ended: took too long: more than 4 times the mean of its category", "lease 10.3 to 4"});
+}
+
 // The host that it avoids has more idle workers than a search looks at.
 TEST_F(SlowTest, ItFindsAnotherHostBehindManyWorkersOfTheOne) {
-    const auto on_one_host = [&](std::uint32_t id, std::int64_t cores) {
-        WorkerJoined joined{WorkerId(id), "node1", {cores, 1000, 0, 0}, {}};
-        joined.watched = true;
-        event(joined);
-    };
     on_one_host(1, 1);
     fast_abort(2);
     ten_succeed();

@@ -25,7 +25,15 @@ std::string text_of(const char* part, const std::optional<CategoryResources>& si
 }
 
 std::string text_of(const CategoryLine& line) {
-    constexpr std::array modes{"fixed", "max", "min-waste", "max-throughput"};
+    constexpr std::array modes{"fixed",
+                               "max",
+                               "min-waste",
+                               "max-throughput",
+                               "greedy-bucketing",
+                               "exhaustive-bucketing",
+                               "det-greedy-bucketing",
+                               "det-exhaustive-bucketing",
+                               "quantized-bucketing"};
     std::string text =
         line.name + text_of("max", line.max) + text_of("min", line.min) + text_of("first", line.first);
     if (line.mode) text += std::string(" mode=") + modes[static_cast<std::size_t>(*line.mode)];
@@ -58,6 +66,11 @@ INSTANTIATE_TEST_SUITE_P(
         CategoryLineCase{"a memory=", "a max"}, CategoryLineCase{"a min first", "a min first"},
         CategoryLineCase{"a mode=fixed", "a mode=fixed"}, CategoryLineCase{"a mode=max", "a mode=max"},
         CategoryLineCase{"a mode=min-waste", "a mode=min-waste"},
+        CategoryLineCase{"a mode=greedy-bucketing", "a mode=greedy-bucketing"},
+        CategoryLineCase{"a mode=exhaustive-bucketing", "a mode=exhaustive-bucketing"},
+        CategoryLineCase{"a mode=det-greedy-bucketing", "a mode=det-greedy-bucketing"},
+        CategoryLineCase{"a mode=det-exhaustive-bucketing", "a mode=det-exhaustive-bucketing"},
+        CategoryLineCase{"a mode=quantized-bucketing", "a mode=quantized-bucketing"},
         CategoryLineCase{"a concurrent=", "a concurrent=-1"},
         CategoryLineCase{"a min mode=max concurrent=1 cores=1", "a min cores=1 mode=max concurrent=1"},
         CategoryLineCase{"a cores=1 # cores=2", "a max cores=1"},
@@ -81,6 +94,9 @@ TEST_P(BadCategoryLines, AreRefusedInOneLine) {
 }
 
 const std::string fraction = " (with at most three decimals)";
+const std::string all_modes =
+    "fixed, max, min-waste, max-throughput, greedy-bucketing, exhaustive-bucketing, det-greedy-bucketing, "
+    "det-exhaustive-bucketing, quantized-bucketing";
 const std::string usage =
     "; write #WQ-CATEGORY NAME, then cores= memory= disk= gpus= after max, min or first, and mode= "
     "concurrent=";
@@ -135,11 +151,8 @@ INSTANTIATE_TEST_SUITE_P(
             "a min memory=0",
             "bad value of 'memory': a task needs more than '0' bytes; 'memory=' restores the default" +
                 usage},
-        BadCategoryLine{
-            "a mode=greedy",
-            "bad value of 'mode': 'greedy' is not one of fixed, max, min-waste, max-throughput" + usage},
-        BadCategoryLine{
-            "a mode=", "bad value of 'mode': '' is not one of fixed, max, min-waste, max-throughput" + usage},
+        BadCategoryLine{"a mode=greedy", "bad value of 'mode': 'greedy' is not one of " + all_modes + usage},
+        BadCategoryLine{"a mode=", "bad value of 'mode': '' is not one of " + all_modes + usage},
         BadCategoryLine{"a concurrent=0",
                         "bad value of 'concurrent': '0' is not a whole number from 1 to 1000000000" + usage},
         BadCategoryLine{

@@ -99,7 +99,7 @@ std::vector<Message> samples() {
         SharesFiles{},
         StatusQuery{},
         StatusReport{protocol_version,
-                     {{"sims", {2, 100, -1, -1}, {true, false}, {"big"}, 7, 3}},
+                     {{"sims", {2, 100, -1, -1}, {core::Rest::proportional, false}, {"big"}, 7, 3}},
                      9,
                      {{WorkerId(4), "node4", {8, 16000, 5, 1}, 2, "77_1", "mine", false, false}},
                      1,
