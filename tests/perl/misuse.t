@@ -20,7 +20,7 @@ sub dies {
     my $named = $died =~ s/ at \Q${\ __FILE__}\E line (\d+)\.\n\z// && abs($1 - $line) < 2;
     return is($died . ($named ? '' : ' in another line'), $text, $text);
 }
-my $new = 'the arguments are port, name, shutdown, stats_log, transactions_log, debug_log, ssl';
+my $new = 'the arguments are port, name, shutdown, stats_log, transactions_log, debug_log, ssl, catalog';
 my $file = 'the arguments are local_name, remote_name, flags, cache, failure_only, success_only';
 
 # ---- arguments ----

@@ -81,7 +81,8 @@ TEST(Transactions, FollowTheManual) {
     records::put_task_lines(out, stamp, record, worker.address);  // nothing of it came back: no line
     const std::string measured =
         R"({"cores":[2,"cores"],"wall_time":[0.000900,"s"],"cpu_time":[0.000600,"s"],"memory":[4,"MB"],)"
-        R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"])";
+        R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"],"wq_input_size":[0.000000,"MB"],)"
+        R"("wq_output_size":[0.000000,"MB"],"wq_input_time":[0.000000,"s"],"wq_output_time":[0.000000,"s"])";
     EXPECT_EQ(out,
               "1599244364466426 16444 MANAGER START\n"
               "1700000000000000 16444 WORKER worker-3 node3:rank_3 CONNECTION\n"
