@@ -24,6 +24,15 @@ Manager* DeferredManager::serving() {
     return manager_.get();
 }
 
+Status DeferredManager::specify(const std::function<void(ManagerOptions&)>& change) {
+    if (!ours() || (begun() && !manager_)) return Error{ExitCode::unreachable, why_not()};
+    ManagerOptions changed = options;
+    change(changed);
+    if (manager_ && !manager_->change(changed)) return Error{ExitCode::usage, manager_->last_error()};
+    options = std::move(changed);
+    return success();
+}
+
 void DeferredManager::order(std::function<void(Manager&)> what) {
     if (!ours()) return;
     if (manager_)

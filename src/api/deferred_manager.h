@@ -27,6 +27,8 @@ class DeferredManager {
     DeferredManager& operator=(const DeferredManager&) = delete;
 
     ManagerOptions options;  // used until the manager starts
+    // Changes name, password or logs; a running manager takes them, too. Error: it has none, or refuses.
+    Status specify(const std::function<void(ManagerOptions&)>& change);
     int port() const { return port_; }
 
     // Returns the manager and starts it if needed; null: why_not() says why it could not.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <mutex>
 
 #include "api/lines.h"
 #include "api/session_parts.h"
@@ -39,6 +40,17 @@ std::string& error_of_this_thread() {
     throw SetupError(error.message, to_int(code));
 }
 
+logs::LogPaths logs_of(const ManagerOptions& options) {
+    logs::LogPaths logs;
+    logs.debug = options.debug_log;
+    logs.debug_flags = options.debug_flags;
+    logs.debug_rotate_bytes = options.debug_rotate_bytes;
+    logs.statistics = options.stats_log;
+    logs.transactions = options.transactions_log;
+    if (!options.name.empty()) logs.program = options.name;
+    return logs;
+}
+
 template <class T>
 T or_refuse(Result<T> result) {
     if (!result) refuse(result.error());
@@ -59,30 +71,8 @@ class Manager::Impl {
         program.disconnect_limit = or_refuse(program_manager::disconnect_limit_of(options));
         program.output_limit = options.output_limit;
         program.ends_workers = options.shutdown;
-        program.logs.debug = options.debug_log;
-        program.logs.debug_flags = options.debug_flags;
-        program.logs.debug_rotate_bytes = options.debug_rotate_bytes;
-        program.logs.statistics = options.stats_log;
-        program.logs.transactions = options.transactions_log;
-        if (!options.name.empty()) program.logs.program = options.name;
-        if (options.listen) {
-            listening = or_refuse(program_manager::listen(options, say));
-            program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
-            program.change_keep_alive =
-                [transport = listening->port.listener.get(),
-                 limit = program.disconnect_limit](const program_manager::KeepAlive& wanted) {
-                    net::TcpLimits limits;
-                    program_manager::set_keep_alive(limits, wanted, limit);
-                    transport->set_keep_alive(limits.keep_alive, limits.silence);
-                };
-            program.wires.push_back({std::move(listening->port.listener), true});
-            program.worker = listening->worker;
-            if (listening->port.entry)
-                program.tell = [entry = listening->port.entry.get()](const core::ManagerStats& stats) {
-                    entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
-                                 static_cast<std::uint64_t>(stats.workers_connected)});
-                };
-        }
+        program.logs = logs_of(options);
+        if (options.listen) listen(program);
         if (options.mpi != nullptr) take_ranks(options.mpi->parts(), program);
         manager = or_refuse(program_manager::ProgramManager::start(std::move(program)));
         // From here on, the manager tells the ranks when it ends.
@@ -103,6 +93,29 @@ class Manager::Impl {
         if (options.mpi != nullptr && manager->lost_a_rank()) options.mpi->parts().lost_a_rank = true;
         if (listening && !options.contact_file.empty()) listening->port.remove_contact(options.contact_file);
     }
+
+    void listen(program_manager::ProgramManagerOptions& program) {
+        listening = or_refuse(program_manager::listen(options, say));
+        transport = listening->port.listener.get();
+        program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
+        program.change_keep_alive =
+            [this, limit = program.disconnect_limit](const program_manager::KeepAlive& wanted) {
+                net::TcpLimits limits;
+                program_manager::set_keep_alive(limits, wanted, limit);
+                transport->set_keep_alive(limits.keep_alive, limits.silence);
+            };
+        program.wires.push_back({std::move(listening->port.listener), true});
+        program.worker = listening->worker;
+        program.tell = [this](const core::ManagerStats& stats) {
+            const std::unique_lock lock(changing, std::try_to_lock);
+            if (lock && listening->port.entry)
+                listening->port.entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
+                                             static_cast<std::uint64_t>(stats.workers_connected)});
+        };
+    }
+
+    Status change(const ManagerOptions& to);
+    Status change_access(const ManagerOptions& to);
 
     void take_ranks(MpiSession::Parts& ranks, program_manager::ProgramManagerOptions& program) {
         if (ranks.rank != 0)
@@ -130,6 +143,7 @@ class Manager::Impl {
 
     bool set_category(const char* function, const std::string& category,
                       const Result<core::CategorySet>& what);
+    bool monitor(const char* function, const std::string& folder, const core::Monitoring& monitoring);
     bool refuse_call(const char* function, const Error& error);  // false
     // After a failure of the manager, last_error() has the reason for every call.
     program_manager::ProgramManager& program() const {
@@ -141,7 +155,9 @@ class Manager::Impl {
     ManagerOptions options;
     api::Lines lines;
     std::function<void(const std::string&)> say;
+    mutable std::mutex changing;  // of the name and the password in `options` and `listening`
     std::optional<program_manager::Listening> listening;
+    net::TcpListener* transport = nullptr;      // for the manager's thread
     std::optional<BackgroundThread> own_files;  // of the own worker
     std::optional<run::OwnWorker> own;
     std::unique_ptr<program_manager::ProgramManager> manager;
@@ -155,23 +171,75 @@ Manager::~Manager() {
 int Manager::port() const {
     return impl_->listening ? impl_->listening->port.number() : 0;
 }
-const std::string& Manager::name() const {
+std::string Manager::name() const {
+    const std::lock_guard lock(impl_->changing);
     return impl_->options.name;
 }
 std::vector<std::string> Manager::addresses() const {
     if (!impl_->listening) return {};
+    const std::lock_guard lock(impl_->changing);
     net::Contact contact = impl_->listening->port.contact();
     std::vector<std::string> all;
     for (std::string& host : contact.addresses) all.push_back(net::to_text({std::move(host), contact.port}));
     return all;
 }
 bool Manager::write_contact(const std::string& path) const {
+    const std::lock_guard lock(impl_->changing);
     const Status written =
         impl_->listening
             ? impl_->listening->port.write_contact(path)
             : Status(Error{ExitCode::usage, "the manager does not listen, so it has no contact"});
     if (!written) error_of_this_thread() = written.error().message;
     return written.ok();
+}
+
+// ---- changes ----
+
+Status Manager::Impl::change_access(const ManagerOptions& to) {
+    if (listening) {
+        listening::OpenPort& port = listening->port;
+        const std::string before = port.contact().key;
+        const bool same = to.password == options.password && to.password_file == options.password_file;
+        const auto key = same ? before : program_manager::key_of(to, say);
+        if (!key) return key.error();
+        if (const Status listed = port.change(to.name, *key, say); !listed) {
+            static_cast<void>(port.change(options.name, before, say));
+            return listed;
+        }
+        manager->ask([&] { transport->set_key(*key); });
+        if (!options.contact_file.empty())
+            if (const Status written = port.write_contact(options.contact_file); !written) return written;
+    }
+    options.name = to.name;
+    options.password = to.password;
+    options.password_file = to.password_file;
+    if (listening)
+        manager->say_how_to_start_a_worker(
+            program_manager::command_of_worker(options, listening->port.number()));
+    return success();
+}
+
+Status Manager::Impl::change(const ManagerOptions& to) {
+    const std::lock_guard lock(changing);
+    const auto differs = [&](auto field) { return to.*field != options.*field; };
+    if (differs(&ManagerOptions::name) || differs(&ManagerOptions::password) ||
+        differs(&ManagerOptions::password_file))
+        if (const Status done = change_access(to); !done) return done;
+    logs::LogPaths fresh = logs_of(to);
+    if (!differs(&ManagerOptions::debug_log)) fresh.debug.clear();
+    if (!differs(&ManagerOptions::stats_log)) fresh.statistics.clear();
+    if (!differs(&ManagerOptions::transactions_log)) fresh.transactions.clear();
+    if (const Status open = manager->log_to(fresh); !open) return open;
+    options.debug_log = to.debug_log;
+    options.stats_log = to.stats_log;
+    options.transactions_log = to.transactions_log;
+    return success();
+}
+
+bool Manager::change(const ManagerOptions& to) {
+    const Status done = impl_->change(to);
+    if (!done) error_of_this_thread() = done.error().message;
+    return done.ok();
 }
 
 // ---- tasks ----
@@ -197,7 +265,13 @@ std::optional<Duration> limit_of(int timeout_seconds) {
 }  // namespace
 
 std::optional<Task> Manager::wait(int timeout_seconds) {
-    return impl_->program().wait(limit_of(timeout_seconds));
+    const auto limit = limit_of(timeout_seconds);
+    const Instant began = instant_now();
+    if (!impl_->program().gather(limit.value_or(Duration::max()))) return impl_->program().wait(Duration{0});
+    return impl_->program().wait(limit ? std::optional(*limit - (instant_now() - began)) : limit);
+}
+bool Manager::gather(std::chrono::nanoseconds limit) {
+    return impl_->program().gather(limit);
 }
 std::optional<Task> Manager::wait_for_tag(const std::string& tag, int timeout_seconds) {
     return impl_->program().wait(limit_of(timeout_seconds), &tag);
@@ -342,14 +416,21 @@ std::vector<CategorySummary> Manager::categories() const {
 std::vector<WorkerSummary> Manager::workers() const {
     return impl_->program().workers();
 }
-bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
+bool Manager::Impl::monitor(const char* function, const std::string& folder,
+                            const core::Monitoring& monitoring) {
     std::string path;
     if (!folder.empty()) {
         const auto found = program_manager::summaries_folder(folder);
-        if (!found) return impl_->refuse_call(__func__, found.error());
+        if (!found) return refuse_call(function, found.error());
         path = *found;
     }
-    return impl_->program().monitor({true, watchdog}, path) || impl_->refuse_call(__func__, impl_->ended());
+    return program().monitor(monitoring, path) || refuse_call(function, ended());
+}
+bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
+    return impl_->monitor(__func__, folder, {true, watchdog});
+}
+bool Manager::enable_monitoring_full(const std::string& folder, bool watchdog) {
+    return impl_->monitor(__func__, folder, {true, watchdog, true});
 }
 
 // ---- figures and settings ----

@@ -110,6 +110,7 @@ DebugSettings debug_settings() {
         for (const Subsystem& one : subsystems)
             if (one.flag != D_ALL && one.of_manager && (now.flags & one.flag) != 0)
                 settings.flags += (settings.flags.empty() ? "" : " ") + std::string(one.name);
+    if (now.flags != D_ALL && (now.flags & D_WQ) != 0) settings.flags += " task";
     if (!settings.flags.empty()) settings.file = now.file;
     return settings;
 }

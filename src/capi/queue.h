@@ -40,6 +40,9 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     bool empty() const { return tasks.empty(); }
 
     wq::ManagerOptions& options() { return deferred_.options; }  // used until the manager starts
+    wq::Status specify(const std::function<void(wq::ManagerOptions&)>& change) {
+        return deferred_.specify(change);
+    }
     const wq::ManagerOptions& options() const { return deferred_.options; }
     int port() const { return deferred_.port(); }
     wq::program_manager::Tuning tuning;  // checks the names

@@ -52,7 +52,8 @@ void specify_resources(const char* function, work_queue* q, const char* category
     });
 }
 
-int enable_monitoring(const char* function, work_queue* q, const char* folder, bool watchdog) {
+int enable_monitoring(const char* function, work_queue* q, const char* folder, bool watchdog,
+                      bool (Manager::*enable)(const std::string&, bool)) {
     return guarded(function, 0, [&](const char* me) {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
@@ -62,7 +63,7 @@ int enable_monitoring(const char* function, work_queue* q, const char* folder, b
             if (!found) return complain(me, found.error().message), 0;
             path = *found;
         }
-        queue->order([=](Manager& manager) { manager.enable_monitoring(path, watchdog); });
+        queue->order([=](Manager& manager) { (manager.*enable)(path, watchdog); });
         return 1;
     });
 }
@@ -74,10 +75,10 @@ int enable_monitoring(const char* function, work_queue* q, const char* folder, b
 using namespace wq::capi;
 
 int work_queue_enable_monitoring(work_queue* q, char* folder, int watchdog) {
-    return enable_monitoring(__func__, q, folder, watchdog != 0);
+    return enable_monitoring(__func__, q, folder, watchdog != 0, &wq::Manager::enable_monitoring);
 }
 int work_queue_enable_monitoring_full(work_queue* q, char* folder, int watchdog) {
-    return enable_monitoring(__func__, q, folder, watchdog != 0);
+    return enable_monitoring(__func__, q, folder, watchdog != 0, &wq::Manager::enable_monitoring_full);
 }
 
 int work_queue_specify_category_mode(work_queue* q, const char* category, work_queue_category_mode_t mode) {

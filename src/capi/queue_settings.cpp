@@ -1,4 +1,4 @@
-// Settings of a queue, before its manager starts; some also later.
+// Settings of a queue. Its manager may have started.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,10 +21,16 @@ std::string absolute(const std::string& path) {
     return unknown ? path : whole.string();
 }
 
+bool specify(const char* function, work_queue& queue, const std::function<void(ManagerOptions&)>& change) {
+    const Status done = queue.specify(change);
+    if (!done) complain(function, done.error().message);
+    return done.ok();
+}
+
 // Returns 1 if `file` is set; "" clears the option.
 int specify_log(const char* function, work_queue* q, std::string ManagerOptions::*option, const char* file) {
     return guarded(function, 0, [&](const char* me) {
-        work_queue* queue = queue_to_specify(me, q);
+        work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const std::string path = text_or_empty(file);
         if (!path.empty()) {
@@ -32,8 +38,8 @@ int specify_log(const char* function, work_queue* q, std::string ManagerOptions:
             if (log < 0) return complain(me, path + ": " + std::system_category().message(errno)), 0;
             ::close(log);
         }
-        queue->options().*option = path.empty() ? path : absolute(path);
-        return 1;
+        const std::string whole = path.empty() ? path : absolute(path);
+        return specify(me, *queue, [&](ManagerOptions& options) { options.*option = whole; }) ? 1 : 0;
     });
 }
 
@@ -58,22 +64,23 @@ using namespace wq::capi;
 
 void work_queue_specify_password(work_queue* q, const char* password) {
     guarded(__func__, [&](const char* me) {
-        work_queue* queue = queue_to_specify(me, q);
+        work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return;
         if (text_or_empty(password).empty()) return complain(me, "the password is empty");
-        queue->options().password = password;
+        specify(me, *queue, [&](wq::ManagerOptions& options) { options.password = password; });
     });
 }
 
 int work_queue_specify_password_file(work_queue* q, const char* file) {
     return guarded(__func__, 0, [&](const char* me) {
-        work_queue* queue = queue_to_specify(me, q);
+        work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         if (file == nullptr) return complain(me, "the name of the file is NULL"), 0;
-        const auto password = wq::net::read_password(file);
+        const auto password =
+            wq::net::read_password(file, [&](const std::string& line) { complain(me, line); });
         if (!password) return complain(me, password.error().message), 0;
-        queue->options().password = *password;
-        return 1;
+        return specify(me, *queue, [&](wq::ManagerOptions& options) { options.password = *password; }) ? 1
+                                                                                                       : 0;
     });
 }
 
@@ -89,7 +96,8 @@ int work_queue_specify_contact_file(work_queue* q, const char* file) {
 
 void work_queue_specify_name(work_queue* q, const char* name) {
     guarded(__func__, [&](const char* me) {
-        if (work_queue* queue = queue_to_specify(me, q)) queue->options().name = text_or_empty(name);
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.name = text_or_empty(name); });
     });
 }
 

@@ -77,6 +77,11 @@ void show_resources(const Statistics& from, work_queue_stats& to) {
     to.capacity = to.capacity_cores;
     to.capacity_memory = count(from.capacity_memory);
     to.capacity_disk = count(from.capacity_disk);
+    to.capacity_gpus = count(from.capacity_gpus);
+    to.total_gpus = from.total_gpus;
+    to.committed_gpus = from.committed_gpus;
+    to.max_gpus = from.max_gpus;
+    to.min_gpus = from.min_gpus;
     to.capacity_instantaneous = count(from.capacity_instantaneous);
     to.capacity_weighted = count(from.capacity_weighted);
     to.total_cores = from.total_cores;

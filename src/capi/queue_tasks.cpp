@@ -72,6 +72,13 @@ work_queue_task* work_queue_wait_at_most(work_queue* q, const char* tag, int mil
     });
 }
 
+int work_queue_gather(work_queue* q, int milliseconds) {
+    return guarded(__func__, 1, [&](const char* me) {
+        wq::Manager* manager = manager_of(me, q);
+        return manager == nullptr || manager->gather(std::chrono::milliseconds(milliseconds)) ? 1 : 0;
+    });
+}
+
 int work_queue_hungry(work_queue* q) {
     return guarded(__func__, 0, [&](const char* me) {
         work_queue* const queue = queue_of(me, q);

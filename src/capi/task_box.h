@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capi/cctools/work_queue_task.h"
 #include "capi/quarantine.h"
@@ -25,6 +26,13 @@ struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
     work_queue* queue = nullptr;  // queue that has it
     // Names in the sandbox with their sources; bytes of buffers are only in `spec`.
     std::map<std::string, std::string> files;
+    std::size_t output_size = 0;
+    // Of resources_measured.
+    std::string id_text;
+    std::vector<rmsummary> snapshots;
+    std::vector<rmsummary*> snapshot_list;
+    std::vector<std::string> snapshot_names;
+    rmsummary peak_times{};
     std::string refused_file;  // why a file was refused; the task is then not submitted
 
     // Sets a string field to a copy; nothing: NULL.

@@ -67,6 +67,7 @@ FileOptions output_options(work_queue_file_flags_t flags) {
     options.failure_only = has(flags, WORK_QUEUE_FAILURE_ONLY);
     options.success_only = has(flags, WORK_QUEUE_SUCCESS_ONLY);
     options.watch = has(flags, WORK_QUEUE_WATCH);
+    options.cache = has(flags, WORK_QUEUE_CACHE);
     return options;
 }
 

@@ -13,15 +13,6 @@ std::int64_t need(std::int64_t count) {
     return std::max<std::int64_t>(count, -1);
 }
 
-// Keeps a text that has no effect yet; `why` says so.
-void keep_text(const char* function, work_queue_task* t, char* work_queue_task::*field, const char* text,
-               const char* why) {
-    const bool kept = specify(function, t, [&](TaskBox& box) {
-        box.set_text(field, text == nullptr ? std::nullopt : std::optional<std::string_view>(text));
-    });
-    if (kept && text != nullptr) no_effect(function, why);
-}
-
 void specify_variable(const char* function, work_queue_task* t, const char* name, const char* value) {
     specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
         if (name == nullptr || *name == '\0') return "a variable needs a name";
@@ -112,12 +103,14 @@ void work_queue_task_specify_coprocess(work_queue_task* t, const char* name) {
     });
 }
 
-// ---- kept, and no more ----
-
 void work_queue_task_specify_algorithm(work_queue_task* t, work_queue_schedule_t algorithm) {
     specify(__func__, t, [&](TaskBox& box) { box.worker_selection_algorithm = algorithm; });
 }
 int work_queue_specify_snapshot_file(work_queue_task* t, const char* file) {
-    keep_text(__func__, t, &work_queue_task::monitor_snapshot_file, file, "no snapshots are taken");
-    return 0;
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        if (file == nullptr) return "the name of the file is NULL";
+        box.spec.snapshot_file(file);
+        box.set_text(&work_queue_task::monitor_snapshot_file, file);
+        return {};
+    });
 }

@@ -1,7 +1,9 @@
 // Copies the results of a task to the fields of its struct.
 #include <algorithm>
 
+#include "capi/summaries.h"
 #include "capi/task_box.h"
+#include "program_manager/task_data.h"
 
 namespace wq::capi {
 
@@ -85,6 +87,43 @@ void show_measured(const TaskUsage& used, rmsummary& to) {
     show(used.max_concurrent_processes, to.max_concurrent_processes);
     show(used.total_processes, to.total_processes);
     show(used.context_switches, to.context_switches);
+    show(used.machine_cpus, to.machine_cpus);
+    to.machine_load = used.machine_load;
+}
+
+void show_snapshots(TaskBox& box, const Task& ended, rmsummary& to) {
+    box.snapshots.clear();
+    box.snapshot_list.clear();
+    box.snapshot_names.clear();
+    for (const TaskSnapshot& one : ended.snapshots()) {
+        rmsummary& snapshot = box.snapshots.emplace_back(blank_summary(-1));
+        show_measured(one.usage, snapshot);
+        snapshot.start = to.start;
+        snapshot.wall_time = static_cast<double>(one.wall_time) / us_of_second;
+        snapshot.end = snapshot.start + snapshot.wall_time;
+        box.snapshot_names.push_back(one.name);
+    }
+    for (std::size_t n = 0; n < box.snapshots.size(); ++n) {
+        box.snapshots[n].snapshot_name = box.snapshot_names[n].data();
+        box.snapshot_list.push_back(&box.snapshots[n]);
+    }
+    to.snapshots = box.snapshot_list.data();
+    to.snapshots_count = box.snapshot_list.size();
+}
+
+// Times, where the others are amounts.
+void show_peak_times(TaskBox& box, const TaskUsage& times, rmsummary& to) {
+    rmsummary& at = box.peak_times = blank_summary(-1);
+    if (times.cores >= 0) at.cores = times.cores / us_of_second;
+    show(times.cpu_time, at.cpu_time, us_of_second);
+    show(times.memory, at.memory, us_of_second);
+    show(times.virtual_memory, at.virtual_memory, us_of_second);
+    show(times.swap_memory, at.swap_memory, us_of_second);
+    show(times.disk, at.disk, us_of_second);
+    show(times.total_files, at.total_files, us_of_second);
+    show(times.bandwidth, at.bandwidth, us_of_second);
+    show(times.max_concurrent_processes, at.max_concurrent_processes, us_of_second);
+    if (at.memory >= 0) to.peak_times = &box.peak_times;
 }
 
 void show_resources(TaskBox& box, const Task& ended) {
@@ -99,7 +138,15 @@ void show_resources(TaskBox& box, const Task& ended) {
     show_measured(ended.resources_measured(), measured);
     measured.exit_status = ended.exit_status();
     if (ended.result() == TaskResult::signal) measured.signal = ended.return_status();
+    // The task has these texts.
+    measured.category = box.category;
+    measured.command = box.command_line;
+    box.id_text = std::to_string(box.taskid);
+    measured.taskid = box.id_text.data();
+    measured.exit_type = const_cast<char*>(exit_type(ended));
     measured.limits_exceeded = box.limits_exceeded;
+    show_snapshots(box, ended, measured);
+    show_peak_times(box, ended.peak_times(), measured);
 }
 
 }  // namespace
@@ -111,6 +158,7 @@ void clear_outcome(TaskBox& box) {
     for (char* work_queue_task::*field : {&work_queue_task::output, &work_queue_task::reason,
                                           &work_queue_task::host, &work_queue_task::hostname})
         box.set_text(field, std::nullopt);
+    box.output_size = 0;
     box.try_count = box.exhausted_attempts = box.fast_abort_count = 0;
     box.time_when_submitted = box.time_when_done = 0;
     box.time_when_commit_start = box.time_when_commit_end = box.time_when_retrieval = 0;
@@ -128,9 +176,10 @@ void show_outcome(TaskBox& box, const Task& ended) {
     box.taskid = id;
     box.return_status = box.exit_status = ended.return_status();
     box.result = static_cast<work_queue_result_t>(ended.result());
-    box.bytes_received =
-        static_cast<std::int64_t>(ended.output_view().size() + ended.error_output_view().size());
-    box.bytes_transferred = box.bytes_received;
+    box.output_size = ended.output_view().size() + ended.error_output_view().size();
+    box.bytes_received = ended.bytes_received();
+    box.bytes_sent = ended.bytes_sent();
+    box.bytes_transferred = box.bytes_received + box.bytes_sent;
     box.set_output(ended);
     box.set_text(&work_queue_task::reason, ended.reason());
     box.set_text(&work_queue_task::host, or_null(ended.host()));
@@ -152,3 +201,8 @@ void show_forsaken(TaskBox& box, const std::string& reason) {
 }
 
 }  // namespace wq::capi
+
+size_t work_queue_task_output_size(const work_queue_task* t) {
+    const wq::capi::TaskBox* box = wq::capi::task_of(__func__, t);
+    return box == nullptr ? 0 : box->output_size;
+}

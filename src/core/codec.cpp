@@ -105,29 +105,63 @@ Sizes get_sizes(ByteReader& in) {
     return sizes;
 }
 
+void put_usage(ByteWriter& out, const Usage& usage) {
+#define WQ_PUT(name, unit, meaning) out.i64(usage.name);
+    WQ_USAGE(WQ_PUT)
+#undef WQ_PUT
+}
+Usage get_usage(ByteReader& in) {
+    Usage usage;
+#define WQ_GET(name, unit, meaning) usage.name = in.i64();
+    WQ_USAGE(WQ_GET)
+#undef WQ_GET
+    return within_bounds(usage);
+}
+
 }  // namespace
 
 void put(ByteWriter& out, const Watch& value) {
     out.boolean(value.measures);
     put_sizes(out, value.limits);
+    out.boolean(value.series);
 }
 void get(ByteReader& in, Watch& value) {
     value.measures = in.boolean();
     value.limits = get_sizes(in);
+    value.series = in.boolean();
 }
 
 void put(ByteWriter& out, const Measured& value) {
-#define WQ_PUT(name, unit, meaning) out.i64(value.usage.name);
-    WQ_USAGE(WQ_PUT)
-#undef WQ_PUT
+    put_usage(out, value.usage);
     put_sizes(out, value.exceeded);
 }
 void get(ByteReader& in, Measured& value) {
-#define WQ_GET(name, unit, meaning) value.usage.name = in.i64();
-    WQ_USAGE(WQ_GET)
-#undef WQ_GET
-    value.usage = within_bounds(value.usage);
+    value.usage = get_usage(in);
     value.exceeded = get_sizes(in);
+}
+
+void put(ByteWriter& out, const MonitorReport& value) {
+    out.i64(value.machine_cpus);
+    out.i64(value.machine_load);
+    put_usage(out, value.peak_us);
+    out.u64(value.points.size());
+    for (const UsagePoint& point : value.points) {
+        out.i64(point.at_us);
+        out.blob(point.label);
+        put_usage(out, point.usage);
+    }
+}
+void get(ByteReader& in, MonitorReport& value) {
+    value.machine_cpus = in.i64();
+    value.machine_load = in.i64();
+    value.peak_us = get_usage(in);
+    const std::uint64_t count = in.u64();
+    for (std::uint64_t n = 0; n < count && in.ok(); ++n) {
+        UsagePoint& point = value.points.emplace_back();
+        point.at_us = in.i64();
+        point.label = in.blob();
+        point.usage = get_usage(in);
+    }
 }
 
 void put(ByteWriter& out, const Output& value) {

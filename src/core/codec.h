@@ -14,6 +14,7 @@ void put(ByteWriter& out, const Outcome& value);  // without Outcome::measured
 void put(ByteWriter& out, const Output& value);
 void put(ByteWriter& out, const Watch& value);
 void put(ByteWriter& out, const Measured& value);
+void put(ByteWriter& out, const MonitorReport& value);
 
 // Bytes that no put() wrote (an unknown ending, negative amounts) leave the reader not ok().
 void get(ByteReader& in, Resources& value);
@@ -22,5 +23,6 @@ void get(ByteReader& in, Outcome& value);
 void get(ByteReader& in, Output& value);
 void get(ByteReader& in, Watch& value);
 void get(ByteReader& in, Measured& value);
+void get(ByteReader& in, MonitorReport& value);
 
 }  // namespace wq::core

@@ -121,6 +121,7 @@ struct StorageTrouble {  // too many results wait to be written: dispatching pau
 struct Monitoring {
     bool measures = false;
     bool enforces = false;  // cores, memory and disk; not without `measures`
+    bool series = false;    // time series, too; not without `measures`
     bool operator==(const Monitoring&) const = default;
 };
 struct Tuned {  // changes by a program during the run; nullopt: unchanged

@@ -80,11 +80,20 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, workers_wanted, "workers", "that a factory beside the run wants (--grow)")  \
     X(std::int64_t, workers_pending, "workers", "its jobs without a connected worker")
 
+// GPUs, as of cores: only programs are told of them, no file.
+#define WQ_GPU_STATS(X)                                                            \
+    X(std::int64_t, capacity_gpus, "gpus", "capacity_tasks times their mean GPUs") \
+    X(std::int64_t, total_gpus, "gpus", "of connected workers")                    \
+    X(std::int64_t, committed_gpus, "gpus", "given to tasks")                      \
+    X(std::int64_t, max_gpus, "gpus", "largest worker")                            \
+    X(std::int64_t, min_gpus, "gpus", "smallest worker")
+
 struct ManagerStats {
     std::int64_t time_when_started = 0;  // wall clock, us
 #define WQ_FIELD(type, name, unit, meaning) type name = 0;
     WQ_MANAGER_STATS(WQ_FIELD)
     WQ_OWN_STATS(WQ_FIELD)
+    WQ_GPU_STATS(WQ_FIELD)
 #undef WQ_FIELD
 };
 

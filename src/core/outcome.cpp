@@ -99,6 +99,36 @@ void set_not_started(Outcome& outcome, std::string reason, int exit_code) {
     outcome.reason = std::move(reason);
 }
 
+int return_status(const Outcome& outcome, bool is_call) {
+    constexpr int killed = 9;
+    switch (outcome.ending) {
+        case Ending::not_started:
+            return is_call || outcome.started_us != 0 ? outcome.exit_code : -1;
+        case Ending::exited:
+        case Ending::input_missing:  // -1, or 1 if the worker was to make it
+        case Ending::output_missing:
+        case Ending::not_transferred:
+            return outcome.exit_code;
+        case Ending::raised:
+            return outcome.exit_code != 0 ? outcome.exit_code : 1;
+        case Ending::signalled:
+            return outcome.signal;
+        case Ending::timed_out:
+        case Ending::out_of_memory:
+        case Ending::exhausted:
+        case Ending::killed:
+        case Ending::too_slow:
+            return killed;
+        case Ending::expired:
+            return outcome.started_us != 0 ? killed : -1;
+        case Ending::worker_lost:
+        case Ending::never_ran:
+        case Ending::disk_full:
+            return -1;
+    }
+    return -1;
+}
+
 std::int64_t busy_cores(const Outcome& outcome) {
     if (!outcome.measured) return unsaid;
     const Usage& usage = outcome.measured->usage;

@@ -68,6 +68,10 @@ inline constexpr int exit_not_found = 127;
 // `started_us` stays: it says whether the command was tried.
 void set_not_started(Outcome& outcome, std::string reason, int exit_code = exit_cannot_execute);
 
+// return_status in Work Queue's manual: the exit code as in a shell, or the signal, 9 if it was killed for a
+// time or a limit; -1: it never ran.
+int return_status(const Outcome& outcome, bool is_call = false);
+
 // The largest number of cores that it kept busy, in thousandths; unsaid: not measured. A task too short to
 // measure (under a second) is counted as if it ran for one second.
 std::int64_t busy_cores(const Outcome& outcome);
@@ -79,7 +83,8 @@ inline constexpr std::uint64_t most_output_limit = 256u << 20;
 struct Output {
     std::string out;
     std::string err;
-    std::string result{};  // of a function, as msgpack
+    std::string result{};                    // of a function, as msgpack
+    std::optional<MonitorReport> monitor{};  // only if it was measured
 };
 
 std::string signal_name(int number);  // "SIGSEGV"; "signal 35" if it has no name

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/sizes.h"
 
@@ -11,7 +13,8 @@ namespace wq::core {
 // How an attempt is watched while it runs.
 struct Watch {
     bool measures = false;  // sampled; the figures are in Outcome::measured
-    Sizes limits;           // the attempt is killed if it exceeds one; GPUs are not measured
+    Sizes limits{};         // the attempt is killed if it exceeds one; GPUs are not measured
+    bool series = false;    // has a point now and then; they are in Output::monitor
 
     bool limited() const { return limits != Sizes{}; }
     bool operator==(const Watch&) const = default;
@@ -49,6 +52,26 @@ struct Measured {
     Sizes exceeded;  // the limits that it was killed for; unsaid: not this one
     bool operator==(const Measured&) const = default;
 };
+
+// What it used so far, and its memory and disk at that time.
+struct UsagePoint {
+    std::int64_t at_us = 0;  // since its start
+    std::string label;       // of a snapshot, which an event of the task took; "": of the time series
+    Usage usage;
+    bool operator==(const UsagePoint&) const = default;
+};
+
+// What else a worker tells of an attempt that was measured.
+struct MonitorReport {
+    std::int64_t machine_cpus = unsaid;
+    std::int64_t machine_load = unsaid;  // 1/1000, of the last minute
+    Usage peak_us;                       // when each was reached, since its start
+    std::vector<UsagePoint> points;
+    bool operator==(const MonitorReport&) const = default;
+};
+
+// The input by which a task says what events take snapshots, in its sandbox.
+inline constexpr const char* snapshots_file = ".work_queue-snapshots.json";
 
 // Upper bound for figures other than sizes, so that sums stay far from overflow: microseconds of 36,000
 // years; an exabyte.

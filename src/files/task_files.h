@@ -37,6 +37,7 @@ struct Output {
     bool watched = false;  // appended data is sent while the task runs
     bool on_failure = true;
     bool on_success = true;
+    bool cached = false;  // only said in logs: outputs are stored here, and not kept by workers
 };
 
 struct TaskFiles {

@@ -103,7 +103,7 @@ void TaskEnds::finish(Lane& lane, bool may_be_held, Instant now) {
     lane.outcome.stdout_bytes = lane.out.total();
     lane.outcome.stderr_bytes = lane.err.total();
     const process::Order& order = lane.order.order;
-    core::Output output{lane.out.take("stdout"), lane.err.take("stderr"), {}};
+    core::Output output{lane.out.take("stdout"), lane.err.take("stderr"), {}, std::move(lane.report)};
     if (order.call) output.result = CallStarter::take_result(lane);
     reports_.add(lane.order.serial,
                  TaskEnded{order.task,

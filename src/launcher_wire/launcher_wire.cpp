@@ -79,6 +79,8 @@ struct ReportWriter {
             if (report.outcome.measured) put(out, *report.outcome.measured);
             put(out, report.output);
             out.blob(report.output.result);
+            out.boolean(report.output.monitor.has_value());
+            if (report.output.monitor) put(out, *report.output.monitor);
             for (const std::string& file : report.files) out.blob(file);
         });
     }
@@ -115,6 +117,7 @@ Report read_report(ByteReader& in, ReportTag tag) {
             if (in.boolean()) get(in, report.outcome.measured.emplace());
             get(in, report.output);
             report.output.result = in.blob();
+            if (in.boolean()) get(in, report.output.monitor.emplace());
             for (std::string& file : report.files) file = in.blob();
             return report;
         }

@@ -131,6 +131,7 @@ Watch Fit::watch_of(ShapeId id, const Resources& given) const {
     const Monitoring& monitoring = state_.options.monitoring;
     Watch watch;
     watch.measures = monitoring.measures || shape.measured;
+    watch.series = monitoring.series;
     const Category& category = state_.categories[shape.category.value()].category;
     const std::int64_t memory_mb = memory_limit(shape, category, monitoring);
     if (state_.options.limits_memory && memory_mb > 0) watch.limits.memory_mb = memory_mb;

@@ -11,7 +11,6 @@ Result<OpenPort> open_port(net::TcpListenOptions options, const std::string& nam
     net::Contact contact;
     contact.key = options.key;
     contact.tls = options.tls.has_value();
-    contact.name = name;
     contact.pid = ::getpid();
     contact.host = records::host_name();
     auto listener = net::TcpListener::open(std::move(options));
@@ -20,11 +19,20 @@ Result<OpenPort> open_port(net::TcpListenOptions options, const std::string& nam
     contact.certificate_digest = (*listener)->certificate_digest();
     contact.started = wall_now();
     OpenPort port(std::move(*listener), std::move(contact));
-    if (name.empty()) return port;
-    auto entry = register_manager(registry_folder(), port.contact(), say);
-    if (!entry) return entry.error();
-    port.entry = std::move(*entry);
+    if (const Status listed = port.change(name, port.contact().key, say); !listed) return listed.error();
     return port;
+}
+
+Status OpenPort::change(const std::string& name, const std::string& key,
+                        const std::function<void(const std::string&)>& say) {
+    contact_.name = name;
+    contact_.key = key;
+    entry.reset();
+    if (name.empty()) return success();
+    auto listed = register_manager(registry_folder(), contact(), say);
+    if (!listed) return listed.error();
+    entry = std::move(*listed);
+    return success();
 }
 
 net::Contact OpenPort::contact() const {

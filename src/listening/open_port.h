@@ -24,6 +24,9 @@ class OpenPort {
     std::uint16_t number() const { return contact_.port; }
     net::Contact contact() const;  // with the machine's current addresses
     Status write_contact(const std::string& path) const { return net::write_contact(path, contact()); }
+    // Another name ("": none) and key; the entry is another one then. Errors: those of register_manager().
+    Status change(const std::string& name, const std::string& key,
+                  const std::function<void(const std::string&)>& say);
     // Unless another manager has overwritten it.
     void remove_contact(const std::string& path) const;
 

@@ -37,7 +37,6 @@ Result<std::unique_ptr<ProgramLogs>> ProgramLogs::open(const LogPaths& paths, Wa
 }
 
 Status ProgramLogs::begin(const LogPaths& paths, WallMicros started) {
-    pid_ = ::getpid();
     if (!paths.debug.empty()) {
         auto debug = records::DebugLog::open(
             {paths.debug, paths.debug_flags, paths.debug_rotate_bytes, paths.program});
@@ -48,8 +47,8 @@ Status ProgramLogs::begin(const LogPaths& paths, WallMicros started) {
         auto log = records::TextLog::open(paths.transactions, records::transactions_heading());
         if (!log) return log.error();
         transactions_ = std::move(*log);
-        records::put_manager_lines(transactions_.lines(), started, pid_, true);
-        records::put_category_lines(transactions_.lines(), started, pid_, "default");
+        records::put_manager_lines(transactions_.lines(), started, stamp_, true);
+        put_category(started, {CategoryId(0), "default"});
     }
     if (paths.statistics.ends_with(".h5")) {
         auto h5 = new_statistics_file(paths.statistics,
@@ -128,7 +127,7 @@ void ProgramLogs::or_note(const std::function<void()>& write) {
 
 void ProgramLogs::finish() {
     if (transactions_.is_open()) {
-        records::put_manager_lines(transactions_.lines(), wall_now(), pid_, false);
+        records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
         note(Log::transactions, transactions_.write());
         note(Log::transactions, transactions_.close());
     }
@@ -157,13 +156,14 @@ void ProgramLogs::note(Log log, const Status& status) {
 
 void ProgramLogs::write(const records::TaskRecord& record) {
     if (transactions_.is_open())
-        records::put_task_lines(transactions_.lines(), pid_, record, address_of(addresses_, record.worker));
+        records::put_task_lines(transactions_.lines(), stamp_, record, address_of(addresses_, record.worker));
     if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::tasks, stats::row_of(record));
 }
 
 void ProgramLogs::write(const records::RangeRecord& record) {
     if (transactions_.is_open())
-        records::put_range_lines(transactions_.lines(), pid_, record, address_of(addresses_, record.worker));
+        records::put_range_lines(transactions_.lines(), stamp_, record,
+                                 address_of(addresses_, record.worker));
     if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::tasks, stats::row_of(record));
 }
 
@@ -179,7 +179,7 @@ void ProgramLogs::write(const Call& call) {
 
 void ProgramLogs::write(const records::WorkerRecord& record) {
     addresses_[record.worker.value()] = record.address;
-    if (transactions_.is_open()) records::put_worker_lines(transactions_.lines(), pid_, record);
+    if (transactions_.is_open()) records::put_worker_lines(transactions_.lines(), stamp_, record);
     if (!h5_ || h5_->failed()) return;
     const auto known = worker_row_.find(record.worker.value());
     if (record.left_us != 0 && known != worker_row_.end())
@@ -195,9 +195,7 @@ void ProgramLogs::write(const records::Sample& sample) {
 
 void ProgramLogs::write(const records::CategoryRecord& record) {
     const bool changed = record.changed_us != 0;
-    if (transactions_.is_open())
-        records::put_category_lines(transactions_.lines(), changed ? record.changed_us : wall_now(), pid_,
-                                    record);
+    if (transactions_.is_open()) put_category(changed ? record.changed_us : wall_now(), record);
     if (!h5_ || h5_->failed()) return;
     if (changed)
         h5_->overwrite(stats::Dataset::categories, record.category.value(), stats::row_of(record));
@@ -205,14 +203,32 @@ void ProgramLogs::write(const records::CategoryRecord& record) {
         h5_->append(stats::Dataset::categories, stats::row_of(record.category, record.name, wall_now()));
 }
 
+// Only those of the lines that say something new.
+void ProgramLogs::put_category(WallMicros when, const records::CategoryRecord& record) {
+    std::string lines;
+    records::TransactionStamp none(0);
+    records::put_category_lines(lines, 0, none, record);
+    std::vector<std::string>& last = category_lines_[record.name];
+    for (std::size_t begin = 0, n = 0; begin < lines.size(); ++n) {
+        const std::size_t end = lines.find('\n', begin) + 1;
+        const std::string text = lines.substr(begin + 4, end - begin - 4);  // behind "0 0 "
+        begin = end;
+        if (n == last.size()) last.emplace_back();
+        if (text == last[n]) continue;
+        last[n] = text;
+        stamp_.put(transactions_.lines(), when);
+        transactions_.lines() += text;
+    }
+}
+
 void ProgramLogs::write(const Cancelled& cancelled) {
     cancelled.tasks.for_each([&](Interval part) {
-        records::put_cancelled_line(transactions_.lines(), cancelled.when, pid_, part);
+        records::put_cancelled_line(transactions_.lines(), cancelled.when, stamp_, part);
     });
 }
 
 void ProgramLogs::write(const Line& line) {
-    records::put_transaction_stamp(transactions_.lines(), line.when, pid_);
+    stamp_.put(transactions_.lines(), line.when);
     transactions_.lines().append(line.text).append("\n");
 }
 
@@ -261,6 +277,7 @@ void ProgramLogs::category(const records::CategoryRecord& record) {
     if (wants_records()) put(record);
 }
 void ProgramLogs::transaction(WallMicros when, std::string text) {
+    if (wants_debug("task")) put(DebugLine{when, "task", text});
     if (has_transactions_) put(Line{when, std::move(text)});
 }
 void ProgramLogs::debug(std::string_view subsystem, const std::string& text) {

@@ -2,6 +2,8 @@
 // slow disk delays no keepalive. A log that cannot be written ends, and says so once.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <condition_variable>
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include "records/debug_log.h"
 #include "records/records.h"
 #include "records/text_log.h"
+#include "records/transactions.h"
 #include "stats/h5_writer.h"
 
 namespace wq::logs {
@@ -90,6 +93,7 @@ class ProgramLogs {
     void write(const records::Sample& sample);
     void write(const records::CategoryRecord& record);
     void write(const Call& call);
+    void put_category(WallMicros when, const records::CategoryRecord& record);
     void write(const Cancelled& cancelled);
     void write(const Line& line);
     void write(const DebugLine& line);
@@ -106,9 +110,10 @@ class ProgramLogs {
     bool has_transactions_ = false;
     bool has_statistics_ = false;
     std::array<bool, 5> said_trouble_{};  // by Log
-    std::int64_t pid_ = 0;
+    records::TransactionStamp stamp_{::getpid()};
     Instant next_flush_;
-    std::unordered_map<std::uint32_t, std::string> addresses_;  // of workers
+    std::unordered_map<std::uint32_t, std::string> addresses_;                  // of workers
+    std::unordered_map<std::string, std::vector<std::string>> category_lines_;  // last ones in transactions_
     std::uint64_t worker_rows_ = 0;
     std::unordered_map<std::uint32_t, std::uint64_t> worker_row_;
 

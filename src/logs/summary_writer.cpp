@@ -103,13 +103,20 @@ void SummaryWriter::Shared::write(Job& job) {
 void SummaryWriter::Shared::write_files(const Summary& summary) {
     const std::string json =
         records::resource_summary(summary.record, {summary.category, summary.command, summary.host});
+    const std::string series = records::resource_series(summary.record);
     const std::int64_t pid = ::getpid();
     const std::uint64_t number = records::task_number(summary.record.task);
+    const auto write = [&](const std::string& folder, const std::string& text, const char* kind) {
+        if (text.empty()) return;
+        const Status done = records::write_resource_summary(folder, pid, number, text, kind);
+        if (!done) tell(folder, done.error().message);
+    };
     const std::set<std::string> folders{summary.of_task, summary.of_all};
     for (const std::string& folder : folders) {
         if (folder.empty()) continue;
-        if (const Status done = records::write_resource_summary(folder, pid, number, json); !done)
-            tell(folder, done.error().message);
+        write(folder, json, "summary");
+        write(folder, series, "series");
+        if (!series.empty()) write(folder, core::describe(summary.record.outcome) + "\n", "debug");
     }
     if (!summary.of_all.empty()) {
         const std::string path = summary.of_all + "/wq-" + std::to_string(pid) + ".summaries";

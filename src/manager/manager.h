@@ -119,6 +119,8 @@ class Manager final : private Router {
     // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
+    void sample_every(Duration interval, core::Now now) { records_.sample_every(interval, now.instant); }
+
     // Measures sending and receiving; if not set, these times stay 0.
     std::function<Instant()> clock = [] { return Instant{}; };
     // Lines for the user: messages of workers, warnings, errors.

@@ -45,6 +45,7 @@ void ManagerTimes::ended(std::uint64_t count, bool succeeded, std::int64_t wall_
     growing_.attempts += attempts;
     growing_.wall_us += static_cast<double>(wall_us);
     growing_.cores += attempts * given.cores.as_double();
+    growing_.gpus += attempts * given.gpus.as_double();
     growing_.memory_mb += attempts * static_cast<double>(given.memory_mb);
     growing_.disk_mb += attempts * static_cast<double>(given.disk_mb);
     had_tasks_ = true;
@@ -93,12 +94,14 @@ void ManagerTimes::fill_capacity(core::ManagerStats& stats) const {
         sum.cores += sample.cores;
         sum.memory_mb += sample.memory_mb;
         sum.disk_mb += sample.disk_mb;
+        sum.gpus += sample.gpus;
     }
     const double tasks = tasks_kept_busy(sum.wall_us, sum.busy_us);
     stats.capacity_tasks = whole(tasks);
     stats.capacity_cores = whole(tasks * sum.cores / sum.attempts);
     stats.capacity_memory = whole(tasks * sum.memory_mb / sum.attempts);
     stats.capacity_disk = whole(tasks * sum.disk_mb / sum.attempts);
+    stats.capacity_gpus = whole(tasks * sum.gpus / sum.attempts);
     const Sample& newest = recent_.back();
     stats.capacity_instantaneous = whole(tasks_kept_busy(newest.wall_us, newest.busy_us));
     stats.capacity_weighted = whole(weighted_);

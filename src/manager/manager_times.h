@@ -29,7 +29,7 @@ class ManagerTimes {
         double attempts = 0;
         double wall_us = 0;
         double busy_us = 0;
-        double cores = 0, memory_mb = 0, disk_mb = 0;
+        double cores = 0, memory_mb = 0, disk_mb = 0, gpus = 0;
     };
     void keep(const Sample& sample);
     void fill_capacity(core::ManagerStats& stats) const;

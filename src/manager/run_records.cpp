@@ -130,10 +130,12 @@ void RunRecords::ended(core::AttemptEnded& action, const Link* link, AttemptOutp
     record.dispatched_us = action.dispatched_us;
     record.received_us = now.wall;
     record.outcome = std::move(action.outcome);
+    if (const auto traffic = traffic_.extract(action.task)) record.files = traffic.mapped();
     record.line = tasks_.line(action.task);
     if (recorder_.wants().commands) recorded.command = tasks_.command(action.task);
     if (output != nullptr) recorded.output = std::move(output->text);
     if (output != nullptr) recorded.large = std::move(output->large);
+    record.monitor = std::move(recorded.output.monitor);
     if (action.by_ticket && link != nullptr)
         dispatched({action.task, action.attempt, action.category, action.given, action.submitted_us,
                     action.dispatched_us, false},
@@ -184,9 +186,18 @@ void RunRecords::skipped(core::Skipped& action, core::Now now) {
     if (failures_.skip(std::move(example))) router_.tell_user(text);
 }
 
+void RunRecords::cancelled(const core::Cancelled& action, core::Now now) {
+    std::erase_if(traffic_, [&](const auto& one) { return action.tasks.contains(one.first.value()); });
+    recorder_.cancelled(action.tasks, now.wall);
+}
+
 void RunRecords::transferred(const transfers::Transfer& transfer, core::Now now) {
-    if (!recorder_.wants().transactions) return;
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(transfer.took).count();
+    records::FileTraffic& traffic = traffic_[transfer.task];
+    (transfer.input ? traffic.bytes_sent : traffic.bytes_received) +=
+        static_cast<std::int64_t>(transfer.bytes);
+    (transfer.input ? traffic.send_us : traffic.receive_us) += took;
+    if (!recorder_.wants().transactions) return;
     recorder_.transaction(now.wall, records::transfer_text({transfer.task, transfer.input, transfer.cached,
                                                             transfer.bytes, took, transfer.name}));
 }

@@ -72,9 +72,7 @@ class RunRecords {
     // `link`: of its worker; null: it has left. `output`: null if none arrived.
     void ended(core::AttemptEnded& action, const Link* link, AttemptOutput* output, core::Now now);
     void ended(core::RangeEnded& action, core::Now now);
-    void cancelled(const core::Cancelled& action, core::Now now) {
-        recorder_.cancelled(action.tasks, now.wall);
-    }
+    void cancelled(const core::Cancelled& action, core::Now now);
     void skipped(core::Skipped& action, core::Now now);
     void transferred(const transfers::Transfer& transfer, core::Now now);
     bool at_maximum(TaskId task) const;  // the task has not ended
@@ -85,6 +83,7 @@ class RunRecords {
     bool sample_due(Instant now) const { return now >= next_sample_; }
     void sample(const core::ManagerStats& stats, core::Now now);
     Instant next_sample() const { return next_sample_; }
+    void sample_every(Duration interval, Instant now) { sample_every_ = interval, next_sample_ = now; }
 
     // ---- figures ----
     void succeeded_earlier(std::uint64_t tasks) { succeeded_earlier_ += tasks; }
@@ -114,7 +113,8 @@ class RunRecords {
     std::uint64_t succeeded_earlier_ = 0;
     std::uint64_t ended_ = 0;
     std::uint64_t outputs_truncated_ = 0;
-    std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, of workers that have not left
+    std::unordered_map<WorkerId, std::uint64_t> ended_there_;   // attempts, of workers that have not left
+    std::unordered_map<TaskId, records::FileTraffic> traffic_;  // of attempts that have not ended
     Instant next_sample_;
     Duration sample_every_;
     std::uint64_t samples_ = 0;

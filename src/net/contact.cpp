@@ -241,8 +241,16 @@ Result<Contact> read_contact(const std::string& path) {
     return contact;
 }
 
-Result<std::string> read_password(const std::string& path) {
+Result<std::string> read_password(const std::string& path,
+                                  const std::function<void(const std::string&)>& warn) {
     const File file(path, O_RDONLY);
+    struct stat status {};
+    const bool known = file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+    if (known && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return Error{ExitCode::not_allowed,
+                     "password file " + path + ": others may change it: chmod 600 " + path};
+    if (known && warn && (status.st_mode & (S_IRGRP | S_IROTH)) != 0)
+        warn("password file " + path + ": others may read it: chmod 600 " + path);
     std::string text;
     if (!file.is_open() || !read_all(file.get(), most_password_bytes, text))
         return Error{ExitCode::bad_input, "password file " + path + ": " + last_error()};

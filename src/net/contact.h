@@ -2,6 +2,7 @@
 // key.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,10 @@ Result<Contact> read_contact(const std::string& path);
 // 32 random bytes for a run's key, from the system.
 std::string fresh_key();
 
-// A password file, verbatim, including its newline. Error (bad_input): unreadable, empty, or larger than 64
-// KiB.
-Result<std::string> read_password(const std::string& path);
+// A password file, verbatim, including its newline. `warn` gets a line if others may read it. Errors:
+// not_allowed: others may write it; bad_input: unreadable, empty, or larger than 64 KiB.
+Result<std::string> read_password(const std::string& path,
+                                  const std::function<void(const std::string&)>& warn = {});
 
 // The options for a worker's connection; `managers`, `key` and `tls` are set.
 TcpDialOptions dial_options(const Contact& contact);

@@ -124,6 +124,17 @@ void TcpEngine::set_keep_alive(Duration keep_alive, Duration silence) {
     if (ticking_ && !stopping_) await_tick();
 }
 
+// Peers that know the new key are welcome again, so none is told that its key is wrong.
+void TcpEngine::set_key(std::string key) {
+    if (key == plan_.key) return;
+    plan_.key = std::move(key);
+    std::vector<std::shared_ptr<TcpLink>> links;
+    for (const auto& [serial, member] : links_) links.push_back(member.link);
+    const std::string why = "the manager's password was set";
+    for (const auto& link : links)
+        link->guarded([&] { link->drop({ExitCode::unreachable, why}, "busy: " + why + "; try again"); });
+}
+
 TcpLink* TcpEngine::oldest_unfinished() {
     return unfinished_.empty() ? nullptr : unfinished_.begin()->second;
 }

@@ -55,6 +55,7 @@ class TcpEngine final : public TcpLinkOwner {
     void join(TcpLink& link, PeerId peer);  // a link after on_ready: delivers Joined
     void close_others(const TcpLink& link);
     void set_keep_alive(Duration keep_alive, Duration silence);
+    void set_key(std::string key);  // ends all links with another one
     // Links that are not ready: in a handshake, or refused and about to hear why.
     std::size_t unfinished() const { return unfinished_.size(); }
     TcpLink* oldest_unfinished();

@@ -96,6 +96,9 @@ class Listener final : public TcpListener, private TcpEngineUser {
     void set_keep_alive(Duration keep_alive, Duration silence) override {
         boost::asio::post(engine_.context(), [=, this] { engine_.set_keep_alive(keep_alive, silence); });
     }
+    void set_key(std::string key) override {
+        boost::asio::post(engine_.context(), [this, key = std::move(key)] { engine_.set_key(key); });
+    }
     std::uint16_t port() const override { return port_; }
     std::string certificate_digest() const override { return digest_; }
 

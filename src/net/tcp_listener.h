@@ -49,6 +49,9 @@ class TcpListener : public Transport {
 
     // From now on, instead of TcpLimits::keep_alive and silence; applies to existing peers too.
     virtual void set_keep_alive(Duration keep_alive, Duration silence) = 0;
+    // From now on, instead of TcpListenOptions::key. Ends all links and handshakes that began with another
+    // one.
+    virtual void set_key(std::string key) = 0;
     virtual std::uint16_t port() const = 0;
     virtual std::string certificate_digest() const = 0;  // SHA-256 in hex; empty without TLS
     virtual TcpListenCounts counts() const = 0;

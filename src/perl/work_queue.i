@@ -16,9 +16,9 @@
 %nodefaultctor;
 %nodefaultdtor;
 %ignore rmsummary::snapshots;
-%ignore rmsummary::snapshots_count;
 %ignore work_queue_cancel_all_tasks;
 %ignore work_queue_create;
+%ignore work_queue_gather;
 %ignore work_queue_generate_disk_alloc_full_filename;
 %ignore work_queue_get_worker_summary;
 %ignore work_queue_specify_debug_path;
@@ -28,6 +28,7 @@
 %ignore work_queue_task::input_files;
 %ignore work_queue_task::output;
 %ignore work_queue_task::output_files;
+%ignore work_queue_task_output_size;
 %ignore work_queue_task_specify_enviroment_variable;
 %ignore work_queue_task_specify_input_buf;
 %ignore work_queue_task_specify_input_file;
@@ -80,6 +81,7 @@ static void store_amount(HV* in, const char* name, double amount) {
 static struct work_queue_task* wait_for_task(struct work_queue* q, const char* tag, int64_t milliseconds) {
     dTHX;
     const int64_t end = now_ms() + milliseconds;
+    while (!tag && (milliseconds < 0 || now_ms() < end) && !PL_sig_pending && !work_queue_gather(q, longest_ms)) continue;
     for (;;) {
         const int64_t began = now_ms();
         const int64_t left = milliseconds < 0 ? longest_ms : end - began;
@@ -95,7 +97,11 @@ static struct work_queue_task* wait_for_task(struct work_queue* q, const char* t
 /* A task's output as bytes, with NULs. */
 static SV* task_output(const struct work_queue_task* t) {
     dTHX;
-    return sv_2mortal(t->output ? newSVpvn(t->output, (STRLEN)t->bytes_received) : newSV(0));
+    return sv_2mortal(t->output ? newSVpvn(t->output, work_queue_task_output_size(t)) : newSV(0));
+}
+
+static struct rmsummary* snapshot_of(const struct rmsummary* s, int n) {
+    return s->snapshots[n];
 }
 
 static struct work_queue_stats* new_stats(void) {

@@ -11,7 +11,7 @@ constexpr Duration patience = std::chrono::seconds(10);
 std::optional<Instant> FirstWorkerNotice::look(const core::ManagerStats& stats, Instant now,
                                                const std::function<void(const std::string&)>& say) {
     if (how_.empty()) return std::nullopt;
-    if (stats.workers_joined > 0) {
+    if (stats.workers_connected > 0) {
         how_.clear();
         return std::nullopt;
     }
@@ -21,7 +21,7 @@ std::optional<Instant> FirstWorkerNotice::look(const core::ManagerStats& stats, 
     }
     if (!waits_since_) waits_since_ = now;
     if (now < *waits_since_ + patience) return *waits_since_ + patience;
-    say("tasks wait, and no worker has come yet; start one: " + how_);
+    say("tasks wait, and no worker is connected; start one: " + how_);
     how_.clear();
     return std::nullopt;
 }

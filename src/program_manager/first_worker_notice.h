@@ -15,6 +15,10 @@ class FirstWorkerNotice {
   public:
     // `how` to start a worker; "": workers come by themselves, and nothing is ever said.
     explicit FirstWorkerNotice(std::string how) : how_(std::move(how)) {}
+    // Another way, unless it was said or is not needed any more.
+    void change(std::string how) {
+        if (!how_.empty()) how_ = std::move(how);
+    }
 
     // Returns when to look again; nullopt: with the next event.
     std::optional<Instant> look(const core::ManagerStats& stats, Instant now,

@@ -50,15 +50,6 @@ PortRange range_of(int low, int high) {
     return {static_cast<std::uint16_t>(low), static_cast<std::uint16_t>(high)};
 }
 
-Result<std::string> key_of(const ManagerOptions& options) {
-    if (!options.password.empty() && !options.password_file.empty())
-        return Error{ExitCode::usage, "give password or password_file, not both"};
-    if (!options.password_file.empty()) return net::read_password(options.password_file);
-    if (!options.password.empty()) return options.password;
-    if (!options.contact_file.empty()) return net::fresh_key();
-    return std::string();
-}
-
 Duration seconds(double count) {
     return std::chrono::duration_cast<Duration>(
         std::chrono::duration<double>(count > 0 ? std::min(count, 1e9) : 1e9));
@@ -92,6 +83,16 @@ std::string warning_of_open(int port) {
 }
 
 }  // namespace
+
+Result<std::string> key_of(const ManagerOptions& options,
+                           const std::function<void(const std::string&)>& say) {
+    if (!options.password.empty() && !options.password_file.empty())
+        return Error{ExitCode::usage, "give password or password_file, not both"};
+    if (!options.password_file.empty()) return net::read_password(options.password_file, say);
+    if (!options.password.empty()) return options.password;
+    if (!options.contact_file.empty()) return net::fresh_key();
+    return std::string();
+}
 
 std::string command_of_worker(const ManagerOptions& options, int port) {
     const auto word = [](const std::string& text) {
@@ -172,7 +173,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     if (!ports) return ports.error();
     const auto limit = disconnect_limit_of(options);
     if (!limit) return limit.error();
-    auto key = key_of(options);
+    auto key = key_of(options, say);
     if (!key) return key.error();
     net::TcpListenOptions tcp;
     tcp.low_port = ports->low;

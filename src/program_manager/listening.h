@@ -25,6 +25,10 @@ struct Listening {
     std::string worker;        // command that starts a worker
 };
 
+// The password, or the key of a contact file; "": open to everybody. Error: the file cannot be used, or both
+// are given.
+Result<std::string> key_of(const ManagerOptions& options, const std::function<void(const std::string&)>& say);
+
 // Starts a worker for a manager with these options, and what else there is to know.
 std::string command_of_worker(const ManagerOptions& options, int port);
 

@@ -6,6 +6,8 @@
 
 namespace wq::program_manager {
 
+TaskUsage usage_of(const core::Usage& measured);
+
 // Fills in result, exit and return status, reason, start and usage of a task of this kind.
 void describe_end(const core::Outcome& outcome, TaskKind kind, TaskReport& report);
 

@@ -12,8 +12,7 @@ namespace wq::program_manager {
 
 namespace {
 
-// The interval of the time series in statistics logs; without logs nobody reads the samples.
-constexpr Duration sample_every = std::chrono::milliseconds(500);
+// Of the time series, without a log of statistics: nobody reads it.
 constexpr Duration sample_seldom = std::chrono::minutes(5);
 // Ten years: longer times would overflow in sums.
 constexpr Duration for_ever = std::chrono::hours(24 * 3650);
@@ -37,6 +36,7 @@ Statistics as_statistics(const core::ManagerStats& from) {
 #define WQ_COPY(type, name, unit, meaning) to.name = from.name;
     WQ_MANAGER_STATS(WQ_COPY)
     WQ_OWN_STATS(WQ_COPY)
+    WQ_GPU_STATS(WQ_COPY)
 #undef WQ_COPY
     to.workers_blacklisted = from.workers_blocked;
     to.time_workers_execute = from.time_execute;
@@ -64,17 +64,12 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
 Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOptions options) {
     std::unique_ptr<ProgramManager> program(new ProgramManager(std::move(options)));
     ProgramManagerOptions& with = program->options_;
-    if (with.logs.any()) {
-        auto logs = logs::ProgramLogs::open(with.logs, program->started_.wall, with.say);
-        if (!logs) return logs.error();
-        program->logs_ = std::move(*logs);
-        program->recorder_.write_to(program->logs_.get());
-    }
+    if (const Status open = program->open_logs(with.logs); !open) return open.error();
     manager::ManagerOptions manager;
     manager.most_unwritten_bytes = with.summaries.most_bytes;
     manager.reactor = reactor_options(with);
     manager.ranks = with.ranks;
-    manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_every;
+    manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_often;
     manager.output_limit = with.output_limit;
     manager.ends_workers = with.ends_workers;
     manager.how_to_keep_hosts = "unblock_host() readmits it";
@@ -86,7 +81,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
                                                            program->recorder_, program->started_);
     program->manager_->say = [raw = program.get()](const std::string& text) {
         raw->options_.say(text);
-        if (raw->logs_) raw->logs_->debug("wq", text);
+        raw->debug("wq", text);
     };
     program->thread_ = quiet_thread([raw = program.get()] { raw->run(); });
     return program;
@@ -104,8 +99,8 @@ void ProgramManager::end() {
         if (!was_asked) throw;  // otherwise the manager ends with it and reports it
     }
     thread_.join();
-    recorder_.write_to(nullptr);
-    logs_.reset();  // its last messages come before the end
+    recorder_.end_logs();
+    logs_.clear();  // their last messages come before the end
     summaries_.finish();
 }
 
@@ -187,12 +182,6 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     return next;
 }
 
-void ProgramManager::write_notes() {
-    if (!logs_) return;
-    for (const Wire& wire : options_.wires)
-        for (const net::Note& note : wire.transport->take_notes()) logs_->debug(note.subsystem, note.text);
-}
-
 // ---- tasks ----
 
 std::int64_t ProgramManager::submit(Task task, std::string& error) {
@@ -228,6 +217,11 @@ std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const st
     if (!task) return std::nullopt;
     task->tell().return_time = wall_now();
     return TaskAccess::wrap(std::move(task));
+}
+
+bool ProgramManager::gather(Duration limit) {
+    if (tuning_.get("wait-retrieve-many") == 0) return true;
+    return results_.gather(instant_now() + std::clamp(limit, Duration{0}, for_ever));
 }
 
 TaskState ProgramManager::task_state(std::int64_t id) {
@@ -273,7 +267,7 @@ std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     progress.failed_total = range->failed;
     progress.size = range->size();
     std::unique_ptr<TaskData> taken = tasks_.remove_range(*range);
-    taken->report->result = TaskResult::forsaken;
+    taken->report->result = TaskResult::unknown;
     taken->report->reason = "it was cancelled";
     taken->report->finish_time = now.wall;
     return taken;

@@ -71,6 +71,8 @@ class ProgramManager {
     void end();
     std::int64_t submit(Task task, std::string& error);
     std::optional<Task> wait(std::optional<Duration> limit, const std::string* tag = nullptr);
+    // With the parameter wait-retrieve-many, waits until all tasks have ended. False: some have not yet.
+    bool gather(Duration limit);
     bool empty() const { return results_.empty(); }
     TaskState task_state(std::int64_t id);
 
@@ -105,6 +107,12 @@ class ProgramManager {
     int hungry();
     // False: unknown name, or value out of bounds.
     bool tune(const std::string& name, double value, std::string& error);
+    // Writes these logs, too. Error: one cannot be opened, or the manager has ended.
+    Status log_to(const logs::LogPaths& paths);
+    // Another command that starts a worker, for FirstWorkerNotice.
+    void say_how_to_start_a_worker(std::string command);
+    // Runs `work` on the manager's thread. False: it has ended.
+    bool ask(std::function<void()> work) { return queue_.ask(std::move(work)); }
     bool lost_a_rank() const { return lost_a_rank_; }  // after end()
 
     // "": the manager's thread serves the program. Otherwise the reason why it ended before end(): then
@@ -120,10 +128,16 @@ class ProgramManager {
     bool set_fast_abort(const std::string& category, double multiplier);
     void apply_tuning(const std::string& name, double value);
     std::optional<Instant> each_turn(Instant now);
+    Status open_logs(const logs::LogPaths& paths);
+    void log_unfinished(logs::ProgramLogs& logs);
+    void debug(std::string_view subsystem, const std::string& text);
     void write_notes();
     std::unique_ptr<TaskData> cancel_now(TaskData& task);
 
     ProgramManagerOptions options_;
+    // The interval of the time series in logs of statistics.
+    static constexpr Duration sample_often = std::chrono::milliseconds(500);
+
     core::Now started_;
     CommandQueue queue_;
     Results results_;
@@ -131,7 +145,7 @@ class ProgramManager {
 
     // ---- the manager's thread, once it runs ----
     SubmittedTasks tasks_;
-    std::unique_ptr<logs::ProgramLogs> logs_;
+    std::vector<std::unique_ptr<logs::ProgramLogs>> logs_;
     logs::SummaryWriter summaries_;
     ProgramRecorder recorder_;
     ProgramCategories categories_;

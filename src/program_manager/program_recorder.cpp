@@ -1,12 +1,14 @@
 #include "program_manager/program_recorder.h"
 
+#include <algorithm>
+
 #include "program_manager/outcomes.h"
 #include "records/transactions.h"
 
 namespace wq::program_manager {
 
 namespace {
-// Places of workers that left, kept for later records.
+// Workers that left, kept for later records.
 constexpr std::size_t most_left = 4096;
 }  // namespace
 
@@ -34,7 +36,20 @@ core::ManagerStats ProgramRecorder::as_seen(core::ManagerStats stats) const {
 }
 
 stats::Recorder::Wants ProgramRecorder::wants() const {
-    return {false, logs_ != nullptr && logs_->wants_transactions(), false};
+    const bool transactions = std::any_of(logs_.begin(), logs_.end(), [](const auto* logs) {
+        return logs->wants_transactions() || logs->wants_debug("task");
+    });
+    return {false, transactions, false};
+}
+
+void ProgramRecorder::write_to(logs::ProgramLogs& logs) {
+    logs_.push_back(&logs);
+    for (const auto& [id, record] : categories_) {
+        if (id != CategoryId(0)) logs.category({id, record.name});
+        if (record.changed_us != 0) logs.category(record);
+    }
+    for (const auto& [id, record] : workers_)
+        if (record.left_us == 0) logs.worker(record);
 }
 
 void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::Resources& requested,
@@ -47,11 +62,16 @@ void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::
 void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
     const records::TaskRecord& record = ended.record;
     TaskReport& report = task.tell();
+    report.monitor = record.monitor;
     describe_end(record.outcome, task.kind, report);
     if (record.out_of_tries) report.result = TaskResult::max_retries;
     if (record.out_of_tries && record.outcome.ending != core::Ending::worker_lost)
         report.reason = core::describe(record.outcome);  // includes how the last attempt ended
     report.attempts = record.attempt;
+    report.bytes_sent = record.files.bytes_sent;
+    report.bytes_received = record.files.bytes_received +
+                            static_cast<std::int64_t>(ended.output.out.size() + ended.output.err.size() +
+                                                      ended.output.result.size());
     report.output = std::move(ended.output.out);
     report.error_output = std::move(ended.output.err);
     report.packed_result = std::move(ended.output.result);
@@ -64,9 +84,9 @@ void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
     report.submit_time = record.submitted_us;
     report.commit_time = record.dispatched_us;
     report.finish_time = record.received_us;
-    if (const auto place = places_.find(record.worker.value()); place != places_.end()) {
-        report.host = place->second.address;
-        report.hostname = place->second.host;
+    if (const auto worker = workers_.find(record.worker.value()); worker != workers_.end()) {
+        report.host = worker->second.address;
+        report.hostname = worker->second.host;
     }
 }
 
@@ -74,7 +94,7 @@ void ProgramRecorder::task(stats::Recorded ended) {
     ++recorded_;
     const TaskId id = ended.record.task;
     RangeTask* const range = tasks_.range_of(id);
-    if (logs_ != nullptr) log(ended.record, range);
+    if (!logs_.empty()) log(ended.record, range);
     const std::uint32_t exhausted = core::is_exhaustion(ended.record.outcome.ending) ? 1 : 0;
     if (!ended.record.final) {
         if (TaskData* const task = exhausted != 0 ? tasks_.find(id) : nullptr) ++task->exhausted;
@@ -110,8 +130,10 @@ bool ProgramRecorder::wants_beginning(TaskId task) const {
 }
 
 void ProgramRecorder::log(const records::TaskRecord& record, RangeTask* range) {
-    if (range == nullptr) return logs_->task(record);
-    if (!record.final || !record.outcome.succeeded()) return logs_->call(record);
+    if (range == nullptr || !record.final || !record.outcome.succeeded()) {
+        for (logs::ProgramLogs* logs : logs_) range == nullptr ? logs->task(record) : logs->call(record);
+        return;
+    }
     records::RangeRecord one;
     one.worker = record.worker;
     one.tasks.insert(record.task.value());
@@ -128,7 +150,8 @@ void ProgramRecorder::log(const records::TaskRecord& record, RangeTask* range) {
 
 void ProgramRecorder::log_gathered() {
     if (!gathered_.due()) return;
-    for (const records::RangeRecord& record : gathered_.take()) logs_->range(record);
+    for (const records::RangeRecord& record : gathered_.take())
+        for (logs::ProgramLogs* logs : logs_) logs->range(record);
 }
 
 std::optional<Instant> ProgramRecorder::log_due(Instant now) {
@@ -226,7 +249,7 @@ void ProgramRecorder::range(const records::RangeRecord& record) {
         RangeProgress news = progress_of(*range, of_this.tasks.count(), 0);
         news.done = std::move(indexes);
         of_this.wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(news.done_now));
-        if (logs_ != nullptr) gathered_.add(range->first_id, of_this);
+        if (!logs_.empty()) gathered_.add(range->first_id, of_this);
         tell(*range, news, ended);
     }
 }
@@ -235,7 +258,7 @@ void ProgramRecorder::range(const records::RangeRecord& record) {
 
 void ProgramRecorder::cancelled(const IntervalSet& tasks, WallMicros when) {
     log_gathered();
-    if (logs_ != nullptr) logs_->cancelled(tasks, when);
+    for (logs::ProgramLogs* logs : logs_) logs->cancelled(tasks, when);
     IntervalSet left = tasks;
     while (const auto part = left.front()) {
         RangeTask* range = tasks_.range_of(TaskId(part->first));
@@ -254,7 +277,7 @@ void ProgramRecorder::cancelled_one(TaskId id, WallMicros when) {
     TaskData* const task = tasks_.find(id);
     if (task == nullptr) return;
     TaskReport& report = task->tell();
-    report.result = TaskResult::forsaken;
+    report.result = TaskResult::unknown;
     report.reason = "it was cancelled";
     report.finish_time = when;
     cancelled_.push_back(id);
@@ -295,31 +318,33 @@ void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, stats::R
 
 void ProgramRecorder::worker(const records::WorkerRecord& record) {
     log_gathered();
-    if (logs_ != nullptr) logs_->worker(record);
+    for (logs::ProgramLogs* logs : logs_) logs->worker(record);
     const std::uint32_t id = record.worker.value();
-    places_[id] = {record.host, record.address};
+    workers_[id] = record;
     if (record.left_us == 0) return;
     left_.push_back(id);
     if (left_.size() < 2 * most_left) return;
-    for (std::size_t i = 0; i < most_left; ++i) places_.erase(left_[i]);
+    for (std::size_t i = 0; i < most_left; ++i) workers_.erase(left_[i]);
     left_.erase(left_.begin(), left_.begin() + most_left);
 }
 
 void ProgramRecorder::sample(const records::Sample& sample) {
-    if (logs_ != nullptr) logs_->sample({sample.time_us, as_seen(sample.stats)});
+    for (logs::ProgramLogs* logs : logs_) logs->sample({sample.time_us, as_seen(sample.stats)});
 }
 
 void ProgramRecorder::category(CategoryId id, std::string name) {
     category_ids_[name] = id;
-    if (logs_ != nullptr) logs_->category({id, std::move(name)});
+    const records::CategoryRecord& added = categories_[id] = {id, std::move(name)};
+    for (logs::ProgramLogs* logs : logs_) logs->category(added);
 }
 
 void ProgramRecorder::category_changed(const records::CategoryRecord& record) {
-    if (logs_ != nullptr) logs_->category(record);
+    categories_[record.category] = record;
+    for (logs::ProgramLogs* logs : logs_) logs->category(record);
 }
 
 void ProgramRecorder::transaction(WallMicros when, std::string text) {
-    if (logs_ != nullptr) logs_->transaction(when, std::move(text));
+    for (logs::ProgramLogs* logs : logs_) logs->transaction(when, text);
 }
 
 }  // namespace wq::program_manager

@@ -27,8 +27,9 @@ class ProgramRecorder : public stats::Recorder {
     ProgramRecorder(SubmittedTasks& tasks, Results& results, logs::SummaryWriter& summaries)
         : tasks_(tasks), results_(results), summaries_(summaries) {}
 
-    // Null: there are no logs.
-    void write_to(logs::ProgramLogs* logs) { logs_ = logs; }
+    // From now on also to these logs, which begin with what is known.
+    void write_to(logs::ProgramLogs& logs);
+    void end_logs() { logs_.clear(); }
     // Tasks that end from now on get a summary in this folder; "": only in the folders that they specify.
     void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
@@ -65,10 +66,6 @@ class ProgramRecorder : public stats::Recorder {
     Unrecorded unrecorded() const override { return {}; }
 
   private:
-    struct Place {
-        std::string host;
-        std::string address;
-    };
     void log(const records::TaskRecord& record, RangeTask* range);
     void skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended);
     void hand_over(TaskId ended);
@@ -83,11 +80,12 @@ class ProgramRecorder : public stats::Recorder {
     Results& results_;
     logs::SummaryWriter& summaries_;
     std::string summaries_folder_;
-    logs::ProgramLogs* logs_ = nullptr;
+    std::vector<logs::ProgramLogs*> logs_;
     RangeGather gathered_;
     std::uint64_t recorded_ = 0;
-    std::unordered_map<std::uint32_t, Place> places_;
-    std::vector<std::uint32_t> left_;  // workers that left; their place is kept for later records
+    std::map<std::uint32_t, records::WorkerRecord> workers_;
+    std::vector<std::uint32_t> left_;  // workers that left; their record is kept for later records
+    std::map<CategoryId, records::CategoryRecord> categories_;  // but "default", before it changes
     std::unordered_map<std::string, CategoryId> category_ids_{{"default", CategoryId(0)}};
     std::vector<TaskId> cancelled_;
 };

@@ -108,6 +108,18 @@ std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std:
     return task;
 }
 
+bool Results::gather(Instant limit) {
+    const Instant began = instant_now();
+    std::unique_lock lock(mutex_);
+    if (inside_++ == 0) figures_.outside_us += micros(began - outside_since_);
+    ++waiters_;
+    const bool all = there_is_one_.wait_for(lock, std::max<Duration>(limit - instant_now(), Duration{0}),
+                                            [&] { return ended_ || to_come_ <= ready_.untagged(); });
+    --waiters_;
+    if (--inside_ == 0) outside_since_ = instant_now();
+    return all;
+}
+
 // Skips the report of a range that has not ended.
 std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Place place) {
     return place == from.end() || !place->last ? nullptr : pop(from, place);

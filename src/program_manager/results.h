@@ -31,6 +31,8 @@ class Results {
     // none is to come. `tag`: only tasks with this tag; "": tasks without one; null: all but those that only
     // their tag returns. A task with a summary is returned once the summary is written.
     std::unique_ptr<TaskData> wait(std::optional<Instant> limit, const std::string* tag = nullptr);
+    // Waits until all tasks have ended that wait() returns without a tag. False: some have not by `limit`.
+    bool gather(Instant limit);
     // Removes an ended task that was not returned yet, because it is cancelled.
     std::unique_ptr<TaskData> take(std::int64_t id);
     std::unique_ptr<TaskData> take_tagged(const std::string& tag);

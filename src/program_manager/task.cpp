@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "program_manager/outcomes.h"
 #include "program_manager/task_data.h"
 
 namespace wq {
@@ -208,7 +209,12 @@ Task& Task::call_mode(CallMode mode) {
     own().mode = mode;
     return *this;
 }
+Task& Task::snapshot_file(std::string path) {
+    own().say().is_measured = true;
+    return input_file(std::move(path), core::snapshots_file, {true});
+}
 Task& Task::monitor_output(std::string folder) {
+    own().say().is_measured = !folder.empty();
     own().say().monitor_output = std::move(folder);
     return *this;
 }
@@ -320,11 +326,37 @@ std::int64_t Task::execute_cmd_finish() const {
 std::int64_t Task::finish_time() const {
     return report_of(seen()).finish_time;
 }
+std::vector<TaskSnapshot> Task::snapshots() const {
+    std::vector<TaskSnapshot> all;
+    if (const auto& monitor = report_of(seen()).monitor)
+        for (const core::UsagePoint& point : monitor->points)
+            if (!point.label.empty())
+                all.push_back({point.label, point.at_us, program_manager::usage_of(point.usage)});
+    return all;
+}
+TaskUsage Task::peak_times() const {
+    const auto& monitor = report_of(seen()).monitor;
+    TaskUsage times = program_manager::usage_of(monitor ? monitor->peak_us : core::Usage{});
+    if (monitor) times.cores = static_cast<double>(monitor->peak_us.cores);
+    return times;
+}
+std::int64_t Task::bytes_sent() const {
+    return report_of(seen()).bytes_sent;
+}
+std::int64_t Task::bytes_received() const {
+    return report_of(seen()).bytes_received;
+}
 std::int64_t Task::return_time() const {
     return report_of(seen()).return_time;
 }
 std::int64_t Task::cmd_execution_time() const {
     return report_of(seen()).usage.wall_time;
+}
+
+const char* exit_type(const Task& ended) {
+    if (ended.result() == TaskResult::resource_exhaustion || ended.result() == TaskResult::max_running_time)
+        return "limits";
+    return ended.result() == TaskResult::signal ? "signal" : "normal";
 }
 
 }  // namespace wq

@@ -12,6 +12,7 @@
 
 #include "base/environment_changes.h"
 #include "base/memory_file.h"
+#include "core/usage.h"
 #include "files/task_files.h"
 #include "records/mapped_file.h"
 #include "work_queue/task.h"
@@ -30,6 +31,7 @@ struct TaskSpecs {
     std::int64_t end_time = 0;          // us since the epoch
     std::int64_t start_time_min = 0;    // us since the epoch
     std::string monitor_output;         // folder
+    bool is_measured = false;           // whatever the manager measures
     std::string coprocess;              // of a remote task; empty: it is none
     std::int64_t first = 0;             // of a range
     std::int64_t last = 0;
@@ -51,12 +53,15 @@ struct TaskReport {
     std::string hostname;
     TaskResources allocated;
     TaskUsage usage;
+    std::optional<core::MonitorReport> monitor;
     TaskResources exceeded;
     std::int64_t submit_time = 0;
     std::int64_t commit_time = 0;
     std::int64_t execute_start = 0;
     std::int64_t finish_time = 0;
     std::int64_t return_time = 0;
+    std::int64_t bytes_sent = 0;      // of its files
+    std::int64_t bytes_received = 0;  // of its files and its output
     std::int64_t index = 0;
     RangeProgress progress;
     std::shared_future<void> summary;  // ready once the summary is written; invalid: no summary is wanted
@@ -111,6 +116,9 @@ struct TaskData {
 
 // Its text, settings and report.
 std::unique_ptr<TaskData> copy_of(const TaskData& from);
+
+// As in Work Queue's resource summaries: "normal", "signal" or "limits".
+const char* exit_type(const Task& ended);
 
 // Gives the library access to a Task's data.
 struct TaskAccess {

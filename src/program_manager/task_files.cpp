@@ -58,8 +58,8 @@ Task& Task::input_command(std::string line, std::string name, FileOptions option
 }
 Task& Task::output_file(std::string path, std::string name, FileOptions options) {
     if (name.empty()) name = last_part_of(path);
-    own().say_files().outputs.push_back(
-        {std::move(name), std::move(path), options.watch, !options.success_only, !options.failure_only});
+    own().say_files().outputs.push_back({std::move(name), std::move(path), options.watch,
+                                         !options.success_only, !options.failure_only, options.cache});
     return *this;
 }
 

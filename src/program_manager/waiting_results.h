@@ -23,6 +23,7 @@ class WaitingResults {
 
     std::size_t size() const { return all_.size() + by_tag_only_.size(); }
     // Without those that only their tag returns.
+    std::size_t untagged() const { return all_.size(); }
     Place begin() { return all_.begin(); }
     Place end() { return all_.end(); }
     // Any of all, of which there must be one.

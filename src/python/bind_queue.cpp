@@ -53,14 +53,22 @@ ManagerOptions& before_start(PyQueue& queue, const char* function) {
     return queue.deferred().options;
 }
 
-void password_file(PyQueue& queue, const Text& path) {
-    auto password = net::read_password(path);
-    if (!password) throw SetupError(password.error().message, to_int(password.error().code));
-    before_start(queue, "specify_password_file").password = *password;
+void set_option(PyQueue& queue, std::string ManagerOptions::*option, const std::string& value) {
+    const Status done = queue.deferred().specify([&](ManagerOptions& options) { options.*option = value; });
+    if (!done) throw SetupError(done.error().message, to_int(done.error().code));
 }
 
-auto text_option(const char* function, std::string ManagerOptions::*option) {
-    return [=](PyQueue& queue, const Text& value) { before_start(queue, function).*option = value; };
+// Returns a warning, or "".
+py::object password_file(PyQueue& queue, const Text& path) {
+    std::string warning;
+    auto password = net::read_password(path, [&](const std::string& line) { warning = line; });
+    if (!password) throw SetupError(password.error().message, to_int(password.error().code));
+    set_option(queue, &ManagerOptions::password, *password);
+    return to_str(warning);
+}
+
+auto text_option(std::string ManagerOptions::*option) {
+    return [=](PyQueue& queue, const Text& value) { set_option(queue, option, value); };
 }
 
 void bind_start(py::class_<PyQueue>& queue) {
@@ -84,12 +92,13 @@ void bind_start(py::class_<PyQueue>& queue) {
                  throw py::type_error(
                      "a WorkQueue stays in its process: it cannot be copied or sent to a worker");
              })
-        .def("_name", text_option("specify_name", &ManagerOptions::name))
-        .def("_stats_log", text_option("specify_log", &ManagerOptions::stats_log))
-        .def("_transactions_log", text_option("specify_transactions_log", &ManagerOptions::transactions_log))
-        .def("_debug_log", text_option("debug_log", &ManagerOptions::debug_log))
-        .def("_password", text_option("specify_password", &ManagerOptions::password))
-        .def("_contact_file", text_option("contact_file", &ManagerOptions::contact_file))
+        .def("_name", text_option(&ManagerOptions::name))
+        .def("_stats_log", text_option(&ManagerOptions::stats_log))
+        .def("_transactions_log", text_option(&ManagerOptions::transactions_log))
+        .def("_debug_log", text_option(&ManagerOptions::debug_log))
+        .def("_password", text_option(&ManagerOptions::password))
+        .def("_contact_file",
+             [](PyQueue& q, const Text& path) { before_start(q, "contact_file").contact_file = path; })
         .def("_password_file", password_file)
         .def("_keepalive",
              [](PyQueue& q, bool interval, double seconds) {
@@ -184,8 +193,9 @@ void bind_categories(py::class_<PyQueue>& queue) {
                      m.initialize_categories(path, most);
                  });
              })
-        .def("_monitor", [](PyQueue& q, const Text& folder, bool watchdog) {
-            order(q, [path = folder.bytes, watchdog](Manager& m) { m.enable_monitoring(path, watchdog); });
+        .def("_monitor", [](PyQueue& q, const Text& folder, bool watchdog, bool full) {
+            const auto enable = full ? &Manager::enable_monitoring_full : &Manager::enable_monitoring;
+            order(q, [=, path = folder.bytes](Manager& m) { (m.*enable)(path, watchdog); });
         });
 }
 

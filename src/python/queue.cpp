@@ -174,6 +174,16 @@ std::string PyQueue::status(const std::string& request, const std::string& proje
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {
     bool none_is_left = false;
+    const auto until =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(std::max(seconds, 0.0));
+    if (!tag && !serving().gather({})) {
+        in_parts(seconds, none_is_left, [&manager = serving(), waits = waits_](auto limit) {
+            const std::shared_lock in_manager(waits->in_manager);
+            return waits->ended || manager.gather(limit) ? std::optional(true) : std::nullopt;
+        });
+        const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();
+        if (seconds >= 0) seconds = std::max(left.count(), 0.0);
+    }
     auto ended = in_parts(seconds, none_is_left, [&manager = serving(), waits = waits_, &tag](auto limit) {
         const std::shared_lock in_manager(waits->in_manager);
         if (waits->ended) return std::optional<Task>();

@@ -56,12 +56,6 @@ std::int64_t app_delay(const PyTask& task) {
     return t.return_time() > 0 ? std::max<std::int64_t>(t.return_time() - t.finish_time(), 0) : 0;
 }
 
-std::int64_t bytes_received(const PyTask& task) {
-    const Task& t = task.results();
-    return static_cast<std::int64_t>(t.output_view().size() + t.error_output_view().size() +
-                                     t.packed_result().size());
-}
-
 std::int64_t exhausted_time(const PyTask& task) {
     const Task& t = task.results();
     return t.result() == TaskResult::resource_exhaustion ? t.cmd_execution_time() : 0;
@@ -71,19 +65,17 @@ py::tuple amounts(const TaskResources& r) {
     return py::make_tuple(r.cores, r.memory, r.disk, r.gpus);
 }
 
+constexpr double us = 1e6;
+
+double scaled(std::int64_t value, double parts) {
+    return value < 0 ? -1.0 : static_cast<double>(value) / parts;
+}
+
 // Seconds and MB, as Work Queue's resource summaries have them; -1: not measured.
-py::dict measured(const PyTask& task) {
-    const Task& t = task.results();
-    const TaskUsage& used = t.resources_measured();
-    constexpr double us = 1e6, mb = 1 << 20, mbit = 1e6 / 8;
-    const auto scaled = [](std::int64_t value, double parts) {
-        return value < 0 ? -1.0 : static_cast<double>(value) / parts;
-    };
-    const double wall = scaled(used.wall_time, us);
+py::dict dict_of(const TaskUsage& used, double wall) {
+    constexpr double mb = 1 << 20, mbit = 1e6 / 8;
     const double cpu = scaled(used.cpu_time >= 0 ? used.cpu_time : used.user_time + used.system_time, us);
     py::dict all;
-    all["start"] = scaled(t.execute_cmd_start(), us);
-    all["end"] = scaled(t.execute_cmd_finish(), us);
     all["wall_time"] = wall;
     all["cpu_time"] = cpu;
     all["cores"] = used.cores;
@@ -101,8 +93,47 @@ py::dict measured(const PyTask& task) {
     all["max_concurrent_processes"] = used.max_concurrent_processes;
     all["total_processes"] = used.total_processes;
     all["context_switches"] = used.context_switches;
+    all["machine_cpus"] = used.machine_cpus;
+    all["machine_load"] = used.machine_load;
+    return all;
+}
+
+py::dict measured(const PyTask& task) {
+    const Task& t = task.results();
+    const TaskUsage& used = t.resources_measured();
+    py::dict all = dict_of(used, scaled(used.wall_time, us));
+    all["start"] = scaled(t.execute_cmd_start(), us);
+    all["end"] = scaled(t.execute_cmd_finish(), us);
     all["exit_status"] = t.exit_status();
     all["signal"] = t.result() == TaskResult::signal ? t.return_status() : 0;
+    if (t.execute_cmd_start() > 0) all["exit_type"] = exit_type(t);
+    return all;
+}
+
+py::list snapshots(const PyTask& task) {
+    py::list all;
+    for (const TaskSnapshot& one : task.results().snapshots()) {
+        py::dict snapshot = dict_of(one.usage, scaled(one.wall_time, us));
+        snapshot["snapshot_name"] = to_str(one.name);
+        all.append(snapshot);
+    }
+    return all;
+}
+
+// Seconds since its start.
+py::dict peak_times(const PyTask& task) {
+    const TaskUsage times = task.results().peak_times();
+    py::dict all;
+    for (const auto& [name, time] : {std::pair{"cores", static_cast<std::int64_t>(times.cores)},
+                                     {"cpu_time", times.cpu_time},
+                                     {"memory", times.memory},
+                                     {"virtual_memory", times.virtual_memory},
+                                     {"swap_memory", times.swap_memory},
+                                     {"disk", times.disk},
+                                     {"total_files", times.total_files},
+                                     {"bandwidth", times.bandwidth},
+                                     {"max_concurrent_processes", times.max_concurrent_processes}})
+        if (time >= 0) all[name] = scaled(time, us);
     return all;
 }
 
@@ -186,11 +217,12 @@ void bind_settings(py::class_<PyTask>& task) {
         .def("_wq_disk", [](PyTask& t, std::int64_t mb) { t.to_specify().disk(mb); })
         .def("_wq_gpus", [](PyTask& t, double count) { t.to_specify().gpus(count); })
         .def("_wq_max_retries", [](PyTask& t, std::int64_t n) { t.to_specify().max_retries(n); })
-        .def("_wq_running_time", [](PyTask& t, std::int64_t us) { t.to_specify().specify_running_time(us); })
+        .def("_wq_running_time", [](PyTask& t, std::int64_t micros) { t.to_specify().specify_running_time(micros); })
         .def("_wq_running_time_max", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_max(s); })
         .def("_wq_running_time_min", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_min(s); })
-        .def("_wq_end_time", [](PyTask& t, std::int64_t us) { t.to_specify().end_time(us); })
-        .def("_wq_start_time_min", [](PyTask& t, std::int64_t us) { t.to_specify().start_time_min(us); })
+        .def("_wq_end_time", [](PyTask& t, std::int64_t micros) { t.to_specify().end_time(micros); })
+        .def("_wq_start_time_min", [](PyTask& t, std::int64_t micros) { t.to_specify().start_time_min(micros); })
+        .def("_wq_snapshot_file", [](PyTask& t, const Text& path) { t.to_specify().snapshot_file(path); })
         .def("_wq_monitor_output", [](PyTask& t, const Text& f) { t.to_specify().monitor_output(f); })
         .def("_wq_variable", [](PyTask& t, const Text& name, const std::optional<Text>& value) {
             t.to_specify().environment_variable(name, value ? std::optional(value->bytes) : std::nullopt);
@@ -223,8 +255,9 @@ void bind_files(py::class_<PyTask>& task) {
                  t.to_specify().input_command(line, name, input_options(cache));
              })
         .def("_wq_output_file", [](PyTask& t, const Text& path, const Text& name, bool failure_only,
-                                   bool success_only, bool watch) {
+                                   bool success_only, bool watch, bool cache) {
             FileOptions options;
+            options.cache = cache;
             options.failure_only = failure_only;
             options.success_only = success_only;
             options.watch = watch;
@@ -285,7 +318,9 @@ void bind_results(py::class_<PyTask>& task) {
                                [](const PyTask& t) { return amounts(t.results().resources_allocated()); })
         .def_property_readonly("_wq_exceeded",
                                [](const PyTask& t) { return amounts(t.results().limits_exceeded()); })
-        .def_property_readonly("_wq_measured", measured);
+        .def_property_readonly("_wq_measured", measured)
+        .def_property_readonly("_wq_snapshots", snapshots)
+        .def_property_readonly("_wq_peak_times", peak_times);
 }
 
 void bind_times(py::class_<PyTask>& task) {
@@ -302,16 +337,18 @@ void bind_times(py::class_<PyTask>& task) {
     moment("receive_output_finish", &Task::finish_time, "When its outputs had come.");
     moment("cmd_execution_time", &Task::cmd_execution_time, "Microseconds that its last attempt ran.");
     moment("total_cmd_execution_time", &Task::cmd_execution_time, "Same as cmd_execution_time.");
+    moment("total_bytes_received", &Task::bytes_received,
+           "Bytes of its output, result and files that came back.");
+    moment("total_bytes_sent", &Task::bytes_sent, "Bytes of its files that were sent.");
     task.def_property_readonly("total_cmd_exhausted_execute_time", exhausted_time,
                                "Microseconds of an attempt that exceeded its resources.")
         .def_property_readonly("total_transfer_time", transfer_time,
                                "Microseconds between dispatch and result in which it did not run.")
         .def_property_readonly("app_delay", app_delay, "Microseconds that its result waited for wait().")
-        .def_property_readonly("total_bytes_received", bytes_received,
-                               "Bytes of its output and result; files are not counted by task.")
         .def_property_readonly(
-            "total_bytes_sent", [](const PyTask&) { return 0; }, "0: files are not counted by task.")
-        .def_property_readonly("total_bytes_transferred", bytes_received, "Same as total_bytes_received.");
+            "total_bytes_transferred",
+            [](const PyTask& t) { return t.results().bytes_sent() + t.results().bytes_received(); },
+            "Both together.");
 }
 
 }  // namespace

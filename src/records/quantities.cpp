@@ -19,6 +19,21 @@ class QuantityCollector {
     }
     void time(std::string_view name, std::int64_t us) { add(name, us, "s", micros_per_second); }
     void megabytes(std::string_view name, std::int64_t bytes) { add(name, bytes >> 20, "MB"); }
+    // But what the process itself tells, too.
+    void rest_of(const core::Usage& usage) {
+        add("virtual_memory", usage.virtual_memory, "MB");
+        add("swap_memory", usage.swap_memory, "MB");
+        add("disk", usage.disk, "MB");
+    }
+    void network_and_counts_of(const core::Usage& usage) {
+        megabytes("bytes_received", usage.bytes_received);
+        megabytes("bytes_sent", usage.bytes_sent);
+        add("bandwidth", usage.bandwidth < 0 ? core::unsaid : usage.bandwidth / 125, "Mbps", thousandths);
+        add("total_files", usage.files, "files");
+        add("max_concurrent_processes", usage.processes_at_once, "procs");
+        add("total_processes", usage.processes, "procs");
+        add("context_switches", usage.context_switches, "switches");
+    }
     Quantities take() { return std::move(all_); }
 
   private:
@@ -30,11 +45,6 @@ std::int64_t cores_on_average(std::int64_t cpu_us, std::int64_t wall_us) {
     constexpr std::int64_t most = std::int64_t{1} << 50;
     if (cpu_us > most) cpu_us /= thousandths, wall_us /= thousandths;
     return cpu_us < 0 || cpu_us > most || wall_us <= 0 ? core::unsaid : cpu_us * thousandths / wall_us;
-}
-
-// From bytes per second.
-std::int64_t thousandths_of_megabits(std::int64_t bandwidth) {
-    return bandwidth < 0 ? core::unsaid : bandwidth / 125;
 }
 
 void put_parts(std::string& out, std::int64_t amount, std::int64_t parts) {
@@ -65,18 +75,43 @@ Quantities quantities_of(const core::Outcome& outcome) {
     all.time("wall_time", outcome.wall_us);
     all.time("cpu_time", cpu_time);
     all.add("memory", better(usage.memory, (outcome.peak_memory_kb + 1023) / 1024), "MB");
-    all.add("virtual_memory", usage.virtual_memory, "MB");
-    all.add("swap_memory", usage.swap_memory, "MB");
-    all.add("disk", usage.disk, "MB");
+    all.rest_of(usage);
     all.megabytes("bytes_read", better(usage.bytes_read, outcome.bytes_read));
     all.megabytes("bytes_written", better(usage.bytes_written, outcome.bytes_written));
-    all.megabytes("bytes_received", usage.bytes_received);
-    all.megabytes("bytes_sent", usage.bytes_sent);
-    all.add("bandwidth", thousandths_of_megabits(usage.bandwidth), "Mbps", thousandths);
-    all.add("total_files", usage.files, "files");
-    all.add("max_concurrent_processes", usage.processes_at_once, "procs");
-    all.add("total_processes", usage.processes, "procs");
-    all.add("context_switches", usage.context_switches, "switches");
+    all.network_and_counts_of(usage);
+    return all.take();
+}
+
+Quantities quantities_of(const core::Usage& usage) {
+    QuantityCollector all(20);
+    all.add("cores", usage.cores, "cores", thousandths);
+    all.time("cpu_time", usage.cpu_time);
+    all.add("memory", usage.memory, "MB");
+    all.rest_of(usage);
+    all.megabytes("bytes_read", usage.bytes_read);
+    all.megabytes("bytes_written", usage.bytes_written);
+    all.network_and_counts_of(usage);
+    return all.take();
+}
+
+Quantities times_of(const core::Usage& peak_us) {
+    QuantityCollector all(15);
+    for (const auto& [name, us] : {std::pair{"cores", peak_us.cores},
+                                   {"cpu_time", peak_us.cpu_time},
+                                   {"memory", peak_us.memory},
+                                   {"virtual_memory", peak_us.virtual_memory},
+                                   {"swap_memory", peak_us.swap_memory},
+                                   {"disk", peak_us.disk},
+                                   {"bytes_read", peak_us.bytes_read},
+                                   {"bytes_written", peak_us.bytes_written},
+                                   {"bytes_received", peak_us.bytes_received},
+                                   {"bytes_sent", peak_us.bytes_sent},
+                                   {"bandwidth", peak_us.bandwidth},
+                                   {"total_files", peak_us.files},
+                                   {"max_concurrent_processes", peak_us.processes_at_once},
+                                   {"total_processes", peak_us.processes},
+                                   {"context_switches", peak_us.context_switches}})
+        all.time(name, us);
     return all.take();
 }
 

@@ -24,6 +24,10 @@ using Quantities = std::vector<Quantity>;
 // Only what was measured. If the process tree was not watched: the usage of the process and its reaped
 // children.
 Quantities quantities_of(const core::Outcome& outcome);
+// Of a tree at one time.
+Quantities quantities_of(const core::Usage& usage);
+// When each peak was reached, under the names of the peaks.
+Quantities times_of(const core::Usage& peak_us);
 // The limits for which it was killed; for the time limit, its run time.
 Quantities exceeded_limits(const core::Outcome& outcome, const core::Resources& given);
 // All specified amounts.

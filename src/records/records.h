@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
@@ -24,6 +25,14 @@ struct TaskKey {
     bool operator==(const TaskKey&) const = default;
 };
 
+// What was transferred for an attempt, and how long that took.
+struct FileTraffic {
+    std::int64_t bytes_sent = 0;
+    std::int64_t bytes_received = 0;
+    std::int64_t send_us = 0;
+    std::int64_t receive_us = 0;
+};
+
 struct TaskRecord {
     TaskId task;
     TaskKey key;
@@ -37,7 +46,10 @@ struct TaskRecord {
     WallMicros dispatched_us = 0;
     WallMicros received_us = 0;  // when the manager learned of its end
     core::Outcome outcome;
-    bool out_of_tries = false;  // final because the tries are used up; not in the journal
+    // Not in the journal:
+    bool out_of_tries = false;  // final because the tries are used up
+    FileTraffic files{};
+    std::optional<core::MonitorReport> monitor{};
 };
 
 // Calls of a range that succeeded as attempt 1 on one worker.

@@ -20,12 +20,16 @@ struct SummaryNames {
 // Ends in a newline. Invalid UTF-8 is replaced.
 std::string resource_summary(const TaskRecord& record, const SummaryNames& names);
 
-// FOLDER/wq-PID-task-NUMBER.summary; NUMBER: see task_number.h.
+// Its time series as text: two comment lines with names and units of columns, then a line for each time. "":
+// none.
+std::string resource_series(const TaskRecord& record);
+
+// FOLDER/wq-PID-task-NUMBER.summary; NUMBER: see task_number.h. `kind`: another ending.
 std::string resource_summary_path(const std::string& folder, std::int64_t manager_pid,
-                                  std::uint64_t task_number);
+                                  std::uint64_t task_number, const char* kind = "summary");
 // Writes the complete file or nothing, replacing an earlier one. Creates the folder if missing. Errors:
 // not_allowed, interrupted (a full disk); the message names the file.
 Status write_resource_summary(const std::string& folder, std::int64_t manager_pid, std::uint64_t task_number,
-                              std::string_view json);
+                              std::string_view text, const char* kind = "summary");
 
 }  // namespace wq::records

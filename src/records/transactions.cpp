@@ -49,6 +49,11 @@ void put_measured(std::string& out, const TaskRecord& record) {
         std::find_if(all.begin(), all.end(), [](const Quantity& one) { return one.name == "cores"; });
     if (cores == all.end())
         all.insert(all.begin(), {"cores", record.given.cores.thousandths(), 1000, "cores"});
+    const auto megabytes = [](std::int64_t bytes) { return bytes * micros_per_second >> 20; };
+    all.push_back({"wq_input_size", megabytes(record.files.bytes_sent), micros_per_second, "MB"});
+    all.push_back({"wq_output_size", megabytes(record.files.bytes_received), micros_per_second, "MB"});
+    all.push_back({"wq_input_time", record.files.send_us, micros_per_second, "s"});
+    all.push_back({"wq_output_time", record.files.receive_us, micros_per_second, "s"});
     put_quantities(out, all);
     if (outcome.signal == 0) return;
     out.pop_back();
@@ -115,23 +120,23 @@ void put_numbers(std::string& out, Interval tasks) {
     put_number(out, tasks.end);
 }
 
-void begin_task(std::string& out, const TaskRecord& record, std::int64_t pid, std::string_view state) {
-    put_transaction_stamp(out, record.received_us, pid);
+void begin_task(std::string& out, const TaskRecord& record, TransactionStamp& stamp, std::string_view state) {
+    stamp.put(out, record.received_us);
     out += "TASK ";
     put_number(out, task_number(record.task));
     out.append(" ").append(state).append(" ");
 }
 
-void put_end(std::string& out, std::int64_t pid, const TaskRecord& record, std::string_view state,
+void put_end(std::string& out, TransactionStamp& stamp, const TaskRecord& record, std::string_view state,
              std::string_view how) {
-    begin_task(out, record, pid, state);
+    begin_task(out, record, stamp, state);
     out.append(how).append("\n");
 }
 
 std::string how_it_ended(const TaskRecord& record) {
     std::string how(record.out_of_tries ? "MAX_RETRIES" : result_of(record.outcome));
     how += ' ';
-    put_number(how, std::int64_t{record.outcome.exit_code});
+    put_number(how, std::int64_t{core::return_status(record.outcome)});
     how += ' ';
     put_quantities(how, exceeded_limits(record.outcome, record.given));
     how += ' ';
@@ -199,25 +204,25 @@ std::string transfer_text(const TransferRecord& transfer) {
     return out;
 }
 
-void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid) {
+void TransactionStamp::put(std::string& out, WallMicros when) {
+    constexpr WallMicros apart = 1'000'000;
+    if (when < last_ && last_ - when < apart) when = last_;
+    last_ = std::max(last_, when);
     put_number(out, when);
     out += ' ';
-    put_number(out, pid);
+    put_number(out, pid_);
     out += ' ';
 }
 
-void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool start) {
-    put_transaction_stamp(out, when, pid);
+void put_manager_lines(std::string& out, WallMicros when, TransactionStamp& stamp, bool start) {
+    stamp.put(out, when);
     out += start ? "MANAGER START\n" : "MANAGER END\n";
 }
 
-void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, std::string_view name) {
-    put_category_lines(out, when, pid, CategoryRecord{{}, std::string(name)});
-}
-
-void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, const CategoryRecord& record) {
+void put_category_lines(std::string& out, WallMicros when, TransactionStamp& stamp,
+                        const CategoryRecord& record) {
     const auto put = [&](std::string_view what, const core::Sizes& sizes) {
-        put_transaction_stamp(out, when, pid);
+        stamp.put(out, when);
         out += "CATEGORY ";
         put_word(out, record.name, '_');
         out.append(" ").append(what).append(" ");
@@ -232,9 +237,9 @@ void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, con
     put(first, record.first);
 }
 
-void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record) {
+void put_worker_lines(std::string& out, TransactionStamp& stamp, const WorkerRecord& record) {
     const bool left = record.left_us != 0;
-    put_transaction_stamp(out, left ? record.left_us : record.joined_us, pid);
+    stamp.put(out, left ? record.left_us : record.joined_us);
     out += "WORKER worker-";
     put_number(out, std::uint64_t{record.worker.value()});
     out += ' ';
@@ -244,7 +249,7 @@ void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& re
         return;
     }
     out += " CONNECTION\n";
-    put_transaction_stamp(out, record.joined_us, pid);
+    stamp.put(out, record.joined_us);
     out += "WORKER worker-";
     put_number(out, std::uint64_t{record.worker.value()});
     out += " RESOURCES ";
@@ -252,24 +257,24 @@ void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& re
     out += '\n';
 }
 
-void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,
+void put_task_lines(std::string& out, TransactionStamp& stamp, const TaskRecord& record,
                     std::string_view worker_address) {
     const bool came_back = record.outcome.ending != core::Ending::worker_lost &&
                            record.outcome.ending != core::Ending::never_ran;
     if (came_back) {
-        begin_task(out, record, pid, "WAITING_RETRIEVAL");
+        begin_task(out, record, stamp, "WAITING_RETRIEVAL");
         put_word(out, worker_address.empty() ? "-" : worker_address, '_');
         out += '\n';
     }
     if (!came_back && !record.final) return;
     const std::string how = how_it_ended(record);
-    put_end(out, pid, record, "RETRIEVED", how);
-    if (record.final) put_end(out, pid, record, "DONE", how);
+    put_end(out, stamp, record, "RETRIEVED", how);
+    if (record.final) put_end(out, stamp, record, "DONE", how);
 }
 
-void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
+void put_range_lines(std::string& out, TransactionStamp& stamp, const RangeRecord& record,
                      std::string_view worker_address) {
-    put_transaction_stamp(out, record.received_us, pid);
+    stamp.put(out, record.received_us);
     out += "TASK ";
     put_numbers(out, {record.tasks.front()->first, record.tasks.back()->end});
     out += " DONE SUCCESS 0 {} {";
@@ -285,8 +290,8 @@ void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& reco
     out += '\n';
 }
 
-void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, Interval tasks) {
-    put_transaction_stamp(out, when, pid);
+void put_cancelled_line(std::string& out, WallMicros when, TransactionStamp& stamp, Interval tasks) {
+    stamp.put(out, when);
     out += "TASK ";
     put_numbers(out, tasks);
     out += " CANCELED\n";

@@ -31,20 +31,30 @@ struct TransferRecord {
 };
 std::string transfer_text(const TransferRecord& transfer);
 
-// The start of a line: time and pid.
-void put_transaction_stamp(std::string& out, WallMicros when, std::int64_t pid);
+// The start of a line: time and pid. The events of one moment have their times from several clock readings:
+// one that is less than a second before the last line gets that line's time. What a rank tells later keeps
+// its own.
+class TransactionStamp {
+  public:
+    explicit TransactionStamp(std::int64_t pid) : pid_(pid) {}
+    void put(std::string& out, WallMicros when);
+
+  private:
+    std::int64_t pid_;
+    WallMicros last_ = 0;
+};
 // All lines of one event.
-void put_manager_lines(std::string& out, WallMicros when, std::int64_t pid, bool start);
-void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, const CategoryRecord& record);
-void put_category_lines(std::string& out, WallMicros when, std::int64_t pid, std::string_view name);
-void put_worker_lines(std::string& out, std::int64_t pid, const WorkerRecord& record);
-void put_task_lines(std::string& out, std::int64_t pid, const TaskRecord& record,
+void put_manager_lines(std::string& out, WallMicros when, TransactionStamp& stamp, bool start);
+void put_category_lines(std::string& out, WallMicros when, TransactionStamp& stamp,
+                        const CategoryRecord& record);
+void put_worker_lines(std::string& out, TransactionStamp& stamp, const WorkerRecord& record);
+void put_task_lines(std::string& out, TransactionStamp& stamp, const TaskRecord& record,
                     std::string_view worker_address);
 // Calls of a range: `TASK first-last DONE SUCCESS ...`, with the number of calls (`tasks`) among the measured
 // values; other tasks in between have separate lines.
-void put_range_lines(std::string& out, std::int64_t pid, const RangeRecord& record,
+void put_range_lines(std::string& out, TransactionStamp& stamp, const RangeRecord& record,
                      std::string_view worker_address);
 // `TASK first CANCELED`, or `TASK first-last CANCELED` for consecutive ones.
-void put_cancelled_line(std::string& out, WallMicros when, std::int64_t pid, Interval tasks);
+void put_cancelled_line(std::string& out, WallMicros when, TransactionStamp& stamp, Interval tasks);
 
 }  // namespace wq::records

@@ -60,6 +60,8 @@ ManagerStats View::stats() const {
         std::min(workers_.committed().cores + by_ticket.cores, workers_.total().cores).rounded_up();
     stats.committed_memory = std::min(workers_.committed().memory_mb, workers_.total().memory_mb);
     stats.committed_disk = std::min(workers_.committed().disk_mb, workers_.total().disk_mb);
+    stats.total_gpus = workers_.total().gpus.rounded_down();
+    stats.committed_gpus = std::min(workers_.committed().gpus, workers_.total().gpus).rounded_up();
     // Running tasks are those on workers, less those that wait in the workers' launchers for a core.
     stats.tasks_running = state_.batch
                               ? std::min(stats.tasks_on_workers, by_ticket.count)
@@ -73,6 +75,7 @@ ManagerStats View::stats() const {
         widen(stats.min_cores, stats.max_cores, offer.whole.cores.rounded_down());
         widen(stats.min_memory, stats.max_memory, offer.whole.memory_mb);
         widen(stats.min_disk, stats.max_disk, offer.whole.disk_mb);
+        widen(stats.min_gpus, stats.max_gpus, offer.whole.gpus.rounded_down());
     }
     return stats;
 }

@@ -70,6 +70,7 @@ SliceWorks SliceWorks::find(const std::vector<std::string>& works, const SliceOp
     for (std::size_t n = 0; n < names.size(); ++n) found.by_name_.emplace(names[n], n);
     found.sources_ = std::move(survey.sources);
     found.whole_files_ = survey.whole_files;
+    found.whole_names_ = survey.whole_names;
     found.are_files_ = survey.are_files;
     return found;
 }
@@ -84,9 +85,14 @@ slices::Plan SliceWorks::cut(const SliceOptions& options) const {
 }
 
 std::string SliceWorks::remark() const {
-    if (whole_files_ == 0) return {};
-    return count_of(whole_files_, "file") + (whole_files_ == 1 ? " is" : " are") +
-           " not cut: set lines for text files, or record_bytes for binary records";
+    const auto uncut = [](std::uint64_t count, const char* what, const char* remedy) {
+        return count_of(count, what) + (count == 1 ? " is" : " are") + " not cut: " + remedy;
+    };
+    if (whole_files_ > 0)
+        return uncut(whole_files_, "file", "set lines for text files, or record_bytes for binary records");
+    if (whole_names_ == 0) return {};
+    return uncut(whole_names_, "work",
+                 "num_slices needs records, a function that says how many each work has");
 }
 
 const sources::Surveyed* SliceWorks::find(const std::string& work) const {

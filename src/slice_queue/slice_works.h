@@ -54,6 +54,7 @@ class SliceWorks final : public RecordSource {
     std::vector<sources::Surveyed> sources_;
     std::unordered_map<std::string, std::size_t> by_name_;
     std::uint64_t whole_files_ = 0;
+    std::uint64_t whole_names_ = 0;
     bool are_files_ = false;
 };
 

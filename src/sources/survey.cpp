@@ -295,8 +295,9 @@ Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions
         if (const Status there = check_there(works, found); !there) return there.error();
     for (std::size_t n = 0; n < works.size(); ++n) {
         all.sources.push_back({works[n], found[n].kind, found[n].stamp, {}});
-        const bool file = found[n].kind == Kind::whole && found[n].looked_for && found[n].missing.empty();
-        all.whole_files += options.counts && file ? 1 : 0;
+        if (!options.counts || found[n].kind != Kind::whole) continue;
+        const bool file = found[n].looked_for && found[n].missing.empty();
+        ++(file ? all.whole_files : all.whole_names);
     }
     if (!options.counts || !options.lines) return all;
     const auto indexed = shared(party, words_of(digest, [&](std::string& words) {

@@ -50,6 +50,7 @@ struct Party {
 struct Survey {
     std::vector<Surveyed> sources;  // as the works
     std::uint64_t whole_files = 0;  // files that were not counted, although records are
+    std::uint64_t whole_names = 0;  // other works that were not
     bool are_files = false;         // works without "://", so all of these are there
 };
 // Error bad_input: files are missing, cannot be read, or have ragged records; it names them all, on all

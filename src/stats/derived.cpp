@@ -60,7 +60,7 @@ Derived::Derived(const RecorderOptions& options, const records::RunHeader& heade
     if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, stats_log_heading());
     if (has_journal) rebuild(directory + "/journal", listed);
     if (joblog_.is_open()) note(joblog_.rename(joblog));
-    records::put_manager_lines(transactions_.lines(), wall_now(), pid_, true);
+    records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, true);
     write_logs();
     flush();
 }
@@ -195,7 +195,8 @@ void Derived::record(const Recorded& ended) {
     const Place& place = places_[record.worker.value()];
     if (h5_) h5_->append(Dataset::tasks, tasks_row(record));
     if (joblog_.is_open()) records::put_joblog_line(joblog_.lines(), record, place.host, ended.command);
-    if (transactions_.is_open()) records::put_task_lines(transactions_.lines(), pid_, record, place.address);
+    if (transactions_.is_open())
+        records::put_task_lines(transactions_.lines(), stamp_, record, place.address);
     if (!options_.summaries.empty()) write_summary(ended, place.host);
 }
 
@@ -212,12 +213,13 @@ void Derived::write_summary(const Recorded& ended, const std::string& host) {
 
 void Derived::record(const records::WorkerRecord& record) {
     worker(record);
-    if (transactions_.is_open()) records::put_worker_lines(transactions_.lines(), pid_, record);
+    if (transactions_.is_open()) records::put_worker_lines(transactions_.lines(), stamp_, record);
 }
 
 void Derived::record(const records::CategoryRecord& record) {
     category(record);
-    if (transactions_.is_open()) records::put_category_lines(transactions_.lines(), wall_now(), pid_, record);
+    if (transactions_.is_open())
+        records::put_category_lines(transactions_.lines(), wall_now(), stamp_, record);
 }
 
 void Derived::record(const records::Sample& taken) {
@@ -227,7 +229,7 @@ void Derived::record(const records::Sample& taken) {
 
 void Derived::transaction(WallMicros when, std::string_view text) {
     if (!transactions_.is_open()) return;
-    records::put_transaction_stamp(transactions_.lines(), when, pid_);
+    stamp_.put(transactions_.lines(), when);
     transactions_.lines().append(text).append("\n");
 }
 
@@ -260,7 +262,7 @@ void Derived::flush() {
 }
 
 void Derived::close() {
-    records::put_manager_lines(transactions_.lines(), wall_now(), pid_, false);
+    records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
     for (records::TextLog* log : {&joblog_, &transactions_, &stats_log_}) note(log->close());
     flush();
     if (h5_ && h5_->pending_rows() > 0) {

@@ -12,6 +12,7 @@
 
 #include "records/journal.h"
 #include "records/text_log.h"
+#include "records/transactions.h"
 #include "stats/h5_writer.h"
 #include "stats/recorder.h"
 #include "stats/schema.h"
@@ -59,6 +60,7 @@ class Derived : private records::JournalVisitor {
 
     const RecorderOptions options_;
     const std::int64_t pid_;
+    records::TransactionStamp stamp_{pid_};
     std::optional<H5Writer> h5_;
     records::TextLog joblog_, transactions_, stats_log_;
     bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false, said_summaries_ = false;

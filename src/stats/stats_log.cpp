@@ -127,6 +127,9 @@ std::string stats_log_heading() {
     WQ_MANAGER_STATS(WQ_NAME)
     WQ_OWN_STATS(WQ_NAME)
 #undef WQ_NAME
+#define WQ_ALIAS(type, name, of, unit, meaning) out += " " #name;
+    WQ_MANAGER_ALIASES(WQ_ALIAS)
+#undef WQ_ALIAS
     return out + "\n";
 }
 
@@ -142,6 +145,11 @@ void put_stats_line(std::string& out, const records::Sample& sample) {
     WQ_MANAGER_STATS(WQ_VALUE)
     WQ_OWN_STATS(WQ_VALUE)
 #undef WQ_VALUE
+#define WQ_ALIAS(type, name, of, unit, meaning) \
+    out += ' ';                                 \
+    put_value(out, sample.stats.of);
+    WQ_MANAGER_ALIASES(WQ_ALIAS)
+#undef WQ_ALIAS
     out += '\n';
 }
 

@@ -1,5 +1,6 @@
 // The text statistics log of the manual: a line `# timestamp workers_connected ...`, then a row of numbers
-// per sample. time_when_started follows tasks_exhausted_attempts, as in the manual's example.
+// per sample. time_when_started follows tasks_exhausted_attempts, as in the manual's example. The manual's
+// own names of four columns come last.
 #pragma once
 
 #include <cstdint>

@@ -141,8 +141,8 @@ bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
         taking->began = instant_now();
     }
     taking->bytes += size;
-    Transfer transfer{message.task,  false, false, lease->files->outputs[message.output].name,
-                      taking->bytes, {}};
+    const files::Output& file = lease->files->outputs[message.output];
+    Transfer transfer{message.task, false, file.cached, file.name, taking->bytes, {}};
     if (message.last) taking->bytes = 0;
     taking->next = message.output + (message.last ? 1 : 0);
     tally_.received(size);

@@ -47,6 +47,9 @@ std::optional<std::int64_t> RateWindow::take(std::int64_t sum, std::int64_t scal
 
 Monitor::Monitor(const core::Watch& watch, Instant started)
     : watch_(watch),
+      started_(started),
+      series_every_(window),
+      next_of_series_(started),
       traffic_window_(window, started),
       window_(window, started),
       long_window_(long_window, started) {}
@@ -237,6 +240,38 @@ core::Usage Monitor::usage() const {
     core::Usage usage = peak_;
     usage.memory = up(memory_kb_, kb_per_mb);
     return usage;
+}
+
+core::Usage Monitor::now() const {
+    core::Usage usage = this->usage();
+    if (memory_now_kb_ > 0) usage.memory = up(memory_now_kb_, kb_per_mb);
+    if (usage.disk >= 0) usage.disk = up(disk_now_bytes_, bytes_per_mb);
+    return usage;
+}
+
+void Monitor::note_peaks(std::int64_t at_us) {
+    const core::Usage peaks = usage();
+#define WQ_NOTE(name, unit, meaning) \
+    if (peaks.name > noted_.name) report_.peak_us.name = at_us;
+    WQ_USAGE(WQ_NOTE)
+#undef WQ_NOTE
+    noted_ = peaks;
+}
+
+void Monitor::note(const std::vector<std::string>& labels, Instant now) {
+    const std::int64_t at_us = std::chrono::duration_cast<std::chrono::microseconds>(now - started_).count();
+    note_peaks(at_us);
+    for (const std::string& label : labels)
+        if (snapshots_++ < most_snapshots) report_.points.push_back({at_us, label, this->now()});
+    if (!watch_.series || now < next_of_series_) return;
+    next_of_series_ = now + series_every_;
+    report_.points.push_back({at_us, {}, this->now()});
+    if (report_.points.size() < most_snapshots + most_of_series) return;
+    // Every other one is enough for a task that takes so long.
+    series_every_ *= 2;
+    std::size_t number = 0;
+    std::erase_if(report_.points,
+                  [&](const core::UsagePoint& point) { return point.label.empty() && ++number % 2 == 0; });
 }
 
 }  // namespace wq::watch

@@ -5,12 +5,15 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "core/usage.h"
 #include "watch/disk_use.h"
+#include "watch/snapshot_events.h"
 #include "watch/socket_meter.h"
 #include "watch/tree_sample.h"
 
@@ -66,6 +69,14 @@ class Monitor {
     // The limits that it exceeds now; unsaid for the others.
     core::Sizes excess() const;
     core::Usage usage() const;
+    // The sums so far, and memory and disk now.
+    core::Usage now() const;
+
+    // Notes a point for each label, and one of the time series if that is wanted and due.
+    void note(const std::vector<std::string>& labels, Instant now);
+    core::MonitorReport take_report() { return std::move(report_); }
+
+    std::unique_ptr<SnapshotEvents> events;  // null: the task has none
 
     core::Sizes exceeded{};  // it is being killed for these
     Instant next_sample;
@@ -80,7 +91,17 @@ class Monitor {
     void count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written);
     void take_windows(Instant now);
 
+    void note_peaks(std::int64_t at_us);
+
     const core::Watch watch_;
+    const Instant started_;
+    core::Usage noted_;  // peaks
+    core::MonitorReport report_;
+    Duration series_every_;
+    Instant next_of_series_;
+    static constexpr std::size_t most_snapshots = 1000;
+    static constexpr std::size_t most_of_series = 3600;
+    std::size_t snapshots_ = 0;
     std::vector<ProcessSample> processes_;
     core::Usage peak_;  // except memory, which is kept in kB
     // Processes that the last sample missed. Their parents have reaped them or soon will, and then have their

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <utility>
@@ -116,6 +117,8 @@ void ResourceWatch::begin(RunningTask& task) {
     task.monitor = std::make_unique<Monitor>(watch, task.started);
     task.monitor->next_sample = task.started + first_sample;
     task.monitor->next_disk = task.started + (watch.limits.disk_mb > 0 ? first_disk_of_limit : first_disk);
+    const auto folders = folders_of(task);
+    if (watch.measures && !folders.empty()) task.monitor->events = SnapshotEvents::in(folders.front());
     watched_.push_back(&task);
 }
 
@@ -196,6 +199,7 @@ void ResourceWatch::sample(RunningTask& task) {
     take_kernels_count(task);
     const Instant now = instant_now();
     monitor.take(std::move(processes), memory, now);
+    monitor.note(monitor.events ? monitor.events->look() : std::vector<std::string>(), now);
     monitor.next_sample = now + (is_held_by_looking(task) ? interval_of_memory : interval);
     hold_to_limits(task, now);
 }
@@ -321,6 +325,12 @@ void ResourceWatch::finish(RunningTask& task) {
     if (!monitor->watch().measures && !exceeded) return;
     last_look_at_disk(task, *monitor);
     task.outcome.measured = core::Measured{monitor->usage(), monitor->exceeded};
+    if (!monitor->watch().measures) return;
+    monitor->note(monitor->events ? monitor->events->look() : std::vector<std::string>(), instant_now());
+    task.report = monitor->take_report();
+    task.report->machine_cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
+    if (double load = 0; ::getloadavg(&load, 1) == 1)
+        task.report->machine_load = static_cast<std::int64_t>(load * 1000);
 }
 
 void ResourceWatch::last_look_at_disk(const RunningTask& task, Monitor& monitor) {

@@ -7,6 +7,7 @@ namespace wq::watch {
 void RunningTask::begin_anew() {
     pid = 0;
     outcome = {};
+    report.reset();
     verdict = Verdict::none;
     has_next_action = false;
 }

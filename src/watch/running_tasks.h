@@ -28,7 +28,8 @@ struct RunningTask {
     process::OrderMessage order;
     pid_t pid = 0;  // leader of its own process group; 0: not started
     Instant started;
-    core::Outcome outcome;  // filled as it becomes known
+    core::Outcome outcome;                        // filled as it becomes known
+    std::optional<core::MonitorReport> report{};  // the same
     Verdict verdict = Verdict::none;
     Instant next_action_at;  // the time limit, or when to send SIGKILL after SIGTERM
     bool has_next_action = false;

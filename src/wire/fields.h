@@ -25,7 +25,7 @@ void fields(core::Sizes& v, V& visit) {
 }
 template <class V>
 void fields(core::Watch& v, V& visit) {
-    visit(v.measures, v.limits);
+    visit(v.measures, v.limits, v.series);
 }
 template <class V>
 void fields(core::Usage& v, V& visit) {
@@ -44,7 +44,15 @@ void fields(core::Outcome& v, V& visit) {
 }
 template <class V>
 void fields(core::Output& v, V& visit) {
-    visit(v.out, v.err, v.result);
+    visit(v.out, v.err, v.result, v.monitor);
+}
+template <class V>
+void fields(core::UsagePoint& v, V& visit) {
+    visit(v.at_us, v.label, v.usage);
+}
+template <class V>
+void fields(core::MonitorReport& v, V& visit) {
+    visit(v.machine_cpus, v.machine_load, v.peak_us, v.points);
 }
 template <class V>
 void fields(Call& v, V& visit) {

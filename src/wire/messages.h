@@ -27,7 +27,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 10;
+inline constexpr std::uint32_t protocol_version = 11;
 
 // ---- worker -> manager ----
 

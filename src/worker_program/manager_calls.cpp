@@ -34,7 +34,8 @@ ManagerCalls::ManagerCalls(const WorkerProgramOptions& options)
 Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options) {
     ManagerCalls calls(options);
     if (!options.password_file.empty()) {
-        auto password = net::read_password(options.password_file);
+        auto password = net::read_password(options.password_file,
+                                           [&](const std::string& line) { calls.of_password_ = line; });
         if (!password) return password.error();
         calls.password_ = std::move(*password);
     }
@@ -118,6 +119,7 @@ Result<worker::Call> ManagerCalls::begin(bool waits) {
 }
 
 std::string ManagerCalls::warning() const {
+    if (!of_password_.empty()) return of_password_;
     if (!options_->ssl || !options_->ssl_ca.empty() || !options_->contact.empty() || !password_.empty())
         return {};
     return "--ssl alone encrypts but does not check who the manager is: add --ssl-ca FILE, --password FILE "

@@ -33,6 +33,7 @@ class ManagerCalls {
 
     const WorkerProgramOptions* options_;
     std::string password_;
+    std::string of_password_;  // a warning; "": none
     // With a name: the manager called last, and the number of successive unanswered calls.
     std::optional<net::Contact> called_;
     std::shared_ptr<std::uint64_t> unanswered_;

@@ -113,6 +113,9 @@ static void monitoring(void) {
     const double written = t->resources_measured->bytes_written;
     CHECK(written >= 2 || (geteuid() != 0 && written == -1));
     CHECK(t->resources_measured->total_files >= 1);
+    CHECK_TEXT(t->resources_measured->category, t->category);
+    CHECK_TEXT(t->resources_measured->exit_type, "normal");
+    CHECK(atoi(t->resources_measured->taskid) == t->taskid);
     CHECK(!t->limits_exceeded && !t->resources_measured->limits_exceeded);
     work_queue_task_delete(t);
 

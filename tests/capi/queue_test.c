@@ -37,7 +37,8 @@ static void there_and_back(struct work_queue* q) {
     CHECK_TEXT(t->output, "said\ntold\n");
     CHECK_TEXT(t->reason, "exit 3");
     CHECK_TEXT(read_file("output"), "from a file\nfrom a buffer\na");
-    CHECK(t->host && t->hostname && t->try_count == 1 && t->bytes_received == 10);
+    CHECK(t->host && t->hostname && t->try_count == 1 && t->bytes_received > 10);
+    CHECK(work_queue_task_output_size(t) == 10 && work_queue_gather(q, 0) == 1);
     CHECK(t->time_when_submitted > 0 && t->time_when_commit_start >= t->time_when_submitted);
     CHECK(t->time_when_done >= t->time_when_commit_start && t->time_task_finish == t->time_when_done);
     CHECK(t->resources_allocated->cores == 1 && t->resources_measured->wall_time > 0);
@@ -143,7 +144,7 @@ static void cancelling(struct work_queue* q) {
     CHECK(work_queue_task_state(q, first->taskid) == WORK_QUEUE_TASK_CANCELED);
     CHECK(work_queue_cancel_by_taskid(q, first->taskid) == NULL &&
           work_queue_cancel_by_taskid(q, 99999) == NULL);
-    CHECK(first->result == WORK_QUEUE_RESULT_FORSAKEN);
+    CHECK(first->result == WORK_QUEUE_RESULT_UNKNOWN);
     CHECK(work_queue_wait_at_most(q, "long", 0) == NULL);
     CHECK(work_queue_wait_at_most(q, "long", 10) == NULL);
     CHECK(work_queue_wait_at_most(q, "none", 60000) == NULL);
@@ -214,7 +215,8 @@ static void misuse(struct work_queue* q) {
     CHECK_REFUSED(work_queue_submit(NULL, NULL), 0, "work_queue_submit: the queue is NULL");
     CHECK_REFUSED(work_queue_submit(q, NULL), 0, "work_queue_submit: the task is NULL");
     CHECK_REFUSED(work_queue_port(NULL), 0, "work_queue_port: the queue is NULL");
-    CHECK_REFUSED(work_queue_specify_log(q, "late"), 0, "work_queue_specify_log: too late");
+    CHECK(work_queue_specify_log(q, "late") == 1 && is_there("late"));
+    CHECK_REFUSED(work_queue_specify_transactions_log(q, "/no/such"), 0, "work_queue_specify_transactions_log: /no");
     CHECK_REFUSED((work_queue_get_stats(q, NULL), 0), 0, "work_queue_get_stats: the pointer");
     errno = 0;
     CHECK_REFUSED(work_queue_create(work_queue_port(q)), NULL, "work_queue_create: port");

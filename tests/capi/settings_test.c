@@ -82,7 +82,9 @@ static void contact_and_name(void) {
     const char* words[] = {"--contact", "contact", NULL};
     one_task(q, words);
     CHECK(is_there("contact"));
-    CHECK_REFUSED((work_queue_specify_name(q, "late"), 0), 0, "work_queue_specify_name: too late");
+    work_queue_specify_name(q, "late");
+    CHECK_TEXT(work_queue_name(q), "late");
+    CHECK_REFUSED(work_queue_specify_contact_file(q, "other"), 0, "work_queue_specify_contact_file: too late");
     work_queue_delete(q);
     CHECK(!is_there("contact"));
 }
@@ -257,7 +259,8 @@ static void no_effect_yet(void) {
                   "work_queue_manager_preferred_connection: give by_ip");
     CHECK_REFUSED((work_queue_specify_debug_path(q, "x"), 0), 0, "work_queue_specify_debug_path: ");
     CHECK_REFUSED((work_queue_specify_tlq_port(q, 1), 0), 0, "work_queue_specify_tlq_port: ");
-    CHECK_REFUSED(work_queue_specify_snapshot_file(t, "file"), 0, "work_queue_specify_snapshot_file: ");
+    CHECK_REFUSED(work_queue_specify_snapshot_file(t, NULL), 0, "work_queue_specify_snapshot_file: ");
+    CHECK(work_queue_specify_snapshot_file(t, "file") == 1);
     CHECK_TEXT(t->monitor_snapshot_file, "file");
     work_queue_task_specify_coprocess(t, "functions");
     CHECK_TEXT(t->coprocess, "functions");

@@ -20,7 +20,7 @@ sub dies {
     my $named = $died =~ s/ at \Q${\ __FILE__}\E line (\d+)\.\n\z// && abs($1 - $line) < 2;
     return is($died . ($named ? '' : ' in another line'), $text, $text);
 }
-my $new = 'the arguments are port, name, shutdown, stats_log, transactions_log, debug_log, ssl';
+my $new = 'the arguments are port, name, shutdown, stats_log, transactions_log, debug_log, ssl, catalog';
 my $file = 'the arguments are local_name, remote_name, flags, cache, failure_only, success_only';
 
 # ---- arguments ----
@@ -116,12 +116,12 @@ my $id = $q->submit($t);
 dies(sub { $q->submit($t) }, "Work_Queue->submit: task $id is already in a queue: submit a clone()");
 dies(sub { $t->specify_cores(1) },
     "Work_Queue::Task->specify_cores: task $id is in a queue: wait for it or cancel it first, or change a clone()");
-dies(sub { $q->specify_password('x') },
-    'Work_Queue->specify_password: too late: call it before the first wait() or other call for results');
 is($q->wait(60)->output, "cache\nflags\nvalue\n", 'the task is as specified');
-for my $method (qw(specify_name specify_log specify_transactions_log specify_password_file specify_contact_file)) {
-    like(death(sub { $q->$method('x') }), qr/^Work_Queue->$method: too late: /, "$method is too late");
-}
+like(death(sub { $q->specify_contact_file('x') }), qr/^Work_Queue->specify_contact_file: too late: /, 'too late');
+$q->specify_name('late');
+is($q->name, 'late', 'a name may come late');
+is($q->specify_transactions_log('late.log'), 1, 'and so may a log');
+ok(-s 'late.log', 'it is written');
 my $ended = Work_Queue->new(0);
 Work_Queue::_finish(Work_Queue::Fields::state_of($ended));
 dies(sub { $ended->submit($t) }, 'Work_Queue->submit: the queue has ended');

@@ -107,7 +107,7 @@ my %id = map { $_ => $q->submit($long{$_}) } 1 .. 6;
 is($q->cancel_by_taskid($id{1}), $long{1}, 'cancel_by_taskid');
 is($q->cancel_by_taskid($id{1}), undef, 'only once');
 is($q->task_state($id{1}), WORK_QUEUE_TASK_CANCELED, 'its state');
-is($long{1}->result, WORK_QUEUE_RESULT_FORSAKEN, 'its result');
+is($long{1}->result, WORK_QUEUE_RESULT_UNKNOWN, 'its result');
 is($q->cancel_by_tasktag('long 2'), $long{2}, 'cancel_by_tasktag');
 is($q->cancel_by_tasktag('long 2'), undef, 'no more');
 is_deeply([map { $_->tag } $q->cancel_by_category('kind')], ['long 3', 'long 4', 'long 5'], 'cancel_by_category');
@@ -180,6 +180,9 @@ cmp_ok($of_worker->{total_tasks_complete}, '>', 5, 'tasks that have ended there'
 is($q->status->[0]{categories}[-1]{category}, 'whole queue', 'categories in the status of the queue');
 ok(Work_Queue::set_debug_flag('wq', 'tcp') && !Work_Queue->set_debug_flag('nonsense'), 'set_debug_flag');
 Work_Queue->specify_debug_log('other.debug.log');
+$q->set_debug_log('other.debug.log');
+Work_Queue->set_debug_config_file('other.debug.log');
+is($q->activate_worker_waiting(0), 0, 'activate_worker_waiting');
 is($q->specify_draining_by_hostname($host), 1, 'specify_draining_by_hostname');
 is(waitpid($worker, 0), $worker, 'the drained worker ends');
 $q->specify_draining_by_hostname($host, 0);

@@ -87,7 +87,15 @@ def test_interrupts(served):
     assert served.status("tasks") == []
 
 
-def test_the_class_that_cctools_has(workers):
-    with dask_get.DaskWQ(0, say=lambda line: None) as queue:
+def test_the_class_that_cctools_has(workers, tmp_path):
+    from ndcctools.work_queue_dask import DaskWQ
+
+    (tmp_path / "given").write_text("7")
+    read = dask.delayed(lambda: int(open("there").read()) + int(os.environ["MORE"]))
+    with DaskWQ(0, say=lambda line: None) as queue:
         workers.start(queue)
         assert dask.compute(dask.delayed(increase)(1), scheduler=queue.get) == (2,)
+        assert read().compute(scheduler=queue, extra_files={tmp_path / "given": "there"}, env_vars={"MORE": "1"},
+                              resources={"cores": 1, "memory": 100}, retries=2) == 8
+        assert dask.compute(read(), scheduler=queue.get, extra_files={tmp_path / "given": "there"}, env_vars={"MORE": "2"},
+                            resources={"cores": 2}, resources_mode=wq.WORK_QUEUE_ALLOCATION_MODE_MAX) == (9,)

@@ -423,10 +423,19 @@ def test_logs(workers, tmp_path):
     t.specify_cores(1)
     t.specify_memory(80)
     run(q, t)
+    q.specify_category_max_resources("killed", {"cores": 1})
+    killed = wq.Task("echo said > made; cat given; kill -9 $$")
+    killed.specify_category("killed")
+    killed.specify_buffer("x" * (1 << 20), "given")
+    killed.specify_output_file("made", cache=True)
+    run(q, killed)
     q.close()
-    assert "task" in (tmp_path / "my.debug.log").read_text()
+    debug = (tmp_path / "my.debug.log").read_text()
+    assert "TASK 1 RUNNING" in debug and "TRANSFER INPUT 2" in debug and "TRANSFER OUTPUT 2" in debug and "task 2 attempt 1" in debug
+    assert killed.total_bytes_sent >= 1 << 20 and killed.total_bytes_received >= len("said\n") + (1 << 20)
     header, *rows = (tmp_path / "my.statslog").read_text().splitlines()
     assert header.startswith("# timestamp workers_connected workers_init workers_idle workers_busy workers_able")
+    assert {"workers_blocked", "workers_blacklisted", "time_execute", "time_workers_execute"} <= set(header.split())
     assert rows and all(len(row.split()) == len(header.split()) - 1 and int(row.split()[0]) > 1e15 for row in rows)
     lines = (tmp_path / "my.tr.log").read_text().splitlines()
     records = [line.split() for line in lines if line and not line.startswith("#")]
@@ -436,6 +445,15 @@ def test_logs(workers, tmp_path):
     asked = json.loads("".join(life[0][7:]))
     assert life[0][5:7] == ["default", "FIRST_RESOURCES"] and asked["cores"] == [1, "cores"] and asked["memory"] == [80, "MB"]
     assert life[3][5:7] == life[4][5:7] == ["SUCCESS", "0"]
+    assert [int(record[0]) for record in records] == sorted(int(record[0]) for record in records)
+    categories = [record[3:] for record in records if record[2] == "CATEGORY"]
+    assert len(categories) == len(set(map(tuple, categories)))
+    end = next(record for record in records if record[2:5] == ["TASK", "2", "DONE"])
+    assert end[5:7] == ["SIGNAL", "9"]
+    used = json.loads("".join(end[8:]))
+    assert used["wq_input_size"] == [1, "MB"] and used["wq_output_size"][0] > 0 and {"wq_input_time", "wq_output_time"} <= set(used)
+    flags = {record[3]: record[5] for record in records if record[2] == "TRANSFER"}
+    assert flags == {"INPUT": "0", "OUTPUT": "1"}
 
 
 def test_tuning(queue):

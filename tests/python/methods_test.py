@@ -372,15 +372,35 @@ def test_signs_of_life(queue):
 
 def test_calls_without_effect(queue):
     """They say so, except those that programs cannot miss."""
-    for call, words in ((queue.specify_catalog_server, ("localhost", 9097)), (queue.specify_priority, (3,)),
-                        (queue.specify_manager_preferred_connection, ("by_ip",)), (queue.specify_num_tasks_left, (10,)),
-                        (wq.Task("true").specify_snapshot_file, ("file",))):
+    for call, words in ((queue.specify_catalog_server, ("localhost", 9097)),
+                        (queue.specify_manager_preferred_connection, ("by_ip",)), (queue.specify_num_tasks_left, (10,))):
         with pytest.warns(UserWarning, match=f"{call.__name__}\\(\\) has no effect") as told:
             call(*words)
         assert told[0].filename == __file__
     for call, words in ((queue.specify_algorithm, (wq.WORK_QUEUE_SCHEDULE_FCFS,)), (queue.specify_task_order, (wq.WORK_QUEUE_TASK_ORDER_LIFO,)),
                         (queue.specify_manager_mode, (wq.WORK_QUEUE_MASTER_MODE_CATALOG,)), (queue.estimate_capacity, ())):
         assert call(*words) is None
+
+
+def test_statistics_name_the_queue(queue):
+    queue.specify_priority(3)
+    assert (queue.stats.port, queue.stats.priority, queue.stats.total_gpus) == (queue.port, 3, 0)
+    assert queue.stats.as_dict()["port"] == queue.port
+
+
+def test_wait_may_gather_all_results(served):
+    served.tune("wait-retrieve-many", 1)
+    for _ in range(3):
+        served.submit(wq.Task("sleep 0.2"))
+    began = time.monotonic()
+    assert served.wait(60).return_status == 0
+    assert served.stats.tasks_with_results == 2 and time.monotonic() - began < 50
+    endless = wq.Task("exec tail -f /dev/null")
+    endless.specify_cores(1)
+    served.submit(endless)
+    began = time.monotonic()
+    assert served.wait(0.5).return_status == 0 and time.monotonic() - began >= 0.5
+    assert served.map(len, ["a", "bc"]) == [1, 2]
 
 
 def test_workers_of_a_queue(queue, workers):

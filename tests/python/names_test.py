@@ -148,7 +148,7 @@ tasks_exhausted_attempts time_send time_receive time_send_good time_receive_good
 time_polling time_application time_workers_execute time_workers_execute_good time_workers_execute_exhaustion bytes_sent
 bytes_received bandwidth capacity_tasks capacity_cores capacity_memory capacity_disk capacity_instantaneous
 capacity_weighted total_cores total_memory total_disk committed_cores committed_memory committed_disk max_cores
-max_memory max_disk min_cores min_memory min_disk manager_load
+max_memory max_disk min_cores min_memory min_disk manager_load capacity_gpus total_gpus committed_gpus max_gpus min_gpus
 """
 
 
@@ -269,6 +269,7 @@ def test_constants():
         "RESULT_DISK_ALLOC_FULL": 64, "RESULT_RMONITOR_ERROR": 72, "RESULT_OUTPUT_TRANSFER_ERROR": 80, "TASK_UNKNOWN": 0,
         "TASK_READY": 1, "TASK_RUNNING": 2, "TASK_WAITING_RETRIEVAL": 3, "TASK_RETRIEVED": 4, "TASK_DONE": 5, "TASK_CANCELED": 6,
         "SCHEDULE_UNSET": 0, "SCHEDULE_FCFS": 1, "SCHEDULE_FILES": 2, "SCHEDULE_TIME": 3, "SCHEDULE_RAND": 4, "SCHEDULE_WORST": 5,
+        "MANAGER_MODE_STANDALONE": 0, "MANAGER_MODE_CATALOG": 1, "MASTER_MODE_STANDALONE": 0, "MASTER_MODE_CATALOG": 1,
         "ALLOCATION_MODE_FIXED": 0, "ALLOCATION_MODE_MAX": 1, "ALLOCATION_MODE_MIN_WASTE": 2, "ALLOCATION_MODE_MAX_THROUGHPUT": 3,
         "ALLOCATION_MODE_GREEDY_BUCKETING": 4, "ALLOCATION_MODE_EXHAUSTIVE_BUCKETING": 5, "ALLOCATION_MODE_DET_GREEDY_BUCKETING": 6,
         "ALLOCATION_MODE_DET_EXHAUSTIVE_BUCKETING": 7, "ALLOCATION_MODE_QUANTIZED_BUCKETING": 8,

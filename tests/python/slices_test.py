@@ -20,6 +20,7 @@ from work_queue.slices import (
     TableRecordReader,
     TextLineReader,
     WorkQueue,
+    register_table_reader,
 )
 
 NAMES = [f"w{number}" for number in range(20)]
@@ -227,6 +228,37 @@ def test_rows_of_hdf5_are_views(tmp_path):
             assert list(RowReader().read_up_to(q.input_producer(), 9)[1]) == expected
     with WorkQueue([f"{h5}:/x"]) as q:
         assert sum(len(block) for block in q.input_dataset().rows(100)) == 1000
+
+
+def test_tables_of_other_kinds_are_read_by_functions():
+    table = [f"row {number}" for number in range(100)]
+    register_table_reader("odps", lambda work: {"odps://p/a": 60, "odps://p/b": 40}.get(work),
+                          lambda work, start, end: (f"{work[-1]} {row}" for row in table[start:end]))
+    with WorkQueue(["a", "b"], shuffle=False, prefix="odps://p/", num_slices=10) as q:
+        assert len(q) == 10
+        reader, producer, keys, values = TableRecordReader(), q.input_producer(), [], []
+        while len((read := reader.read_up_to(producer, 7))[0]):
+            keys += read[0]
+            values += read[1]
+    assert values == [f"a row {number}" for number in range(60)] + [f"b row {number}" for number in range(40)]
+    assert keys[0] == "odps://p/a?row=0" and keys[-1] == "odps://p/b?row=39" and reader.num_records_produced == 100
+    with WorkQueue(["odps://p/b"]) as q:
+        assert TableRecordReader().read_up_to(q.input_producer(), 2)[1] == ["b row 0", "b row 1"]
+    with WorkQueue(["odps://p/c"]) as q, pytest.raises(RuntimeError, match="odps://p/c: .* how many records"):
+        TableRecordReader().read_up_to(q.input_producer(), 2)
+    with pytest.raises(ValueError, match="no scheme"):
+        register_table_reader("odps://", len, len)
+
+
+def test_what_has_no_effect_or_goes_elsewhere_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = []
+    with WorkQueue(NAMES, num_slices=40, say=said.append) as q:
+        assert len(q) == 20
+        q.add_summary()
+    assert [line for line in said if "20 works are not cut: num_slices needs records" in line]
+    assert said[-1] == f"add_summary: writes to {tmp_path}/work_queue.summary, for TensorBoard"
+    assert list(tmp_path.glob("work_queue.summary/*"))
 
 
 # ---- checkpoints ----

@@ -128,16 +128,30 @@ def test_categories(served):
         served.specify_max_resources({"cores": 1e30})
 
 
-def test_settings_come_before_the_start(queue, tmp_path):
+def test_settings_may_come_late(queue, workers, tmp_path):
+    queue.submit(wq.Task("true"))
+    assert queue.hungry() == 9
+    workers.start(queue)
+    assert queue.wait(60).return_status == 0
     (tmp_path / "mypwfile").write_text("This is my password\n")
-    queue.specify_password_file("mypwfile")
+    (tmp_path / "mypwfile").chmod(0o644)
+    with pytest.warns(UserWarning, match="others may read it: chmod 600"):
+        queue.specify_password_file("mypwfile")
+    while queue.stats.workers_connected:  # who has joined without it leaves
+        assert queue.wait(0.01) is None
+    queue.specify_name("late")
     queue.specify_log("my.statslog")
     queue.specify_transactions_log("my.tr.log")
     queue.submit(wq.Task("true"))
-    assert queue.hungry() == 9
-    assert (tmp_path / "my.tr.log").exists()
-    with pytest.raises(RuntimeError, match="too late"):
-        queue.specify_password("other")
+    workers.start(queue, "--password", str(tmp_path / "mypwfile"))
+    assert queue.wait(60).return_status == 0 and queue.name == "late"
+    events = [line.split()[2:6] for line in (tmp_path / "my.tr.log").read_text().splitlines() if not line.startswith("#")]
+    assert ["MANAGER", "START"] in events and ["TASK", "2", "WAITING", "default"] in events
+    (tmp_path / "mypwfile").chmod(0o666)
+    with pytest.raises(RuntimeError, match="others may change it"):
+        queue.specify_password_file("mypwfile")
+    with pytest.raises(RuntimeError, match="no-such-folder"):
+        queue.specify_log("no-such-folder/log")
     with pytest.raises(RuntimeError, match="no-such-file"):
         wq.WorkQueue(0).specify_password_file("no-such-file")
 

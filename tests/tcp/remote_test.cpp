@@ -183,7 +183,7 @@ TEST_F(RemoteTasks, ThatHangAreEnded) {
         std::ifstream(pipe).get();  // it runs
         const auto cancelled = manager_->cancel_by_taskid(id);
         ASSERT_TRUE(cancelled);
-        EXPECT_EQ(cancelled->result(), TaskResult::forsaken);
+        EXPECT_EQ(cancelled->result(), TaskResult::unknown);
         EXPECT_EQ(result_in(output(remote("my_sum", "[1, 2]", mode))), "3");
     }
 }

@@ -118,13 +118,17 @@ class Manager {
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;
 
-    int port() const;                 // the port for workers; 0: the manager does not listen
-    const std::string& name() const;  // "": none
+    int port() const;          // the port for workers; 0: the manager does not listen
+    std::string name() const;  // "": none
     // "10.0.0.7:9123", "[fe80::1%eth0]:9123": all addresses for workers, the likeliest first.
     std::vector<std::string> addresses() const;
     // Writes a contact file; see ManagerOptions::contact_file. Without a key it has only the addresses.
     // false: it cannot be written; last_error() says why.
     bool write_contact(const std::string& path) const;
+    // Takes name, password and logs of these options in place of the earlier ones; the rest is not looked at.
+    // A password ends connections that were made without it. An earlier log is written on. false: nothing or
+    // only a part was taken; last_error() says why.
+    bool change(const ManagerOptions& to);
 
     // ---- tasks ----
 
@@ -147,6 +151,10 @@ class Manager {
     // The same with an exact time; zero or less: does not wait; ten years or more: no limit.
     std::optional<Task> wait_at_most(std::chrono::nanoseconds limit);
     std::optional<Task> wait_for_tag_at_most(const std::string& tag, std::chrono::nanoseconds limit);
+
+    // After tune("wait-retrieve-many", 1), wait() returns a task only when all have ended, or its time is
+    // over. So does this: false: some have not ended within this time. For waits in parts.
+    bool gather(std::chrono::nanoseconds limit);
 
     // True if no task is left: none waits, runs, or has a result for wait().
     bool empty() const;
@@ -245,10 +253,9 @@ class Manager {
     // for each task that ran, before wait() returns the task, and a line in wq-PID.summaries. false: the
     // folder cannot be written.
     bool enable_monitoring(const std::string& folder = {}, bool watchdog = true);
-    // Same as enable_monitoring(): there are no time series of tasks.
-    bool enable_monitoring_full(const std::string& folder = {}, bool watchdog = true) {
-        return enable_monitoring(folder, watchdog);
-    }
+    // The folder also gets wq-PID-task-ID.series, the usage of a task once a second, and
+    // wq-PID-task-ID.debug.
+    bool enable_monitoring_full(const std::string& folder = {}, bool watchdog = true);
 
     // ---- statistics and settings ----
 

@@ -66,6 +66,11 @@ struct Statistics {
     std::int64_t min_cores = 0;                 // cores: smallest worker
     std::int64_t min_memory = 0;                // MB: smallest worker
     std::int64_t min_disk = 0;                  // MB: smallest worker
+    std::int64_t capacity_gpus = 0;             // capacity_tasks times their mean GPUs
+    std::int64_t total_gpus = 0;                // of connected workers
+    std::int64_t committed_gpus = 0;            // given to tasks
+    std::int64_t max_gpus = 0;                  // largest worker
+    std::int64_t min_gpus = 0;                  // smallest worker
 
     // Other names in the manual.
     std::int64_t workers_blacklisted = 0;              // workers_blocked

@@ -94,6 +94,16 @@ struct TaskUsage {
     std::int64_t max_concurrent_processes = -1;
     std::int64_t total_processes = -1;
     std::int64_t context_switches = -1;
+    // Of the machine, when it ended.
+    std::int64_t machine_cpus = -1;
+    double machine_load = -1;  // over the last minute
+};
+
+// Usage so far, and memory and disk, at an event of a task; see Task::snapshot_file().
+struct TaskSnapshot {
+    std::string name;            // the label of the event
+    std::int64_t wall_time = 0;  // us since its start
+    TaskUsage usage{};
 };
 
 // Progress of a range. Each report of wait() has the news since the last report.
@@ -109,7 +119,8 @@ struct RangeProgress {
 
 // Options of a task's file.
 struct FileOptions {
-    bool cache = false;         // input: the worker keeps it for other tasks with the same content
+    bool cache = false;         // input: the worker keeps it for other tasks with the same content; output:
+                                // only the transactions log says so
     bool failure_only = false;  // output: sent only if the task failed (result not success, or exit code
                                 // not 0)
     bool success_only = false;  // output: sent only if the task did not fail
@@ -230,6 +241,10 @@ class Task {
     // the folder; it refuses the task if the folder cannot be written. Reports of calls in CallMode::thread
     // and direct have only times; ranges have no report. "" (default): off.
     Task& monitor_output(std::string folder);
+    // Measures the task, and takes a snapshot of its usage at each event that this JSON file describes,
+    // within half a second. share/doc/resources.md has its format. The snapshots are in snapshots() and in
+    // reports.
+    Task& snapshot_file(std::string path);
 
     // Names in Work Queue's other languages.
     void specify_command(std::string text) { command(std::move(text)); }
@@ -253,6 +268,7 @@ class Task {
     void specify_exec_method(CallMode mode) { call_mode(mode); }
     void specify_coprocess(std::string name) { coprocess(std::move(name)); }
     void specify_monitor_output(std::string folder) { monitor_output(std::move(folder)); }
+    void specify_snapshot_file(std::string path) { snapshot_file(std::move(path)); }
     void specify_input_file(std::string path, std::string name = {}, bool cache = false) {
         input_file(std::move(path), std::move(name), {cache});
     }
@@ -318,6 +334,9 @@ class Task {
     std::uint32_t exhausted_attempts() const;  // attempts that exceeded their allocation
     TaskResources resources_allocated() const;
     const TaskUsage& resources_measured() const;
+    std::vector<TaskSnapshot> snapshots() const;
+    // When each peak of resources_measured() was reached, in microseconds since its start; -1: unknown.
+    TaskUsage peak_times() const;
     // The limits that it exceeded; -1: not exceeded. See TaskResult::resource_exhaustion.
     TaskResources limits_exceeded() const;
 
@@ -328,6 +347,9 @@ class Task {
     std::int64_t execute_cmd_finish() const;  // by the worker's clock
     std::int64_t finish_time() const;         // the manager learned of its end
     std::int64_t return_time() const;         // wait() returned it
+    // What its last attempt cost the network.
+    std::int64_t bytes_sent() const;          // of its files
+    std::int64_t bytes_received() const;      // of its files, output and result
     std::int64_t cmd_execution_time() const;  // us: of the last attempt
 
   private:

@@ -102,6 +102,10 @@ struct work_queue_task* work_queue_wait_for_tag(struct work_queue* q, const char
  * no such task. For languages that run signal handlers only between calls. (Not in CCTools.) */
 struct work_queue_task* work_queue_wait_at_most(struct work_queue* q, const char* tag, int milliseconds);
 
+/** With work_queue_tune(q, "wait-retrieve-many", 1), waits as work_queue_wait() does until all tasks have
+ * ended. 0: some have not within this time. Otherwise 1 at once. For the same languages. (Not in CCTools.) */
+int work_queue_gather(struct work_queue* q, int milliseconds);
+
 /** How many more tasks would keep all workers busy; 0: enough. */
 int work_queue_hungry(struct work_queue* q);
 

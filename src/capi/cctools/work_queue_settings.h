@@ -129,7 +129,8 @@ void work_queue_initialize_categories(struct work_queue* q, struct rmsummary* ma
  * wq-PID.summaries; NULL: no reports. 1, or 0 if the folder cannot be written. */
 int work_queue_enable_monitoring(struct work_queue* q, char* folder, int watchdog);
 
-/** The same: there are no time series of tasks. */
+/** The same; the folder also gets wq-PID-task-ID.series, the usage of a task once a second, and
+ * wq-PID-task-ID.debug. */
 int work_queue_enable_monitoring_full(struct work_queue* q, char* folder, int watchdog);
 
 /**@}*/

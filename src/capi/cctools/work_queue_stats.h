@@ -66,7 +66,7 @@ struct work_queue_stats {
     int capacity_cores;         /**< Their cores. */
     int capacity_memory;        /**< Their memory. */
     int capacity_disk;          /**< Their disk. */
-    int capacity_gpus;          /**< Not counted: 0. */
+    int capacity_gpus;          /**< Their GPUs. */
     int capacity_instantaneous; /**< capacity_tasks, by the last tasks alone. */
     int capacity_weighted;      /**< capacity_tasks, with more weight on the last tasks. */
 
@@ -111,10 +111,10 @@ struct work_queue_stats {
     double capacity;                          /**< capacity_cores */
     double efficiency;       /**< Share of the workers' time spent on tasks that succeeded. */
     double idle_percentage;  /**< Share of its time that the manager waits. */
-    int64_t total_gpus;      /**< Not counted: 0. */
-    int64_t committed_gpus;  /**< Not counted: 0. */
-    int64_t max_gpus;        /**< Not counted: 0. */
-    int64_t min_gpus;        /**< Not counted: 0. */
+    int64_t total_gpus;      /**< Of all workers. */
+    int64_t committed_gpus;  /**< Given to tasks. */
+    int64_t max_gpus;        /**< Of the largest worker. */
+    int64_t min_gpus;        /**< Of the smallest worker. */
     int port;                /**< work_queue_port() */
     int priority;            /**< As specified. */
     int workers_ready;       /**< workers_idle */

@@ -47,7 +47,7 @@ struct work_queue_task {
     int max_retries;                        /**< As specified; below 1: no limit. */
     int try_count;                          /**< Number of attempts. */
     int exhausted_attempts;                 /**< Attempts that exceeded their allocation. */
-    int fast_abort_count;                   /**< Not counted per task: 0. */
+    int fast_abort_count;                   /**< Bytes of its files. */
 
     timestamp_t time_when_submitted;             /**< us since 1970: it was submitted. */
     timestamp_t time_when_done;                  /**< us since 1970: its result and outputs arrived. */
@@ -60,7 +60,7 @@ struct work_queue_task {
     timestamp_t time_workers_execute_all;        /**< us: same as the last attempt. */
     timestamp_t time_workers_execute_exhaustion; /**< us: attempts that exhausted a resource. */
     timestamp_t time_workers_execute_failure;    /**< us: not counted, 0. */
-    int64_t bytes_received;                      /**< Bytes of its output. */
+    int64_t bytes_received;                      /**< Bytes of its output and its files. */
     int64_t bytes_sent;                          /**< Not counted per task: 0. */
     int64_t bytes_transferred;                   /**< Both together. */
 
@@ -222,8 +222,12 @@ void work_queue_task_specify_monitor_output(struct work_queue_task* t, const cha
  * and its output is {"Result": ..., "StatusCode": 200}, or 500 if the function failed. NULL: a command. */
 void work_queue_task_specify_coprocess(struct work_queue_task* t, const char* name);
 
-/** No effect; returns 0. */
+/** Measures the task, and takes a snapshot of its usage at each event that this JSON file describes: see
+ * resources_measured->snapshots. Returns 1; 0: the task is in a queue, or the name is NULL. */
 int work_queue_specify_snapshot_file(struct work_queue_task* t, const char* file);
+
+/** How many bytes t->output has, of which some may be 0. (Not in CCTools.) */
+size_t work_queue_task_output_size(const struct work_queue_task* t);
 
 /** The name of a result, such as "SUCCESS" or "MAX_RETRIES"; "UNKNOWN" for other numbers. */
 const char* work_queue_result_str(work_queue_result_t result);

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use Carp ();
 use Exporter qw(import);
-use Scalar::Util qw(weaken);
+use Scalar::Util qw(blessed weaken);
 use Work_Queue::Arguments ();
 use Work_Queue::C;
 use Work_Queue::Fields ();
@@ -33,7 +33,7 @@ sub CLONE_SKIP { return 1 }
 my %living;
 
 Work_Queue::Arguments::define(__PACKAGE__, 'new',
-    'port:port name shutdown:flag stats_log transactions_log debug_log ssl:ssl', sub {
+    'port:port name shutdown:flag stats_log transactions_log debug_log ssl:ssl catalog:flag', sub {
     my ($class, $port, $name, $shutdown, $stats_log, $transactions_log, $debug_log, $ssl) = @_;
     specify_debug_log($debug_log) if defined $debug_log;
     my $c = _listening($port // $Work_Queue::C::WORK_QUEUE_DEFAULT_PORT, $ssl) or return;
@@ -237,12 +237,12 @@ _method('invalidate_cache_file', 'local_name!:name', sub {
 
 # ---- settings ----
 
-_early('specify_password', 'password!:name', sub { Work_Queue::C::work_queue_specify_password(@_); return });
-_early('specify_password_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_password_file(@_) });
+_method('specify_password', 'password!:name', sub { Work_Queue::C::work_queue_specify_password(@_); return });
+_method('specify_password_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_password_file(@_) });
 _early('specify_contact_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_contact_file(@_) });
-_early('specify_name', 'name', sub { Work_Queue::C::work_queue_specify_name(@_); return });
-_early('specify_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_log(@_) });
-_early('specify_transactions_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_transactions_log(@_) });
+_method('specify_name', 'name', sub { Work_Queue::C::work_queue_specify_name(@_); return });
+_method('specify_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_log(@_) });
+_method('specify_transactions_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_transactions_log(@_) });
 
 # _settings 'parameters', METHODS: methods that set something, and call the C function of their name.
 sub _settings {
@@ -270,6 +270,10 @@ _method('specify_manager_preferred_connection', 'mode!:name', sub {
 });
 _other_names(specify_manager_mode => 'specify_master_mode');
 _other_names(specify_manager_preferred_connection => 'specify_master_preferred_connection');
+_method('activate_worker_waiting', 'workers!:int', sub {
+    my ($c, $workers) = @_;
+    return Work_Queue::C::work_queue_tune($c, 'wait-for-workers', $workers);
+});
 _method('estimate_capacity', '', sub { Work_Queue::C::work_queue_specify_estimate_capacity_on($_[0], 1); return });
 _method('tune', 'name!:name value!:number', sub { Work_Queue::C::work_queue_tune(@_) });
 _method('activate_fast_abort', 'multiplier!:number', sub { Work_Queue::C::work_queue_activate_fast_abort(@_) });
@@ -389,8 +393,8 @@ Work_Queue::Fields::define(__PACKAGE__, _readers());
 
 # ---- functions ----
 
-# Also as methods of the class.
-sub _plain { return grep { !defined || ref || $_ ne __PACKAGE__ } @_ }
+# Also as methods of the class and its queues.
+sub _plain { return grep { !defined || (ref ? !blessed $_ : $_ ne __PACKAGE__) } @_ }
 
 sub set_debug_flag {
     my $known = 1;
@@ -405,6 +409,13 @@ sub specify_debug_log {
     Work_Queue::C::cctools_debug_config_file(defined $file ? "$file" : undef);
     return;
 }
+
+sub set_debug_config_file {
+    my ($file) = _plain(@_);
+    Work_Queue::C::cctools_debug_config_file(defined $file ? "$file" : undef);
+    return;
+}
+_other_names(specify_debug_log => 'set_debug_log');
 
 sub specify_port_range {
     my ($low, $high) = _plain(@_);

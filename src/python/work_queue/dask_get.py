@@ -13,7 +13,7 @@ import functools
 import heapq
 import importlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .chunk_tasks import cores_of, use_settings
 from .function_task import PythonTask
@@ -21,10 +21,8 @@ from .futures import read_call
 from .own_tasks import Cores, OwnTasks
 from .progress import Progress
 from .queue import WorkQueue
+from .task import Task
 from .unpicklable import name_of
-
-if TYPE_CHECKING:
-    from .task import Task
 
 Key = Hashable
 _AHEAD = 2  # tasks in the queue for each core
@@ -52,8 +50,30 @@ def get(dsk: Mapping[Key, Any], keys: Any, *, queue: WorkQueue, env: str | None 
 class DaskWQ(WorkQueue):
     """A queue with the method `get`, under the name that CCTools has for it: `dask.compute(x, scheduler=q.get)`."""
 
-    def get(self, dsk: Mapping[Key, Any], keys: Any, **options: Any) -> Any:
-        return get(dsk, keys, queue=self, **options)
+    def get(self, dsk: Mapping[Key, Any], keys: Any, *, environment: str | None = None,
+            extra_files: Mapping[str, str] | None = None, env_vars: Mapping[str, str] | None = None,
+            resources: Mapping[str, float] | None = None, resources_mode: int | None = None, retries: int = 5,
+            like: Task | None = None, **options: Any) -> Any:
+        """As the function `get`, with CCTools' options. Of each task: `environment` as of PythonTask.specify_environment(),
+        `extra_files` as inputs ({path here: name there}), `env_vars`, `resources` ({"cores": 1, "memory": 500}) at most,
+        `retries`. `resources_mode`: one of WORK_QUEUE_ALLOCATION_MODE_*; monitoring is on then."""
+        task = Task("") if like is None else like.clone()
+        for path, name in (extra_files or {}).items():
+            task.specify_input_file(path, name, cache=True)
+        for name, value in (env_vars or {}).items():
+            task.specify_environment_variable(name, value)
+        task.specify_max_retries(retries)
+        if resources_mode is None:
+            for name, amount in (resources or {}).items():
+                getattr(task, "specify_" + name)(amount)
+        else:
+            self.enable_monitoring()
+            self.specify_category_max_resources("dask", resources or {})
+            self.specify_category_mode("dask", resources_mode)
+            task.specify_category("dask")
+        return get(dsk, keys, queue=self, env=environment or options.pop("env", None), like=task, **options)
+
+    __call__ = get
 
 
 def _flat(keys: Any) -> list[Key]:

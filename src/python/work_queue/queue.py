@@ -111,7 +111,7 @@ class WorkQueue(_core.Queue, Abstractions):
         self._stats = Statistics()
         self._categories_stats: dict[str, Statistics] = {}
         self._display = status_display_interval
-        self._aborts_slow_tasks = False
+        self._aborts_slow_tasks, self._priority = False, 0
         self._factories: weakref.WeakSet[Factory] = weakref.WeakSet()
         self._function_files: FunctionFiles = FunctionFiles()
         settings: list[tuple[Any, Callable[[Any], object]]] = [
@@ -245,7 +245,7 @@ class WorkQueue(_core.Queue, Abstractions):
             note_cancelled(task)
         return task
 
-    # ---- settings before it starts ----
+    # ---- settings, also while it runs ----
 
     def specify_name(self, name: Path | None) -> None:
         """The name by which workers find this queue (`work_queue_worker -M NAME`)."""
@@ -258,8 +258,9 @@ class WorkQueue(_core.Queue, Abstractions):
         self._password(password)
 
     def specify_password_file(self, file: Path) -> int:
-        """Same, from a file, verbatim. Raises RuntimeError if it cannot be read."""
-        self._password_file(file)
+        """Same, from a file, verbatim. Raises RuntimeError if it cannot be read, or others may write it."""
+        if warning := self._password_file(file):
+            warnings.warn(warning, stacklevel=2)
         return 1
 
     def specify_log(self, logfile: Path) -> int:
@@ -383,17 +384,17 @@ class WorkQueue(_core.Queue, Abstractions):
             pass
         self._initialize(_absolute(filename), amounts_of(rm))
 
-    def enable_monitoring(self, dirname: Path | None = None, watchdog: bool = True) -> int:
+    def enable_monitoring(self, dirname: Path | None = None, watchdog: bool = True, *, _full: bool = False) -> int:
         """Measures what tasks use; `watchdog` kills those that use more than they got. `dirname`: reports go there; it is
         created if needed. Raises OSError if that fails."""
         if dirname is not None:
             os.makedirs(dirname, exist_ok=True)
-        self._monitor("" if dirname is None else _absolute(dirname), bool(watchdog))
+        self._monitor("" if dirname is None else _absolute(dirname), bool(watchdog), _full)
         return 1
 
     def enable_monitoring_full(self, dirname: Path | None = None, watchdog: bool = True) -> int:
-        """Same as enable_monitoring(): there are no time series."""
-        return self.enable_monitoring(dirname, watchdog)
+        """Same, and the reports have the usage once a second: wq-PID-task-ID.series."""
+        return self.enable_monitoring(dirname, watchdog, _full=True)
 
     # ---- workers ----
 
@@ -472,8 +473,8 @@ class WorkQueue(_core.Queue, Abstractions):
     specify_master_preferred_connection = specify_manager_preferred_connection
 
     def specify_priority(self, priority: int) -> None:
-        """Accepted, without effect: no catalog shows queues by priority."""
-        has_no_effect("specify_priority", "there is no catalog")
+        """Only statistics show it: there is no catalog."""
+        self._priority = priority
 
     def specify_num_tasks_left(self, ntasks: int) -> None:
         """Accepted, without effect: a factory sees submitted tasks only."""

@@ -12,6 +12,10 @@ _MEASURED = ("start", "end", "wall_time", "cpu_time", "cores_avg", "virtual_memo
              "bytes_received", "bytes_sent", "bandwidth", "machine_cpus", "machine_load", "context_switches",
              "max_concurrent_processes", "total_processes", "total_files", "fs_nodes", "workers", "exit_status", "signal")
 _FIELDS = {*_UNITS, *_MEASURED}
+# What resources_measured of a task that has run has, too. exit_type is "normal", "signal" or "limits"; peak_times has the
+# times of peaks in seconds since its start, snapshots what Task.specify_snapshot_file() asked for.
+_OF_A_RUN: dict[str, Any] = {"category": None, "command": None, "taskid": None, "exit_type": None, "last_error": 0,
+                             "peak_times": None, "snapshots": (), "snapshot_name": None}
 
 Amounts = Tuple[float, int, int, float]
 
@@ -25,17 +29,24 @@ class Resources:
 
     limits_exceeded: Resources | None
 
-    def __init__(self, values: Mapping[str, float], limits_exceeded: Resources | None = None):
+    def __init__(self, values: Mapping[str, Any], limits_exceeded: Resources | None = None):
         self.__dict__.update(values)
         self.limits_exceeded = limits_exceeded
 
-    def __getattr__(self, name: str) -> float:
+    def __getattr__(self, name: str) -> Any:
         if name in _FIELDS:
             return -1
+        if name in _OF_A_RUN:
+            return _OF_A_RUN[name]
         raise AttributeError(f"there is no resource {name!r}")
 
+    @property
+    def snapshots_count(self) -> int:
+        """How many `snapshots` there are."""
+        return len(self.snapshots)
+
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_FIELDS})
+        return sorted({*super().__dir__(), *_FIELDS, *_OF_A_RUN})
 
     def as_dict(self) -> dict[str, float]:
         """All that is known, by name."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from . import _core
 
@@ -48,12 +49,10 @@ class SliceReader:
         Raises RuntimeError if a file cannot be read or changed since its records were counted, or rank 0 is lost.
         """
         while True:
-            prefix, first, size, values = self._core.read(num_records, self._as_text)
-            if size:
-                return RecordKeys(prefix, first, size), self._values(size, values)
-            slice = producer.next()
+            keys, values = self.read(num_records)
+            slice = None if keys else producer.next()
             if slice is None:
-                return RecordKeys("", 0, 0), self._values(0, values)
+                return keys, values
             self.open(producer._queue, slice)
 
     def open(self, queue: "WorkQueue", slice: "Slice") -> None:
@@ -154,4 +153,62 @@ class FixedLengthRecordReader(SliceReader):
         return numpy.frombuffer(buffer, self._dtype).reshape(size, *self._shape)
 
 
-TableRecordReader = RowReader
+Count = Callable[[str], Optional[int]]
+Read = Callable[[str, int, int], Iterable[Any]]
+_tables: Dict[str, Tuple[Count, Read]] = {}  # by scheme
+
+
+def register_table_reader(scheme: str, count: Count, read: Read) -> None:
+    """Tables named "SCHEME://...", as works: `count(work)` says how many records one has (None: it is one slice), and
+    `read(work, start, end)` gives its records from start to before end, one after the other.
+
+    `num_slices` of a WorkQueue then cuts them, and TableRecordReader reads them. Every process that reads registers it.
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+        raise ValueError(f"{scheme!r} is no scheme, such as odps of odps://project/table")
+    _tables[scheme] = (count, read)
+
+
+def table_of(work: str) -> Optional[Tuple[Count, Read]]:
+    """How the records of a registered kind of table are counted and read."""
+    scheme, separator, _ = work.partition("://")
+    return _tables.get(scheme) if separator else None
+
+
+def count_in_table(work: str) -> Optional[int]:
+    """For `records` of a queue."""
+    table = table_of(work)
+    return None if table is None else table[0](work)
+
+
+class TableRecordReader(RowReader):
+    """Rows of HDF5 datasets, as RowReader, and records of tables of registered kinds: a list of what their function gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._table: Optional[Iterator[Any]] = iter(())  # None: the slice is of a dataset
+        self._key, self._next, self._produced = "", 0, 0
+
+    def open(self, queue: "WorkQueue", slice: "Slice") -> None:
+        table = table_of(slice.work)
+        if table is None:
+            self._table = None
+            return super().open(queue, slice)
+        start = slice.start or 0
+        end = table[0](slice.work) if slice.end is None else slice.end
+        if end is None:
+            raise RuntimeError(f"{slice.work}: its function of register_table_reader() does not say how many records it has")
+        self._table, self._key, self._next = iter(table[1](slice.work, start, end)), f"{slice.work}?row=", start
+
+    def read(self, num_records: int) -> Tuple[RecordKeys, Any]:
+        if self._table is None:
+            return super().read(num_records)
+        values = list(itertools.islice(self._table, num_records))
+        keys = RecordKeys(self._key, self._next, len(values))
+        self._next += len(values)
+        self._produced += len(values)
+        return keys, values
+
+    @property
+    def num_records_produced(self) -> int:
+        return self._core.produced + self._produced

@@ -31,10 +31,13 @@ from .slice_readers import (
     SliceReader,
     TableRecordReader,
     TextLineReader,
+    count_in_table,
+    register_table_reader,
+    table_of,
 )
 
 __all__ = ["FixedLengthRecordReader", "RecordKeys", "RowReader", "Slice", "SliceDataset", "SliceProducer", "SliceReader",
-           "TableRecordReader", "TextLineReader", "WorkQueue"]
+           "TableRecordReader", "TextLineReader", "WorkQueue", "register_table_reader"]
 
 if TYPE_CHECKING:
     from .ranks import SliceRanks
@@ -126,7 +129,8 @@ class WorkQueue:
         seed: equal seeds, equal orders; None: one is drawn (`queue.seed`).
         prefix: stands before the name of each work that is taken.
         num_slices: how many slices in all, in proportion to the works' records; None: each work is one slice.
-            Rows of HDF5 datasets ("FILE.h5:/path") are cut, and what one of the next three options says.
+            Rows of HDF5 datasets ("FILE.h5:/path") are cut, tables of kinds that register_table_reader() knows, and what
+            one of the next three options says.
         name: in messages and statistics.
     And others:
         lines: works are text files, cut at line ends.
@@ -167,17 +171,19 @@ class WorkQueue:
         options._prefix(prefix or "")
         options._name(name)
         options._say(say)
+        self._works = [os.fspath(work) for work in works]
+        if records is None and any(table_of((prefix or "") + os.fsdecode(work)) for work in self._works):
+            records = count_in_table
         if records is not None:
             options._records(records)
         if contact is not None:
             options._contact(os.path.abspath(os.fspath(contact)))
-        self._works = [os.fspath(work) for work in works]
         self._ranks: Any = ranks or None
         if ranks is True:
             from .ranks import for_slices
 
             self._ranks = for_slices()
-        self._begin(options, contact)
+        self._begin(options, contact, say)
         self._open(restore)
 
     @classmethod
@@ -191,12 +197,12 @@ class WorkQueue:
         """
         self = cls.__new__(cls)
         self._works, self._ranks = [], None
-        self._begin(None, contact)
+        self._begin(None, contact, say)
         self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, wait_for_others, say)
         return self
 
-    def _begin(self, options: Any, contact: Optional[_Path]) -> None:
-        self._options = options
+    def _begin(self, options: Any, contact: Optional[_Path], say: Callable[[str], None]) -> None:
+        self._options, self._say = options, say
         self._contact = None if contact is None else os.path.abspath(os.fsdecode(contact))
         self._process = os.getpid()
         # Tells child processes that work for this one that it ends: its first part is readable then, and nobody reads it.
@@ -342,9 +348,11 @@ class WorkQueue:
     def add_summary(self, tensorboard: Optional[_Path] = None, hdf5: Optional[_Path] = None, interval: float = 1) -> None:
         """Writes statistics from now on, every `interval` seconds: how many slices are left, the epoch, how many each
         rank has taken. `tensorboard`: a folder for an event file of TensorBoard. `hdf5`: a file, which
-        work_queue_graph_log draws. Neither: the folder NAME.summary. On rank 0."""
+        work_queue_graph_log draws. Neither: the folder NAME.summary, of which a line tells. On rank 0."""
         if tensorboard is None and hdf5 is None:
-            tensorboard = f"{self.name}.summary"
+            folder = os.path.abspath(f"{self.name}.summary")
+            self.add_summary(folder, interval=interval)
+            return self._say(f"add_summary: writes to {folder}, for TensorBoard")
         self._slices.add_summary(None if hdf5 is None else os.path.abspath(os.fspath(hdf5)),
                                  None if tensorboard is None else os.path.abspath(os.fspath(tensorboard)), interval)
 

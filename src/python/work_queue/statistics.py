@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 
@@ -24,6 +24,13 @@ _OLD_NAMES = {
 class Statistics(_core.Statistics):
     """All figures of the manual's table, as attributes: times in microseconds, memory and disk in MB. CCTools' older names, such
     as total_tasks_complete, are attributes, too."""
+
+    port = 0
+    priority = 0  # as specify_priority() was given
+
+    def _update(self, queue: Any) -> None:
+        super()._update(queue)
+        self.port, self.priority = queue.port, queue._priority
 
     @property
     def total_good_transfer_time(self) -> int:
@@ -53,4 +60,5 @@ class Statistics(_core.Statistics):
 
     def as_dict(self) -> dict[str, float]:
         """All figures by name."""
-        return {name: getattr(self, name) for name in dir(_core.Statistics) if not name.startswith("_")}
+        names = [name for name in dir(_core.Statistics) if not name.startswith("_")]
+        return {name: getattr(self, name) for name in (*names, "port", "priority")}

@@ -148,7 +148,8 @@ class Task(_core.Task):
             self._wq_input_file(local_name, remote_name, bool(flags & WORK_QUEUE_CACHE))
         elif type == WORK_QUEUE_OUTPUT:
             self._wq_output_file(local_name, remote_name, bool(flags & WORK_QUEUE_FAILURE_ONLY),
-                              bool(flags & WORK_QUEUE_SUCCESS_ONLY), bool(flags & WORK_QUEUE_WATCH))
+                              bool(flags & WORK_QUEUE_SUCCESS_ONLY), bool(flags & WORK_QUEUE_WATCH),
+                              bool(flags & WORK_QUEUE_CACHE))
         else:
             raise ValueError(f"type is {type!r}: give WORK_QUEUE_INPUT or WORK_QUEUE_OUTPUT")
         return 1
@@ -209,8 +210,9 @@ class Task(_core.Task):
         return 1
 
     def specify_snapshot_file(self, filename: Path) -> None:
-        """Accepted, without effect: there are no snapshots of resources."""
-        has_no_effect("specify_snapshot_file", "there are no snapshots of resources")
+        """A JSON file that says at which events in its files a snapshot of its usage is taken: see share/doc/resources.md.
+        `resources_measured.snapshots` has them."""
+        self._wq_snapshot_file(filename)
 
     # ---- what it needs ----
 
@@ -297,7 +299,12 @@ class Task(_core.Task):
     @property
     def resources_measured(self) -> Resources:
         """What it used; `WorkQueue.enable_monitoring` measures all of it."""
-        return Resources(self._wq_measured, self.limits_exceeded)
+        measured = self._wq_measured
+        if measured.get("start", 0) > 0:
+            measured.update(category=self.category, command=self.command, taskid=str(self.id),
+                            snapshots=[Resources(snapshot) for snapshot in self._wq_snapshots],
+                            peak_times=Resources(self._wq_peak_times))
+        return Resources(measured, self.limits_exceeded)
 
     @property
     def algorithm(self) -> int:

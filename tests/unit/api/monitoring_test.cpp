@@ -203,7 +203,7 @@ TEST_F(CategoryLogsTest, LogsTellWhatACategorySaysAndWhichLimitATaskExceeded) {
     EXPECT_THAT(all, Contains(HasSubstr(R"(CATEGORY a MAX {"cores":[2,"cores"],"memory":[1024,"MB"]})")));
     EXPECT_THAT(all, Contains(HasSubstr(R"(CATEGORY a MIN {"memory":[100,"MB"]})")));
     EXPECT_THAT(all, Contains(HasSubstr(R"(CATEGORY a FIRST MAX {"cores":[2,"cores"])")));
-    EXPECT_THAT(all, Contains(HasSubstr(R"(TASK 1 DONE RESOURCE_EXHAUSTION 0 {"disk":[2048,"MB"]} {)")));
+    EXPECT_THAT(all, Contains(HasSubstr(R"(TASK 1 DONE RESOURCE_EXHAUSTION 9 {"disk":[2048,"MB"]} {)")));
     EXPECT_THAT(all, Contains(HasSubstr(R"("disk":[3000,"MB"])")));
 }
 

@@ -201,6 +201,17 @@ TEST_F(ContactTest, PasswordsAreVerbatimAndNeverEmpty) {
     put(std::string((64u << 10) + 1, 'x'));
     EXPECT_THAT(read_password(path).error().message, HasSubstr("more than 64 KiB"));
     EXPECT_THAT(read_password(folder + "/none").error().message, HasSubstr("No such file"));
+    put("secret");
+    std::string told;
+    const auto warn = [&](const std::string& line) { told = line; };
+    std::filesystem::permissions(path, std::filesystem::perms(0644));
+    EXPECT_EQ(read_password(path, warn).or_throw(), "secret");
+    EXPECT_THAT(told, AllOf(HasSubstr(path), HasSubstr("others may read it: chmod 600")));
+    std::filesystem::permissions(path, std::filesystem::perms(0620));
+    const auto writable = read_password(path);
+    ASSERT_FALSE(writable);
+    EXPECT_EQ(writable.error().code, ExitCode::not_allowed);
+    EXPECT_THAT(writable.error().message, HasSubstr("others may change it"));
 }
 
 }  // namespace

@@ -83,6 +83,21 @@ TEST(TcpKeys, OnlyOneSideHasOne) {
                    "the worker has a key and the manager has none");
 }
 
+TEST(TcpKeys, ANewOneEndsWhatBeganWithoutIt) {
+    Manager manager = listen_with("");
+    Worker early = dial(with(manager->port(), ""));
+    ASSERT_TRUE(manager.await_count<Joined>(1));
+    Raw half = Raw::to(manager->port());
+    ASSERT_TRUE(half.hear_frame());
+    manager->set_key("");
+    manager->set_key("new");
+    EXPECT_THAT(manager.why(), HasSubstr("password was set"));
+    EXPECT_NE(early.why(), "");
+    EXPECT_THAT(half.hear_frame().value_or(""), HasSubstr("try again"));
+    Worker late = dial(with(manager->port(), "new"));
+    EXPECT_TRUE(manager.await_count<Joined>(2));
+}
+
 TEST(TcpKeys, AProofOfAnOlderTalkIsOfNoUse) {
     // Replays what a worker with the key sent once, to a manager with new nonces.
     RawDoor door;

@@ -19,7 +19,7 @@ TEST_F(ProgramTest, CancelsInEveryStateAndGivesTheTaskBackAtOnce) {
     auto cancelled = program_->cancel(1);
     ASSERT_TRUE(cancelled);
     EXPECT_EQ(cancelled->command(), "waits");
-    EXPECT_EQ(cancelled->result(), TaskResult::forsaken);
+    EXPECT_EQ(cancelled->result(), TaskResult::unknown);
     EXPECT_EQ(program_->task_state(1), TaskState::canceled);
     EXPECT_TRUE(program_->empty());
     EXPECT_FALSE(program_->cancel(1));
@@ -83,7 +83,7 @@ TEST_F(ProgramTest, CancellingATaskTakesNoResultOfAnotherWithItsTag) {
     const auto cancelled = program_->cancel_tagged("t");
     ASSERT_TRUE(cancelled);
     EXPECT_EQ(cancelled->command(), "runs");
-    EXPECT_EQ(cancelled->result(), TaskResult::forsaken);
+    EXPECT_EQ(cancelled->result(), TaskResult::unknown);
     const auto ended = wait();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->command(), "ends");
@@ -99,7 +99,7 @@ TEST_F(ProgramTest, CancelsALongRangeAtOnce) {
     auto range = program_->cancel(id);
     ASSERT_TRUE(range);
     EXPECT_EQ(range->tag(), "long");
-    EXPECT_EQ(range->result(), TaskResult::forsaken);
+    EXPECT_EQ(range->result(), TaskResult::unknown);
     EXPECT_EQ(range->progress().size, 1'000'000'000'000U);
     EXPECT_EQ(program_->task_state(id + 77'777), TaskState::canceled);
     EXPECT_TRUE(program_->empty());

@@ -31,7 +31,7 @@ TEST_F(FirstWorkerNoticeTest, SaysOnceHowToStartAWorker) {
     EXPECT_EQ(look(30), std::nullopt);
     EXPECT_EQ(said_,
               std::vector<std::string>{
-                  "tasks wait, and no worker has come yet; start one: work_queue_worker localhost 9123"});
+                  "tasks wait, and no worker is connected; start one: work_queue_worker localhost 9123"});
     EXPECT_EQ(look(60), std::nullopt);
     EXPECT_EQ(said_.size(), 1U);
 }
@@ -39,9 +39,9 @@ TEST_F(FirstWorkerNoticeTest, SaysOnceHowToStartAWorker) {
 TEST_F(FirstWorkerNoticeTest, IsSilentOnceAWorkerHasCome) {
     stats_.tasks_waiting = 5;
     look(0);
-    stats_.workers_joined = 1;
+    stats_.workers_connected = 1;
     look(5);
-    stats_.workers_joined = 0;
+    stats_.workers_connected = 0;
     EXPECT_EQ(look(60), std::nullopt);
     EXPECT_TRUE(said_.empty());
 }

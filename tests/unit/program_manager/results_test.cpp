@@ -41,6 +41,25 @@ TEST_F(ResultsTest, WaitsForTasksWithoutATagOnlyWhileThereAreSome) {
     EXPECT_TRUE(results_.empty());
 }
 
+TEST_F(ResultsTest, AreGatheredUntilAllHaveEndedThatHaveNoTagOfTheirOwn) {
+    submit(1, "a");
+    submit(2, "");
+    auto part_of_a_map = task(3, "map");
+    part_of_a_map->by_tag_only = true;
+    results_.expect(*part_of_a_map);
+    EXPECT_FALSE(results_.gather(instant_now()));
+    end(1, "a");
+    results_.publish();
+    EXPECT_FALSE(results_.gather(instant_now()));
+    std::thread last([&] {
+        end(2, "");
+        results_.publish();
+    });
+    EXPECT_TRUE(results_.gather(instant_now() + std::chrono::hours(1)));
+    last.join();
+    EXPECT_EQ(results_.wait(std::nullopt)->id, 1);
+}
+
 // A map's tasks must come to the map, although the program waits for its own meanwhile.
 TEST_F(ResultsTest, SomeComeOnlyToThoseWhoNameTheirTag) {
     for (const std::int64_t id : {1, 2, 3}) {

@@ -50,7 +50,7 @@ TEST_F(RetriesTest, ATaskIsTriedOnceMoreThanItsRetriesAndEndsAsTheManualSays) {
     for (const std::string& line : lines("tr.log"))
         if (const auto at = line.find("TASK 1 DONE"); at != std::string::npos && !line.starts_with("#"))
             ends += line.substr(at, line.find('{') - at);
-    EXPECT_EQ(ends, "TASK 1 DONE MAX_RETRIES 0 ");
+    EXPECT_EQ(ends, "TASK 1 DONE MAX_RETRIES 9 ");
 }
 
 TEST_F(RetriesTest, ATaskThatIsLostTooOftenIsToldApartFromOneThatUsesUpItsMemory) {

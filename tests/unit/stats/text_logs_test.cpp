@@ -59,28 +59,30 @@ TEST(Joblog, OfAnEarlierRunIsReadByWholeLines) {
 }
 
 TEST(Transactions, FollowTheManual) {
+    records::TransactionStamp stamp(16444);
     EXPECT_THAT(
         std::string(records::transactions_heading()),
         StartsWith("# time manager_pid MANAGER START|END\n# time manager_pid WORKER worker_id host:port"));
     std::string out;
-    records::put_manager_lines(out, 1599244364466426, 16444, true);
+    records::put_manager_lines(out, 1599244364466426, stamp, true);
     records::WorkerRecord worker = worker_number(3);
-    records::put_worker_lines(out, 16444, worker);
+    records::put_worker_lines(out, stamp, worker);
     worker.left_us = worker.joined_us + 5;
     worker.why_left = "connection reset";
     worker.departure = records::Departure::failure;
-    records::put_worker_lines(out, 16444, worker);
+    records::put_worker_lines(out, stamp, worker);
     records::TaskRecord record = record_number(0);
-    records::put_task_lines(out, 16444, record, worker.address);
+    records::put_task_lines(out, stamp, record, worker.address);
     record.outcome.ending = core::Ending::out_of_memory;
     record.outcome.signal = 9;
-    records::put_task_lines(out, 16444, record, worker.address);
+    records::put_task_lines(out, stamp, record, worker.address);
     record.outcome.ending = core::Ending::worker_lost;
     record.final = false;
-    records::put_task_lines(out, 16444, record, worker.address);  // nothing of it came back: no line
+    records::put_task_lines(out, stamp, record, worker.address);  // nothing of it came back: no line
     const std::string measured =
         R"({"cores":[2,"cores"],"wall_time":[0.000900,"s"],"cpu_time":[0.000600,"s"],"memory":[4,"MB"],)"
-        R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"])";
+        R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"],"wq_input_size":[0.000000,"MB"],)"
+        R"("wq_output_size":[0.000000,"MB"],"wq_input_time":[0.000000,"s"],"wq_output_time":[0.000000,"s"])";
     EXPECT_EQ(out,
               "1599244364466426 16444 MANAGER START\n"
               "1700000000000000 16444 WORKER worker-3 node3:rank_3 CONNECTION\n"
@@ -96,12 +98,12 @@ TEST(Transactions, FollowTheManual) {
                   measured +
                   "}\n"
                   "1700000000001000 16444 TASK 1 WAITING_RETRIEVAL node3:rank_3\n"
-                  "1700000000001000 16444 TASK 1 RETRIEVED RESOURCE_EXHAUSTION 0 "
+                  "1700000000001000 16444 TASK 1 RETRIEVED RESOURCE_EXHAUSTION 9 "
                   R"({"memory":[512,"MB"]} )" +
                   measured +
                   R"(,"signal":[9,""]})"
                   "\n"
-                  "1700000000001000 16444 TASK 1 DONE RESOURCE_EXHAUSTION 0 "
+                  "1700000000001000 16444 TASK 1 DONE RESOURCE_EXHAUSTION 9 "
                   R"({"memory":[512,"MB"]} )" +
                   measured +
                   R"(,"signal":[9,""]})"
@@ -115,12 +117,33 @@ TEST(Transactions, FollowTheManual) {
 }
 
 TEST(Transactions, AnEndForGoodIsRetrievedAlsoWhereNothingCameBack) {
+    records::TransactionStamp stamp(16444);
     records::TaskRecord record = record_number(0);
     record.outcome.ending = core::Ending::worker_lost;
     std::string out;
-    records::put_task_lines(out, 16444, record, "n:rank 1");
-    EXPECT_THAT(out, ::testing::MatchesRegex("[0-9]+ 16444 TASK 1 RETRIEVED MAX_RETRIES 0 [^\n]*\n"
-                                             "[0-9]+ 16444 TASK 1 DONE MAX_RETRIES 0 [^\n]*\n"));
+    records::put_task_lines(out, stamp, record, "n:rank 1");
+    EXPECT_THAT(out, ::testing::MatchesRegex("[0-9]+ 16444 TASK 1 RETRIEVED MAX_RETRIES -1 [^\n]*\n"
+                                             "[0-9]+ 16444 TASK 1 DONE MAX_RETRIES -1 [^\n]*\n"));
+}
+
+TEST(Transactions, TimesOfOneMomentAreInOrder) {
+    records::TransactionStamp stamp(1);
+    std::string out;
+    for (const WallMicros when : {5'000'000, 4'999'990, 5'000'001, 3'000'000, 5'000'000})
+        records::put_manager_lines(out, when, stamp, true);
+    EXPECT_EQ(out,
+              "5000000 1 MANAGER START\n5000000 1 MANAGER START\n5000001 1 MANAGER START\n"
+              "3000000 1 MANAGER START\n5000001 1 MANAGER START\n");
+}
+
+TEST(Transactions, SayWhatTheFilesOfATaskWere) {
+    records::TransactionStamp stamp(1);
+    records::TaskRecord record = record_number(0);
+    record.files = {3 << 19, 1 << 20, 2'000'000, 1'500'000};
+    std::string out;
+    records::put_task_lines(out, stamp, record, "n");
+    EXPECT_THAT(out, HasSubstr(R"("wq_input_size":[1.500000,"MB"],"wq_output_size":[1.000000,"MB"],)"
+                               R"("wq_input_time":[2.000000,"s"],"wq_output_time":[1.500000,"s"])"));
 }
 
 TEST(Transactions, SayHowAWorkerLeft) {
@@ -132,14 +155,16 @@ TEST(Transactions, SayHowAWorkerLeft) {
           std::pair(records::Departure::unknown, "UNKNOWN")}) {
         worker.departure = departure;
         std::string out;
-        records::put_worker_lines(out, 1, worker);
+        records::TransactionStamp stamp(1);
+        records::put_worker_lines(out, stamp, worker);
         EXPECT_EQ(out, "5 1 WORKER worker-3 node3:rank_3 DISCONNECTION " + std::string(reason) + "\n");
     }
 }
 
 TEST(Transactions, TellOfEachCategory) {
+    records::TransactionStamp stamp(1);
     std::string out;
-    records::put_category_lines(out, 7, 1, "my category");
+    records::put_category_lines(out, 7, stamp, {{}, "my category"});
     EXPECT_EQ(out,
               "7 1 CATEGORY my_category MAX {}\n"
               "7 1 CATEGORY my_category MIN {}\n"
@@ -149,7 +174,7 @@ TEST(Transactions, TellOfEachCategory) {
     record.min.memory_mb = 512;
     record.first = {1500, core::whole_worker, 250, 0};
     out.clear();
-    records::put_category_lines(out, 7, 1, record);
+    records::put_category_lines(out, 7, stamp, record);
     EXPECT_EQ(out,
               "7 1 CATEGORY a MAX {\"cores\":[2,\"cores\"],\"memory\":[4096,\"MB\"]}\n"
               "7 1 CATEGORY a MIN {\"memory\":[512,\"MB\"]}\n"
@@ -158,6 +183,7 @@ TEST(Transactions, TellOfEachCategory) {
 }
 
 TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
+    records::TransactionStamp stamp(1);
     records::TaskRecord record = record_number(0);
     record.given = {2, 200, 1000, 0};
     record.outcome.ending = core::Ending::exhausted;
@@ -167,9 +193,9 @@ TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
     record.outcome.measured->usage.disk = 1200;
     record.outcome.measured->exceeded.disk_mb = 1000;
     std::string out;
-    records::put_task_lines(out, 1, record, "n");
+    records::put_task_lines(out, stamp, record, "n");
     EXPECT_THAT(out,
-                HasSubstr(R"(RETRIEVED RESOURCE_EXHAUSTION 0 {"disk":[1000,"MB"]} {"cores":[1.25,"cores"],)"
+                HasSubstr(R"(RETRIEVED RESOURCE_EXHAUSTION 9 {"disk":[1000,"MB"]} {"cores":[1.25,"cores"],)"
                           R"("cores_avg":[0.666,"cores"],)"));
     EXPECT_THAT(out, HasSubstr(R"("memory":[150,"MB"],"disk":[1200,"MB"],)"));
     EXPECT_EQ(records::task_running_text(TaskId(1), "n", {1, 800, 0, 0}, true),
@@ -180,11 +206,12 @@ TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
 
 // Sums of what workers say.
 TEST(Transactions, ARangeThatTookTheMostThatThereIsTellsSo) {
+    records::TransactionStamp stamp(7);
     records::RangeRecord record;
     record.tasks.insert({3, 5});
     record.user_us = record.system_us = INT64_MAX;
     std::string line;
-    records::put_range_lines(line, 7, record, "");
+    records::put_range_lines(line, stamp, record, "");
     EXPECT_THAT(line, HasSubstr(R"("cpu_time":[9223372036854.775807,"s"])"));
 }
 

@@ -125,6 +125,8 @@ sub resources {
     my $record = record('Work_Queue::Resources', 'resources', 'rmsummary', $summary);
     my $copy = state_of($record);
     $copy->{$_} = resources($copy->{$_}) for qw(limits_exceeded peak_times);
+    $record->{snapshots} =
+        [map { resources(Work_Queue::C::snapshot_of($summary, $_)) } 0 .. $copy->{snapshots_count} - 1];
     return $record;
 }
 

@@ -18,7 +18,7 @@ sub _readers {
     my $getters = Work_Queue::Fields::getters('work_queue_task');
     my %other_names = (
         command => 'command_line', id => 'taskid', algorithm => 'worker_selection_algorithm',
-        submit_time => 'time_when_submitted', finish_time => 'time_when_done', app_delay => 'time_app_delay',
+        submit_time => 'time_when_submitted', commit_time => 'time_when_commit_start', finish_time => 'time_when_done', app_delay => 'time_app_delay',
         map { $_ => "time_$_" } qw(send_input_start send_input_finish execute_cmd_start execute_cmd_finish
             receive_output_start receive_output_finish),
     );
@@ -97,6 +97,7 @@ _specify('specify_environment_variable', '=name!:name value', sub {
     Work_Queue::C::work_queue_task_specify_environment_variable(@_);
     return;
 });
+_specify('specify_preferred_host', 'hostname!:name', sub { return });
 _specify('specify_snapshot_file', 'filename!', sub { Work_Queue::C::work_queue_specify_snapshot_file(@_) });
 
 # ---- files ----
