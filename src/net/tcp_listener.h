@@ -47,8 +47,8 @@ class TcpListener : public Transport {
     // certificate.
     static Result<std::unique_ptr<TcpListener>> open(TcpListenOptions options);
 
-    // From now on, instead of TcpLimits::keep_alive and silence; applies to existing peers too.
-    virtual void set_keep_alive(Duration keep_alive, Duration silence) = 0;
+    // From now on, instead of TcpLimits::silence; applies to existing peers too.
+    virtual void set_silence(Duration silence) = 0;
     virtual std::uint16_t port() const = 0;
     virtual std::string certificate_digest() const = 0;  // SHA-256 in hex; empty without TLS
     virtual TcpListenCounts counts() const = 0;
