@@ -383,8 +383,7 @@ place_worker() {
 
 # The user's settings of MPI for tasks, as lines of the script: most systems start a job without our environment.
 mpi_settings() {
-    awk 'BEGIN { for (name in ENVIRON) if (name ~ /^(OMPI_MCA|OMPI_ALLOW|PRTE_MCA|PRTE_ALLOW|PMIX_MCA|MPIR_CVAR|HYDRA|UCX)_[A-Za-z0-9_]+$/) print name }' |
-        sort | while read -r name; do eval "printf 'export %s=%s\\n' $name \"\$(quote \"\$$name\")\""; done
+    for name in $(env | sed -n -E 's/^((OMPI_MCA|OMPI_ALLOW|PRTE_MCA|PRTE_ALLOW|PMIX_MCA|MPIR_CVAR|HYDRA|UCX)_[A-Za-z0-9_]+)=.*/\1/p'); do eval "printf 'export %s=%s\\n' $name \"\$(quote \"\$$name\")\""; done
 }
 
 # What a job runs. It first says where it is and what it found there, so that the log of a dead worker says why.

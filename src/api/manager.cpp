@@ -98,12 +98,9 @@ class Manager::Impl {
         listening = or_refuse(program_manager::listen(options, say));
         transport = listening->port.listener.get();
         program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
-        program.change_keep_alive =
-            [this, limit = program.disconnect_limit](const program_manager::KeepAlive& wanted) {
-                net::TcpLimits limits;
-                program_manager::set_keep_alive(limits, wanted, limit);
-                transport->set_keep_alive(limits.keep_alive, limits.silence);
-            };
+        program.change_keep_alive = [this](const program_manager::KeepAlive& wanted) {
+            transport->set_silence(program_manager::silence_of(wanted));
+        };
         program.wires.push_back({std::move(listening->port.listener), true});
         program.worker = listening->worker;
         program.tell = [this](const core::ManagerStats& stats) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "net/tls_identity.h"
-#include "session/disconnect_times.h"
 #include "taskfile/sources.h"
 
 namespace wq::cli {
@@ -30,7 +29,6 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     // Of a worker's last task: both streams, behind messages of a frame.
     constexpr std::uint64_t other_messages = 64u << 20;
     tcp.limits.most_frame_bytes = 2 * options.output_limit + other_messages;
-    tcp.limits.keep_alive = session::keep_alive_of(options.disconnect_limit, tcp.limits.keep_alive);
     auto port = listening::open_port(std::move(tcp), options.name, [](const std::string& text) {
         std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
     });

@@ -76,6 +76,7 @@ class Run {
         if (rank.options.source.kind == run::SourceSpec::Kind::shared) reactor.wait_for_fitting = true;
         manager::ManagerOptions options;
         options.reactor = reactor;
+        options.disconnect_limit = rank.options.disconnect_limit;
         options.ranks = static_cast<std::uint32_t>(rank.session.size());
         options.storage_retry_limit = rank.options.storage_retry_limit;
         options.output_limit = rank.options.output_limit;
@@ -190,7 +191,6 @@ class Run {
             Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
                 .or_throw();
         reactor.wait_for_fitting = true;
-        reactor.disconnect_limit = rank_.options.disconnect_limit;
         progress_.say(listening_->description());
     }
 

@@ -49,11 +49,12 @@ struct WorkerJoined {
     bool watched = false;              // the transport reports its loss (TCP), so silence means nothing
     std::vector<std::string> features{};
 };
-// The worker disconnected. It gets no new leases, and keeps the ones it has for
-// leasing::ReactorOptions::disconnect_limit.
+// The worker disconnected. It gets no new leases, and is lost after `limit`; 0: at once. A second such event
+// can only extend the limit.
 struct WorkerDisconnected {
     WorkerId worker;
     std::string why;
+    Duration limit{0};
 };
 // It reconnected. Leases that it does not name never reached it, or their answers have arrived: they are
 // requeued without blame.

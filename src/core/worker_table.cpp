@@ -185,9 +185,10 @@ void WorkerTable::leave(const Worker& worker) {
     if (!worker.leases.empty()) --busy_;
 }
 
-void WorkerTable::set_disconnected(Worker& worker, Instant until, std::string why) {
+void WorkerTable::set_disconnected(Worker& worker, Instant now, Duration limit, std::string why) {
     leave(worker);
-    worker.disconnected_until = until;
+    worker.disconnected_until = now + limit;
+    worker.disconnect_limit = limit;
     worker.disconnected_why = std::move(why);
     worker.recalled = 0;
     enter(worker);

@@ -84,6 +84,7 @@ struct Worker {
     bool draining = false;                      // gets no more tasks
     bool blocked = false;                       // its host gets no tasks
     std::optional<Instant> disconnected_until;  // disconnected; lost at this time
+    Duration disconnect_limit{0};               // the same as a duration
     std::string disconnected_why;
     std::uint64_t recalled = 0;  // leases that it was asked to return and has not answered for
     bool has_changed = false;    // is in the list of take_changed()
@@ -135,7 +136,7 @@ class WorkerTable {
     const Worker* quietest() const;
 
     // It disconnected or reconnected.
-    void set_disconnected(Worker& worker, Instant until, std::string why);
+    void set_disconnected(Worker& worker, Instant now, Duration limit, std::string why);
     void set_reconnected(Worker& worker, Instant now);
     void drain(Worker& worker, bool on);
     void block(Worker& worker, bool on);

@@ -17,6 +17,7 @@ void Giver::on(net::Transport& line, const net::Arrival& arrival, Instant now) {
 }
 
 void Giver::on(const Address& from, const net::Frame& frame, Instant now) {
+    if (!lines_.contains(from)) return;  // it was refused, and this had arrived before
     const auto message = decode(frame.bytes);
     const bool first = message && std::holds_alternative<Hello>(*message);
     if (!message || first == takers_.contains(from)) return refuse(from, now);  // garbage, or no Hello first
@@ -28,7 +29,7 @@ void Giver::take(const Address& from, const Hello& hello, Instant now) {
     if (hello.version != feed_version) {
         from.send(Refused{"it is of another version: its messages are of version " +
                           std::to_string(feed_version) + ", not " + std::to_string(hello.version)});
-        return from.line->close(from.peer);
+        return refuse(from, now);
     }
     const bool is_worker = hello.rank == no_rank;
     const std::uint32_t rank = is_worker ? next_rank_++ : hello.rank;
@@ -79,6 +80,7 @@ void Giver::refuse(const Address& from, Instant now) {
 }
 
 void Giver::lose(const Address& taker, Instant now) {
+    lines_.erase(taker);
     if (!takers_.contains(taker)) return;
     const Known known = takers_.at(taker);
     const bool is_rank = !known.is_worker;

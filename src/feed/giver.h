@@ -77,7 +77,7 @@ class Giver {
         std::uint32_t unanswered = 0;
     };
 
-    void on(const Address&, const net::Joined&, Instant) {}
+    void on(const Address& from, const net::Joined&, Instant) { lines_.insert(from); }
     void on(const Address& from, const net::Frame& frame, Instant now);
     void on(const Address& from, const net::Left&, Instant now) { lose(from, now); }
 
@@ -101,6 +101,7 @@ class Giver {
 
     Nodes nodes_;
     std::uint32_t next_rank_;
+    std::set<Address> lines_;  // that are open
     std::map<Address, Known> takers_;
     std::map<std::uint32_t, RankReport> ranks_;
     std::uint32_t round_ = 0;   // of ask_all()

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "launcher/zygote.h"
 #include "launcher_wire/launcher_wire.h"
 #include "launcher_wire/shared_page.h"
+#include "process/process_tree.h"
 
 namespace wq::launcher {
 
@@ -35,10 +37,11 @@ std::string describe_end(int status) {
 
 class RankEnd final : public Launcher {
   public:
-    RankEnd(std::unique_ptr<SharedMemory> memory, Zygote zygote, bool forked)
+    RankEnd(std::unique_ptr<SharedMemory> memory, Zygote zygote, bool forked, bool adopts)
         : memory_(std::move(memory)),
           zygote_(std::move(zygote)),
           forked_(forked),
+          adopts_(adopts),
           epoll_(epoll_create1(EPOLL_CLOEXEC)) {
         watch(zygote_.control.get(), EPOLL_CTL_ADD, EPOLLIN);
     }
@@ -61,6 +64,9 @@ class RankEnd final : public Launcher {
     void kill_all() override { say(KillAllMessage{}); }
     std::vector<Report> next() override;
     Status fork_child(int socket, void (*main)(int socket)) override;
+    void leave_last_words(const std::string& words) override {
+        has_last_words_ = launcher::leave_last_words(zygote_.control.get(), words) && !words.empty();
+    }
     Status begin_anew(const LauncherOptions& options, Duration limit) override;
     void close(Duration limit) override;
 
@@ -77,11 +83,13 @@ class RankEnd final : public Launcher {
     void hang_up();
     bool wait_for_fork();
     void end_launcher(Duration limit);
+    void end_orphans();
     LauncherDied obituary();
 
     std::unique_ptr<SharedMemory> memory_;
     Zygote zygote_;
     const bool forked_;  // from this program
+    const bool adopts_;  // this process is a subreaper
     Descriptor epoll_;
     Descriptor socket_;
     MessageStream stream_;
@@ -97,6 +105,7 @@ class RankEnd final : public Launcher {
     pid_t launcher_ = 0;
     bool reported_ = true;  // the end of the last launcher
     bool zygote_gone_ = false;
+    bool has_last_words_ = false;  // the zygote says them after us
 };
 
 void RankEnd::watch(int fd, int operation, std::uint32_t events) const {
@@ -193,6 +202,7 @@ std::vector<Report> RankEnd::next() {
     hear();
     const bool settled = !end_.empty() || zygote_gone_;
     if (!alive() && !reported_ && settled) {
+        if (zygote_gone_) end_orphans();
         reported_ = true;
         reports.emplace_back(obituary());
     }
@@ -240,6 +250,15 @@ void RankEnd::hear() {
     if (zygote_gone_) watch(zygote_.control.get(), EPOLL_CTL_DEL, 0);
 }
 
+// If zygote and launcher were killed, we have adopted what they started.
+void RankEnd::end_orphans() {
+    if (!adopts_) return;
+    while (waitpid(zygote_.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    zygote_.pid = -1;
+    process::end_all_children(process::kill_limit_ms);
+}
+
 LauncherDied RankEnd::obituary() {
     LauncherDied died;
     died.why = end_.empty() ? "its parent process was killed" : end_;
@@ -283,7 +302,7 @@ Status RankEnd::begin_anew(const LauncherOptions& options, Duration limit) {
 void RankEnd::close(Duration limit) {
     end_launcher(limit);
     if (zygote_.pid <= 0) return;
-    const bool ends_at_once = !end_.empty() || launcher_ == 0 || zygote_gone_;
+    const bool ends_at_once = !has_last_words_ && (!end_.empty() || launcher_ == 0 || zygote_gone_);
     zygote_.control.reset();  // it ends, and kills what is left
     zygote_gone_ = true;
     while (ends_at_once && waitpid(zygote_.pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -293,16 +312,18 @@ void RankEnd::close(Duration limit) {
 
 }  // namespace
 
-Result<std::unique_ptr<Launcher>> Launcher::start(const process::FunctionTable* functions) {
+Result<std::unique_ptr<Launcher>> Launcher::start(const process::FunctionTable* functions,
+                                                  LastWords last_words) {
     if (functions != nullptr) {  // or every call would write the buffered text again
         std::fflush(nullptr);
         std::cout.flush();
     }
     auto memory = std::make_unique<SharedMemory>();
-    auto zygote = fork_zygote(memory->page(), functions);
+    auto zygote = fork_zygote(memory->page(), functions, last_words);
     if (!zygote) return zygote.error();
+    const bool adopts = last_words != nullptr && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
     return std::unique_ptr<Launcher>(
-        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), true));
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), true, adopts));
 }
 
 Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& path) {
@@ -314,7 +335,7 @@ Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& pat
     auto zygote = spawn_zygote(path, file.get());
     if (!zygote) return zygote.error();
     return std::unique_ptr<Launcher>(
-        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), false));
+        std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), false, false));
 }
 
 }  // namespace wq::launcher

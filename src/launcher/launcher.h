@@ -32,6 +32,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "launcher/zygote.h"
 #include "launcher_wire/options.h"
 #include "launcher_wire/reports.h"
 #include "process/functions.h"
@@ -42,8 +43,11 @@ namespace wq::launcher {
 class Launcher {
   public:
     // Forks the zygote; call it before MPI_Init and before any thread exists. `functions`: the table for
-    // calls, as it is now; null: none. Error: a broken environment.
-    static Result<std::unique_ptr<Launcher>> start(const process::FunctionTable* functions = nullptr);
+    // calls, as it is now; null: none. `last_words`: see leave_last_words(); with it, this
+    // process becomes a subreaper, and kills all its children if launcher and zygote were killed. Error: a
+    // broken environment.
+    static Result<std::unique_ptr<Launcher>> start(const process::FunctionTable* functions = nullptr,
+                                                   LastWords last_words = nullptr);
     // The same with a separate program (launcher_program.h), at any time and with any threads, because this
     // process does not fork. It has no functions. Error: `path` is not that program.
     static Result<std::unique_ptr<Launcher>> start_program(const std::string& path);
@@ -80,6 +84,11 @@ class Launcher {
     // no launcher: it notices by the socket that it has to end. May be called by any thread. Error: the
     // program's code is not in the process that would fork it (start_program), or that is gone.
     virtual Status fork_child(int socket, void (*main)(int socket)) = 0;
+
+    // After this process has ended or closed the launcher, a process that outlives it calls `last_words` of
+    // start() with these, once all that was started has ended, or could not be ended in time. Empty: it calls
+    // nothing.
+    virtual void leave_last_words(const std::string&) {}
 
     // Ends the launcher process and opens a new one. Earlier orders and environment lines are dropped, and
     // never reported.

@@ -112,7 +112,7 @@ int launcher_program(int argc, char**) {
     }
     const SharedMemory shared(memory_place);
     send(control_place, version.data(), version.size(), MSG_NOSIGNAL);  // from here on the page is in use
-    zygote_main(control_place, shared.page(), nullptr);
+    zygote_main(control_place, shared.page(), nullptr, nullptr);
 }
 
 }  // namespace wq::launcher

@@ -27,45 +27,52 @@ namespace wq::launcher {
 namespace {
 
 constexpr int launcher_end_ms = 8000;  // after its rank is gone, a launcher cleans up for at most this long
-constexpr std::size_t longest_path = 4096;
+constexpr std::size_t longest_request = 128 << 10;  // last words may hold a password of 64 KiB
 
 using ChildMain = void (*)(int socket);
 constexpr char for_launcher = '+';
 constexpr char for_child = '!';
+constexpr char for_last_words = '"';
 
-struct LauncherRequest {
+struct Request {
     Descriptor socket;
     std::string scratch;
-    ChildMain child = nullptr;  // it is asked for this instead of a launcher
+    ChildMain child = nullptr;              // it is asked for this instead of a launcher
+    std::optional<std::string> last_words;  // it only gets these
 };
 
 // Returns nullopt if the rank is gone.
-std::optional<LauncherRequest> receive_request(int control) {
-    std::array<char, longest_path> path;
+std::optional<Request> receive_request(int control) {
+    std::string text(longest_request, '\0');
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> ancillary{};
-    iovec part{path.data(), path.size()};
+    iovec part{text.data(), text.size()};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = ancillary.data();
     message.msg_controllen = ancillary.size();
     const ssize_t got = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
-    const cmsghdr* const header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (got <= 0) return std::nullopt;
+    const char what = text.front();
+    text = text.substr(1, static_cast<std::size_t>(got - 1));
+    if (what == for_last_words) return Request{{}, {}, nullptr, std::move(text)};
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
     if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return std::nullopt;
     int socket = -1;
     std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
-    LauncherRequest request{Descriptor(socket), {}, nullptr};
-    if (path[0] == for_child && got == 1 + sizeof request.child)
-        std::memcpy(&request.child, path.data() + 1, sizeof request.child);
+    Request request{Descriptor(socket), {}, nullptr, {}};
+    if (what == for_child && text.size() == sizeof request.child)
+        std::memcpy(&request.child, text.data(), sizeof request.child);
     else
-        request.scratch.assign(path.data() + 1, static_cast<std::size_t>(got - 1));
+        request.scratch = std::move(text);
     return request;
 }
 
 class ZygoteProcess {
   public:
-    ZygoteProcess(int control, SharedPage& shared, const process::FunctionTable* functions)
-        : control_(control), shared_(shared), functions_(functions) {
+    ZygoteProcess(int control, SharedPage& shared, const process::FunctionTable* functions,
+                  LastWords say_last_words)
+        : control_(control), shared_(shared), functions_(functions), say_last_words_(say_last_words) {
         sigset_t child;
         sigemptyset(&child);
         sigaddset(&child, SIGCHLD);
@@ -86,6 +93,10 @@ class ZygoteProcess {
     bool serve() {
         auto request = receive_request(control_);
         if (!request) return false;
+        if (request->last_words) {
+            last_words_ = std::move(*request->last_words);
+            return true;
+        }
         if (request->child != nullptr) return fork_child(*request);
         if (launcher_ > 0) end_launcher();
         if (!request->scratch.empty()) {
@@ -115,7 +126,7 @@ class ZygoteProcess {
     }
 
     // If it fails, the socket's other end sees that.
-    bool fork_child(const LauncherRequest& request) {
+    bool fork_child(const Request& request) {
         const pid_t child = fork();
         if (child == 0) {
             request.child(request.socket.get());
@@ -176,14 +187,21 @@ class ZygoteProcess {
         lifeline_.reset();
         const Instant until = instant_now() + std::chrono::milliseconds(launcher_end_ms);
         while (launcher_ > 0 || !spared_.empty()) {
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
-            if (left.count() <= 0) break;
+            const int left = milliseconds_until(until);
+            if (left == 0) break;
             pollfd ready{signals_.get(), POLLIN, 0};
-            poll(&ready, 1, static_cast<int>(left.count()));
+            poll(&ready, 1, left);
             children_ended();
         }
         if (launcher_ > 0) clean_up();
-        if (!spared_.empty()) process::end_all_children(process::kill_limit_ms);
+        const int rest = milliseconds_until(until + std::chrono::milliseconds(process::kill_limit_ms));
+        const bool all_ended = process::end_all_children(rest);
+        if (!last_words_.empty() && say_last_words_ != nullptr) say_last_words_(last_words_, all_ended);
+    }
+
+    static int milliseconds_until(Instant until) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
+        return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
     }
 
     bool tell(ZygoteNews::Kind kind, int value, pid_t launcher = 0) const {
@@ -194,6 +212,8 @@ class ZygoteProcess {
     int control_;
     SharedPage& shared_;
     const process::FunctionTable* functions_;
+    LastWords say_last_words_;
+    std::string last_words_;
     Descriptor signals_;
     Descriptor lifeline_;
     pid_t launcher_ = -1;
@@ -231,7 +251,8 @@ bool ask(int control, int socket, std::string text) {
 
 }  // namespace
 
-void zygote_main(int rank_control, SharedPage& shared, const process::FunctionTable* functions) {
+void zygote_main(int rank_control, SharedPage& shared, const process::FunctionTable* functions,
+                 LastWords last_words) {
     const int control = keep_only(rank_control);
     setsid();
     prctl(PR_SET_NAME, "wq_zygote");
@@ -240,11 +261,12 @@ void zygote_main(int rank_control, SharedPage& shared, const process::FunctionTa
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
-    ZygoteProcess(control, shared, functions).run();
+    ZygoteProcess(control, shared, functions, last_words).run();
     _exit(0);
 }
 
-Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* functions) {
+Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* functions,
+                           LastWords last_words) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return refused_by_system("cannot make a socket for the launcher");
@@ -252,7 +274,7 @@ Result<Zygote> fork_zygote(SharedPage& shared, const process::FunctionTable* fun
     zygote.control.reset(ends[0]);
     Descriptor theirs(ends[1]);
     zygote.pid = fork();
-    if (zygote.pid == 0) zygote_main(theirs.get(), shared, functions);
+    if (zygote.pid == 0) zygote_main(theirs.get(), shared, functions, last_words);
     if (zygote.pid < 0) return refused_by_system("cannot fork the launcher");
     return zygote;
 }
@@ -263,6 +285,11 @@ bool ask_for_launcher(int control, int socket, const std::string& scratch) {
 
 bool ask_for_child(int control, int socket, void (*main)(int socket)) {
     return ask(control, socket, for_child + std::string(reinterpret_cast<const char*>(&main), sizeof main));
+}
+
+bool leave_last_words(int control, const std::string& words) {
+    const std::string text = for_last_words + words;
+    return send(control, text.data(), text.size(), MSG_NOSIGNAL) > 0;
 }
 
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone) {

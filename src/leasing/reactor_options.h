@@ -21,8 +21,7 @@ struct ReactorOptions {
     // workers may join at any time, and the run does not wait for them.
     std::uint32_t expected_workers = 1;
     Duration join_limit = std::chrono::seconds(10);
-    Duration rejoin_limit{0};      // how long tasks wait for a worker that left and may rejoin
-    Duration disconnect_limit{0};  // how long a disconnected worker keeps its leases
+    Duration rejoin_limit{0};  // how long tasks wait for a worker that left and may rejoin
     // Tasks that no worker can hold wait for one that can, and a run without workers waits for some, even if
     // the pool is complete. For programs, whose workers join and leave.
     bool wait_for_fitting = false;

@@ -34,6 +34,10 @@ struct Link {
     bool shares_memory = false;  // it maps our memories, so their bytes are not sent
     // It joined on its own (over TCP): it is no rank, and nothing it sends is trusted.
     bool untrusted = false;
+    std::deque<net::Arrival> waiting;     // what it sent beyond its share of a turn
+    std::size_t begun = 0;                // bytes of the first of them that are handled
+    std::uint64_t turn = 0;               // the last one in which it was heard
+    std::size_t share = 0;                // messages of it that may still be handled in that turn
     Instant hello_until;                  // hello limit of an untrusted link
     session::Session* session = nullptr;  // of a worker over TCP
 };

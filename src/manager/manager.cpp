@@ -1,15 +1,20 @@
 #include "manager/manager.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace wq::manager {
 
 namespace {
 
+// Messages of a peer over TCP that are handled in a turn, so that one that floods us does not delay the
+// others: some 5 ms at most.
+constexpr std::size_t share_of_turn = 500;
+
 SessionOptions session_options(const ManagerOptions& options) {
     SessionOptions sessions;
-    sessions.disconnect_limit = options.reactor.disconnect_limit;
+    sessions.disconnect_limit = options.disconnect_limit;
     sessions.hello_limit = options.hello_limit;
     sessions.of_rank.output_limit = options.output_limit;
     sessions.of_tcp_worker = sessions.of_rank;
@@ -77,20 +82,72 @@ void Manager::set_category(const std::string& name, core::CategorySet what, core
 bool Manager::on_arrival(net::Transport& from, const net::Arrival& arrival, core::Now now) {
     if (const auto* joined = std::get_if<net::Joined>(&arrival)) {
         links_.open(from, *joined, hello_limit_, now.instant);
-    } else if (const auto* frame = std::get_if<net::Frame>(&arrival)) {
-        Link* const link = links_.find({&from, frame->peer});
-        if (link == nullptr) return true;
-        const Instant before = clock();
-        const Duration sent_before = times_.sending();
-        const WorkerMessages::Heard heard = messages_.on_frame(*link, frame->bytes, now);
-        const Duration sent = times_.sending() - sent_before;  // dispatched in response
-        times_.received(clock() - before - sent, heard == WorkerMessages::Heard::results);
-        return heard != WorkerMessages::Heard::beat;
-    } else {
-        const auto& left = std::get<net::Left>(arrival);
-        sessions_.on_disconnect({&from, left.peer}, left.why, now);
+        return true;
     }
-    return true;
+    const LinkKey key{&from, std::visit([](const auto& known) { return known.peer; }, arrival)};
+    Link* const link = links_.find(key);
+    if (link == nullptr) return true;
+    if (!link->waiting.empty()) {
+        link->waiting.push_back(arrival);
+        return true;
+    }
+    std::size_t begun = 0;
+    bool says_more = true;
+    if (!take(key, arrival, begun, says_more, now)) {
+        from.hold_back(key.second, true);
+        keep_waiting(key, arrival, begun);
+    }
+    return says_more;
+}
+
+// Returns whether all of it is handled; else `begun` bytes are, and the share of its peer is used up.
+bool Manager::take(LinkKey key, const net::Arrival& arrival, std::size_t& begun, bool& says_more,
+                   core::Now now) {
+    if (const auto* left = std::get_if<net::Left>(&arrival)) {
+        sessions_.on_disconnect(key, left->why, left->closed, now);
+        return true;
+    }
+    Link& link = *links_.find(key);
+    if (std::exchange(link.turn, turn_) != turn_) link.share = share_of_turn;
+    std::size_t share = link.untrusted ? link.share : SIZE_MAX;
+    if (share == 0) return false;
+    const std::string& bytes = std::get<net::Frame>(arrival).bytes;
+    const Instant before = clock();
+    const Duration sent_before = times_.sending();
+    const WorkerMessages::Heard heard = messages_.on_frame(link, bytes, begun, share, now);
+    const Duration sent = times_.sending() - sent_before;  // dispatched in response
+    times_.received(clock() - before - sent, heard == WorkerMessages::Heard::results);
+    says_more = heard != WorkerMessages::Heard::beat;
+    Link* const still_there = links_.find(key);
+    if (still_there == nullptr) return true;
+    still_there->share = share;
+    return begun == bytes.size();
+}
+
+void Manager::keep_waiting(LinkKey key, net::Arrival arrival, std::size_t begun) {
+    Link& link = *links_.find(key);
+    link.waiting.push_front(std::move(arrival));
+    link.begun = begun;
+    waiting_.push_back(key);
+}
+
+void Manager::take_waiting(core::Now now) {
+    ++turn_;
+    for (const LinkKey& key : std::exchange(waiting_, {})) {
+        bool all = true;
+        for (Link* link = links_.find(key); all && link != nullptr; link = links_.find(key)) {
+            if (link->waiting.empty()) {
+                key.first->hold_back(key.second, false);
+                break;
+            }
+            net::Arrival arrival = std::move(link->waiting.front());
+            link->waiting.pop_front();
+            std::size_t begun = std::exchange(link->begun, 0);
+            bool says_more = false;
+            all = take(key, arrival, begun, says_more, now);
+            if (!all) keep_waiting(key, std::move(arrival), begun);
+        }
+    }
 }
 
 // ---- what goes out ----
@@ -137,6 +194,7 @@ bool Manager::over() const {
 }
 
 void Manager::tick(core::Now now) {
+    take_waiting(now);
     storage_.tick(now);
     sessions_.dismiss_silent(now);
     release_.tick(now);
@@ -150,6 +208,7 @@ void Manager::tick(core::Now now) {
 }
 
 std::optional<Instant> Manager::wakeup() const {
+    if (!waiting_.empty()) return Instant{};
     Instant next = std::min(next_beat_, records_.next_sample());
     for (const auto& at : {reactor_.wakeup(), links_.next_hello_limit(), storage_.wakeup()})
         if (at) next = std::min(next, *at);

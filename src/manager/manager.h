@@ -45,6 +45,8 @@ struct ManagerOptions {
     // Workers that can map memories of this process are not sent what tasks have in these.
     bool lends_memory = false;
     std::string index_variable;  // for TCP workers: another name of WORK_QUEUE_TASK_INDEX; empty: none
+    // TCP workers that join must reconnect within this time after a disconnection; 0: they are lost at once.
+    Duration disconnect_limit{0};
     // A TCP worker that sends no hello within this time is disconnected.
     Duration hello_limit = std::chrono::seconds(30);
     Duration beat = std::chrono::seconds(1);
@@ -84,6 +86,8 @@ class Manager final : private Router {
     // Passes an event to the core: settings, host blocks, cancelled tasks.
     void ask(const core::Event& event, core::Now now) { react(event, now); }
     WorkerRelease& release() { return release_; }
+    // For workers that join from now on.
+    void set_disconnect_limit(Duration limit) { sessions_.set_disconnect_limit(limit); }
 
     // ---- workers ----
     // Peers of this transport join on their own (over TCP): they are no ranks, and nothing they send is
@@ -132,6 +136,9 @@ class Manager final : private Router {
     void react(const core::Event& event, core::Now now) override;
     void tell_user(const std::string& line) override { say(line); }
     void handle(const core::Event& event, core::Now now);
+    bool take(LinkKey key, const net::Arrival& arrival, std::size_t& begun, bool& says_more, core::Now now);
+    void keep_waiting(LinkKey key, net::Arrival arrival, std::size_t begun);
+    void take_waiting(core::Now now);
     core::ManagerStats with_own(core::ManagerStats stats) const;
 
     const Duration hello_limit_;
@@ -145,6 +152,8 @@ class Manager final : private Router {
     std::int64_t wanted_ = 0;  // workers, see note_growth()
     std::int64_t pending_ = 0;
     ManagerTimes times_;
+    std::uint64_t turn_ = 1;
+    std::vector<LinkKey> waiting_;  // links of which something waits for the next turn
 
     Links links_;
     EnvironmentLines environment_;

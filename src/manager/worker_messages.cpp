@@ -22,18 +22,20 @@ std::array<stats::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
 
 }  // namespace
 
-WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, core::Now now) {
+WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, std::size_t& at,
+                                               std::size_t& share, core::Now now) {
     const LinkKey key = link.key;
     if (link.record) {
         router_.react(core::WorkerHeard{link.record->worker}, now);
         // The worker may have been dismissed by this, and then its frame no longer counts.
         if (to_.links.find(key) == nullptr) return Heard::status;
     }
-    auto messages = wire::decode(bytes);
+    auto messages = wire::decode(bytes, at, share);
     if (!messages) {
         to_.sessions.refuse(link, "it sent bytes that are not a message", now);
         return Heard::status;
     }
+    share -= messages->size();
     if (link.session != nullptr) link.session->confirmed = true;
     Heard heard = Heard::beat;
     for (wire::Message& message : *messages) {
@@ -84,6 +86,10 @@ void WorkerMessages::on(Link& link, const wire::EnvironmentReport& message, core
 }
 
 void WorkerMessages::on(Link&, const wire::Beat&, core::Now) {}
+
+void WorkerMessages::on(Link& link, const wire::Keeps&, core::Now now) {
+    if (!to_.sessions.out_of_turn(link, now) && link.session != nullptr) link.session->keeps = true;
+}
 
 void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now now) {
     // Whoever asks all the time does not stop the run.

@@ -34,7 +34,9 @@ class WorkerMessages {
 
     // Content of a frame: only a keepalive, anything else, or ends of tasks.
     enum class Heard { beat, status, results };
-    Heard on_frame(Link& link, const std::string& bytes, core::Now now);
+    // Handles at most `share` messages from byte `at` on; moves `at`, and lessens `share`. The link may be
+    // gone afterwards.
+    Heard on_frame(Link& link, const std::string& bytes, std::size_t& at, std::size_t& share, core::Now now);
 
     // The output of the attempt being reported; null: another attempt.
     AttemptOutput* output_of(TaskId task, Attempt attempt);
@@ -50,6 +52,10 @@ class WorkerMessages {
     void on(Link& link, const wire::EnvironmentReport& message, core::Now now);
     void on(Link& link, const wire::Beat& message, core::Now now);
     void on(Link& link, const wire::StatusQuery& message, core::Now now);
+    void on(Link& link, const wire::Keeps& message, core::Now now);
+    void on(Link& link, const wire::LastWords& message, core::Now now) {
+        to_.sessions.hear(link, message, now);
+    }
     // Tasks.
     void on(Link& link, wire::Ended& message, core::Now now);
     void on(Link& link, const wire::RangeEnded& message, core::Now now);

@@ -111,14 +111,17 @@ void WorkerSessions::welcome_tcp_worker(Link& link, wire::Hello& message, core::
         case session::SessionTable::Claim::comes_back:
             return reconnect(link, message, now);
         case session::SessionTable::Claim::anew:
-            if (const session::Session* old = sessions_.find(message.identity)) forget_unconfirmed(*old, now);
+            // It never received our welcome, so it has no tasks.
+            if (const session::Session* old = sessions_.find(message.identity))
+                end_session(*old, "it reconnected as a new worker", records::Departure::asked, now);
             break;
         case session::SessionTable::Claim::first:
             break;
     }
     const records::WorkerRecord record = record_of(message, sessions_.next_number(), link.address, now);
     link.session = &sessions_.open(message.identity, record);
-    link.session->clock_ahead_us = difference(message.clock, now.wall);
+    link.session->disconnect_limit = options_.disconnect_limit;
+    begin_link(link, message, now);
     links_.assign(link, record);
     events_.joined(link, message);
     link.key.first->admit(link.key.second);
@@ -131,16 +134,21 @@ void WorkerSessions::welcome_tcp_worker(Link& link, wire::Hello& message, core::
     router_.react(event, now);
 }
 
-// A worker that never received our welcome has no tasks.
-void WorkerSessions::forget_unconfirmed(const session::Session& old, core::Now now) {
-    const WorkerId worker = old.record.worker;
-    const std::string why = "it reconnected as a new worker";
+void WorkerSessions::begin_link(Link& link, const wire::Hello& message, core::Now now) {
+    link.session->clock_ahead_us = difference(message.clock, now.wall);
+    link.session->relayed = message.address != link.address;
+    link.session->keeps = false;
+}
+
+void WorkerSessions::end_session(const session::Session& session, const std::string& why,
+                                 records::Departure departure, core::Now now) {
+    const WorkerId worker = session.record.worker;
     if (Link* const half_open = links_.of(worker)) {
         half_open->key.first->close(half_open->key.second);
-        return drop(half_open->key, why, records::Departure::asked, now);
+        return drop(half_open->key, why, departure, now);
     }
-    end(worker, why, records::Departure::asked, now);
-    router_.react(core::WorkerLeft{worker, why, false}, now);
+    end(worker, why, departure, now);
+    router_.react(core::WorkerLeft{worker, why, departure == records::Departure::failure}, now);
 }
 
 void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) {
@@ -148,7 +156,7 @@ void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) 
     const WorkerId worker = session->record.worker;
     if (Link* const half_open = links_.of(worker)) {
         half_open->key.first->close(half_open->key.second);
-        on_disconnect(half_open->key, "it opened another connection", now);
+        on_disconnect(half_open->key, "it opened another connection", false, now);
         // Without a disconnect limit, and after the end, a disconnect ends the session.
         if (sessions_.find(worker) == nullptr) {
             message.resume.clear();
@@ -157,7 +165,7 @@ void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) 
     }
     link.session = session;
     session->confirmed = true;
-    session->clock_ahead_us = difference(message.clock, now.wall);
+    begin_link(link, message, now);
     session->acknowledged = session->answers;
     links_.assign(link, session->record);
     link.key.first->admit(link.key.second);
@@ -171,7 +179,7 @@ wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
     wire::Welcome welcome = options_.of_tcp_worker;
     welcome.worker = session.record.worker;
     welcome.resume = session.token;
-    welcome.grace = session::grace_of(options_.disconnect_limit);
+    welcome.grace = session::grace_of(session.disconnect_limit);
     welcome.answers_received = session.answers;
     return welcome;
 }
@@ -184,6 +192,23 @@ void WorkerSessions::answer(Link& link, const wire::StatusQuery& query, const St
     if (query.version != wire::protocol_version) return refuse_version(link, query.version, now);
     links_.close(link, report());
     links_.remove(link.key);
+}
+
+void WorkerSessions::hear(Link& link, const wire::LastWords& words, core::Now now) {
+    if (link.record || !link.untrusted) return refuse(link, "a worker said last words", now);
+    if (words.version != wire::protocol_version) return refuse_version(link, words.version, now);
+    links_.close(link, wire::Acknowledged{});
+    links_.remove(link.key);
+    session::Session* const session = sessions_.find(words.identity);
+    if (session == nullptr || session->token != words.resume || router_.run_is_over()) return;
+    const std::string why = "its process was killed";
+    if (words.all_ended) return end_session(*session, why, records::Departure::failure, now);
+    session->keeps = true;
+    if (links_.of(session->record.worker) != nullptr) return;
+    router_.react(
+        core::WorkerDisconnected{session->record.worker, why + ", but some process of its tasks could not be",
+                                 session->disconnect_limit},
+        now);
 }
 
 const records::WorkerRecord* WorkerSessions::of_tcp(WorkerId worker) const {
@@ -217,20 +242,22 @@ void WorkerSessions::acknowledge_answers() {
 
 // ---- leaving ----
 
-void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, core::Now now) {
+void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, bool closed, core::Now now) {
     const Link* const link = links_.find(key);
     if (link == nullptr) return;
     session::Session* const session = link->session;
-    if (session == nullptr || options_.disconnect_limit <= Duration{0} || router_.run_is_over())
+    if (session == nullptr || session->disconnect_limit <= Duration{0} || router_.run_is_over())
         return drop(key, why, records::Departure::failure, now);
     links_.remove(key);
     session->acknowledged = session->answers;
     const WorkerId worker = session->record.worker;
+    const bool ended = closed && !session->relayed && !session->keeps;
+    const Duration limit =
+        ended ? session::disconnect_limit_if_closed(session->disconnect_limit) : session->disconnect_limit;
     events_.disconnected(worker);
     router_.tell_user(named(session->record) + " is disconnected: " + why +
-                      "; it keeps its tasks, and may reconnect within " +
-                      format_duration(options_.disconnect_limit));
-    router_.react(core::WorkerDisconnected{worker, why}, now);
+                      "; it keeps its tasks, and may reconnect within " + format_duration(limit));
+    router_.react(core::WorkerDisconnected{worker, why, limit}, now);
 }
 
 void WorkerSessions::drop(LinkKey key, const std::string& why, records::Departure departure, core::Now now) {

@@ -32,7 +32,7 @@ class WorkerEvents {
 };
 
 struct SessionOptions {
-    Duration disconnect_limit{0};  // a worker must reconnect within this time; 0: it is lost at once
+    Duration disconnect_limit{0};  // as ManagerOptions
     Duration hello_limit = std::chrono::seconds(30);
     wire::Welcome of_rank;                 // sent to a rank
     wire::Welcome of_tcp_worker;           // sent to a TCP worker, with its session's data
@@ -54,13 +54,16 @@ class WorkerSessions {
     // A program that is no worker: gets its answer, and the link ends.
     using StatusReporter = std::function<wire::StatusReport()>;
     void answer(Link& link, const wire::StatusQuery& query, const StatusReporter& report, core::Now now);
+    // What outlives a worker's process says whether that worker's tasks have ended.
+    void hear(Link& link, const wire::LastWords& words, core::Now now);
     // Null: a rank.
     const records::WorkerRecord* of_tcp(WorkerId worker) const;
     void count_answer(Link& link);
     void acknowledge_answers();
+    void set_disconnect_limit(Duration limit) { options_.disconnect_limit = limit; }  // of later workers
 
-    // Its link is lost. A TCP worker may reconnect.
-    void on_disconnect(LinkKey key, const std::string& why, core::Now now);
+    // Its link is lost; `closed`: by the peer. A TCP worker may reconnect.
+    void on_disconnect(LinkKey key, const std::string& why, bool closed, core::Now now);
     // The worker leaves or is lost: ignores everything further from it.
     void drop(LinkKey key, const std::string& why, records::Departure departure, core::Now now);
     // Tells the worker why and drops it, unless it is disconnected (false).
@@ -79,8 +82,10 @@ class WorkerSessions {
     void make_memory_mark();
     void welcome_rank(Link& link, const wire::Hello& message, core::Now now);
     void welcome_tcp_worker(Link& link, wire::Hello& message, core::Now now);
+    void begin_link(Link& link, const wire::Hello& message, core::Now now);
     void reconnect(Link& link, wire::Hello& message, core::Now now);
-    void forget_unconfirmed(const session::Session& old, core::Now now);
+    void end_session(const session::Session& session, const std::string& why, records::Departure departure,
+                     core::Now now);
     wire::Welcome welcome(const session::Session& session) const;
     void refuse_version(Link& link, std::uint32_t theirs, core::Now now);
     void close(Link& link, const wire::Message& last, const std::string& why, core::Now now);

@@ -52,11 +52,11 @@ bool LoopbackNetwork::connect(PeerId a, PeerId b) {
     return true;
 }
 
-void LoopbackNetwork::cut(PeerId a, PeerId b, const std::string& why) {
+void LoopbackNetwork::cut(PeerId a, PeerId b, const std::string& why, bool closed) {
     if (!open_line(a, b) && !open_line(b, a)) return;
     ++counts_.cuts;
-    end_line(a, b, why, true);
-    end_line(b, a, why, true);
+    end_line(a, b, {a, why, closed}, true);
+    end_line(b, a, {b, why, closed}, true);
 }
 
 void LoopbackNetwork::crash(PeerId peer, const std::string& why) {
@@ -64,7 +64,7 @@ void LoopbackNetwork::crash(PeerId peer, const std::string& why) {
     for (auto line = lines_.lower_bound({peer, PeerId(0)}); line != lines_.end() && line->first.first == peer;
          ++line)
         others.push_back(line->first.second);
-    for (const PeerId other : others) cut(peer, other, why);
+    for (const PeerId other : others) cut(peer, other, why, true);
     silence(peer);
 }
 
@@ -119,7 +119,7 @@ bool LoopbackNetwork::receive(PeerId self, std::vector<Arrival>& inbox) {
 void LoopbackNetwork::close(PeerId self, PeerId peer) {
     if (Line* incoming = open_line(peer, self)) incoming->open = false;
     discard_from(peer, self, 0);
-    end_line(self, peer, "closed by the peer", false);
+    end_line(self, peer, {self, "closed by the peer", true}, false);
 }
 
 LoopbackNetwork::Line* LoopbackNetwork::open_line(PeerId from, PeerId to) {
@@ -137,12 +137,12 @@ void LoopbackNetwork::put(PeerId from, PeerId to, Arrival arrival, Duration late
     receiver.inbox.insert(place, {line.last_due, std::move(arrival)});
 }
 
-void LoopbackNetwork::end_line(PeerId from, PeerId to, const std::string& why, bool lose_some) {
+void LoopbackNetwork::end_line(PeerId from, PeerId to, Left last, bool lose_some) {
     Line* line = open_line(from, to);
     if (!line) return;
     if (lose_some) discard_from(from, to, random_() % 8);
     line->open = false;
-    put(from, to, Left{from, why}, Duration{0});
+    put(from, to, std::move(last), Duration{0});
 }
 
 // Swaps the new frame with the last one in flight, which follows as if it had been sent now.

@@ -50,9 +50,9 @@ class LoopbackNetwork {
     bool connect(PeerId a, PeerId b);
 
     // Both ends see Left, after a random part (by the seed) of the frames in flight to them.
-    void cut(PeerId a, PeerId b, const std::string& why);
+    void cut(PeerId a, PeerId b, const std::string& why) { cut(a, b, why, false); }
 
-    // The peer dies: its connections end and its own endpoint sees nothing more.
+    // The peer dies: its connections are closed and its own endpoint sees nothing more.
     void crash(PeerId peer, const std::string& why);
 
     // The peer dies like an MPI rank on another host: frames to it vanish and nobody is notified.
@@ -82,10 +82,11 @@ class LoopbackNetwork {
     void send(PeerId from, PeerId to, std::string frame);
     bool receive(PeerId self, std::vector<Arrival>& inbox);
     void close(PeerId self, PeerId peer);
+    void cut(PeerId a, PeerId b, const std::string& why, bool closed);
 
     Line* open_line(PeerId from, PeerId to);
     void put(PeerId from, PeerId to, Arrival arrival, Duration later);
-    void end_line(PeerId from, PeerId to, const std::string& why, bool lose_some);
+    void end_line(PeerId from, PeerId to, Left last, bool lose_some);
     bool overtake(PeerId from, PeerId to, std::string& frame);
     void discard_from(PeerId from, PeerId to, std::size_t keep);
     bool happens(double chance);

@@ -90,9 +90,10 @@ void TcpEngine::say_goodbye() {
     for (const auto& [serial, member] : links_) links.push_back(member.link);
     for (const auto& link : links) link->guarded([&] { link->close(); });
     timer_.expires_after(plan_.limits.goodbye);
-    timer_.async_wait([this](const boost::system::error_code& error) {
+    timer_.async_wait([this, links](const boost::system::error_code& error) {
         if (error) return;
-        links_.clear();
+        for (const auto& link : links)
+            link->guarded([&] { link->end({ExitCode::unreachable, "this end has no time left"}); });
         context_.stop();
     });
     finish_if_done();
@@ -117,8 +118,7 @@ TcpLink& TcpEngine::add(int descriptor, std::string address) {
 }
 
 // Links read the plan themselves; only the tick must follow the shortest timeout.
-void TcpEngine::set_keep_alive(Duration keep_alive, Duration silence) {
-    plan_.limits.keep_alive = keep_alive;
+void TcpEngine::set_silence(Duration silence) {
     plan_.limits.silence = silence;
     tick_every_ = tick_for(plan_);
     if (ticking_ && !stopping_) await_tick();
@@ -178,6 +178,7 @@ bool TcpEngine::on_frames(TcpLink& link, std::vector<std::string>& frames) {
     if (takes != member.takes) member.undelivered = 0;  // the caller took everything in between
     member.takes = takes;
     member.undelivered += bytes;
+    if (member.held_back) return false;
     if (member.undelivered <= plan_.limits.most_undelivered_bytes &&
         mailbox_.undelivered() <= plan_.limits.most_undelivered_bytes_of_all)
         return true;
@@ -220,7 +221,7 @@ void TcpEngine::on_end(TcpLink& link, const Error& why) {
     Member& member = links_.at(link.serial());
     user_.on_end(link, member.peer, why);  // before the caller can ask for the reason
     if (!member.peer) return;
-    mailbox_.deliver(Left{*member.peer, why.message});
+    mailbox_.deliver(Left{*member.peer, why.message, link.closed_by_peer()});
     peers_.erase(*member.peer);
     member.peer.reset();
 }
@@ -285,9 +286,12 @@ void TcpEngine::carry_out(TcpOrder& order) {
     const auto found = peers_.find(order.peer);
     const bool sends = order.what == TcpOrder::What::send;
     if (found == peers_.end()) return sends ? on_left(order.frame.size()) : void();
-    const std::shared_ptr<TcpLink> link = links_.at(found->second).link;
-    if (!sends) return link->admit();
-    link->send(std::move(order.frame));
+    Member& member = links_.at(found->second);
+    const std::shared_ptr<TcpLink> link = member.link;
+    if (sends) return link->send(std::move(order.frame));
+    if (order.what == TcpOrder::What::admit) return link->admit();
+    member.held_back = order.what == TcpOrder::What::hold_back;
+    if (!member.held_back) link->guarded([&] { link->resume(); });
 }
 
 // ---- time ----

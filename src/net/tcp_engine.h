@@ -54,7 +54,7 @@ class TcpEngine final : public TcpLinkOwner {
     TcpLink& add(int descriptor, std::string address);
     void join(TcpLink& link, PeerId peer);  // a link after on_ready: delivers Joined
     void close_others(const TcpLink& link);
-    void set_keep_alive(Duration keep_alive, Duration silence);
+    void set_silence(Duration silence);
     void set_key(std::string key);  // ends all links with another one
     // Links that are not ready: in a handshake, or refused and about to hear why.
     std::size_t unfinished() const { return unfinished_.size(); }
@@ -74,6 +74,7 @@ class TcpEngine final : public TcpLinkOwner {
         std::shared_ptr<TcpLink> link;
         std::optional<PeerId> peer;
         bool close_by = false;
+        bool held_back = false;   // by the caller
         std::uint64_t takes = 0;  // the mailbox's count when `undelivered` was computed
         std::size_t undelivered = 0;
         std::list<PeerId> untold{};  // its peer, allocated at join, so that reporting its end needs no memory

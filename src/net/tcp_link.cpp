@@ -253,6 +253,7 @@ void TcpLink::peer_ended(int error) {
     if (state_ == State::greeting)
         why += heard_bytes_ > 0 ? " during the handshake" : " without sending anything";
     if (splitter_.in_frame()) why += " in the middle of a frame";
+    closed_by_peer_ = error == 0;
     fail({ExitCode::unreachable, std::move(why)});
     vanish();
 }

@@ -50,7 +50,8 @@ class TcpLinkOwner {
 
 class TcpLink : public std::enable_shared_from_this<TcpLink> {
   public:
-    // Takes ownership of `descriptor`, a non-blocking socket.
+    // Takes ownership of `descriptor`, a non-blocking socket. If frames are unsent at its end, the connection
+    // is reset: the peer must not take a part of what we said for all.
     TcpLink(boost::asio::io_context& context, int descriptor, std::uint64_t serial, std::string address,
             const TcpLinkPlan& plan, TcpLinkOwner& owner);
 
@@ -90,6 +91,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     Instant heard_at();           // when its last bytes reached this machine, read or not
     bool attentive() const;       // read without a pause for 1 s: what the peer sent can have arrived
     bool ready() const { return state_ == State::open; }
+    bool closed_by_peer() const { return closed_by_peer_; }  // not reset
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
 
   private:
@@ -153,6 +155,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     bool writing_ = false;  // waits until it is writable
     bool broken_ = false;   // for writing
     bool shut_ = false;     // our side is shut down
+    bool closed_by_peer_ = false;
 
     Instant deadline_{};  // of the state
     Instant heard_at_{};

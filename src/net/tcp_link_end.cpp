@@ -107,6 +107,7 @@ void TcpLink::leave() {
 void TcpLink::vanish() {
     if (state_ == State::gone) return;
     state_ = State::gone;
+    if (unsent()) drop_on_close(socket_.native_handle());
     drop_unsent();
     boost::system::error_code ignored;
     socket_.close(ignored);

@@ -88,13 +88,14 @@ class Listener final : public TcpListener, private TcpEngineUser {
     void send(PeerId peer, std::string frame) override { engine_.mailbox().send(peer, std::move(frame)); }
     bool poll(std::vector<Arrival>& inbox) override { return engine_.mailbox().take(inbox); }
     void admit(PeerId peer) override { engine_.mailbox().admit(peer); }
+    void hold_back(PeerId peer, bool on) override { engine_.mailbox().hold_back(peer, on); }
     void expect_until(Instant until) override { engine_.mailbox().expect_until(until); }
     void close(PeerId peer) override { engine_.mailbox().close(peer); }
     bool idle() const override { return engine_.mailbox().idle(); }
     std::vector<int> descriptors() const override { return {engine_.mailbox().descriptor()}; }
 
-    void set_keep_alive(Duration keep_alive, Duration silence) override {
-        boost::asio::post(engine_.context(), [=, this] { engine_.set_keep_alive(keep_alive, silence); });
+    void set_silence(Duration silence) override {
+        boost::asio::post(engine_.context(), [=, this] { engine_.set_silence(silence); });
     }
     void set_key(std::string key) override {
         boost::asio::post(engine_.context(), [this, key = std::move(key)] { engine_.set_key(key); });

@@ -47,8 +47,8 @@ class TcpListener : public Transport {
     // certificate.
     static Result<std::unique_ptr<TcpListener>> open(TcpListenOptions options);
 
-    // From now on, instead of TcpLimits::keep_alive and silence; applies to existing peers too.
-    virtual void set_keep_alive(Duration keep_alive, Duration silence) = 0;
+    // From now on, instead of TcpLimits::silence; applies to existing peers too.
+    virtual void set_silence(Duration silence) = 0;
     // From now on, instead of TcpListenOptions::key. Ends all links and handshakes that began with another
     // one.
     virtual void set_key(std::string key) = 0;

@@ -36,6 +36,10 @@ void TcpMailbox::admit(PeerId peer) {
     order({TcpOrder::What::admit, peer, {}});
 }
 
+void TcpMailbox::hold_back(PeerId peer, bool on) {
+    order({on ? TcpOrder::What::hold_back : TcpOrder::What::go_on, peer, {}});
+}
+
 void TcpMailbox::close(PeerId peer) {
     closing_.insert(peer);
     order({TcpOrder::What::close, peer, {}});

@@ -22,7 +22,7 @@ inline std::size_t cost_of(const std::vector<std::string>& frames) {
 }
 
 struct TcpOrder {
-    enum class What { send, admit, close } what = What::send;
+    enum class What { send, admit, hold_back, go_on, close } what = What::send;
     PeerId peer;
     std::string frame;
 };
@@ -38,6 +38,7 @@ class TcpMailbox {
     // ---- the caller's thread ----
     void send(PeerId peer, std::string frame);
     void admit(PeerId peer);
+    void hold_back(PeerId peer, bool on);
     void close(PeerId peer);
     bool take(std::vector<Arrival>& inbox);
     bool idle() const { return unsent_.load(std::memory_order_acquire) == 0; }

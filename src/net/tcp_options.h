@@ -26,9 +26,9 @@ Result<std::vector<HostPort>> parse_addresses(const std::string& text, std::uint
 
 // Tests use shorter times.
 struct TcpLimits {
-    Duration keep_alive = std::chrono::seconds(30);  // an empty frame is sent after this time without another
-    Duration silence = std::chrono::seconds(90);     // a peer that sent nothing for this time is lost
-    Duration handshake = std::chrono::seconds(10);   // from connecting to Joined
+    Duration keep_alive = std::chrono::seconds(1);  // an empty frame is sent after this time without another
+    Duration silence = std::chrono::seconds(30);    // a peer that sent nothing for this time is lost
+    Duration handshake = std::chrono::seconds(10);  // from connecting to Joined
     // A peer is disconnected if more than most_unsent bytes wait for it and it took none for this time.
     Duration stalled = std::chrono::seconds(90);
     // How long a closed peer may take to receive frames sent before.

@@ -31,7 +31,8 @@ struct Frame {
 };
 struct Left {
     PeerId peer;
-    std::string why;  // one line, for messages
+    std::string why;      // one line, for messages
+    bool closed = false;  // the peer closed the connection; false: it was reset, or went silent
 };
 using Arrival = std::variant<Joined, Frame, Left>;
 
@@ -62,6 +63,10 @@ class Transport {
     // The caller knows who this peer is and accepts frames of any size from it. Until then the frames of a
     // peer that connected by itself are limited (TcpLimits); other transports ignore this.
     virtual void admit(PeerId) {}
+
+    // The caller has enough frames of this peer for now: they wait, soon also at the peer, until `on` is
+    // false. Those on their way here still arrive.
+    virtual void hold_back(PeerId, bool /*on*/) {}
 
     // Events since the last call; the list is bounded, the rest is only counted.
     virtual std::vector<Note> take_notes() { return {}; }

@@ -156,23 +156,16 @@ Result<Duration> disconnect_limit_of(const ManagerOptions& options) {
                  "or 0: disconnected workers are lost at once"};
 }
 
-// Workers send at least every 30 s, so a shorter silence means nothing. They expect the same of us, or more
-// if they keep their tasks for a short time only.
-void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration disconnect_limit) {
-    const net::TcpLimits of_workers;
-    limits.keep_alive =
-        session::keep_alive_of(disconnect_limit, std::min(of_workers.keep_alive, seconds(wanted.interval)));
-    limits.silence = wanted.interval <= 0
-                         ? seconds(1e9)
-                         : std::max(of_workers.silence, seconds(wanted.interval + wanted.timeout));
+Duration silence_of(const KeepAlive& wanted) {
+    if (wanted.interval <= 0) return seconds(1e9);
+    return std::max(net::TcpLimits{}.silence, seconds(wanted.interval + wanted.timeout));
 }
 
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
                          const Variables& variables) {
     const auto ports = ports_of(options, variables);
     if (!ports) return ports.error();
-    const auto limit = disconnect_limit_of(options);
-    if (!limit) return limit.error();
+    if (const auto limit = disconnect_limit_of(options); !limit) return limit.error();
     auto key = key_of(options, say);
     if (!key) return key.error();
     net::TcpListenOptions tcp;
@@ -180,7 +173,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     tcp.high_port = ports->high;
     tcp.sockets = options.sockets;
     tcp.key = *key;
-    set_keep_alive(tcp.limits, {options.keepalive_interval, options.keepalive_timeout}, *limit);
+    tcp.limits.silence = silence_of({options.keepalive_interval, options.keepalive_timeout});
     const bool generated_key = options.password.empty() && options.password_file.empty();
     if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
         (!options.contact_file.empty() && generated_key)) {

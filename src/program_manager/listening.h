@@ -15,8 +15,8 @@ namespace wq::program_manager {
 
 // In seconds, as in tune().
 struct KeepAlive {
-    double interval = 30;
-    double timeout = 60;
+    double interval = 1;
+    double timeout = 29;
 };
 
 struct Listening {
@@ -45,9 +45,9 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
 // How long the manager waits for a disconnected worker. Error (usage): too short.
 Result<Duration> disconnect_limit_of(const ManagerOptions& options);
 
-// Sets when an idle link sends a keepalive, and when a silent peer is lost: not before 90 s, because workers
-// send only every 30 s.
-void set_keep_alive(net::TcpLimits& limits, const KeepAlive& wanted, Duration disconnect_limit);
+// After which silence a peer is lost: at least 30 s, so that a loaded machine or a short failure of the
+// network loses nobody.
+Duration silence_of(const KeepAlive& wanted);
 
 // `say` gets the messages of the registry entry. Errors: a port in use, unusable files; not_allowed if a key
 // is required and missing, or if the name cannot be registered.

@@ -23,7 +23,6 @@ scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options)
     reactor.max_losses = 0;
     reactor.expected_workers = options.ranks - (options.ranks > 0 && options.own == nullptr ? 1 : 0);
     reactor.wait_for_fitting = true;
-    reactor.disconnect_limit = options.disconnect_limit;
     reactor.seal_batches = options.seal_batches;
     reactor.allocation.rest = core::Rest::proportional;
     reactor.limits_memory = false;  // once tasks are monitored, their allocation is enforced
@@ -59,6 +58,7 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
       unfinished_(tasks_, source_, queue_, results_) {
     tuning_.begin("keepalive-interval", options_.keep_alive.interval);
     tuning_.begin("keepalive-timeout", options_.keep_alive.timeout);
+    tuning_.begin("reconnect-timeout", std::chrono::duration<double>(options_.disconnect_limit).count());
 }
 
 Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOptions options) {
@@ -68,6 +68,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     manager::ManagerOptions manager;
     manager.most_unwritten_bytes = with.summaries.most_bytes;
     manager.reactor = reactor_options(with);
+    manager.disconnect_limit = with.disconnect_limit;
     manager.ranks = with.ranks;
     manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_often;
     manager.output_limit = with.output_limit;
@@ -435,6 +436,8 @@ void ProgramManager::apply_tuning(const std::string& name, double value) {
     if (name == "fast-abort-multiplier") set_fast_abort("default", value);
     if (name == "category-steady-n-tasks")
         categories_.set_steady_tasks(tuning_.count(name), *manager_, run::now());
+    if (name == "reconnect-timeout")
+        manager_->set_disconnect_limit(std::chrono::seconds(tuning_.count(name)));
     if (name.starts_with("keepalive-") && options_.change_keep_alive)
         options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
 }

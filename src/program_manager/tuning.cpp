@@ -9,12 +9,16 @@
 
 #include "base/similar_word.h"
 #include "base/units.h"
+#include "session/disconnect_times.h"
 
 namespace wq::program_manager {
 
 namespace {
 
 constexpr double none = -std::numeric_limits<double>::infinity();
+
+constexpr double shortest_disconnect_limit_s =
+    std::chrono::duration<double>(session::shortest_disconnect_limit).count();
 
 struct Parameter {
     std::string_view name;
@@ -32,8 +36,8 @@ constexpr std::array parameters{
     Parameter{"default-transfer-rate", 1 << 20, 1},
     Parameter{"transfer-outlier-factor", 10, 1},
     Parameter{"fast-abort-multiplier", -1, none},
-    Parameter{"keepalive-interval", 30, 0},
-    Parameter{"keepalive-timeout", 60, 0},
+    Parameter{"keepalive-interval", 1, 0},
+    Parameter{"keepalive-timeout", 29, 0},
     Parameter{"short-timeout", 5, 1},
     Parameter{"long-timeout", 3600, 1},
     Parameter{"monitor-interval", 5, 1},
@@ -48,6 +52,7 @@ constexpr std::array parameters{
     Parameter{"ramp-down-heuristic", 0, 0},
     Parameter{"exclude-failing-hosts", 1, 0, "set-hosts-aside"},  // this and the next are ours
     Parameter{"speculate", 0, 1, "", true},
+    Parameter{"reconnect-timeout", 60, shortest_disconnect_limit_s, "", true},
 };
 
 bool takes(const Parameter& parameter, double value) {

@@ -40,9 +40,11 @@ void Membership::on(const WorkerLeft& event) {
 
 void Membership::on(const WorkerDisconnected& event) {
     Worker* worker = workers_.find(event.worker);
-    if (worker == nullptr || worker->disconnected()) return;
-    if (state_.options.disconnect_limit <= Duration{0}) return remove(*worker, event.why, true);
-    workers_.set_disconnected(*worker, state_.listening.now() + state_.options.disconnect_limit, event.why);
+    if (worker == nullptr) return;
+    const Instant since = state_.listening.now();
+    if (worker->disconnected() && *worker->disconnected_until >= since + event.limit) return;
+    if (event.limit <= Duration{0}) return remove(*worker, event.why, true);
+    workers_.set_disconnected(*worker, since, event.limit, event.why);
     state_.stop_dispatching_to(*worker);
 }
 
@@ -128,7 +130,7 @@ void Membership::remove_those_disconnected_too_long() {
          first != nullptr && state_.listening.now() >= *first->disconnected_until;
          first = workers_.first_given_up())
         dismiss(first->id, first->disconnected_why + "; did not reconnect within " +
-                               whole_seconds(state_.options.disconnect_limit));
+                               whole_seconds(first->disconnect_limit));
 }
 
 void Membership::tick() {

@@ -17,20 +17,23 @@ constexpr bool sound_disconnect_limit(Duration disconnect_limit) {
     return disconnect_limit == Duration{0} || disconnect_limit >= shortest_disconnect_limit;
 }
 
+// A worker that closes a connection and lives says so before (wire::Keeps). If it says nothing, and nothing
+// relays the connection, its process has ended: then its launcher ends its tasks within 8 s, or their zygote
+// within another 5 s; and 2 s are for a loaded machine.
+constexpr Duration disconnect_limit_if_closed(Duration disconnect_limit) {
+    return std::min<Duration>(disconnect_limit, std::chrono::seconds(15));
+}
+
 // How long a worker keeps its tasks after it last heard the manager: the limit less a second to kill them,
 // and another one for frames in flight when the manager gave it up.
 constexpr Duration grace_of(Duration disconnect_limit) {
     return disconnect_limit - std::min<Duration>(disconnect_limit / 4, std::chrono::seconds(2));
 }
 
-// After this silence the worker treats its connection as dead: the rest of the grace is for reconnecting.
+// After this silence the worker treats its connection as dead: the rest of the grace is for reconnecting. The
+// manager sends at least every second.
 constexpr Duration silence_of(Duration grace) {
-    return grace / 4 * 3;
-}
-
-// How often the manager must be heard: with 60 s or more, two in a row may be missed; with 10 s one.
-constexpr Duration keep_alive_of(Duration disconnect_limit, Duration at_most) {
-    return disconnect_limit > Duration{0} ? std::min(disconnect_limit / 4, at_most) : at_most;
+    return std::min<Duration>(grace / 4 * 3, std::chrono::seconds(15));
 }
 
 }  // namespace wq::session

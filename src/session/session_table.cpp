@@ -106,6 +106,7 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello) {
         return "its host name is invalid";
     if (!is_platform(hello.os) || !is_platform(hello.arch)) return "its platform name is invalid";
     if (hello.node.size() > longest_name || !plain(hello.node)) return "its node name is invalid";
+    if (hello.address.size() > longest_name || !plain(hello.address)) return "its address is invalid";
     if (hello.job.size() > longest_name || !plain(hello.job)) return "its job's id is invalid";
     const core::Resources& offers = hello.offers;
     if (!within(offers.cores.rounded_up(), most_cores) || !within(offers.memory_mb, most_mb) ||

@@ -21,7 +21,10 @@ struct Session {
     records::WorkerRecord record;
     std::uint64_t answers = 0;        // received since it first joined
     std::uint64_t acknowledged = 0;   // of these, those acknowledged
+    Duration disconnect_limit{0};     // it must reconnect within this time; 0: it is lost at once
     bool confirmed = false;           // it has sent something since its Welcome, so it has the token
+    bool relayed = true;              // something between us may close its connection
+    bool keeps = false;               // after the connection is closed, its tasks may still run
     std::int64_t clock_ahead_us = 0;  // its wall clock minus ours
 };
 

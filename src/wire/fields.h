@@ -75,7 +75,7 @@ void fields(LeaseFiles& v, V& visit) {
 template <class V>
 void fields(Hello& m, V& visit) {
     visit(m.version, m.rank, m.host, m.offers, m.leaves_in, m.clock, m.takes_tickets, m.remark, m.features,
-          m.os, m.arch, m.node, m.job, m.identity, m.resume, m.answers_sent, m.holding);
+          m.os, m.arch, m.node, m.job, m.address, m.identity, m.resume, m.answers_sent, m.holding);
 }
 template <class V>
 void fields(Refused& m, V& visit) {
@@ -125,6 +125,14 @@ void fields(SharesMemory&, V& visit) {
 template <class V>
 void fields(Goodbye& m, V& visit) {
     visit(m.why, m.idle);
+}
+template <class V>
+void fields(Keeps& m, V& visit) {
+    visit(m.tasks);
+}
+template <class V>
+void fields(LastWords& m, V& visit) {
+    visit(m.version, m.identity, m.resume, m.all_ended);
 }
 template <class V>
 void fields(EnvironmentReport& m, V& visit) {

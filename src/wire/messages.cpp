@@ -32,7 +32,7 @@ template <class M>
 bool of_another_version(const msgpack::object& value, M& message) {
     // The others follow one of these on a connection.
     if constexpr (!std::is_same_v<M, Hello> && !std::is_same_v<M, StatusQuery> &&
-                  !std::is_same_v<M, StatusReport>)
+                  !std::is_same_v<M, StatusReport> && !std::is_same_v<M, LastWords>)
         return false;
     else
         return first_of_another_version(value, message.version);
@@ -73,16 +73,21 @@ std::string encode(const Message& message) {
 }
 
 std::optional<std::vector<Message>> decode(std::string_view frame) {
+    std::size_t at = 0;
+    auto messages = decode(frame, at, most_messages);
+    return at == frame.size() ? std::move(messages) : std::nullopt;
+}
+
+std::optional<std::vector<Message>> decode(std::string_view frame, std::size_t& at, std::size_t most) {
     std::vector<Message> messages;
     msgpack::zone zone;
-    std::size_t at = 0;
     // Fields copy their strings out of the frame; the library must not copy them first.
     const auto stay = [](msgpack::type::object_type, std::size_t, void*) { return true; };
     try {
-        while (at < frame.size()) {
+        while (at < frame.size() && messages.size() < most) {
             const msgpack::object value =
                 msgpack::unpack(zone, frame.data(), frame.size(), at, stay, nullptr, limits(frame));
-            if (messages.size() == most_messages || !read_message(value, messages)) return std::nullopt;
+            if (!read_message(value, messages)) return std::nullopt;
         }
     } catch (const std::exception&) {  // truncated, too deep, beyond a limit, or larger than our memory
         return std::nullopt;

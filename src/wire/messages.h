@@ -5,7 +5,7 @@
 //
 // Versions: 1 (first); 2 (msgpack; workers over TCP, functions); 3 (limits of output, departures, functions
 // as features); 4 (files of tasks); 5 (rules of allocation); 6 (watched tasks); 7 (status, batch jobs);
-// 8 (coprocesses); 9 (arguments in memory that a worker maps).
+// 8 (coprocesses); 9 (arguments in memory that a worker maps); 11 (last words).
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,8 @@ struct Hello {
     std::string node;  // equal for workers that can read each other's workspaces; empty: none
     std::string job;   // its id in the batch system, as a driver in scripts/ prints it; empty: none
     // For a TCP worker, which may reconnect.
+    std::string address;             // its end of the connection; the manager sees another one if something
+                                     // relays it
     std::string identity;            // random; the same until this process gives the manager up
     std::string resume;              // the token of the previous Welcome; empty: it joins for the first time
     std::uint64_t answers_sent = 0;  // to this manager, since it first joined
@@ -89,6 +91,9 @@ struct SharesMemory {};  // the worker can map the manager's memories, so argume
 struct Goodbye {         // the worker leaves by itself; it has returned its leases before
     std::string why;
     bool idle = false;  // because it had no tasks
+};
+struct Keeps {  // it closes this connection, and may reconnect
+    std::uint64_t tasks = 0;
 };
 struct EnvironmentReport {       // a `#!` line failed, or wrote to stderr
     std::uint64_t position = 0;  // as EnvironmentLine's
@@ -297,7 +302,15 @@ struct OutputsKept {  // manager: whether they are stored at their destinations
     std::string trouble;  // empty: they are
 };
 
-// ---- status: for programs that are no workers ----
+// ---- by programs that are no workers ----
+
+// The first message of what outlives a worker's process. The connection then ends.
+struct LastWords {
+    std::uint32_t version = protocol_version;
+    std::string identity;    // the worker's, and
+    std::string resume;      // its token
+    bool all_ended = false;  // all its tasks; false: some process could not be killed
+};
 
 // The first message of such a program. The answer is a StatusReport or Refused, and then the connection ends.
 struct StatusQuery {
@@ -350,7 +363,7 @@ using Message =
                  WantTexts, Goodbye, EnvironmentReport, Acknowledged, EnvironmentLine, Lease, Kill, KillAll,
                  Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat, WantInput, InputPart, NoInput,
                  OutputPart, TakeOutput, OutputsSent, OutputsKept, WatchedPart, WatchedTaken, HaveInput,
-                 InputIsAt, SharesFiles, StatusQuery, StatusReport, SharesMemory>;
+                 InputIsAt, SharesFiles, StatusQuery, StatusReport, SharesMemory, Keeps, LastWords>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);
@@ -358,5 +371,7 @@ std::string encode(const Message& message);
 // All messages of a frame; nullopt if any is malformed. For a Hello or StatusQuery of another version only
 // the version is read.
 std::optional<std::vector<Message>> decode(std::string_view frame);
+// At most `most` messages from byte `at` on; moves `at` behind them.
+std::optional<std::vector<Message>> decode(std::string_view frame, std::size_t& at, std::size_t most);
 
 }  // namespace wq::wire

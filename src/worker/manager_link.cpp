@@ -67,6 +67,17 @@ void ManagerLink::resend_answers(std::uint64_t received) {
     for (const AnswerLog::Answer& kept : answers_.kept()) outbox_->put_encoded(kept.message);
 }
 
+// The manager forgets the session.
+void ManagerLink::say_goodbye(const wire::Goodbye& last) {
+    say(last);
+    token_.clear();
+}
+
+std::optional<wire::LastWords> ManagerLink::last_words() const {
+    if (token_.empty() || grace_ <= Duration{0}) return std::nullopt;
+    return wire::LastWords{wire::protocol_version, identity_, token_, false};
+}
+
 void ManagerLink::forget_manager() {
     token_.clear();
     // The old manager may still keep a place for us, and would mistake us for a duplicate.

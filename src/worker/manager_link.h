@@ -56,6 +56,10 @@ class ManagerLink {
     void welcome(const wire::Welcome& message);
     void resend_answers(std::uint64_t received);  // all but those that the manager has received
     void forget_manager();
+    void say_goodbye(const wire::Goodbye& last);
+    // What outlives this process tells the manager; nullopt: it waits for nobody.
+    std::optional<wire::LastWords> last_words() const;
+    const std::string& token() const { return token_; }  // changes with each session; empty: none
 
     bool welcomed() const { return welcomed_; }  // on this link
     bool has_manager() const { return !token_.empty(); }

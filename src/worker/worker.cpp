@@ -76,9 +76,17 @@ void Worker::start(Instant now) {
     flush(now);
 }
 
-void Worker::connect(net::Transport& transport, net::PeerId manager, Instant now) {
+void Worker::connect(net::Transport& transport, net::PeerId manager, const std::string& address,
+                     Instant now) {
     link_.connect(transport, manager);
+    options_.hello.address = address;
     start(now);
+}
+
+void Worker::disconnect() {
+    if (link_.has_manager()) link_.say(wire::Keeps{holding()});
+    link_.flush();
+    link_.disconnect();
 }
 
 // ---- messages ----
@@ -167,7 +175,7 @@ void Worker::begin_to_leave(std::string why) {
 
 void Worker::leave_when_empty() {
     if (!leaving_ || !tasks_.empty() || ended_ || !link_.settled()) return;
-    link_.say(wire::Goodbye{why_leaving_, idle_out_});
+    link_.say_goodbye({why_leaving_, idle_out_});
     ended_ = ranks_lost_ = true;  // the other ranks continue: MPI_Finalize would wait for them
 }
 

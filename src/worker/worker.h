@@ -42,7 +42,8 @@ concept NotForWorkers =
     one_of<M, wire::Hello, wire::Ended, wire::GivenBack, wire::RangeEnded, wire::Draining, wire::Account,
            wire::WantTickets, wire::WantTexts, wire::Goodbye, wire::EnvironmentReport, wire::Beat,
            wire::WantInput, wire::OutputPart, wire::OutputsSent, wire::WatchedPart, wire::HaveInput,
-           wire::SharesFiles, wire::SharesMemory, wire::StatusQuery, wire::StatusReport>;
+           wire::SharesFiles, wire::SharesMemory, wire::StatusQuery, wire::StatusReport, wire::Keeps,
+           wire::LastWords>;
 
 class Worker {
   public:
@@ -60,8 +61,9 @@ class Worker {
     void on_manager_left();
 
     // ---- over TCP ----
-    void connect(net::Transport& transport, net::PeerId manager, Instant now);
-    void disconnect() { link_.disconnect(); }  // the link is gone; the worker keeps its tasks
+    // `address`: our end of the connection.
+    void connect(net::Transport& transport, net::PeerId manager, const std::string& address, Instant now);
+    void disconnect();  // the worker gives the link up, and keeps its tasks
     // Gives up the manager: kills running tasks, and drops unacknowledged answers.
     Status forget_manager();
     const ManagerLink& link() const { return link_; }

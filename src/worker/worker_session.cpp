@@ -71,7 +71,7 @@ void WorkerSession::joined(const net::Joined& arrival, Instant now) {
     said_not_reached_ = false;
     state_ = State::greeting;
     state_until_ = now + options_.welcome_limit;
-    worker_.connect(*call_->transport, call_->manager, now);
+    worker_.connect(*call_->transport, call_->manager, local, now);
 }
 
 void WorkerSession::link_lost(const std::string& why, Instant now) {

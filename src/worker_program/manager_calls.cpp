@@ -100,6 +100,7 @@ Result<worker::Call> ManagerCalls::begin(bool waits) {
         call.address += (call.address.empty() ? "" : ";") + net::to_text(manager);
     scale(dial->limits, options_->time_scale);
     dial->connect = scaled(dial->connect, options_->time_scale);
+    last_ = *dial;
     auto dialer = net::TcpDialer::open(std::move(*dial));
     if (!dialer) return dialer.error();
     const net::TcpDialer* const line = dialer->get();

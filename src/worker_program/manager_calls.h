@@ -22,6 +22,8 @@ class ManagerCalls {
     // `waits`: the manager of the last answered call waits for us, so call no other.
     Result<worker::Call> begin(bool waits);
 
+    const net::TcpDialOptions& last() const { return last_; }  // how the last call was made
+
     // Warns the user about the security of the connection; empty: nothing to warn about.
     std::string warning() const;
 
@@ -34,6 +36,7 @@ class ManagerCalls {
     const WorkerProgramOptions* options_;
     std::string password_;
     std::string of_password_;  // a warning; "": none
+    net::TcpDialOptions last_;
     // With a name: the manager called last, and the number of successive unanswered calls.
     std::optional<net::Contact> called_;
     std::shared_ptr<std::uint64_t> unanswered_;

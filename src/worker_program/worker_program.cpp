@@ -30,6 +30,7 @@
 #include "worker/worker_session.h"
 #include "worker_program/coprocess_options.h"
 #include "worker_program/detect.h"
+#include "worker_program/last_words.h"
 #include "worker_program/manager_calls.h"
 #include "worker_program/worker_resources.h"
 
@@ -78,7 +79,7 @@ class Program {
         : options_(options),
           parent_(::getppid()),
           function_table_(functions),
-          launcher_(launcher::Launcher::start(&functions).or_throw()),
+          launcher_(launcher::Launcher::start(&functions, say_last_words).or_throw()),
           signals_(Signals::block().or_throw()),
           batch_end_(run::ask_for_end(true)),
           calls_(ManagerCalls::of(options).or_throw()),
@@ -126,6 +127,7 @@ class Program {
                 comes_back_ = false;
             }
             session.turn(instant_now());
+            leave_last_words();
             fail_by_chance();
             leave_with_less(session);
             leave_without_coprocesses(session);
@@ -133,6 +135,15 @@ class Program {
         }
         if (session.dismissed()) comes_back_ = false;
         return session.code();
+    }
+
+    void leave_last_words() {
+        const worker::ManagerLink& link = worker_->link();
+        if (link.token() == session_token_) return;
+        session_token_ = link.token();
+        const auto words = link.last_words();
+        launcher_->leave_last_words(words ? encode_last_words(calls_.last(), *words, link.grace())
+                                          : std::string());
     }
 
     // A control group or cpuset may shrink at any time, but the offer was sent when the worker joined.
@@ -348,6 +359,7 @@ class Program {
     std::unique_ptr<coprocess::Runner> coprocesses_;  // null: none
     std::unique_ptr<worker::Worker> worker_;
     std::optional<Instant> leaves_at_;
+    std::string session_token_;  // of the last words that were left
     Instant next_draw_;
     std::optional<machine::Gpus> gpus_;  // found when the worker first joined
     WorkerResources resources_;          // offered when the worker joined

@@ -50,7 +50,7 @@ void Simulation::cut(Life* life) {
     const std::uint64_t next = ++link.number;
     later(up_to(random_, 2s), [this, life, next] {
         if (life->known && life->link.manager_number < next && life->link.number == next)
-            tell_manager(core::WorkerDisconnected{life->worker->id(), "cut"});
+            tell_manager(core::WorkerDisconnected{life->worker->id(), "cut", faults_.disconnect_limit});
     });
     const bool for_long = chance(random_, faults_.long_cuts);
     later(up_to(random_, for_long ? 2 * faults_.disconnect_limit : faults_.disconnect_limit / 2),
@@ -117,7 +117,9 @@ void Simulation::lose_link_for_good(Life* life, bool told) {
     later(up_to(random_, faults_.most_delay + 1s), [this, life, told] {
         ++life->link.number;
         if (!life->known) return;
-        if (!told) return tell_manager(core::WorkerDisconnected{life->worker->id(), "gone"});
+        if (!told)
+            return tell_manager(
+                core::WorkerDisconnected{life->worker->id(), "gone", faults_.disconnect_limit});
         life->known = false;
         tell_manager(core::WorkerLeft{life->worker->id(), "gone", true});
     });

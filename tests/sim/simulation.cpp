@@ -26,7 +26,6 @@ scheduling::ReactorOptions options(const Faults& faults, const Plan& plan) {
     options.seal_batches = faults.tickets;
     if (faults.proportional) options.allocation.rest = core::Rest::proportional;
     if (faults.categories > 0) options.monitoring = {.measures = true, .enforces = true};
-    if (faults.tcp) options.disconnect_limit = faults.disconnect_limit;
     return options;
 }
 

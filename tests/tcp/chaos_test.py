@@ -3,12 +3,10 @@ with files: each output is complete."""
 
 import os
 import random
-import select
 import signal
-import socket
-import threading
 import time
 
+from relay import Relay
 from tcp_support import DEADLINE, TcpCase, main
 
 EVERY = int(os.environ.get("WQ_EVERY", "1"))
@@ -21,81 +19,10 @@ FILE_KILLS = int(os.environ.get("CHAOS_FILE_KILLS", 30 // EVERY))
 FILE_CUTS = int(os.environ.get("CHAOS_FILE_CUTS", 15 // EVERY))
 
 
-class Wire(threading.Thread):
-    """A proxy between workers and their manager. cut() ends a connection for both ends; stall() lets nothing through any
-    more, like a firewall that drops packets: both ends only notice the silence."""
-
-    def __init__(self, to):
-        super().__init__(daemon=True)
-        self.to = to
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
-        self.port = self.listener.getsockname()[1]
-        self.other = {}
-        self.stalled = set()
-        self.orders, self.to_order = os.pipe()
-        self.seen = {"cut": 0, "stall": 0}
-
-    def order(self, what):
-        os.write(self.to_order, {"cut": b"c", "stall": b"s", "end": b"e"}[what])
-
-    def links(self):
-        return [one for one in self.other if one.fileno() >= 0 and one not in self.stalled]
-
-    def end(self, one):
-        for each in (one, self.other.get(one)):
-            if each is not None:
-                self.other.pop(each, None)
-                self.stalled.discard(each)
-                each.close()
-
-    def accept(self):
-        worker, _ = self.listener.accept()
-        try:
-            manager = socket.create_connection(("127.0.0.1", self.to))
-        except OSError:
-            worker.close()
-            return
-        self.other[worker], self.other[manager] = manager, worker
-
-    def obey(self, what):
-        links = self.links()
-        if what == b"c" and links:
-            self.end(random.choice(links))
-            self.seen["cut"] += 1
-        if what == b"s" and links:
-            one = random.choice(links)
-            self.stalled |= {one, self.other[one]}
-            self.seen["stall"] += 1
-        return what != b"e"
-
-    def pass_on(self, one):
-        try:
-            data = one.recv(1 << 16)
-            if data:
-                if one not in self.stalled:
-                    self.other[one].sendall(data)
-                return
-        except OSError:
-            pass
-        self.end(one)
-
-    def run(self):
-        while True:
-            ready, _, _ = select.select([self.listener, self.orders, *self.other], [], [])
-            for one in ready:
-                if one is self.orders:
-                    if not self.obey(os.read(self.orders, 1)):
-                        return
-                elif one is self.listener:
-                    self.accept()
-                elif one in self.other:
-                    self.pass_on(one)
-
-
 class Chaos(TcpCase):
     def start_worker(self, port):
-        # 0.02 of the usual times: a link ends after 1.8 s of silence.
-        return self.worker("127.0.0.1", port, "--cores", 2, "--time-scale", "0.02", "-i", "0.02", "-b", "0.2", contact=None)
+        # 0.06 of the usual times: a link ends after 1.8 s of silence.
+        return self.worker("127.0.0.1", port, "--cores", 2, "--time-scale", "0.06", "-i", "0.02", "-b", "0.2", contact=None)
 
     def test_each_task_once(self):
         # Some end almost at once, some run for a while.
@@ -126,9 +53,9 @@ class Chaos(TcpCase):
 
     def run_with_blows(self, lines, tasks, most_kills, most_cuts, *words):
         random.seed(4711)
-        manager = self.manager(lines, "--no-key", "--scale", "0.02", "--away", 3, *words)
+        manager = self.manager(lines, "--no-key", "--scale", "0.06", "--away", 3, *words)
         port = int(self.read("contact").split('"port":')[1].split(",")[0].strip(" }\n"))
-        wire = Wire(port)
+        wire = Relay(port)
         wire.start()
         workers = [self.start_worker(wire.port) for _ in range(WORKERS)]
         kills = cuts = stops = 0

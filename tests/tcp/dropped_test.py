@@ -14,7 +14,7 @@ from tcp_support import DEADLINE, TcpCase, main
 ON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster", "on")
 TASKS = int(os.environ.get("DROPPED_TASKS", "1500"))
 CUTS = int(os.environ.get("DROPPED_CUTS", "9"))
-SCALE = 0.02
+SCALE = 0.06
 MANAGER_HOST, WORKERS = "boss", ("w1", "w2", "w3")
 
 

@@ -20,7 +20,6 @@
 #include "records/run_directory.h"
 #include "run/rank_loop.h"
 #include "run/source.h"
-#include "session/disconnect_times.h"
 #include "stats/recorder.h"
 #include "threads/background_thread.h"
 
@@ -82,7 +81,6 @@ std::unique_ptr<net::TcpListener> listen(const Options& options, net::Contact& c
         *time = std::chrono::duration_cast<Duration>(*time * options.scale);
     // This is CPU time, which no scale makes faster.
     limits.handshake = std::max<Duration>(limits.handshake, std::chrono::seconds(2));
-    limits.keep_alive = session::keep_alive_of(seconds(options.away_s), limits.keep_alive);
     auto listener = net::TcpListener::open(std::move(listening)).or_throw();
     contact.addresses = {options.bind};
     contact.port = listener->port();
@@ -109,7 +107,7 @@ int run(const Options& options) {
     manager::ManagerOptions managing;
     managing.reactor.expected_workers = 0;
     managing.reactor.max_losses = 1'000'000;
-    managing.reactor.disconnect_limit = seconds(options.away_s);
+    managing.disconnect_limit = seconds(options.away_s);
     managing.reactor.wait_for_fitting = true;
     managing.hello_limit = seconds(30 * options.scale);
     manager::TaskTable tasks(options.files);

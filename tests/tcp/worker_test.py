@@ -320,8 +320,8 @@ class OtherRelease(Firewall):
 class ComesBack(TcpCase):
     def test_stopped_and_continued(self):
         bell, gate = self.bell(), self.gate()
-        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.01", "--away", 600)
-        worker = self.worker("--cores", 1, "--time-scale", "0.01", "-i", "0.05", "--single-shot")
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.03", "--away", 600)
+        worker = self.worker("--cores", 1, "--time-scale", "0.03", "-i", "0.05", "--single-shot")
         bell.wait(1)
         worker.signal(signal.SIGSTOP)
         manager.wait_for_text("is disconnected")
@@ -345,8 +345,8 @@ class ComesBack(TcpCase):
 
     def test_away_too_long(self):
         bell, gate = self.bell(), self.gate()
-        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.01", "--away", 1)
-        worker = self.worker("--cores", 1, "--time-scale", "0.01", "-i", "0.05")
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--scale", "0.03", "--away", 1)
+        worker = self.worker("--cores", 1, "--time-scale", "0.03", "-i", "0.05")
         bell.wait(1)
         worker.signal(signal.SIGSTOP)
         manager.wait_for_text("did not reconnect within")
@@ -359,9 +359,9 @@ class ComesBack(TcpCase):
         self.assertEqual(self.endings(), ["worker_lost", "exited"])
 
     def test_where_only_the_manager_is_told_nothing_runs_twice(self):
-        # Two of its seconds are 0.04 s: slower machines need that much longer.
+        # Two of its seconds are 0.12 s: slower machines need that much longer.
         patience = float(os.environ.get("WQ_PATIENCE", "1"))
-        scale, away = 0.02 * patience, 2 * patience
+        scale, away = 0.06 * patience, 2 * patience
         bell, gate = self.bell(), self.gate()
         task = f"flock -n {self.path('lock')} sh -c 'echo started > {bell.path}; read x < {gate.path}' || echo twice > {bell.path}"
         manager = self.manager([task], "--scale", scale, "--away", away)

@@ -87,12 +87,14 @@ struct ManagerOptions {
     MpiSession* mpi = nullptr;
 
     // Times in seconds.
-    // A worker that is silent for the sum of both, at least 90 s, is disconnected. Interval 0: never.
-    double keepalive_interval = 30;
-    double keepalive_timeout = 60;
+    // A worker that is silent for the sum of both, at least 30 s, is disconnected. Interval 0: never.
+    double keepalive_interval = 1;
+    double keepalive_timeout = 29;
     // A disconnected worker is lost after this time, at least 10 s, and its tasks are requeued. The worker
-    // kills them earlier: away_limit - 2 s after it last heard from the manager. 0: the worker is lost at
-    // once, and may run its tasks until it notices, up to 90 s. Values between 0 and 10 are an error.
+    // kills them earlier: away_limit - 2 s after it last heard from the manager. If its process was killed,
+    // its tasks are requeued as soon as they have ended. 0: the worker is lost at once, and may run its tasks
+    // until it notices, up to 30 s. Values between 0 and 10 are an error. tune("reconnect-timeout", seconds)
+    // changes it for workers that join later.
     double away_limit = 60;
 
     // true: TCP workers end with the manager; false: they look for another manager.

@@ -56,11 +56,11 @@ int work_queue_specify_transactions_log(struct work_queue* q, const char* file);
  * or a value out of bounds. */
 int work_queue_tune(struct work_queue* q, const char* name, double value);
 
-/** Seconds of silence before a keepalive (default: 30). 0: silence never loses a worker. No worker is lost
- * before 90 s of silence. */
+/** Seconds of silence before a worker is asked (default: 1). 0: silence never loses a worker. No worker is
+ * lost before 30 s of silence. */
 void work_queue_specify_keepalive_interval(struct work_queue* q, int interval);
 
-/** Seconds to wait for the answer (default: 60). */
+/** Seconds to wait for the answer (default: 29). */
 void work_queue_specify_keepalive_timeout(struct work_queue* q, int timeout);
 
 /** Fast abort: kills a task that runs longer than @p multiplier times the mean of its category (after 10

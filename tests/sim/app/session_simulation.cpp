@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "session/disconnect_times.h"
-
 namespace wq::sim {
 
 namespace {
@@ -15,7 +13,7 @@ constexpr net::PeerId session_manager_peer{0};
 manager::ManagerOptions session_manager_options(const SessionFaults& faults) {
     manager::ManagerOptions options;
     options.reactor.max_losses = 1'000'000;
-    options.reactor.disconnect_limit = faults.grace;
+    options.disconnect_limit = faults.grace;
     options.reactor.join_limit = options.reactor.rejoin_limit = std::chrono::minutes(5);
     return options;
 }
@@ -125,8 +123,7 @@ void SessionSimulation::make_faults() {
                 return Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
             };
             node->notices_at = network_.now() + up_to(std::chrono::seconds(90));
-            node->heard =
-                network_.now() - up_to(session::keep_alive_of(faults_.grace, std::chrono::seconds(30)));
+            node->heard = network_.now() - up_to(std::chrono::seconds(15));
             manager_->on_arrival(*manager_end_, net::Left{node->peer, "silent"}, now());
         }
         if (node->notices_at && network_.now() >= *node->notices_at) {

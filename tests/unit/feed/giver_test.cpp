@@ -354,6 +354,22 @@ TEST_P(Feed, GivesEachPositionAsPromised) {
     EXPECT_GT(seen.asked_all, 0U);
 }
 
+// Also what had arrived with its garbage: a Hello there would be a taker that nobody can lose.
+TEST(Giver, WhoSaysGarbageIsRefusedForGood) {
+    net::LoopbackNetwork network(2);
+    const auto giver_line = network.endpoint(net::PeerId(0));
+    const auto stranger = network.endpoint(net::PeerId(1));
+    network.connect(net::PeerId(0), net::PeerId(1));
+    for (const std::string& frame : {std::string("garbage"), encode(Hello{"node", no_rank}), encode(Draw{})})
+        stranger->send(net::PeerId(0), frame);
+    Giver giver(slices::Ledger(100, Delivery::exactly_once), 50);
+    std::vector<net::Arrival> inbox;
+    giver_line->poll(inbox);
+    for (const net::Arrival& arrival : inbox) giver.on(*giver_line, arrival, {});
+    EXPECT_EQ(giver.takers(), 0U);
+    EXPECT_EQ(giver.report().to_give, 100U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Deliveries, Feed,
                          testing::Combine(testing::Values(Delivery::exactly_once, Delivery::at_most_once,
                                                           Delivery::at_least_once),

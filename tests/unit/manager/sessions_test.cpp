@@ -1,113 +1,13 @@
 // What a manager says to workers over TCP that it does not know, or that do not keep to the protocol.
-#include <gmock/gmock.h>
-
 #include "core/output_cut.h"
-#include "manager/manager.h"
-#include "manager/task_table.h"
-#include "net/loopback.h"
 #include "session/session_table.h"
-#include "support/fake_recorder.h"
+#include "unit/manager/sessions_fixture.h"
 
 namespace wq::manager {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr net::PeerId manager_peer{0};
-
-wire::Hello hello(const std::string& identity) {
-    wire::Hello hello;
-    hello.host = "node";
-    hello.identity = identity;
-    hello.offers = {2, 1000, 1000, 0};
-    return hello;
-}
-
-class Sessions : public ::testing::Test {
-  protected:
-    struct Peer {
-        std::unique_ptr<net::Transport> end;
-        bool left = false;
-    };
-
-    Sessions() : manager_(options(), tasks_, recorder_, {}) {
-        manager_.expect_tcp_workers(*end_);
-        manager_.say = [this](const std::string& text) { said_ += text + "\n"; };
-        for (int n = 0; n < 4; ++n) tasks_.add_line("task", 1, 0);
-        manager_.add({TaskId(0), 4, {}, {}}, {}, {}, {});
-    }
-
-    static ManagerOptions options() {
-        ManagerOptions options;
-        options.ranks = 3;
-        options.reactor.expected_workers = 0;
-        options.reactor.wait_for_fitting = true;
-        options.reactor.disconnect_limit = std::chrono::seconds(60);
-        return options;
-    }
-
-    Peer peer() {
-        const net::PeerId id = network_.add();
-        network_.connect(manager_peer, id);
-        ids_.push_back(id);
-        return {network_.endpoint(id)};
-    }
-
-    void turn(core::Now now = {}) {
-        std::vector<net::Arrival> inbox;
-        end_->poll(inbox);
-        for (const net::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, now);
-        manager_.tick(now);
-        manager_.flush();
-    }
-
-    // What the manager answers to these messages in one frame.
-    std::vector<wire::Message> say(Peer& peer, const std::vector<wire::Message>& messages) {
-        std::string frame;
-        for (const wire::Message& message : messages) frame += wire::encode(message);
-        peer.end->send(manager_peer, frame);
-        turn();
-        return heard(peer);
-    }
-
-    static std::vector<wire::Message> heard(Peer& peer) {
-        std::vector<net::Arrival> inbox;
-        peer.end->poll(inbox);
-        std::vector<wire::Message> all;
-        for (const net::Arrival& arrival : inbox) {
-            peer.left = peer.left || std::holds_alternative<net::Left>(arrival);
-            const auto* frame = std::get_if<net::Frame>(&arrival);
-            const auto messages = frame != nullptr ? wire::decode(frame->bytes) : std::nullopt;
-            if (messages) all.insert(all.end(), messages->begin(), messages->end());
-        }
-        return all;
-    }
-
-    template <class M>
-    static const M* first(const std::vector<wire::Message>& messages) {
-        for (const wire::Message& message : messages)
-            if (const auto* found = std::get_if<M>(&message)) return found;
-        return nullptr;
-    }
-
-    void expect_refused(const std::vector<wire::Message>& messages, const std::string& why) {
-        Peer stranger = peer();
-        const auto answers = say(stranger, messages);
-        const auto* refused = first<wire::Refused>(answers);
-        ASSERT_NE(refused, nullptr) << why;
-        EXPECT_THAT(refused->why, HasSubstr(why));
-        EXPECT_TRUE(stranger.left) << why;
-    }
-
-    net::LoopbackNetwork network_{1};
-    std::unique_ptr<net::Transport> end_ = network_.endpoint(manager_peer);
-    testing::FakeRecorder recorder_;
-    TaskTable tasks_;
-    Manager manager_;
-    std::vector<net::PeerId> ids_;
-    std::string said_;
-};
 
 TEST_F(Sessions, AProgramThatAsksGetsTheStatusAndIsNoWorker) {
     Peer worker = peer();
@@ -396,6 +296,31 @@ TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
     recorder_.write();
     ASSERT_EQ(recorder_.written().size(), 1U);
     EXPECT_EQ(recorder_.written().front().record.outcome.started_us, 5);
+}
+
+TEST_F(Sessions, WhoSaysTooMuchDelaysNobody) {
+    Peer flood = peer();
+    say(flood, {hello("flood")});
+    const std::uint64_t before = manager_.reactor().stale_reports();
+    const auto stale = [&] { return manager_.reactor().stale_reports() - before; };
+    std::string frame;
+    constexpr std::uint64_t reports = 100'000;
+    for (std::uint64_t n = 0; n < reports; ++n) frame += wire::encode(wire::GivenBack{TaskId(n + 1000), 1});
+    flood.end->send(manager_peer, frame);
+    flood.end->send(manager_peer, wire::encode(wire::Draining{}));
+    Peer worker = peer();
+    const auto answers = say(worker, {hello("honest")});
+    EXPECT_NE(first<wire::Welcome>(answers), nullptr);
+    EXPECT_GT(stale(), 0U);
+    EXPECT_LT(stale(), 5000U);
+    EXPECT_LE(manager_.wakeup(), Instant{}) << "the rest is handled as soon as the others are served";
+    for (int turns = 0; turns < 1000 && stale() < reports; ++turns) turn();
+    turn();
+    EXPECT_EQ(stale(), reports);
+    EXPECT_GT(manager_.wakeup(), Instant{});
+    flood.end->close(manager_peer);
+    turn();
+    EXPECT_EQ(connected_workers(), 1);
 }
 
 TEST(Plausible, WhatNoTaskUsesIsCut) {

@@ -72,15 +72,48 @@ TEST(TcpFaults, ASilentPeerIsLost) {
     expect_service(manager);
 }
 
-TEST(TcpFaults, KeepAlivesAndSilenceMayChangeWhileAPeerIsThere) {
-    Manager manager = listen();  // with its own limits it would send after 30 s, and be lost after 90
+TEST(TcpFaults, TheSilenceMayChangeWhileAPeerIsThere) {
+    Manager manager = listen();  // it would be lost after 30 s
     Raw worker = Raw::to(manager->port());
     ASSERT_TRUE(worker.join());
     manager.first_peer();
-    manager->set_keep_alive(50ms, 90s);
-    for (int i = 0; i < 10; ++i) ASSERT_EQ(worker.hear_frame(), "");
-    manager->set_keep_alive(50ms, 300ms);
+    manager->set_silence(300ms);
     EXPECT_THAT(manager.why(), HasSubstr("it was silent for 0.3"));
+}
+
+TEST(TcpFaults, APeerThatClosesIsToldFromOneThatResets) {
+    for (const bool resets : {false, true}) {
+        Manager manager = listen();
+        Raw worker = Raw::to(manager->port());
+        ASSERT_TRUE(worker.join());
+        manager.first_peer();
+        const linger at_once{1, 0};
+        if (resets) setsockopt(worker.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        worker.hang_up();
+        ASSERT_TRUE(manager.await_count<Left>(1));
+        EXPECT_EQ(manager.all<Left>().front().closed, !resets) << manager.why();
+    }
+}
+
+// Whoever closes says before that it lives (wire::Keeps): an end without that must not look like its death.
+TEST(TcpFaults, WhoCannotSendAllBeforeItClosesResets) {
+    RawDoor door;
+    TcpDialOptions options = to_port(door.port());
+    options.limits.goodbye = 50ms;
+    Worker worker = dial(options);
+    Raw manager = door.accept();
+    Handshake handshake(Role::manager, {}, {}, fresh_nonce());
+    ASSERT_TRUE(manager.shake_hands(handshake));
+    ASSERT_TRUE(worker.await_count<Joined>(1));
+    worker->send(TcpDialer::manager, std::string(64u << 20, 'x'));  // more than the kernel takes
+    worker->close(TcpDialer::manager);
+    worker.reset();
+    std::string buffer(1u << 20, '\0');
+    ssize_t got = 0;
+    while ((got = recv(manager.get(), buffer.data(), buffer.size(), 0)) > 0) {
+    }
+    EXPECT_LT(got, 0);
+    EXPECT_EQ(errno, ECONNRESET);
 }
 
 TEST(TcpFaults, AManagerThatFallsSilentIsLost) {

@@ -143,20 +143,14 @@ TEST(CommandOfWorker, FitsWhatTheManagerAsksFor) {
               "work_queue_worker --contact " + (std::filesystem::current_path() / "contact").string());
 }
 
-TEST(KeepAlive, IsNoSoonerThanWorkersSpeak) {
-    net::TcpLimits limits;
-    const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
-    program_manager::set_keep_alive(limits, {10, 20}, 60s);
-    EXPECT_EQ(seconds(limits.keep_alive), 10);
-    EXPECT_EQ(seconds(limits.silence), 90);
-    program_manager::set_keep_alive(limits, {300, 60}, 0s);
-    EXPECT_EQ(seconds(limits.keep_alive), 30);
-    EXPECT_EQ(seconds(limits.silence), 360);
-    program_manager::set_keep_alive(limits, {0, 60}, 60s);
-    EXPECT_GT(seconds(limits.silence), 1e8);
-    EXPECT_EQ(seconds(limits.keep_alive), 15) << "four in the time that a worker is waited for";
-    program_manager::set_keep_alive(limits, {30, 60}, 600s);
-    EXPECT_EQ(seconds(limits.keep_alive), 30);
+TEST(KeepAlive, ASilentWorkerIsLostAfterBothTimesAndNotBefore30Seconds) {
+    const auto silence = [](double interval, double timeout) {
+        return std::chrono::duration<double>(program_manager::silence_of({interval, timeout})).count();
+    };
+    EXPECT_EQ(silence(1, 29), 30);
+    EXPECT_EQ(silence(10, 5), 30);
+    EXPECT_EQ(silence(300, 60), 360);
+    EXPECT_GT(silence(0, 60), 1e8);
 }
 
 TEST_F(ListenTest, PortsComeFromTheOptionsThenTheEnvironment) {

@@ -245,6 +245,10 @@ TEST_F(ProgramTest, KnowsEveryParameterOfTheManual) {
     EXPECT_TRUE(program_->tune("speculate", 0, error_));
     EXPECT_FALSE(program_->tune("speculate", 0.5, error_));
     EXPECT_EQ(error_, "tune: speculate takes 0, or a number of at least 1");
+    EXPECT_TRUE(program_->tune("reconnect-timeout", 0, error_));
+    EXPECT_TRUE(program_->tune("reconnect-timeout", 300, error_));
+    EXPECT_FALSE(program_->tune("reconnect-timeout", 9, error_));
+    EXPECT_EQ(error_, "tune: reconnect-timeout takes 0, or a number of at least 10");
 }
 
 TEST_F(ProgramTest, KeepAlivesAreTunedWhileItRuns) {

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 class CopiesTest : public RunFixture {
   protected:
-    void SetUp() override { begin({.max_losses = 0, .disconnect_limit = 60s, .wait_for_fitting = true}); }
+    void SetUp() override { begin({.max_losses = 0, .wait_for_fitting = true}); }
     // Ten tasks of 5 s have succeeded on worker 1; then task 10 starts there, and worker 2 is idle.
     void begin(ReactorOptions how) {
         options(how);

@@ -9,9 +9,7 @@ using namespace std::chrono_literals;
 
 class BlockTest : public RunFixture {
   protected:
-    void SetUp() override {
-        options({.max_losses = 0, .expected_workers = 0, .disconnect_limit = 60s, .wait_for_fitting = true});
-    }
+    void SetUp() override { options({.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true}); }
     void block(const std::string& host, std::optional<Duration> time = {}) { event(HostBlocked{host, time}); }
     void unblock(std::optional<std::string> host) { event(HostUnblocked{std::move(host)}); }
     static constexpr const char* told =

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 class LinksTest : public RunFixture {
   protected:
-    void SetUp() override { options({.max_losses = 2, .rejoin_limit = 2h, .disconnect_limit = 60s}); }
+    void SetUp() override { options({.max_losses = 2, .rejoin_limit = 2h}); }
 };
 
 TEST_F(LinksTest, AWatchedWorkersSilenceIsNoLoss) {
@@ -76,6 +76,20 @@ TEST_F(LinksTest, WhoStaysAwayIsLostWithItsLeases) {
     expect({"lease 0.2 to 2"});
 }
 
+TEST_F(LinksTest, WhoIsAwayMayBeGivenMoreTimeAndNeverLess) {
+    join_watched(1);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    away(1, 15s);
+    away(1, 60s);
+    away(1, 15s);
+    idle(59s);
+    expect({});
+    idle(2s);
+    expect({"dismiss 1: cut; did not reconnect within 60 s",
+            "0.1 ended: worker lost: worker 1 on node1: cut; did not reconnect within 60 s"});
+}
+
 TEST_F(LinksTest, AManagerThatStoodStillGivesThoseAwayTimeToComeBack) {
     join_watched(1);
     add(1);
@@ -88,10 +102,9 @@ TEST_F(LinksTest, AManagerThatStoodStillGivesThoseAwayTimeToComeBack) {
 }
 
 TEST_F(LinksTest, WithoutATimeToBeAwayACutIsALoss) {
-    options({.max_losses = 2, .rejoin_limit = 2h});
     join_watched(1);
     add(1);
-    away(1);
+    away(1, 0s);
     expect({"lease 0.1 to 1", "0.1 ended: worker lost: worker 1 on node1: cut"});
 }
 
@@ -193,7 +206,7 @@ TEST_F(LinksTest, ADrainingWorkerThatIsCutStaysDraining) {
 }
 
 TEST_F(LinksTest, TasksAreNotSkippedWhileAWorkerThatCouldHoldThemIsAway) {
-    options({.expected_workers = 2, .disconnect_limit = 60s});
+    options({.expected_workers = 2});
     join_watched(1, 4);
     join_watched(2, 1);
     away(1);
@@ -207,7 +220,7 @@ TEST_F(LinksTest, TasksAreNotSkippedWhileAWorkerThatCouldHoldThemIsAway) {
 }
 
 TEST_F(LinksTest, AMemberOfABatchThatIsBackHasGivenItsAccount) {
-    options({.expected_workers = 2, .disconnect_limit = 60s, .seal_batches = true});
+    options({.expected_workers = 2, .seal_batches = true});
     join(1, 1, true);
     join(2, 1, true);
     add(40);
@@ -224,7 +237,7 @@ TEST_F(LinksTest, AMemberOfABatchThatIsBackHasGivenItsAccount) {
 }
 
 TEST_F(LinksTest, AMemberOfABatchThatStaysAwayIsLostWithItsTickets) {
-    options({.expected_workers = 2, .disconnect_limit = 60s, .seal_batches = true});
+    options({.expected_workers = 2, .seal_batches = true});
     join(1, 1, true);
     join(2, 1, true);
     add(40);
@@ -266,11 +279,7 @@ class MixedPoolTest : public RunFixture {
   protected:
     // A large MPI rank, whose heartbeats arrive, and TCP workers of other sizes.
     void SetUp() override {
-        options({.silence = 1h,
-                 .expected_workers = 0,
-                 .disconnect_limit = 60s,
-                 .wait_for_fitting = true,
-                 .seal_batches = true});
+        options({.silence = 1h, .expected_workers = 0, .wait_for_fitting = true, .seal_batches = true});
     }
     std::uint64_t leases_of(std::uint32_t worker) const {
         return reactor_.workers().find(WorkerId(worker))->leases.size();

@@ -83,8 +83,7 @@ TEST_F(ProgramTest, SealsForWhateverRanksThereAre) {
 }
 
 TEST_F(ProgramTest, HoldsUntilSoManyWorkersWereThereAtOnce) {
-    options(
-        {.expected_workers = 0, .disconnect_limit = 60s, .wait_for_fitting = true, .hold_until_workers = 2});
+    options({.expected_workers = 0, .wait_for_fitting = true, .hold_until_workers = 2});
     join_watched(1);
     add(4);
     away(1);

@@ -81,7 +81,7 @@ TEST(RunTimes, TellsWhoIsDueNext) {
 
 class SlowTest : public RunFixture {
   protected:
-    void SetUp() override { options({.max_losses = 0, .disconnect_limit = 60s, .wait_for_fitting = true}); }
+    void SetUp() override { options({.max_losses = 0, .wait_for_fitting = true}); }
     void fast_abort(double multiplier, CategoryId category = CategoryId(0)) {
         event(FastAbortSet{category, multiplier});
     }
@@ -380,7 +380,7 @@ TEST_F(SlowTest, ItFindsAnotherHostBehindManyWorkersOfTheOne) {
 
 // It would stay empty for the whole time.
 TEST_F(SlowTest, NoWorkerIsKeptFreeForATaskThatAvoidsIt) {
-    options({.max_losses = 3, .disconnect_limit = 60s, .wait_for_fitting = true});
+    options({.max_losses = 3, .wait_for_fitting = true});
     join_watched(1);
     fast_abort(2);
     ten_succeed();

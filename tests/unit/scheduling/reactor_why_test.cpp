@@ -10,9 +10,7 @@ using ::testing::StartsWith;
 
 class WhyTest : public RunFixture {
   protected:
-    void SetUp() override {
-        options({.max_losses = 0, .expected_workers = 0, .disconnect_limit = 60s, .wait_for_fitting = true});
-    }
+    void SetUp() override { options({.max_losses = 0, .expected_workers = 0, .wait_for_fitting = true}); }
     std::string why(std::uint64_t task) const { return reactor_.why(TaskId(task), now()); }
 };
 

@@ -89,7 +89,9 @@ class RunFixture : public ::testing::Test {
         joined.features = std::move(features);
         event(joined);
     }
-    void away(std::uint32_t worker) { event(WorkerDisconnected{WorkerId(worker), "cut"}); }
+    void away(std::uint32_t worker, Duration limit = std::chrono::seconds(60)) {
+        event(WorkerDisconnected{WorkerId(worker), "cut", limit});
+    }
     void back(std::uint32_t worker, std::vector<std::pair<TaskId, Attempt>> holding = {}) {
         event(WorkerReconnected{WorkerId(worker), std::move(holding)});
     }

@@ -109,6 +109,8 @@ std::vector<Message> samples() {
                      640,
                      true},
         SharesMemory{},
+        Keeps{3},
+        LastWords{protocol_version, "identity", "token", true},
     };
 }
 

@@ -1,0 +1,20 @@
+// When a worker's process is killed, its zygote (launcher/zygote.h) tells the manager, over a connection of
+// its own, that the worker's tasks have ended, so that they can run elsewhere at once.
+#pragma once
+
+#include <string>
+
+#include "base/time.h"
+#include "net/tcp_dialer.h"
+#include "wire/messages.h"
+
+namespace wq::worker_program {
+
+// What the zygote needs, as bytes: how to reach the manager, the session, and how long the manager waits.
+std::string encode_last_words(const net::TcpDialOptions& manager, const wire::LastWords& words,
+                              Duration grace);
+
+// As launcher::LastWords. Returns when the manager has heard them, cannot be reached, or waits no longer.
+void say_last_words(const std::string& encoded, bool all_ended);
+
+}  // namespace wq::worker_program

@@ -1,0 +1,162 @@
+"""A task of a worker that has ended runs elsewhere soon, never twice at once, and none is lost."""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+from relay import Relay
+from tcp_support import DEADLINE, TcpCase, main
+
+EVERY = int(os.environ.get("WQ_EVERY", "1"))
+ENDS = int(os.environ.get("ENDS", 300 if EVERY == 1 else 10))
+RECONNECT = 60 if EVERY == 1 else 10
+WORKERS = 12 if EVERY == 1 else 5
+TASKS = 4 * ENDS
+
+# A task and a child in a session of its own each hold a lock in a folder that all attempts share.
+TASK = """
+import fcntl, os, sys, threading
+folder, task, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+def hold(name):
+    lock = open(f"{folder}/{name}", "w")
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        with open(f"{folder}/twice", "a") as log:
+            log.write(f"{name}\\n")
+    return lock
+own = hold(task)
+child = os.fork()
+if child == 0:
+    os.setsid()
+    lock = hold(task + ".child")
+    threading.Event().wait(seconds)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+HOWS = ("worker", "launcher", "zygote", "worker launcher", "worker zygote", "launcher zygote", "all",
+        "cut", "reset", "stall", "stop")
+
+
+class Killed(TcpCase):
+    def test_its_task_goes_to_a_free_worker_at_once(self):
+        bell, gate = self.bell(), self.gate()
+        task = f"flock -n {self.path('lock')} sh -c 'echo started > {bell.path}; read x < {gate.path}' || echo twice > {bell.path}"
+        manager = self.manager([task])
+        first = self.worker("--cores", 1)
+        bell.wait(1)
+        second = self.worker("--cores", 1, "--single-shot")
+        second.wait_for_text("connected to manager")
+        began = time.monotonic()
+        first.kill()
+        bell.wait(2)
+        took = time.monotonic() - began
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        second.wait()
+        self.assertEqual(bell.rung, ["started", "started"])
+        self.assertEqual(self.endings(), ["worker_lost", "exited"])
+        self.assertIn("was lost: its process was killed\n", manager.err)
+        self.assertLess(took, DEADLINE / 6)  # 15 s are for those whose launcher and zygote were killed too
+        self.assert_nothing_left()
+
+
+class Ends(TcpCase):
+    def test_in_every_way(self):
+        seed = int(os.environ.get("SEED", "11"))
+        self.random = random.Random(seed)
+        random.seed(seed)  # the relay's
+        os.mkdir(self.path("locks"))
+        self.write("task.py", TASK)
+        self.manager_run = self.manager([f"{sys.executable} {self.path('task.py')} {self.path('locks')} {n} {0.2 * (1 + n % 10)}"
+                                         for n in range(TASKS)], "--away", RECONNECT)
+        contact = json.loads(self.read("contact"))
+        self.relay = Relay(contact["port"])
+        self.relay.start()
+        self.write("through", json.dumps({**contact, "port": self.relay.port}))
+        os.chmod(self.path("through"), 0o600)
+        self.workers = [self.start_worker() for _ in range(WORKERS)]
+        self.happened = []
+        self.stopped = []  # workers, and until when
+        counts = dict.fromkeys(HOWS, 0)
+        ends = 0
+        while self.manager_run.process.poll() is None:
+            self.go_on()
+            if ends < ENDS and len(self.done()) >= TASKS * ends / (ENDS + 1):
+                ends += 1
+                how = HOWS[ends % len(HOWS)] if ends <= len(HOWS) else self.random.choice(HOWS)
+                counts[how] += 1
+                self.happened.append((how, self.end(how)))
+            self.manager_run.wait_at_most(0.05)
+        self.assertEqual(self.manager_run.code, 0, str(self.manager_run)[-5000:])
+        self.assertFalse(os.path.exists(self.path("locks/twice")), f"{counts} {self.happened}")
+        self.assertEqual(self.done(), {n: 1 for n in range(1, TASKS + 1)})
+        print(f"seed {seed}: {counts}; lost {self.manager_run.err.count(' was lost: ')}, of these by last words "
+              f"{self.manager_run.err.count('its process was killed')}", flush=True)
+        self.finish()
+
+    def start_worker(self):
+        contact = self.random.choice(("contact", "through"))
+        return self.worker("--cores", 2, "-i", "0.05", "-b", "1", contact=contact)
+
+    def end(self, how):
+        """Returns the worker's number and process."""
+        if how in ("cut", "reset", "stall"):
+            return self.relay.order(how)
+        place = self.random.randrange(WORKERS)
+        worker = self.workers[place]
+        if how == "stop":
+            worker.signal(signal.SIGSTOP)
+            self.stopped.append((worker, time.monotonic() + self.random.uniform(0.2, 1) * RECONNECT))
+            return place, worker.process.pid
+        parts = self.parts(worker)
+        for part in parts if how == "all" else how.split():
+            for process in parts.get(part, []):
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        if worker.process.poll() is not None or "worker" in how or how == "all":
+            worker.process.wait(DEADLINE)
+            self.workers[place] = self.start_worker()
+        return place, worker.process.pid
+
+    def parts(self, worker):
+        zygotes = worker.children(worker.process.pid)
+        launchers = [each for zygote in zygotes for each in worker.children(zygote)]
+        tasks = [each for launcher in launchers for each in self.below(worker, launcher)]
+        return {"worker": [worker.process.pid], "zygote": zygotes, "launcher": launchers, "tasks": tasks}
+
+    def below(self, worker, parent):
+        children = worker.children(parent)
+        return children + [each for child in children for each in self.below(worker, child)]
+
+    def go_on(self):
+        for entry in [entry for entry in self.stopped if time.monotonic() >= entry[1]]:
+            self.stopped.remove(entry)
+            if entry[0].process.poll() is None:
+                entry[0].signal(signal.SIGCONT)
+        for place, worker in enumerate(self.workers):
+            if worker.process.poll() is not None:  # without its zygote it runs no more tasks
+                self.workers[place] = self.start_worker()
+
+    def finish(self):
+        for worker, _ in self.stopped:
+            if worker.process.poll() is None:
+                worker.signal(signal.SIGCONT)
+        for worker in self.workers:
+            if worker.process.poll() is None:
+                worker.signal(signal.SIGTERM)
+            worker.wait()
+        self.relay.order("end")
+        self.relay.join()
+        self.relay.listener.close()
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    main()
