@@ -19,16 +19,16 @@ _work_queue_run() {
     --run-dir | --output | --monitor-output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
-    --retries | --max-losses | --reconnect-timeout | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --output-limit | --speculate | \
+    --retries | --max-losses | --reconnect-timeout | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --jobs | -j | --output-limit | --speculate | \
         --storage-timeout | --index-variable | --threads-per-core | --why | --grow | --grow-options | --poll | --lease)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "--array --bind --cores --disk --dry-run --each --gpus --grace --grow --grow-options
-                --halt-on-failure --help --index-variable --json --keep-batch-environment --keep-hosts --lease --listen --manager-only --max-losses --memory --monitor
-                --monitor-output --name --once --output --output-limit --plots --poll --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shared-list --shell --speculate --stats-log
-                --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -v" \
+                --halt-on-failure --help --index-variable --jobs --json --keep-batch-environment --keep-hosts --lease --listen --manager-only --max-losses --memory --monitor
+                --monitor-output --name --once --output --output-limit --plots --poll --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shared-list --shell --speculate --stats-log --status
+                --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -j -v" \
                 -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -46,7 +46,7 @@ _work_queue_graph_log() {
     -r) COMPREPLY=() ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "-c -o -T -r -u --help --skip-empty --version" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "-c -o -T -r -u --help --log --skip-empty --version" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi

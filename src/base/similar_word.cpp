@@ -37,13 +37,16 @@ std::string_view begun_by(std::string_view word, const std::vector<std::string_v
 }  // namespace
 
 std::string_view most_similar(std::string_view word, const std::vector<std::string_view>& names) {
-    constexpr std::size_t most_edits = 2;
+    constexpr std::size_t most_edits = 3;
+    const auto is_near = [](std::size_t edits, std::string_view name) {
+        return edits <= name.size() / (edits < most_edits ? 2 : 3);
+    };
     constexpr std::size_t longest_word = 100;
     std::string_view best;
     if (word.size() > longest_word) return best;
     std::size_t least = most_edits + 1;
     for (const std::string_view name : names)
-        if (const std::size_t edits = edit_distance(word, name); edits < least && edits <= name.size() / 2)
+        if (const std::size_t edits = edit_distance(word, name); edits < least && is_near(edits, name))
             least = edits, best = name;
     return best.empty() ? begun_by(word, names) : best;
 }

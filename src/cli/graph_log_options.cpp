@@ -34,6 +34,7 @@ po::options_description visible_graph_log_options() {
     add(",u", po::value<std::string>()->value_name("s|m|h|d"),
         "unit of the time axis (default: by the length of the run)");
     add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot to use (default: gnuplot)");
+    add("log", "also draw each plot over time on a logarithmic scale, as PREFIX.tasks-log.png");
     add("skip-empty", "draw no empty plots");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
@@ -69,10 +70,11 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
     };
     options.help = given.count("help") > 0;
     options.version = given.count("version") > 0;
+    options.log_scale = given.count("log") > 0;
     options.skip_empty = given.count("skip-empty") > 0;
     if (options.help || options.version) return success();
     const auto logs =
-        given.count("log") > 0 ? given["log"].as<std::vector<std::string>>() : std::vector<std::string>();
+        given.count("place") > 0 ? given["place"].as<std::vector<std::string>>() : std::vector<std::string>();
     if (logs.size() > 1) return usage_error("give one statistics file at a time");
     if (!logs.empty()) options.log = logs.front();
     if (options.log.empty()) return usage_error("give a run directory, a stats.h5 or a text statistics log");
@@ -111,7 +113,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
 
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv) {
     const auto given =
-        options::split_words(options::words_of(argc, argv), visible_graph_log_options(), "log");
+        options::split_words(options::words_of(argc, argv), visible_graph_log_options(), "place");
     if (!given) return given.error();
     GraphLogOptions options;
     if (auto filled = fill(*given, options); !filled) return filled.error();
@@ -121,14 +123,14 @@ Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* arg
 std::string graph_log_help() {
     std::ostringstream out;
     out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
-           "Draws the statistics of a run with gnuplot: tasks, workers, cores, time and\n"
-           "transfer, each also on a logarithmic scale, as PREFIX.tasks.png,\n"
-           "PREFIX.tasks-log.png and so on. STATS is a run directory or its stats.h5, of a\n"
-           "live, ended or killed run, or a text statistics log (work_queue_run --stats-log,\n"
-           "or of another Work Queue).\n\n"
+           "Draws the statistics of a run with gnuplot as PREFIX.tasks.png and so on: tasks,\n"
+           "workers, cores, time and transfer over time; run times of tasks, use of nodes,\n"
+           "memory allocated and used. STATS is a run directory or its stats.h5, of a live,\n"
+           "ended or killed run, or a text statistics log (work_queue_run --stats-log, or of\n"
+           "another Work Queue), which has only the plots over time.\n\n"
         << visible_graph_log_options()
         << "\nExamples:\n"
-           "  work_queue_graph_log tasks.sh.wq              ten plots beside its stats.h5\n"
+           "  work_queue_graph_log tasks.sh.wq              its plots beside its stats.h5\n"
            "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
            "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq\n"
            "                                                minutes 10 to 20 only\n"

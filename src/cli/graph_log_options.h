@@ -18,6 +18,7 @@ struct GraphLogOptions {
     std::optional<stats::TimeUnit> unit;
     bool help = false;
     bool version = false;
+    bool log_scale = false;    // plots over time also on a logarithmic scale
     bool skip_empty = false;   // omit empty plots
     bool script_only = false;  // only print the script
 };

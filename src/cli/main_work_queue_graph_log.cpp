@@ -13,6 +13,7 @@
 #include "stats/slice_figures.h"
 #include "stats/stats_log.h"
 #include "stats/stats_reader.h"
+#include "stats/task_figures.h"
 
 namespace {
 
@@ -23,6 +24,7 @@ struct Statistics {
     std::vector<stats::SliceQueueRow> slice_queue;
     std::vector<stats::SliceRankRow> slice_ranks;
     std::string caption;
+    std::vector<stats::Figure> figures;  // of tasks and nodes; only in stats.h5
 };
 
 Result<Statistics> read_statistics(const std::string& path) {
@@ -32,7 +34,7 @@ Result<Statistics> read_statistics(const std::string& path) {
         if (!text) return text.error();
         auto rows = stats::read_stats_log(*text, path);
         if (!rows) return rows.error();
-        return Statistics{std::move(*rows), {}, {}, name};
+        return Statistics{std::move(*rows), {}, {}, name, {}};
     }
     const auto reader = stats::StatsReader::open(path);
     if (!reader) return reader.error();
@@ -41,12 +43,17 @@ Result<Statistics> read_statistics(const std::string& path) {
     if (auto slices = reader->slice_queue(); rows->empty() && slices && !slices->empty()) {
         auto ranks = reader->slice_ranks();
         if (!ranks) return ranks.error();
-        return Statistics{{}, std::move(*slices), std::move(*ranks), reader->attribute("name")};
+        return Statistics{{}, std::move(*slices), std::move(*ranks), reader->attribute("name"), {}};
     }
+    auto workers = reader->workers();
+    if (!workers) return workers.error();
+    stats::TaskFigures tasks(std::move(*workers), *rows);
+    if (auto read = reader->each_task([&](const stats::TaskRow& task) { tasks.add(task); }); !read)
+        return read.error();
     const std::string list = reader->attribute("list");
     // Show only the file name of a path; other names, such as --array 1-9, are short.
     const std::string shown = list.starts_with("--") ? list : std::filesystem::path(list).filename().string();
-    return Statistics{std::move(*rows), {}, {}, shown.empty() ? name : shown};
+    return Statistics{std::move(*rows), {}, {}, shown.empty() ? name : shown, tasks.figures()};
 }
 
 // Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
@@ -79,8 +86,11 @@ Status draw(const cli::GraphLogOptions& options) {
         return Error{ExitCode::bad_input, options.log + ": no samples in the range of -r (in " +
                                               stats::name_of(plots.unit) + " since the start)"};
     }
+    if (!options.range)  // of the time
+        plots.figures.insert(plots.figures.end(), statistics->figures.begin(), statistics->figures.end());
     if (options.skip_empty) stats::drop_empty_figures(plots);
-    const stats::PlotStyle style{options.prefix, options.format, statistics->caption, options.range};
+    const stats::PlotStyle style{options.prefix, options.format, statistics->caption, options.range,
+                                 options.log_scale};
     const std::string script = stats::plot_script(style, plots);
     if (options.script_only) {
         std::fputs(script.c_str(), stdout);

@@ -9,6 +9,7 @@
 #include "base/standard_output.h"
 #include "cli/mpi_rank_main.h"
 #include "cli/run_options.h"
+#include "cli/status.h"
 #include "cli/why.h"
 #include "mpi/guard.h"
 #include "mpi/launch_environment.h"
@@ -62,6 +63,10 @@ int main(int argc, char** argv) {
     if (command->kind == Kind::why) {
         const auto line = wq::cli::why(command->run, command->why_line);
         return line ? print(*line + "\n") : fail(line.error());
+    }
+    if (command->kind == Kind::status) {
+        const auto text = wq::cli::run_status(command->status_of, command->run.json);
+        return text ? print(*text + "\n") : fail(text.error());
     }
     wq::mpi::GuardOptions guard;
     guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };

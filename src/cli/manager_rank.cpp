@@ -16,6 +16,7 @@
 #include "records/run_status.h"
 #include "report/failed_list.h"
 #include "report/live_report.h"
+#include "report/never_ran.h"
 #include "report/summary.h"
 #include "run/job_end.h"
 #include "run/own_worker.h"
@@ -70,7 +71,9 @@ class Run {
         reactor.monitoring = rank.options.monitoring;
         reactor.limits_memory = !rank.options.ends_none;
         reactor.expected_workers = expected_workers(rank);
-        reactor.seal_batches = rank.tickets != nullptr;
+        reactor.most_running = rank.options.jobs;
+        reactor.seal_batches =
+            rank.tickets != nullptr && rank.options.jobs == 0;  // ranks do not know the limit
         if (rank.options.listen) listen(reactor);
         // A line is for one worker. When that worker leaves, the list's dispatcher takes the line back.
         if (rank.options.source.kind == run::SourceSpec::Kind::shared) reactor.wait_for_fitting = true;
@@ -216,15 +219,15 @@ class Run {
 
     records::RunStatus status(const std::string& state, std::optional<int> code,
                               const std::string& message) const {
-        const core::ManagerStats stats = recorded_stats();
-        return {state,
-                code,
-                started_.wall,
-                code ? wall_now() : 0,
-                static_cast<std::uint64_t>(stats.tasks_submitted),
-                static_cast<std::uint64_t>(stats.tasks_done),
-                static_cast<std::uint64_t>(stats.tasks_failed),
-                message};
+        records::RunStatus status;
+        status.state = state;
+        status.exit_code = code;
+        status.started_us = started_.wall;
+        status.ended_us = code ? wall_now() : 0;
+        status.tasks = recorded_stats();
+        status.total_known = source_->ended();
+        status.message = message;
+        return status;
     }
 
     Status write_status(const records::RunStatus& status) {
@@ -232,7 +235,13 @@ class Run {
     }
 
     report::LiveReport::Content live_content() {
-        return {[this] { return status("running", std::nullopt, ""); },
+        return {[this] {
+                    records::RunStatus now = status("running", std::nullopt, "");
+                    const auto ended = static_cast<std::int64_t>(manager_->records().attempts_ended());
+                    now.tasks_per_second = rate_.update(ended, instant_now());
+                    manager_->note_rate(started_.wall, now.tasks_per_second);
+                    return now;
+                },
                 [this](std::uint64_t line, core::Now now) {
                     return report::why_line(*manager_, tasks_, source_->ended(), line, now);
                 }};
@@ -272,8 +281,9 @@ class Run {
         const Status written = recorder_->close();
         unrecorded_ = recorder_->unrecorded();
         const Status listed = write_failed_list();
+        const Status never = report::write_never_ran(place_.directory.path(), manager_->records().failures());
         const Status marked = close_shared_list(finished, code);
-        for (const Status* status : {&listed, &marked, &read, &written}) {
+        for (const Status* status : {&listed, &never, &marked, &read, &written}) {
             if (*status) continue;
             code = status->error().code;
             message = status->error().message;
@@ -322,6 +332,7 @@ class Run {
     core::Now started_;
     RunPlace place_;
     report::ProgressLine progress_;
+    report::RecentRate rate_{started_.instant};  // for those who ask from elsewhere
     manager::TaskTable tasks_;
     std::unique_ptr<Listening> listening_;
     std::optional<Growth> growth_;
@@ -344,12 +355,20 @@ int ManagerRank::run() {
     if (!checked) throw Failure{checked.error()};
     if (options.grow)
         if (const Status taken = check(*options.grow); !taken) throw Failure{taken.error()};
-    const std::string path = choose_run_directory(options, machine::batch_job(machine::batch_environment()));
+    const std::string job = machine::batch_job(machine::batch_environment());
+    std::string path = choose_run_directory(options, job);
     if (const Status log = check_stats_log(options.stats_log); !log) throw Failure{log.error()};
     if (const Status folder = make_summary_folder(options.monitor_output); !folder)
         throw Failure{folder.error()};
     auto place = take_run_place(options, path);
-    if (!place) throw Failure{place.error()};
+    // Another run may have taken the free name at the same moment.
+    while (!place) {
+        if (const std::string next = choose_run_directory(options, job); next != path)
+            path = next;
+        else
+            throw Failure{place.error()};
+        place = take_run_place(options, path);
+    }
     return Run(*this, std::move(*place), std::move(checked->categories)).go();
 }
 

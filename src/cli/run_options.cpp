@@ -8,6 +8,7 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
+#include "cli/question_options.h"
 #include "core/outcome.h"
 #include "options/binding_word.h"
 #include "options/command_line.h"
@@ -72,10 +73,12 @@ po::options_description visible_run_options() {
                                                   po::value<std::string>()->value_name("DIR"),
                                                   "measure, and write a report on each task into DIR");
     po::options_description run("The run", help_width, help_width / 2);
-    run.add_options()("run-dir", po::value<std::string>()->value_name("DIR"),
-                      "directory for everything of the run (default: TASKLIST.wq, array.wq or stdin.wq; a "
-                      "batch job appends -JOBID)")(
-        "resume", "continue the run of this list, or start one if there is none")(
+    run.add_options()("jobs,j", po::value<std::string>()->value_name("N"),
+                      "run at most N tasks at once (default: as many as fit)")(
+        "run-dir", po::value<std::string>()->value_name("DIR"),
+        "directory for everything of the run (default: TASKLIST.wq, array.wq or stdin.wq; a "
+        "batch job appends -JOBID)")("resume",
+                                     "continue the run of this list, or start one if there is none")(
         "resume-failed", "like --resume, and also rerun failed tasks")(
         "max-losses", po::value<std::string>()->value_name("N"),
         "a task fails when it was lost N times with its worker (default: 3)")(
@@ -112,13 +115,16 @@ po::options_description visible_run_options() {
         "print what a task of a run wrote, and exit; TASK counts from 1, as in joblog.tsv")(
         "why", po::value<std::string>()->value_name("LINE"),
         "print why the task in LINE does not run, or how it ended, and exit")(
+        "status", po::value<std::string>()->value_name("RUN"),
+        "print the progress, rate and time left of a run, and exit; RUN is its list, directory or contact "
+        "file")(
         "progress", po::value<std::string>()->value_name("auto|always|never"),
         "progress line on a terminal; elsewhere a line every 10 s in the first minute, then every minute, "
         "with "
         "always every second (default: auto)")(
         "plots", po::value<std::string>()->value_name("auto|always|never"),
         "draw plots at the end (default: auto, if the run took at least 5 s)")(
-        "json", "print the summary as JSON on stdout")(
+        "json", "print the summary, or --status, as JSON on stdout")(
         "stats-log", po::value<std::string>()->value_name("FILE"), "also write Work Queue's statistics log")(
         "verbose,v", "print more messages")("version", "print the version and exit")(
         "help,h", "print this help and exit");
@@ -252,6 +258,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     if (threads > 0) run.threads_per_core = threads;
     check(take(given, "timeout", run.defaults.timeout, duration()));
     check(take(given, "retries", run.defaults.retries, between(0, 1'000'000)));
+    check(take(given, "jobs", run.jobs, between(1, 1'000'000)));
     check(take(given, "max-losses", run.max_losses, between(1, 1'000'000)));
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
@@ -321,8 +328,8 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
             if (given.count("monitor") != 0 && (word == "measure" || word == "enforce"))
                 return usage_error("--monitor takes its value after '=': write --monitor=" + word);
         if ((each || array) && command.empty())
-            return usage_error(std::string("the command of ") + (each ? "--each" : "--array") +
-                               " goes behind --, e.g. -- gzip {}");
+            return Error{ExitCode::usage, each ? "put -- before the command: --each files.txt -- gzip {}"
+                                               : "put -- before the command: --array 1-3 -- echo {}"};
         if (each || array) return usage_error("give only one of a task list, --each and --array");
         return usage_error(lists.size() > 1
                                ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
@@ -405,39 +412,6 @@ std::vector<std::string> with_left_out_values(std::vector<std::string> words) {
     return words;
 }
 
-Result<Command> output_command(const po::variables_map& given) {
-    const auto& words = given["output"].as<std::vector<std::string>>();
-    if (words.size() != 2) return usage_error("--output needs RUN_DIR and TASK");
-    const auto task = parse_count(words[1], 1, std::int64_t{1} << 62);
-    if (!task) return usage_error("--output: TASK: " + task.error().message);
-    Command command;
-    command.kind = Command::Kind::output;
-    command.output_directory = words[0];
-    command.output_task = static_cast<std::uint64_t>(*task - 1);
-    return command;
-}
-
-// The task list determines the run; --run-dir alone does, too.
-Result<Command> why_command(const po::variables_map& given) {
-    const auto line = parse_count(given["why"].as<std::string>(), 1, std::int64_t{1} << 62);
-    if (!line) return usage_error("--why: LINE: " + line.error().message);
-    Command command;
-    command.kind = Command::Kind::why;
-    command.why_line = static_cast<std::uint64_t>(*line);
-    if (given.count("run-dir") != 0) {
-        command.run.run_directory = given["run-dir"].as<std::string>();
-        return command;
-    }
-    if (given.count("array") != 0) return usage_error("--why: an array has no lines to ask about");
-    const bool each = given.count("each") != 0;
-    const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
-                                                    : std::vector<std::string>{};
-    if (lists.size() + (each ? 1U : 0U) != 1)
-        return usage_error("--why LINE needs the task list of the run, or --run-dir DIR");
-    command.run.source.path = each ? given["each"].as<std::string>() : lists.front();
-    return command;
-}
-
 }  // namespace
 
 Result<Command> parse_command_line(int argc, const char* const* argv) {
@@ -456,8 +430,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     if (given.count("help") != 0) command.kind = Command::Kind::help;
     if (given.count("version") != 0) command.kind = Command::Kind::version;
     if (command.kind != Command::Kind::run) return command;
-    if (given.count("output") != 0) return output_command(given);
-    if (given.count("why") != 0) return why_command(given);
+    if (asks(given)) return parse_question(given);
     if (Status bad = convert(given, command.run); !bad) return bad.error();
     if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
     if (Status bad = check_shared(given, command.run); !bad) return bad.error();
@@ -486,6 +459,7 @@ std::string help_text() {
             "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
             "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
+            "  work_queue_run --status tasks.sh                   how far the run is\n"
             "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
             "69 no worker, 70 our bug, 71 no processes, open files or memory left, or stdout\n"
             "cannot be written, 75 interrupted (--resume continues), 77 not allowed.\n"

@@ -41,6 +41,7 @@ struct RunOptions {
     bool resume = false;
     bool resume_failed = false;
     std::uint32_t max_losses = 3;
+    std::uint64_t jobs = 0;  // run at most so many tasks at once; 0: as many as fit
     bool halt_on_failure = false;
     bool keep_hosts = false;      // never exclude hosts, even if tasks that fail there succeed elsewhere
     core::Monitoring monitoring;  // of tasks
@@ -71,12 +72,13 @@ struct RunOptions {
 
 // The parsed command line.
 struct Command {
-    enum class Kind { run, help, version, output, why };
+    enum class Kind { run, help, version, output, why, status };
     Kind kind = Kind::run;
     RunOptions run;
     std::string output_directory;  // for --output
     std::uint64_t output_task = 0;
     std::uint64_t why_line = 0;  // for --why
+    std::string status_of;       // for --status
 };
 
 // Errors (usage) have one line, which ends with how to get help.

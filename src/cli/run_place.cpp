@@ -95,7 +95,12 @@ std::string newest_run(const fs::path& base) {
     return newest.string();
 }
 
-// The list knows what is done: each run of it is a new one.
+// Of sources whose runs are always new: a shared list knows what is done, and standard input has no name.
+bool starts_anew(const run::SourceSpec& source) {
+    return source.kind == run::SourceSpec::Kind::shared || source.path == "-";
+}
+
+// `own`, or the first free of own-2, own-3 ...
 std::string unused(const std::string& own) {
     std::string path = own;
     std::error_code ignored;
@@ -109,9 +114,9 @@ std::string choose_run_directory(const RunOptions& options, const std::string& j
     if (!options.run_directory.empty()) return options.run_directory;
     const std::string base = base_name(options.source);
     const std::string own = job_id.empty() ? base : base + "-" + job_id;
-    if (options.source.kind == run::SourceSpec::Kind::shared) return unused(own);
-    if (!options.resume || has_journal(own)) return own;
-    const std::string newest = newest_run(base);
+    if (!options.resume) return starts_anew(options.source) ? unused(own) : own;
+    std::string newest = starts_anew(options.source) ? newest_run(own) : has_journal(own) ? own : "";
+    if (newest.empty()) newest = newest_run(base);
     return newest.empty() ? own : newest;
 }
 

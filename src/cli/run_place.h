@@ -10,8 +10,9 @@
 
 namespace wq::cli {
 
-// Chooses LIST.wq next to the list, or LIST.wq-JOBID in a batch job (`job_id` is empty otherwise); --resume
-// takes the newest of them that has a journal.
+// Chooses LIST.wq next to the list, or LIST.wq-JOBID in a batch job (`job_id` is empty otherwise); for
+// standard input the first free of stdin.wq, stdin.wq-2 ... --resume takes the newest of them that has a
+// journal.
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id);
 
 // Checks that Work Queue's statistics log can be written to `path`; empty: none is wanted. Errors: usage

@@ -12,6 +12,8 @@
 #include "records/run_directory.h"
 #include "records/run_status.h"
 #include "report/kept_output.h"
+#include "report/never_ran.h"
+#include "report/run_view.h"
 #include "report/why_questions.h"
 #include "taskfile/list.h"
 
@@ -69,14 +71,17 @@ Result<manager::TaskTable> tasks_of(const std::string& run_directory) {
 }
 
 std::string how_it_ended(const records::TaskRecord& record, const std::string& host) {
-    return core::describe(record.outcome) + ", as attempt " + std::to_string(record.attempt) +
-           (host.empty() ? "" : " on " + host) + " with " + core::describe(record.given) + ", in " +
-           format_duration(std::chrono::microseconds(record.outcome.wall_us));
+    const core::Outcome& outcome = record.outcome;
+    const bool ran = outcome.ending == core::Ending::exited || outcome.ending == core::Ending::signalled;
+    return (outcome.succeeded() ? "succeeded" : core::describe(outcome)) +
+           (ran ? " in " + format_duration(std::chrono::microseconds(outcome.wall_us)) : "") +
+           (host.empty() ? "" : " on " + host) + " (attempt " + std::to_string(record.attempt) + ", " +
+           core::describe(record.given) + ")";
 }
 
 // A record that is not final means a retry, unless the run has ended normally.
 std::string what_became_of_it(bool final, const std::string& run_directory) {
-    if (final) return "it has ended: ";
+    if (final) return "";
     const auto status = records::read_status(run_directory);
     const bool over = status && status->state != "running" && status->state != "interrupted";
     return over ? "it was not retried, since no worker large enough was left; its last attempt: "
@@ -87,12 +92,13 @@ std::string why_not_run(const records::RunStatus& status) {
     if (status.state == "running") return "the run was killed";
     if (status.state == "interrupted" && status.message.empty()) return "the run was interrupted";
     if (!status.message.empty()) return "the run was stopped: " + status.message;
-    return "a task that it waits for failed, or no worker was large enough";
+    return report::some_skip;
 }
 
 Error no_such_task(const std::string& run_directory, std::uint64_t line) {
-    return {ExitCode::bad_input, run_directory + ": this run read no task in line " + std::to_string(line) +
-                                     " (a line of its list as it was then, not a task's number)"};
+    return {ExitCode::bad_input,
+            run_directory + ": line " + std::to_string(line) +
+                " of the list held no task when the run read it (lines also count comments)"};
 }
 
 Result<std::string> from_journal(const std::string& run_directory, std::uint64_t line) {
@@ -106,7 +112,8 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
         const std::string place = manager::place_of(TaskId(id), line) + ": ";
         if (!known.last) {
             const auto status = records::read_status(run_directory);
-            return place + "it was not run" + (status ? ": " + why_not_run(*status) : "");
+            const auto reason = report::why_never_ran(run_directory, TaskId(id));
+            return place + "not run" + (reason ? ": " + *reason : status ? ": " + why_not_run(*status) : "");
         }
         const auto host = known.hosts.find(known.last->worker.value());
         const std::string ended = how_it_ended(*known.last, host == known.hosts.end() ? "" : host->second);
@@ -115,17 +122,11 @@ Result<std::string> from_journal(const std::string& run_directory, std::uint64_t
     return no_such_task(run_directory, line);
 }
 
-// Time limit for the answer of a run's manager; 0: it does not run. Locks may be invisible on other hosts;
-// then only its status shows that it runs.
+// Time limit for the answer of a run's manager; 0: it does not run.
 Duration answer_timeout(const std::string& run_directory) {
-    constexpr auto still_fresh = std::chrono::minutes(1);
     if (records::RunDirectory::is_taken(run_directory)) return std::chrono::seconds(20);
     const auto status = records::read_status(run_directory);
-    if (!status || status->state != "running") return {};
-    std::error_code unknown;
-    const auto written = std::filesystem::last_write_time(run_directory + "/status", unknown);
-    const bool fresh = !unknown && std::filesystem::file_time_type::clock::now() - written < still_fresh;
-    return fresh ? std::chrono::seconds(5) : Duration{};
+    return status && report::may_be_live(run_directory, *status) ? std::chrono::seconds(5) : Duration{};
 }
 
 }  // namespace

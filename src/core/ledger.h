@@ -33,6 +33,7 @@ struct Attempted {
     std::uint32_t exhausted = 0;  // it exceeded its allocation, and had not specified its needs
     std::uint32_t aborted = 0;    // killed because it took too long
     Attempt last = 0;             // the highest attempt number so far, copies included
+    std::uint32_t unstarted = 0;  // leases that came back before they had started
     bool leased = false;
     bool kill_ordered = false;  // because it takes too long
     bool by_ticket = false;     // the current or last attempt was claimed, not leased
@@ -46,6 +47,8 @@ struct Attempted {
     std::optional<ShapeId> reshaped;        // if it asks for more than its range does
 
     Attempt next() const { return std::max(attempt, last) + 1; }
+    // As users count: without leases that never started.
+    Attempt shown() const { return attempt - unstarted; }
     // Counts against the task's own limit of tries: all failures that are not the task's fault.
     std::uint32_t spent() const { return losses + exhausted + aborted; }
 };

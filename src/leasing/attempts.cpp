@@ -107,9 +107,10 @@ void Attempts::requeue(TaskId task) {
 
 void Attempts::give_back(TaskId task) {
     free(task);
-    const Attempted& attempted = ledger_.attempted(task);
+    Attempted& attempted = ledger_.attempted(task);
     if (!attempted.by_ticket && !copy_goes_on(task, TaskEvent::give_back))
         state_.act(LeaseRequeued{task, attempted.attempt, state_.shape_of(task).category, attempted.given});
+    ++attempted.unstarted;
     requeue(task);
 }
 
@@ -171,6 +172,7 @@ void Attempts::expire(TaskId task) {
     AttemptEnded ended;
     ended.task = task;
     ended.attempt = attempted == nullptr ? 1 : attempted->next();
+    ended.unstarted = attempted == nullptr ? 0 : attempted->unstarted;
     ended.worker = unknown_worker;
     ended.category = state_.shape_of(task).category;
     ended.submitted_us = ledger_.submitted(task);
@@ -299,6 +301,7 @@ void Attempts::record(TaskId task, std::optional<TaskEvent> again, Outcome outco
     AttemptEnded ended;
     ended.task = task;
     ended.attempt = attempted.attempt;
+    ended.unstarted = attempted.unstarted;
     ended.final = !again;
     ended.by_ticket = attempted.by_ticket;
     ended.out_of_tries = out_of_tries;

@@ -57,7 +57,7 @@ bool Fit::could_hold(const Worker& worker, ShapeId shape, Instant at) const {
 
 std::optional<Resources> Fit::open_share(const Worker& worker, ShapeId shape, bool suspect) const {
     if (worker.alone || !worker.available() || !could_hold(worker, shape) ||
-        !category_has_room(state_.ledger.shape(shape)))
+        !one_more_may_run(state_.ledger.shape(shape)))
         return std::nullopt;
     if (state_.reserved && state_.reserved->worker == worker.id &&
         (state_.reserved->shape != shape || state_.reserved->suspect != suspect))
@@ -67,6 +67,13 @@ std::optional<Resources> Fit::open_share(const Worker& worker, ShapeId shape, bo
     if (weightless && worker.leases.size() >= static_cast<std::size_t>(most_weightless(worker.whole)))
         return std::nullopt;
     return give;
+}
+
+bool Fit::run_has_room() const {
+    const Ledger& ledger = state_.ledger;
+    return state_.options.most_running == 0 ||
+           ledger.count(TaskState::leased) + ledger.count(TaskState::sealed) + state_.copies.size() <
+               state_.options.most_running;
 }
 
 bool Fit::below_limit(const Shape& shape) const {

@@ -33,8 +33,10 @@ class Fit {
     // What a task of the shape would get if it were dispatched to the worker now; nullopt if no task of the
     // shape may go there, however much is free.
     std::optional<Resources> open_share(const Worker& worker, ShapeId shape, bool suspect) const;
-    // Whether one more task of its category may run.
+    // Whether one more task may run: of the run, of its category.
+    bool run_has_room() const;
     bool category_has_room(const Shape& shape) const { return state_.limited.empty() || below_limit(shape); }
+    bool one_more_may_run(const Shape& shape) const { return run_has_room() && category_has_room(shape); }
     // Ranks run leases before tickets, so a rank must get no lease with a lower priority than its tickets.
     bool has_more_urgent_tickets(const Worker& worker, double priority) const {
         return state_.batch && priority < state_.batch->priority && !state_.batch->revoked &&

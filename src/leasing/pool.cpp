@@ -25,6 +25,18 @@ bool offers_enough(const Offer& offer, const Ask& ask, const Shape& shape) {
     return ever_fits(ask, offer.whole) && has_all(offer, shape.features);
 }
 
+Resources only_asked(const Ask& ask, const Resources& offer) {
+    const auto part = [](auto needs, auto at_least, auto offered) {
+        return needs > 0 || at_least > 0 ? offered : decltype(offered)(0);
+    };
+    const Needs& needs = ask.needs;
+    if (needs.remote()) return {0, 0, 0, 0, offer.coprocesses};
+    return {part(needs.cores, ask.at_least.cores, offer.cores),
+            part(needs.memory_mb, ask.at_least.memory_mb, offer.memory_mb),
+            part(needs.disk_mb, ask.at_least.disk_mb, offer.disk_mb),
+            part(needs.gpus, ask.at_least.gpus, offer.gpus)};
+}
+
 }  // namespace
 
 std::string describe(const std::vector<std::string>& features) {
@@ -131,20 +143,21 @@ std::string Pool::blocked_hosts_for(ShapeId shape) const {
 
 // ---- messages ----
 
-std::string Pool::largest_with(const std::vector<std::string>& features, const std::string& which) const {
-    const auto& offers = state_.workers.offers();
-    const bool some_have = std::any_of(offers.begin(), offers.end(),
-                                       [&](const auto& each) { return has_all(each.first, features); });
+// "the largest worker has 2 cores, 4000 MB memory", of the resources that the ask names; "2" if it names one.
+std::string Pool::largest_for(const Ask& ask, const std::vector<std::string>& features) const {
     Resources with_most_cores;
     Resources of_each;
-    for (const auto& [offer, count] : offers) {
-        if (some_have && !has_all(offer, features)) continue;
-        with_most_cores = std::max(with_most_cores, offer.whole);
-        raise_to(of_each, offer.whole);
+    for (const auto& [offer, count] : state_.workers.offers()) {
+        if (!has_all(offer, features)) continue;
+        const Resources offered = only_asked(ask, offer.whole);
+        with_most_cores = std::max(with_most_cores, offered);
+        raise_to(of_each, offered);
     }
-    return with_most_cores == of_each ? "the largest" + which + " have " + core::describe(of_each)
-                                      : "none" + which + " has all of it: the one with the most cores has " +
-                                            core::describe(with_most_cores);
+    if (of_each == Resources{}) return "no worker has any";
+    std::string text = core::describe(with_most_cores);
+    if (with_most_cores != of_each) return "no worker has all of it: the one with the most cores has " + text;
+    if (text.find(',') == std::string::npos) text.resize(text.rfind(' '));  // "needs 16 cores" names them
+    return "the largest worker has " + text;
 }
 
 std::string Pool::what_is_missing(ShapeId shape) const {
@@ -153,8 +166,9 @@ std::string Pool::what_is_missing(ShapeId shape) const {
     const bool has_features = std::any_of(offers.begin(), offers.end(),
                                           [&](const auto& each) { return has_all(each.first, wanted); });
     if (!has_features) return describe(wanted) + ", which no worker has";
-    return core::describe(state_.asked(shape)) + (wanted.empty() ? "" : " and " + describe(wanted)) + "; " +
-           largest_with(wanted, " of the workers");
+    const Ask& ask = state_.asked(shape);
+    return core::describe(ask) + (wanted.empty() ? "" : " and " + describe(wanted)) + "; " +
+           largest_for(ask, wanted);
 }
 
 bool Pool::some_share_a_host() const {

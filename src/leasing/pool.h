@@ -44,14 +44,12 @@ class Pool {
 
     // ---- messages ----
 
-    // "the largest<which> have 4 cores, ...", over all workers, or those with all `features` if there are
-    // any. If no worker has the largest of each resource: "none<which> has all of it: ...".
-    std::string largest_with(const std::vector<std::string>& features, const std::string& which) const;
-    // What a worker would need to hold the shape.
+    // What no worker has that could hold the shape: "16 cores; the largest worker has 2".
     std::string what_is_missing(ShapeId shape) const;
     bool some_share_a_host() const;
 
   private:
+    std::string largest_for(const Ask& ask, const std::vector<std::string>& features) const;
     bool fits_an_offer(const Ask& ask, const Shape& shape) const;
 
     const State& state_;

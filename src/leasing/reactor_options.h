@@ -27,6 +27,7 @@ struct ReactorOptions {
     bool wait_for_fitting = false;
     std::uint32_t hold_until_workers = 0;  // dispatch nothing before this many were connected at once
     bool excludes_failing_hosts = true;    // exclude hosts where tasks fail that succeed elsewhere
+    std::uint64_t most_running = 0;        // tasks at once, copies included; 0: as many as the workers hold
     bool seal_batches = false;             // use tickets where many tasks have one shape
     core::AllocationRules allocation{};    // how much of a worker a task gets
     bool limits_memory = true;             // kill a task that exceeds the memory it asks for

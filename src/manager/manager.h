@@ -120,6 +120,8 @@ class Manager final : private Router {
     core::ManagerStats stats(CategoryId category) const { return with_own(reactor_.stats(category)); }
     // For the statistics: what a factory beside the run wants and has submitted.
     void note_growth(std::int64_t wanted, std::int64_t pending) { wanted_ = wanted, pending_ = pending; }
+    // For programs that ask: when the run began, and how many tasks end per second, lately.
+    void note_rate(WallMicros started, double rate) { messages_.note_rate(started, rate); }
     // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 

@@ -112,15 +112,18 @@ bool RunRecords::at_maximum(TaskId task) const {
     return ledger.shape(ledger.shape_of(task)).at_maximum;
 }
 
+Attempt RunRecords::earlier_attempts(TaskId task) const {
+    if (options_.earlier_attempts.empty()) return 0;
+    const auto found = options_.earlier_attempts.find(tasks_.key(task).value);
+    return found == options_.earlier_attempts.end() ? 0 : found->second;
+}
+
 void RunRecords::ended(core::AttemptEnded& action, const Link* link, AttemptOutput* output, core::Now now) {
     stats::Recorded recorded;
     records::TaskRecord& record = recorded.record;
     record.task = action.task;
     record.key = tasks_.key(action.task);
-    record.attempt = action.attempt;
-    if (const auto earlier = options_.earlier_attempts.find(record.key.value);
-        earlier != options_.earlier_attempts.end())
-        record.attempt += earlier->second;
+    record.attempt = action.attempt - action.unstarted + earlier_attempts(action.task);
     record.final = action.final;
     record.out_of_tries = action.out_of_tries;
     record.worker = action.worker;

@@ -96,6 +96,8 @@ class RunRecords {
     std::uint64_t outputs_truncated() const {
         return outputs_truncated_;
     }  // tasks whose last attempt lost some output
+    // Attempts of the task in earlier runs, if it did not end there.
+    Attempt earlier_attempts(TaskId task) const;
     Failures& failures() { return failures_; }
     const Failures& failures() const { return failures_; }
 

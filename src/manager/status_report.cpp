@@ -98,7 +98,9 @@ wire::StatusReport status_report(const Router& router, const std::vector<std::st
     report.done = ledger.count(TaskState::done);
     report.failed = ledger.count(TaskState::failed) + ledger.count(TaskState::skipped) +
                     ledger.count(TaskState::cancelled);
-    report.capacity_tasks = router.stats().capacity_tasks;
+    const core::ManagerStats stats = router.stats();
+    report.running = static_cast<std::uint64_t>(std::max<std::int64_t>(stats.tasks_running, 0));
+    report.capacity_tasks = stats.capacity_tasks;
     report.ending = router.run_is_over() || reactor.stopping();
     return report;
 }

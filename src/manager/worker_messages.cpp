@@ -97,6 +97,8 @@ void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now 
     const auto report = [&] {
         if (!status_ || now.instant - status_at_ >= fresh) {
             status_ = status_report(router_, to_.records.categories(), to_.sessions);
+            if (started_us_ > 0) status_->elapsed_us = now.wall - started_us_;
+            if (rate_ >= 0) status_->ended_in_1000_s = static_cast<std::int64_t>(rate_ * 1000);
             status_at_ = now.instant;
         }
         return *status_;

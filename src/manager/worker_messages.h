@@ -31,6 +31,7 @@ class WorkerMessages {
         bool files_may_be_shared = false;  // tell workers how to find out whether they see our files
     };
     WorkerMessages(Receivers receivers, Router& router) : to_(receivers), router_(router) {}
+    void note_rate(WallMicros started, double rate) { started_us_ = started, rate_ = rate; }
 
     // Content of a frame: only a keepalive, anything else, or ends of tasks.
     enum class Heard { beat, status, results };
@@ -87,6 +88,8 @@ class WorkerMessages {
     bool call_ended_ = false;
     std::optional<wire::StatusReport> status_;  // the last one told
     Instant status_at_;
+    WallMicros started_us_ = 0;  // 0: not known, as the rate
+    double rate_ = -1;
     std::int64_t bytes_received_ = 0;
     std::int64_t idled_out_ = 0;
 };

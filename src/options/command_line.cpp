@@ -1,6 +1,9 @@
 #include "options/command_line.h"
 
+#include <algorithm>
+
 #include "base/similar_word.h"
+#include "base/units.h"
 #include "options/option_values.h"
 
 namespace wq::options {
@@ -14,9 +17,12 @@ Error refusal(const po::error& wrong, const po::options_description& shown) {
     if (unknown == nullptr) return usage_error(wrong.what());
     std::vector<std::string> names;
     for (const auto& option : shown.options()) names.push_back("--" + option->long_name());
-    const std::string word = unknown->get_option_name();  // with its value
-    const auto similar = most_similar(word.substr(0, word.find('=')), {names.begin(), names.end()});
-    return usage_error(wrong.what() + did_you_mean(similar));
+    std::string word = unknown->get_option_name();  // with its value
+    word.resize(std::min(word.size(), word.find('=')));
+    const std::string text = "unknown option " + line_for_message(word);
+    const auto similar = most_similar(word, {names.begin(), names.end()});
+    if (similar.empty()) return usage_error(text);
+    return {ExitCode::usage, text + "; did you mean " + std::string(similar) + "?"};
 }
 
 }  // namespace

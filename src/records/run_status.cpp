@@ -5,12 +5,23 @@
 #include <charconv>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 #include "records/append_file.h"
 
 namespace wq::records {
 
 namespace {
+
+// As the columns of /manager.
+constexpr std::pair<const char*, std::int64_t core::ManagerStats::*> counts[] = {
+    {"tasks_submitted", &core::ManagerStats::tasks_submitted},
+    {"tasks_done", &core::ManagerStats::tasks_done},
+    {"tasks_failed", &core::ManagerStats::tasks_failed},
+    {"tasks_running", &core::ManagerStats::tasks_running},
+    {"tasks_on_workers", &core::ManagerStats::tasks_on_workers},
+    {"tasks_waiting", &core::ManagerStats::tasks_waiting},
+};
 
 void put(std::string& out, std::string_view key, std::string_view value) {
     out.append(key).append("=").append(value).append("\n");
@@ -55,9 +66,11 @@ void read_pair(std::string_view key, std::string_view value, RunStatus& status) 
     }
     if (key == "started_us") read_number(value, status.started_us);
     if (key == "ended_us") read_number(value, status.ended_us);
-    if (key == "tasks_total") read_number(value, status.tasks_total);
-    if (key == "tasks_done") read_number(value, status.tasks_done);
-    if (key == "tasks_failed") read_number(value, status.tasks_failed);
+    if (key == "written_us") read_number(value, status.written_us);
+    for (const auto& [name, count] : counts)
+        if (key == name) read_number(value, status.tasks.*count);
+    if (key == "total_known") status.total_known = value == "yes";
+    if (key == "tasks_per_second") read_number(value, status.tasks_per_second);
     if (key == "message") status.message = unescaped(value);
 }
 
@@ -69,12 +82,14 @@ Status write_status(const std::string& run_directory, const RunStatus& status) {
     put(text, "exit_code", status.exit_code ? std::to_string(*status.exit_code) : "");
     put(text, "started", format_utc(status.started_us));
     put(text, "ended", status.ended_us == 0 ? "" : format_utc(status.ended_us));
-    put(text, "written", format_utc(wall_now()));
+    const WallMicros now = wall_now();
+    put(text, "written", format_utc(now));
     put(text, "started_us", std::to_string(status.started_us));
     put(text, "ended_us", std::to_string(status.ended_us));
-    put(text, "tasks_total", std::to_string(status.tasks_total));
-    put(text, "tasks_done", std::to_string(status.tasks_done));
-    put(text, "tasks_failed", std::to_string(status.tasks_failed));
+    put(text, "written_us", std::to_string(now));
+    for (const auto& [name, count] : counts) put(text, name, std::to_string(status.tasks.*count));
+    put(text, "total_known", status.total_known ? "yes" : "no");
+    put(text, "tasks_per_second", status.tasks_per_second < 0 ? "" : std::to_string(status.tasks_per_second));
     put(text, "host", host_name());
     put(text, "pid", std::to_string(::getpid()));
     put(text, "message", escaped(status.message));

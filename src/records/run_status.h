@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "core/manager_stats.h"
 
 namespace wq::records {
 
@@ -15,11 +16,12 @@ struct RunStatus {
     std::string state;             // "running", "finished", "interrupted", "failed"
     std::optional<int> exit_code;  // nullopt while it runs
     WallMicros started_us = 0;
-    WallMicros ended_us = 0;        // 0: it has not ended
-    std::uint64_t tasks_total = 0;  // that were read so far
-    std::uint64_t tasks_done = 0;   // including failed ones
-    std::uint64_t tasks_failed = 0;
-    std::string message;  // one line, the reason of the end; may be empty
+    WallMicros ended_us = 0;       // 0: it has not ended
+    WallMicros written_us = 0;     // set by write_status()
+    core::ManagerStats tasks;      // only the counts of tasks
+    bool total_known = true;       // false: more tasks may follow
+    double tasks_per_second = -1;  // ended ones, lately; -1: unknown
+    std::string message;           // one line, the reason of the end; may be empty
 };
 
 // Adds host, pid and the time of writing.

@@ -70,7 +70,15 @@ bool stderr_ends_at_terminal() {
     return false;
 }
 
-std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate) {
+std::optional<double> seconds_left(const core::ManagerStats& stats, bool total_known, double rate) {
+    const bool goes_on = stats.tasks_on_workers > 0;  // otherwise nobody knows how long the rest waits
+    if (!total_known || !goes_on || rate <= 0) return std::nullopt;
+    const double left = std::ceil(static_cast<double>(stats.tasks_waiting + stats.tasks_on_workers) / rate);
+    return left < longest_guess ? std::optional(left) : std::nullopt;
+}
+
+std::string progress_text(const core::ManagerStats& stats, bool total_known, std::optional<Duration> elapsed,
+                          double rate) {
     const auto number = [](std::int64_t value) {
         return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
     };
@@ -83,13 +91,11 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, Dur
         std::array<char, 32> shown{};
         std::snprintf(shown.data(), shown.size(), rate < 10 ? "%.1f/s" : "%.0f/s", rate);
         text += std::string(" | ") + shown.data();
-        const std::int64_t left = stats.tasks_waiting + stats.tasks_on_workers;
-        const double seconds_left = std::ceil(static_cast<double>(left) / rate);
-        const bool goes_on = stats.tasks_on_workers > 0;  // otherwise nobody knows how long the rest waits
-        if (total_known && goes_on && seconds_left < longest_guess)
-            text += " | " + whole_seconds(seconds_left) + " left";
     }
-    return text + " | " + whole_seconds(std::chrono::duration<double>(elapsed).count()) + " elapsed";
+    if (const auto left = seconds_left(stats, total_known, rate))
+        text += " | " + whole_seconds(*left) + " left";
+    if (!elapsed) return text;
+    return text + " | " + whole_seconds(std::chrono::duration<double>(*elapsed).count()) + " elapsed";
 }
 
 std::string workers_text(const core::WorkerTable& workers) {
@@ -121,20 +127,20 @@ std::string disconnected_text(const core::WorkerTable& workers, Instant now) {
 }
 
 ProgressLine::ProgressLine(Style style, Instant started)
-    : style_(style), started_(started), next_(started + between_looks(style)), last_at_(started) {}
+    : style_(style), started_(started), next_(started + between_looks(style)), rate_(started) {}
 
 std::optional<Instant> ProgressLine::wakeup() const {
     if (style_ == Style::none) return std::nullopt;
     return next_;
 }
 
-double ProgressLine::rate(const core::ManagerStats& stats, Instant now) {
+double RecentRate::update(std::int64_t done, Instant now) {
     const double seconds = std::chrono::duration<double>(now - last_at_).count();
     if (seconds <= 0) return rate_;
-    const double recent = static_cast<double>(stats.tasks_done - last_done_) / seconds;
+    const double recent = static_cast<double>(done - last_done_) / seconds;
     const double weight = 1 - std::exp(-seconds / recent_seconds);
     rate_ = rate_ < 0 ? recent : rate_ + weight * (recent - rate_);
-    last_done_ = stats.tasks_done;
+    last_done_ = done;
     last_at_ = now;
     return rate_;
 }
@@ -143,7 +149,7 @@ void ProgressLine::update(const core::ManagerStats& stats, bool total_known,
                           const std::vector<std::string>& more, Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_, now - started_);
-    std::string text = progress_text(stats, total_known, now - started_, rate(stats, now));
+    std::string text = progress_text(stats, total_known, now - started_, rate_.update(stats.tasks_done, now));
     for (const std::string& part : more) text += part.empty() ? "" : " | " + part;
     write(text);
 }
@@ -166,7 +172,7 @@ void ProgressLine::say(const std::string& text) {
 
 void ProgressLine::finish(const core::ManagerStats& stats, Instant now) {
     if (style_ != Style::rewritten && style_ != Style::every_second) return;
-    write(progress_text(stats, true, now - started_, rate(stats, now)));
+    write(progress_text(stats, true, now - started_, rate_.update(stats.tasks_done, now)));
     if (line_open_) std::fputc('\n', stderr);
     line_open_ = false;
 }

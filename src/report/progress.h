@@ -18,14 +18,29 @@ namespace wq::report {
 bool stderr_ends_at_terminal();
 
 // "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed". A stream's total is
-// unknown until it ends.
-std::string progress_text(const core::ManagerStats& stats, bool total_known, Duration elapsed, double rate);
+// unknown until it ends. `rate`: ended tasks per second; 0 or less: not known.
+std::string progress_text(const core::ManagerStats& stats, bool total_known, std::optional<Duration> elapsed,
+                          double rate);
+// Nothing: not known.
+std::optional<double> seconds_left(const core::ManagerStats& stats, bool total_known, double rate);
 
 // "2 ranks, 5 workers": connected ones; workers are those that joined by themselves.
 std::string workers_text(const core::WorkerTable& workers);
 
 // "4 on a disconnected worker (up to 57s to reconnect)": tasks that run unseen. Empty: none.
 std::string disconnected_text(const core::WorkerTable& workers, Instant now);
+
+// Ended tasks per second, with more weight on the last seconds.
+class RecentRate {
+  public:
+    explicit RecentRate(Instant started) : last_at_(started) {}
+    double update(std::int64_t done, Instant now);  // -1: not known yet
+
+  private:
+    std::int64_t last_done_ = 0;
+    Instant last_at_;
+    double rate_ = -1;
+};
 
 class ProgressLine {
   public:
@@ -42,16 +57,13 @@ class ProgressLine {
     void finish(const core::ManagerStats& stats, Instant now);
 
   private:
-    double rate(const core::ManagerStats& stats, Instant now);
     void write(const std::string& text);
 
     Style style_;
     Instant started_;
     Instant next_;
     bool line_open_ = false;
-    std::int64_t last_done_ = 0;
-    Instant last_at_;
-    double rate_ = -1;  // tasks per second, with more weight on recent ones; -1: unknown
+    RecentRate rate_;
 };
 
 }  // namespace wq::report

@@ -94,11 +94,10 @@ std::string why_line(const manager::Manager& manager, const manager::TaskTable& 
     if (!task) return "?no task there";
     const core::Ledger& ledger = manager.reactor().ledger();
     const std::string place = manager::place_of(*task, line) + ": ";
+    const manager::RunRecords& records = manager.records();
     if (task->value() < ledger.size() && ledger.state(*task) == core::TaskState::skipped)
-        return place + "never: " +
-               manager.records().failures().why_skipped(*task).value_or(
-                   "a task that it waits for failed, or no worker can run it");
-    return place + manager.reactor().why(*task, now);
+        return place + "never: " + records.failures().why_skipped(*task).value_or(some_skip);
+    return place + manager.reactor().why(*task, now, records.earlier_attempts(*task));
 }
 
 std::vector<Question> take_questions(const std::string& run_directory, core::Now now) {

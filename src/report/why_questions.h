@@ -14,6 +14,9 @@
 
 namespace wq::report {
 
+// Why a task never runs, if that is not known exactly.
+inline constexpr const char* some_skip = "a predecessor failed, or no worker is large enough";
+
 // The manager's side: why the task of that line does not run, or where it runs.
 std::string why_line(const manager::Manager& manager, const manager::TaskTable& tasks, bool input_ended,
                      std::uint64_t line, core::Now now);

@@ -265,6 +265,7 @@ std::int64_t CategorySizes::able_workers(CategoryId id) const {
 }
 
 void CategorySizes::note_full() {
+    run_is_full_ = !fit_.run_has_room();
     if (state_.limited.empty()) return;
     full_.clear();
     for (const CategoryId id : state_.limited) {
@@ -275,6 +276,8 @@ void CategorySizes::note_full() {
 }
 
 void CategorySizes::awaken_those_with_room() {
+    if (run_is_full_ && fit_.run_has_room())
+        for (const CategoryState& all : state_.categories) state_.awaken(all);
     if (full_.empty()) return;
     for (const CategoryId id : state_.limited) {
         const CategoryState& state = state_.category(id);

@@ -24,8 +24,8 @@ class CategorySizes : Policy {
     // How many connected workers can hold the largest of its tasks.
     std::int64_t able_workers(CategoryId category) const;
 
-    // Called before and after dispatching, because the pool may have changed and tasks of limited categories
-    // may have ended.
+    // Called before and after dispatching, because the pool may have changed and tasks may have ended where
+    // their number is limited.
     void look_at_pool();
     void awaken_those_with_room();
     void note_full();
@@ -43,6 +43,7 @@ class CategorySizes : Policy {
 
     std::vector<CategoryId> automatic_;  // whose tasks get measured sizes
     std::set<CategoryId> full_;          // that run as many tasks as they may
+    bool run_is_full_ = false;           // it runs as many tasks as it may
     Resources largest_;                  // of any worker: limits computed sizes
     std::uint64_t largest_of_ = 0;       // pool version of largest_
 };

@@ -117,7 +117,7 @@ void Dispatch::spread(const std::vector<ShapeId>& shapes) {
 
 Worker* Dispatch::roomiest(ShapeId shape, bool suspect) {
     const Shape& what = ledger_.shape(shape);
-    if (!fit_.category_has_room(what)) return nullptr;
+    if (!fit_.one_more_may_run(what)) return nullptr;
     Worker* best = nullptr;
     std::int64_t most = 0;
     const auto consider = [&](Worker* worker, Scarce scarce) {
@@ -212,7 +212,7 @@ void Dispatch::fill_with_others(Worker& worker) {
             // The shape's later tasks sort after this one, which is still ready if it waits for another host.
             (from_any ? a : b) = (from_any ? any : pinned).lower_bound(head);
         } else {
-            if (fit_.could_hold(worker, head.shape) && fit_.category_has_room(ledger_.shape(head.shape)) &&
+            if (fit_.could_hold(worker, head.shape) && fit_.one_more_may_run(ledger_.shape(head.shape)) &&
                 state_.avoided.next_for(head.shape, worker))
                 passed_over.emplace_back(head.shape, leased);
             ++(from_any ? a : b);
@@ -231,7 +231,7 @@ void Dispatch::fill_with_suspect(Worker& worker) {
     for (const ShapeId shape : ledger_.suspect_shapes()) {
         if (++looked > shapes_looked_at && !worker.leases.empty()) break;
         if (const auto task = takes(worker, shape, true)) return lease(worker, *task, shape);
-        if (!waiting && fit_.could_hold(worker, shape) && fit_.category_has_room(ledger_.shape(shape)) &&
+        if (!waiting && fit_.could_hold(worker, shape) && fit_.one_more_may_run(ledger_.shape(shape)) &&
             state_.avoided.next_suspect_for(shape, worker))
             waiting = shape;
     }

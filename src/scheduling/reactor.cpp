@@ -142,8 +142,8 @@ const AllocationRules& Reactor::allocation() const {
 std::string Reactor::waiting_for() const {
     return parts_->view.waiting_for();
 }
-std::string Reactor::why(TaskId task, Now now) const {
-    return parts_->view.why(task, now);
+std::string Reactor::why(TaskId task, Now now, Attempt earlier) const {
+    return parts_->view.why(task, now, earlier);
 }
 
 std::optional<std::string> Reactor::audit() const {

@@ -73,8 +73,8 @@ class Reactor {
 
     // Why a task does not run, or on which worker it runs, in one line: "not now: ..." if it waits for time
     // or other tasks, "not now: no worker can hold it: ..." if none is large enough, "never:
-    // ...".
-    std::string why(TaskId task, core::Now now) const;
+    // ...". `earlier`: its attempts in earlier runs.
+    std::string why(TaskId task, core::Now now, Attempt earlier = 0) const;
 
     // The first contradiction among all indexes, recomputed from scratch. For tests.
     std::optional<std::string> audit() const;

@@ -40,21 +40,18 @@ void UnfitTasks::awakened(ShapeId shape) {
 
 Skipped UnfitTasks::fits_nowhere(IntervalSet tasks, ShapeId id) const {
     const Shape& shape = ledger_.shape(id);
-    const std::string wanted = core::describe(state_.asked(id));
     if (!shape.workers.empty()) {
         std::string ids;
         for (const WorkerId one : shape.workers)
             ids += (ids.empty() ? "" : ", ") + std::to_string(one.value());
-        return {std::move(tasks), "worker " + ids + " is not there or too small for " + wanted, std::nullopt,
-                "let the task name other workers, or none"};
+        return {std::move(tasks),
+                "worker " + ids + " is not there or too small for " + core::describe(state_.asked(id)),
+                std::nullopt, "let the task name other workers, or none"};
     }
-    const std::string features = shape.features.empty() ? "" : " and " + describe(shape.features);
-    return {
-        std::move(tasks), "needs " + wanted + features + ", no worker has that", std::nullopt,
-        pool_.largest_with(shape.features, "") +
-            (pool_.some_share_a_host() ? "; start fewer ranks per node, which makes larger workers, or let"
-                                       : "; let") +
-            " the task ask for less"};
+    return {std::move(tasks), "needs " + pool_.what_is_missing(id), std::nullopt,
+            pool_.some_share_a_host()
+                ? "start fewer ranks per node, which makes larger workers, or let the task ask for less"
+                : "let the task ask for less"};
 }
 
 // ---- workers come and go ----

@@ -195,7 +195,25 @@ std::string View::waiting_for() const {
     return "nothing";
 }
 
-std::string View::why(TaskId task, Now now) const {
+// A worker's launcher starts its leases in order, as far as they fit.
+bool View::queues_at(const Worker& worker, TaskId task) const {
+    if (worker.queue() == 0) return false;
+    std::vector<std::pair<Instant, TaskId>> leases;
+    for (const TaskId lease : worker.leases)
+        if (state_.copies.at(worker.id, lease) == nullptr)  // copies start at once
+            leases.emplace_back(ledger_.find_attempted(lease)->since, lease);
+    std::sort(leases.begin(), leases.end());
+    Resources left = worker.whole;
+    for (const auto& [since, lease] : leases) {
+        const Resources& given = ledger_.find_attempted(lease)->given;
+        const bool starts = given.fits_in(left);
+        if (lease == task) return !starts;
+        if (starts) left -= given;
+    }
+    return false;
+}
+
+std::string View::why(TaskId task, Now now, Attempt earlier) const {
     if (task.value() >= ledger_.size()) return "not now: the manager has not read it yet";
     switch (ledger_.state(task)) {
         case TaskState::blocked:
@@ -205,13 +223,15 @@ std::string View::why(TaskId task, Now now) const {
         case TaskState::leased: {
             const Attempted& attempted = *ledger_.find_attempted(task);
             const Worker& worker = *workers_.find(attempted.worker);
-            return "it is on worker " + std::to_string(worker.id.value()) + " on " + worker.host +
-                   ", as attempt " + std::to_string(attempted.attempt) + ", with " +
-                   core::describe(attempted.given) +
-                   (worker.disconnected() ? "; that worker is disconnected and may reconnect" : "");
+            const bool queues = queues_at(worker, task);
+            return (queues ? "it is queued on worker " : "it is on worker ") +
+                   std::to_string(worker.id.value()) + " on " + worker.host +
+                   (queues ? ", whose running tasks leave it no room" : "") + " (attempt " +
+                   std::to_string(earlier + attempted.shown()) + ", " + core::describe(attempted.given) +
+                   ")" + (worker.disconnected() ? "; that worker is disconnected and may reconnect" : "");
         }
         case TaskState::sealed:
-            return "a rank takes it by a ticket, or has already taken it";
+            return "it is queued for the ranks, or runs: ranks take such tasks without asking the manager";
         default:
             return "it has ended";
     }
@@ -250,6 +270,9 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
     if (const std::string hosts = pool_.blocked_hosts_for(shape); !hosts.empty())
         return "not now: all hosts that could run it are blocked: " + hosts +
                "; unblock_host() or unblock_all() ends that";
+    if (!fit_.run_has_room())
+        return "not now: as many tasks run as may run at once: " +
+               std::to_string(state_.options.most_running);
     if (!fit_.category_has_room(what))
         return "not now: its category runs as many tasks as it may: " +
                std::to_string(state_.categories[what.category.value()].category.max_concurrent());

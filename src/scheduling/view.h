@@ -28,7 +28,7 @@ class View {
 
     // See the functions of these names in reactor.h.
     std::string waiting_for() const;
-    std::string why(TaskId task, Now now) const;
+    std::string why(TaskId task, Now now, Attempt earlier) const;
 
   private:
     // How many tickets ranks may run at once.
@@ -40,6 +40,7 @@ class View {
     std::int64_t able_workers() const;
     std::string what_fits_nowhere() const;
     std::string what_is_blocked() const;
+    bool queues_at(const Worker& worker, TaskId task) const;
     std::string why_not_dispatched(TaskId task, Now now) const;
     Resources largest_for(ShapeId shape, Now now) const;
 

@@ -53,14 +53,14 @@ Result<std::uint64_t> StatsReader::count_rows(Dataset which) const {
     return static_cast<std::uint64_t>(count);
 }
 
-Status StatsReader::read_rows(Dataset which, void* rows, std::uint64_t count) const {
+Status StatsReader::read_rows(Dataset which, void* rows, std::uint64_t first, std::uint64_t count) const {
     const H5Turn turn;
     if (count == 0) return success();
     h5_keep_quiet();
     const H5Handle dataset = open_dataset(file_, schema_of(which));
     const H5Handle type = h5_row_type(schema_of(which));
     const H5Handle file_space(dataset.ok() ? H5Dget_space(dataset.id()) : -1, H5Sclose);
-    const hsize_t start = 0;
+    const hsize_t start = first;
     const hsize_t length = count;
     const H5Handle memory_space(H5Screate_simple(1, &length, nullptr), H5Sclose);
     if (!type.ok() || !file_space.ok() || !memory_space.ok() ||

@@ -130,8 +130,8 @@ void add(ManagerRow& row, std::int64_t ManagerRow::*field, const ManagerRow& to)
                                            static_cast<std::uint64_t>(to.*field));
 }
 
-// Each run of a directory counts from 0, so its totals are added to those of the earlier runs. Between two
-// runs nothing runs.
+// Each run of a directory counts from 0, so its totals are added to those of the earlier runs. From the end
+// of one to the start of the next, nothing runs and nothing changes.
 std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
     std::vector<ManagerRow> joined;
     joined.reserve(rows.size() + 1);
@@ -139,8 +139,12 @@ std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
     for (const ManagerRow& row : rows) {
         if (!joined.empty() && row.time_when_started != joined.back().time_when_started) {
             before = joined.back();
-            joined.push_back(before);
-            for (const auto field : only_while_it_runs) joined.back().*field = 0;
+            ManagerRow pause = before;
+            for (const auto field : only_while_it_runs) pause.*field = 0;
+            joined.push_back(pause);
+            pause.timestamp =
+                std::clamp(row.time_when_started, std::min(before.timestamp, row.timestamp), row.timestamp);
+            joined.push_back(pause);
         }
         joined.push_back(row);
         for (const auto field : counted_anew) add(joined.back(), field, before);
@@ -214,7 +218,7 @@ Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> un
 }
 
 void drop_empty_figures(Plots& plots) {
-    std::erase_if(plots.figures, [](const Figure& figure) { return figure.curves.empty(); });
+    std::erase_if(plots.figures, [](const Figure& figure) { return figure.empty(); });
 }
 
 }  // namespace wq::stats

@@ -1,5 +1,5 @@
-// The figures of a run: each shows some of its time series. Pure values; plot_script.h turns them into
-// gnuplot text.
+// The figures of a run: its time series, and what its tasks and nodes did. Pure values; plot_script.h turns
+// them into gnuplot text.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,31 @@ struct Curve {
     std::vector<double> values;  // one per sample
 };
 
+// Boxes from `low` to `high` above each `left` to `right`.
+struct Bars {
+    std::string title;
+    std::string color;
+    struct Bar {
+        double left, right, low, high;
+    };
+    std::vector<Bar> bars;
+};
+
 struct Figure {
     std::string name;  // "tasks"; part of the file name
     std::string title;
     std::string y_label;        // with unit
     bool is_count = false;      // whole numbers
     std::vector<Curve> curves;  // curves that are always 0 are omitted
+    // Of figures that do not show the time:
+    std::string x_label{};
+    std::vector<double> x{};           // of the curves' values
+    std::vector<Bars> bars{};          // later ones before earlier ones
+    std::vector<std::string> ticks{};  // names of 0, 1, 2 ...; none: numbers
+    bool x_is_log = false;
+
+    bool over_time() const { return x_label.empty(); }
+    bool empty() const { return curves.empty() && bars.empty(); }
 };
 
 enum class TimeUnit : char { seconds = 's', minutes = 'm', hours = 'h', days = 'd' };

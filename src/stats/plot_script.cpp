@@ -52,7 +52,7 @@ struct Bounds {
     double high = 1;
 };
 
-Bounds x_bounds(const PlotStyle& style, const Plots& plots) {
+Bounds time_bounds(const PlotStyle& style, const Plots& plots) {
     Bounds bounds{0, plots.x.empty() ? 1 : plots.x.back()};
     if (style.range) {
         bounds.low = style.range->min;
@@ -85,6 +85,8 @@ Bounds values_of(const Figure& figure) {
             bounds.high = std::max(bounds.high, value);
         }
     }
+    for (const Bars& bars : figure.bars)
+        for (const Bars::Bar& bar : bars.bars) bounds.high = std::max(bounds.high, bar.high);
     return bounds;
 }
 
@@ -107,10 +109,10 @@ std::string y_axis(const Figure& figure, Scale scale) {
            "]\nset ytics autofreq\nset format y " + (high > 1e5 || low < 1e-4 ? "'10^{%L}'" : "'%g'") + "\n";
 }
 
-std::string data_block(const Plots& plots, const Figure& figure) {
+std::string data_block(const std::vector<double>& x, const Figure& figure) {
     std::string out = "$" + figure.name + " << EOD\n";
-    for (std::size_t i = 0; i < plots.x.size(); ++i) {
-        out += number(plots.x[i]);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        out += number(x[i]);
         for (const Curve& curve : figure.curves) out += ' ' + number(curve.values[i]);
         out += '\n';
     }
@@ -140,14 +142,52 @@ class Elements {
     std::string text_;
 };
 
-std::string linear_plot(const Plots& plots, const Figure& figure) {
+std::string linear_plot(const std::vector<double>& x, const Figure& figure) {
     Elements elements;
-    for (std::size_t i = 0; i < figure.curves.size() && !plots.x.empty(); ++i) {
+    for (std::size_t i = 0; i < figure.bars.size(); ++i)
+        elements.add("$" + figure.name + "_bars" + std::to_string(i) +
+                     " using (($1+$2)/2):4:1:2:3:4 with boxxyerror fillstyle solid noborder linecolor rgb '" +
+                     figure.bars[i].color + "' title " + gnuplot_quoted(figure.bars[i].title));
+    for (std::size_t i = 0; i < figure.curves.size() && !x.empty(); ++i) {
         const Curve& curve = figure.curves[i];
         elements.add("$" + figure.name + " using 1:" + std::to_string(i + 2) + " with " +
-                     curve_style(curve, plots.x.size(), "steps") + " title " + gnuplot_quoted(curve.title));
+                     curve_style(curve, x.size(), "steps") + " title " + gnuplot_quoted(curve.title));
     }
     return elements.command();
+}
+
+std::string bar_blocks(const Figure& figure) {
+    std::string out;
+    for (std::size_t i = 0; i < figure.bars.size(); ++i) {
+        out += "$" + figure.name + "_bars" + std::to_string(i) + " << EOD\n";
+        for (const Bars::Bar& bar : figure.bars[i].bars)
+            out += number(bar.left) + ' ' + number(bar.right) + ' ' + number(bar.low) + ' ' +
+                   number(bar.high) + '\n';
+        out += "EOD\n";
+    }
+    return out;
+}
+
+// Of a figure that does not show the time.
+std::string own_x_axis(const Figure& figure) {
+    std::string out = "set xlabel " + gnuplot_quoted(figure.x_label) + "\n";
+    out += figure.x_is_log ? "set logscale x\n" : "";
+    double low = figure.x.empty() ? std::numeric_limits<double>::infinity() : figure.x.front();
+    double high = figure.x.empty() ? 0 : figure.x.back();
+    for (const Bars& bars : figure.bars)
+        for (const Bars::Bar& bar : bars.bars)
+            low = std::min(low, bar.left), high = std::max(high, bar.right);
+    if (!figure.ticks.empty()) {
+        low = -0.5, high = static_cast<double>(figure.ticks.size()) - 0.5;
+        out += "set xtics noenhanced rotate by -40 (";
+        for (std::size_t i = 0; i < figure.ticks.size(); ++i)
+            out += (i == 0 ? "" : ", ") + gnuplot_quoted(figure.ticks[i]) + " " + std::to_string(i);
+        out += ")\n";
+    } else {
+        out += "set xtics norotate autofreq\n";
+    }
+    if (!(high > low)) low = 0, high = 1;
+    return out + "set xrange [" + number(low) + ":" + number(high) + "]\n";
 }
 
 // A logarithmic axis has no 0, so a curve has gaps there. They are written as blank lines, because gnuplot
@@ -211,24 +251,30 @@ std::string plot_path(const PlotStyle& style, const Figure& figure, Scale scale)
     return style.prefix + "." + figure.name + (scale == Scale::log ? "-log." : ".") + name_of(style.format);
 }
 
+// A logarithmic twin, if asked for, shows small values over time.
+std::vector<Scale> scales_of(const PlotStyle& style, const Figure& figure) {
+    if (style.log && figure.over_time()) return {Scale::linear, Scale::log};
+    return {Scale::linear};
+}
+
 std::vector<std::string> plot_paths(const PlotStyle& style, const Plots& plots) {
     std::vector<std::string> paths;
-    for (const Figure& figure : plots.figures) {
-        for (const Scale scale : {Scale::linear, Scale::log})
-            paths.push_back(plot_path(style, figure, scale));
-    }
+    for (const Figure& figure : plots.figures)
+        for (const Scale scale : scales_of(style, figure)) paths.push_back(plot_path(style, figure, scale));
     return paths;
 }
 
 std::string plot_script(const PlotStyle& style, const Plots& plots) {
-    const Bounds x = x_bounds(style, plots);
+    const Bounds x = time_bounds(style, plots);
     std::string out(preamble);
     out += "set xlabel " + gnuplot_quoted(std::string("time since the start (") + name_of(plots.unit) + ")") +
            "\n";
     out += "set xrange [" + number(x.low) + ":" + number(x.high) + "]\n";
     for (const Figure& figure : plots.figures) {
-        out += data_block(plots, figure);
-        for (const Scale scale : {Scale::linear, Scale::log}) {
+        const std::vector<double>& own_x = figure.over_time() ? plots.x : figure.x;
+        if (!own_x.empty() || figure.over_time()) out += data_block(own_x, figure);
+        out += bar_blocks(figure);
+        for (const Scale scale : scales_of(style, figure)) {
             const bool is_log = scale == Scale::log;
             out += "set terminal " + terminal(style.format, figure.name + (is_log ? "_log" : "")) + "\n";
             out += "set output " + gnuplot_quoted(plot_path(style, figure, scale)) + "\n";
@@ -239,7 +285,8 @@ std::string plot_script(const PlotStyle& style, const Plots& plots) {
                 " noenhanced font ',13'\n";
             out += "set ylabel " + gnuplot_quoted(figure.y_label + (is_log ? ", log scale" : "")) + "\n";
             out += y_axis(figure, scale);
-            out += is_log ? log_plot(plots, figure) : linear_plot(plots, figure);
+            if (!figure.over_time()) out += own_x_axis(figure);
+            out += is_log ? log_plot(plots, figure) : linear_plot(own_x, figure);
         }
     }
     return out + "set output\n";

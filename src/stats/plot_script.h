@@ -1,4 +1,5 @@
-// A gnuplot 5 script that draws figures into files: PREFIX.tasks.png, PREFIX.tasks-log.png and so on.
+// A gnuplot 5 script that draws figures into files: PREFIX.tasks.png, PREFIX.workers.png and so on. Figures
+// that do not show the time come last.
 #pragma once
 
 #include <optional>
@@ -17,6 +18,7 @@ struct PlotStyle {
     PlotFormat format = PlotFormat::png;
     std::string caption;             // names the run next to each title; may be empty
     std::optional<PlotRange> range;  // of the time axis
+    bool log = false;                // also draw on a logarithmic scale what shows the time
 };
 
 const char* name_of(PlotFormat format);  // "png"

@@ -239,7 +239,7 @@ void fields(WorkerStatus& v, V& visit) {
 template <class V>
 void fields(StatusReport& m, V& visit) {
     visit(m.version, m.shapes, m.further, m.workers, m.blocked, m.submitted, m.done, m.failed,
-          m.capacity_tasks, m.ending);
+          m.capacity_tasks, m.ending, m.running, m.elapsed_us, m.ended_in_1000_s);
 }
 template <class V>
 void fields(Beat&, V& visit) {

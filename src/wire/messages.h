@@ -348,6 +348,9 @@ struct StatusReport {
     std::uint64_t failed = 0;         // failed, skipped or cancelled
     std::int64_t capacity_tasks = 0;  // how many the manager could keep busy; 0: not known yet
     bool ending = false;              // it starts nothing any more
+    std::uint64_t running = 0;
+    std::int64_t elapsed_us = 0;        // since the run began; 0: not known
+    std::int64_t ended_in_1000_s = -1;  // tasks, at the recent rate; -1: not known
 };
 
 inline constexpr std::size_t part_bytes = 256 << 10;  // approximate size of a part

@@ -57,7 +57,7 @@ def neutral(text):
         (f"'{re.escape(PROGRAM)}'|{re.escape(PROGRAM)}", "work_queue_run"),  # quoted where its path has a blank
         (re.escape(socket.gethostname()), "HOST"),
         (r"\b\d+(\.\d+)?s\b", "TIME"), (r"(?<=\"seconds\": )[\d.e-]+", "TIME"),
-        (r"\d+ cores?(?=, \d+ [MG]B)", "N cores"), (r"\d+ [MG]B", "SIZE"), (r", \d+ GPUs?", ""),
+        (r"\d+ cores?(?=, \d+ [MG]B)", "N cores"), (r"(?<=the largest worker has )\d+", "N"), (r"\d+ [MG]B", "SIZE"), (r", \d+ GPUs?", ""),
     ):
         text = re.sub(pattern, word, text)
     return text

@@ -125,8 +125,8 @@ class Why(Case):
         gate.open()
         run.wait()
         self.assertFalse(os.path.exists(self.path("tasks.sh.wq/why")))
-        self.assertIn("task 3 (line 6): it has ended: exit 3, as attempt 1 on ", self.why(6, "tasks.sh"))
-        self.assertIn("task 5 (line 8): it was not run: ", self.why(8, "tasks.sh"))
+        self.assertIn("task 3 (line 6): exit 3 in ", self.why(6, "tasks.sh"))
+        self.assertIn("task 5 (line 8): not run: a predecessor failed: task 4 (line 7)", self.why(8, "tasks.sh"))
         self.why(1, "tasks.sh", code=65)
         self.why(3, "nowhere.sh", code=65)
 
@@ -153,8 +153,8 @@ class Why(Case):
             self.assertFalse(run.wait_at_most(0.01), str(run))
         run.kill()
         self.kill_what_is_left()
-        self.assertIn("task 2: it was not run: the run was killed", self.why(2, "tasks.sh"))
-        self.assertIn("task 1: it has ended: exit 0, as attempt 1 on ", self.why(1, "tasks.sh"))
+        self.assertIn("task 2: not run: the run was killed", self.why(2, "tasks.sh"))
+        self.assertIn("task 1: succeeded in ", self.why(1, "tasks.sh"))
         left = self.run_to_end("--resume", "--dry-run", "tasks.sh")
         self.assertTrue(left.out.endswith("1 of 2 tasks would run, nothing was run\n"), str(left))
 
@@ -196,7 +196,7 @@ class Monitoring(Case):
         self.assertRegex(run.out, r"\neater +0 +0 +2 +1 +200 ")
         self.assertRegex(self.read("tasks.sh.wq/transactions.log"),
                          r' TASK 1 DONE RESOURCE_EXHAUSTION -?\d+ {"memory":\[200,"MB"\]} {.*"memory":\[\d+,"MB"\]')
-        self.assertIn("it has ended: out of memory: used ", self.run_to_end("--why", 3, "tasks.sh").out)
+        self.assertIn(": out of memory: used ", self.run_to_end("--why", 3, "tasks.sh").out)
 
     def test_the_memory_of_a_category_holds_also_where_nothing_is_measured(self):
         for said, words in (("memory=100M", ()), ("mode=max cores=1 disk=9", ("--memory", "100M"))):
@@ -234,7 +234,7 @@ class Monitoring(Case):
         self.assertEqual([r["final"] for r in records], [False, True][-len(records):])
         self.assertRegex(run.out, r"; no worker has .* for another try")
         self.assertRegex(self.read("tasks.sh.wq/transactions.log"), r" TASK 1 DONE RESOURCE_EXHAUSTION ")
-        self.assertIn("it has ended: out of memory: ", self.run_to_end("--why", 3, "--run-dir", "tasks.sh.wq", "tasks.sh").out)
+        self.assertIn(": out of memory: ", self.run_to_end("--why", 3, "--run-dir", "tasks.sh.wq", "tasks.sh").out)
 
     def test_what_tasks_get_is_learned_of_those_before(self):
         gate = self.gate()

@@ -44,12 +44,17 @@ class Listening(Case):
         self.assertEqual(stat.S_IMODE(os.stat(contact).st_mode), 0o600)
         described = json.loads(self.read("r/contact"))
         self.assertEqual(len(described["key"]), 64)
+        self.assertIn("running: 0 succeeded, 0 failed, 0 running of ", self.run_to_end("--status", contact).out)
         worker = self.worker("--contact", contact, "--cores", 2, "--single-shot")
         self.assertEqual(run.wait(), 0, str(run))
         self.assertEqual(worker.wait(support.DEADLINE), 0)
         self.check_complete(200)
         self.assertEqual(len(self.lines("here")), 200, "tasks did not start where the run did")
         self.assertFalse(os.path.exists(contact), "the contact outlived its run")
+        self.assertIn("finished, exit 0: 200 succeeded, 0 failed, 0 running of 200 | 100% |", self.run_to_end("--status", "r").out)
+        told = json.loads(self.run_to_end("--status", "r", "--json").out)
+        self.assertEqual((told["state"], told["tasks"]["succeeded"], told["seconds_left"]), ("finished", 200, None))
+        self.run_to_end("--status", "nowhere", code=65)
         self.assert_nothing_left()
 
     def test_a_worker_finds_the_run_by_its_name(self):

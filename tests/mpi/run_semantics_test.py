@@ -230,7 +230,7 @@ class Settings(Case):
         status = self.status("tasks.sh.wq")
         self.assertEqual((status["state"], status["message"]), ("failed", "halted at the first failure"))
         why = self.run_to_end("--why", 5, "tasks.sh")
-        self.assertIn("it was not run: the run was stopped: halted at the first failure", why.out)
+        self.assertIn("not run: the run was stopped: halted at the first failure", why.out)
 
 
 class Sources(Case):
@@ -254,6 +254,20 @@ class Sources(Case):
         self.assertEqual(run.wait(), 0, str(run))
         bell.wait(3)
         self.assertEqual(sorted(bell.rung), ["one", "three", "two"])
+
+    def test_each_run_of_a_stream_has_a_directory_of_its_own(self):
+        for name in ("stdin.wq", "stdin.wq-2"):
+            reader, writer = os.pipe()
+            os.write(writer, b"one\ntwo\n")
+            os.close(writer)
+            run = self.run_to_end("--each", "-", "--", "echo", "{}", stdin=reader)
+            os.close(reader)
+            self.assertIn(f"Results and statistics: {name}\n", run.out)
+
+    def test_at_most_n_run_at_once(self):
+        """Also on ranks, which take tasks without asking where that is not limited."""
+        self.write("tasks.sh", 100 * "mkdir alone && rmdir alone\n")
+        self.run_to_end("--jobs", "1", "tasks.sh", ranks=2)
 
     def test_a_list_from_a_stream_starts_before_its_end(self):
         for ranks in (0, 2):

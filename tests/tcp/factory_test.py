@@ -257,7 +257,7 @@ class Settings(FactoryCase):
                 (["-T", "local", "h", "0"], 64, "PORT: "), (["-T", "local", "h"], 64, "a manager is HOST PORT"),
                 (["-T", "local", "h", "1", "-w", "5", "-W", "4"], 64, "--min-workers 5 is above --max-workers 4"),
                 (["-T", "local", "h", "1", "-W", "many"], 64, "--max-workers: "), (["-T", "local", "h", "1", "--env", "A"], 64, "--env 'A': not NAME=VALUE"),
-                (["-T", "local", "h", "1", "--mx-workers", "4"], 64, "did you mean '--max-workers'?"),
+                (["-T", "local", "h", "1", "--mx-workers", "4"], 64, "did you mean --max-workers?"),
                 (["-T", "local", "h", "1", "-F", "f"], 64, "there are no foremen"),
                 (["-T", "local", "-C", "named", "h", "1"], 65, "named: manager-name: the command line names the manager already"),
                 (["-T", "local", "h", "1", "--factory-name", "a b"], 64, "factory-name 'a b': up to 200 characters without blanks"),
@@ -271,7 +271,7 @@ class Settings(FactoryCase):
 
     def test_a_run_that_cannot_grow_does_not_begin(self):
         self.write("list", "true\n")
-        for words, why in ((["--grow", "none:3"], "-T 'none': there are "), (["--grow", "local:3", "--grow-options", "--core 2"], "did you mean '--cores'?"),
+        for words, why in ((["--grow", "none:3"], "-T 'none': there are "), (["--grow", "local:3", "--grow-options", "--core 2"], "did you mean --cores?"),
                            (["--grow", "slurm:3", "--grow-options", "--runos x"], "--runos: run the worker in an image")):
             said = self.start(commands=[RUN, *words, "list"])
             self.assertEqual(said.wait(), 64, str(said))

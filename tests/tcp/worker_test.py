@@ -413,7 +413,7 @@ class Refused(TcpCase):
                             ("--cores", ["h", "1", "--cores", "many"]), ("--min-backoff", ["h", "1", "-i", "9", "-b", "3"]),
                             ("--coprocesses-total", ["h", "1", "--coprocess", "f", "--num-coprocesses", "0"]),
                             ("give --coprocess", ["h", "1", "--feature", "coprocess:a"]),
-                            ("not a regular expression", ["-M", "("]), ("unrecognised option", ["h", "1", "--nonsense"]),
+                            ("not a regular expression", ["-M", "("]), ("unknown option", ["h", "1", "--nonsense"]),
                             ("--connection-mode", ["h", "1", "--connection-mode", "by_magic"])):
             with self.subTest(words=words):
                 run = self.refused(64, text, *words)

@@ -205,7 +205,7 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
     const std::pair<std::vector<const char*>, const char*> wrong[] = {
         {{}, "give a task list"},
         {{"a", "b"}, "one task list at a time"},
-        {{"--array", "1-3", "echo", "{}"}, "the command of --array goes behind --"},
+        {{"--array", "1-3", "echo", "{}"}, "put -- before the command: --array 1-3 -- echo {}"},
         {{"--walltime", "60", "a"}, "--walltime: tasks are dispatched until 1m00s before the end"},
         {{"--array", "1-3", "--each", "a", "--", "echo", "{}"}, "give only one of a task list, --each"},
         {{"--cores", "x", "a"}, "--cores: "},
@@ -215,10 +215,11 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
         {{"--tickets", "x", "a"}, "'x' is not one of auto, message, rma"},
         {{"--array", "1-3"}, "command after --"},
         {{"a", "--", "b"}, "needs --each or --array"},
-        {{"--max", "3", "a"}, "unrecognised option '--max' (did you mean '--max-losses'?); try"},
-        {{"--unknown", "3", "a"}, "unrecognised option '--unknown'; try"},
-        {{"--resum", "a"}, "unrecognised option '--resum' (did you mean '--resume'?); try"},
-        {{"--outptu=3", "a"}, "unrecognised option '--outptu=3' (did you mean '--output'?); try"},
+        {{"--max", "3", "a"}, "unknown option --max; did you mean --max-losses?"},
+        {{"--unknown", "3", "a"}, "unknown option --unknown; try"},
+        {{"--retry", "3", "a"}, "unknown option --retry; did you mean --retries?"},
+        {{"--resum", "a"}, "unknown option --resum; did you mean --resume?"},
+        {{"--outptu=3", "a"}, "unknown option --outptu; did you mean --output?"},
         {{"--index-variable", "a-b", "a"}, "--index-variable: 'a-b' is not a variable name"},
         {{"--output", "x", "0"}, "--output: TASK: "}};
     for (const auto& [words, expected] : wrong) {
@@ -226,7 +227,8 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
         ASSERT_FALSE(command) << expected;
         EXPECT_EQ(command.error().code, ExitCode::usage);
         EXPECT_THAT(command.error().message, HasSubstr(expected));
-        EXPECT_THAT(command.error().message, ::testing::EndsWith("; try --help"));
+        EXPECT_THAT(command.error().message,
+                    ::testing::MatchesRegex(".*(; try --help|did you mean .*\\?|echo \\{\\})"));
     }
 }
 

@@ -59,6 +59,20 @@ TEST_F(RunPlaceTest, ANewRunIsBesideItsList) {
     EXPECT_EQ(choose_run_directory(stream, ""), "stdin.wq");
 }
 
+TEST_F(RunPlaceTest, EachRunOfStandardInputIsANewOne) {
+    fs::current_path(folder_);
+    options_.source.path = "-";
+    earlier_run("stdin.wq");
+    EXPECT_EQ(choose_run_directory(options_, ""), "stdin.wq-2");
+    fs::create_directory(file("stdin.wq-2"));
+    EXPECT_EQ(choose_run_directory(options_, ""), "stdin.wq-3");
+    EXPECT_EQ(choose_run_directory(options_, "17"), "stdin.wq-17");
+    earlier_run("stdin.wq-3");
+    fs::last_write_time("stdin.wq/journal", fs::file_time_type::clock::now() - std::chrono::hours(1));
+    options_.resume = true;
+    EXPECT_EQ(choose_run_directory(options_, ""), "stdin.wq-3") << "the newest";
+}
+
 TEST_F(RunPlaceTest, ResumeTakesTheNewestRunOfTheList) {
     options_.resume = true;
     EXPECT_EQ(choose_run_directory(options_, "18"), file("tasks.sh.wq-18")) << "none there: a new one";

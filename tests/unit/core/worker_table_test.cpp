@@ -101,7 +101,7 @@ TEST_F(WorkerTableTest, AThousandWorkersOfOneClusterAreFewKinds) {
     }
     EXPECT_LE(table.kinds().size(), 12u);
     EXPECT_EQ(table.offers().size(), 1000u);
-    table.set_disconnected(*table.find(WorkerId(3)), Instant(1s), "cut");
+    table.set_disconnected(*table.find(WorkerId(3)), Instant(1s), 60s, "cut");
     table.drain(*table.find(WorkerId(4)), true);
     table.remove(WorkerId(5));
     EXPECT_EQ(table.offers().size(), 999u);

@@ -24,6 +24,7 @@ TEST_F(Sessions, AProgramThatAsksGetsTheStatusAndIsNoWorker) {
     EXPECT_EQ(report->shapes[0].ready + report->shapes[0].on_workers, 4u);
     EXPECT_EQ(report->shapes[0].on_workers, 1u) << "a task of unknown needs gets the worker";
     EXPECT_EQ(report->submitted, 4u);
+    EXPECT_EQ(report->running, 1u);
     EXPECT_FALSE(report->ending);
     const wire::WorkerStatus known{
         WorkerId(3), "node", {2, 1000, 1000, 0}, report->shapes[0].on_workers, "77_1", "mine", false, true};

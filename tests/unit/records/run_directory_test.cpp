@@ -110,16 +110,27 @@ TEST(RunDirectory, InUseNamesItsHolder) {
 TEST(RunStatus, ComesBackAndCanBeSourced) {
     const TempDir dir;
     EXPECT_FALSE(read_status(dir.path()).ok());
-    const RunStatus written{"interrupted", 75, 1'700'000'000'000'000, 1'700'000'060'000'000, 12, 10, 2,
-                            "it's SIGTERM"};
+    RunStatus written;
+    written.state = "interrupted";
+    written.exit_code = 75;
+    written.started_us = 1'700'000'000'000'000;
+    written.ended_us = 1'700'000'060'000'000;
+    written.tasks.tasks_submitted = 12;
+    written.tasks.tasks_done = 10;
+    written.total_known = false;
+    written.tasks_per_second = 2.5;
+    written.message = "it's SIGTERM";
     ASSERT_TRUE(write_status(dir.path(), written).ok());
     const auto read = read_status(dir.path());
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(read->state, "interrupted");
     EXPECT_EQ(read->exit_code, 75);
     EXPECT_EQ(read->ended_us, 1'700'000'060'000'000);
-    EXPECT_EQ(read->tasks_total, 12u);
-    EXPECT_EQ(read->tasks_done, 10u);
+    EXPECT_EQ(read->tasks.tasks_submitted, 12);
+    EXPECT_EQ(read->tasks.tasks_done, 10);
+    EXPECT_FALSE(read->total_known);
+    EXPECT_EQ(read->tasks_per_second, 2.5);
+    EXPECT_GT(read->written_us, written.ended_us);
     EXPECT_EQ(read->message, "it's SIGTERM");
     EXPECT_THAT(slurp(dir.file("status")), HasSubstr("started=2023-11-14T22:13:20Z\n"));
     const std::string command = ". " + dir.file("status") + " && test \"$message\" = \"it's SIGTERM\"";

@@ -28,7 +28,7 @@ class LiveReportTest : public ::testing::Test {
                        {[this] {
                             records::RunStatus status;
                             status.state = "running";
-                            status.tasks_done = static_cast<std::uint64_t>(++done_);
+                            status.tasks.tasks_done = ++done_;
                             return status;
                         },
                         [](std::uint64_t line, core::Now) { return "line " + std::to_string(line); }},
@@ -48,7 +48,7 @@ TEST_F(LiveReportTest, TheLoopTouchesNoFile) {
     EXPECT_FALSE(background_.step());
     EXPECT_EQ(records::read_whole(folder_ / "why/me.answer").or_throw(), "line 7\n");
     EXPECT_FALSE(exists("why/me.ask"));
-    EXPECT_EQ(records::read_status(folder_.path()).or_throw().tasks_done, 1U);
+    EXPECT_EQ(records::read_status(folder_.path()).or_throw().tasks.tasks_done, 1);
 }
 
 TEST_F(LiveReportTest, TheStatusIsWrittenAnewAndQuestionsAreLookedFor) {
@@ -57,7 +57,7 @@ TEST_F(LiveReportTest, TheStatusIsWrittenAnewAndQuestionsAreLookedFor) {
         report_.tick(at(second));
         background_.run();
     }
-    EXPECT_EQ(records::read_status(folder_.path()).or_throw().tasks_done, 2U);
+    EXPECT_EQ(records::read_status(folder_.path()).or_throw().tasks.tasks_done, 2);
     EXPECT_TRUE(exists("why/me.answer"));
 }
 

@@ -97,6 +97,21 @@ TEST_F(CategoriesRun, NoMoreRunAtOnceThanItAllows) {
     forget_actions();
 }
 
+TEST_F(CategoriesRun, NoMoreRunAtOnceThanTheRunAllows) {
+    options({.wait_for_fitting = true, .most_running = 2});
+    join_watched(1, 4);
+    join_watched(2, 4);
+    add(2, pinned({1}));
+    add(2, pinned({2}));
+    EXPECT_EQ(running(), 2U);
+    EXPECT_EQ(reactor_.why(TaskId(3), now()), "not now: as many tasks run as may run at once: 2");
+    for (std::uint64_t task = 0; task < 4; ++task) {
+        ok(task < 2 ? 1 : 2, task);
+        EXPECT_EQ(running(), std::min<std::uint64_t>(2, 3 - task)) << "room that one worker makes is for any";
+    }
+    forget_actions();
+}
+
 TEST_F(CategoriesRun, RoomThatOneMakesIsForAnyWorker) {
     say({.max = Sizes{.cores = 1000}, .max_concurrent = 1});
     add_asking(2);

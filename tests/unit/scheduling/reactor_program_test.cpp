@@ -56,9 +56,7 @@ TEST_F(ProgramTest, WhatFitsNowhereWaitsForAWorkerThatHoldsIt) {
     ok(1, 1);
     expect({"1.1 ended for good: exit 0"});
     idle(24h);
-    expect(
-        {"warning: tasks wait for a worker with 4 cores; the largest of the workers have 1 core, "
-         "1000 MB memory"});
+    expect({"warning: tasks wait for a worker with 4 cores; the largest worker has 1"});
     join_watched(2, 4);
     expect({"lease 0.1 to 2"});
 }

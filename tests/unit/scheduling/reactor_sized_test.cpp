@@ -276,8 +276,8 @@ TEST_F(SizedRun, WhatIsMissingIsToldOfWorkersThatThereAre) {
     join_with(2, much_memory);
     add_asking(1, {.cores = 32, .memory_mb = 200'000});
     const std::string why = reactor_.why(TaskId(0), now());
-    EXPECT_THAT(why, HasSubstr("none of the workers has all of it: the one with the most cores "
-                               "has 32 cores, 64000 MB memory"));
+    EXPECT_THAT(
+        why, HasSubstr("no worker has all of it: the one with the most cores has 32 cores, 64000 MB memory"));
     forget_actions();
 }
 

@@ -213,10 +213,8 @@ TEST_F(ReactorTest, ATaskTooLargeForAllIsNamedAndTheRestRuns) {
     add(1);
     expect({"lease 2.1 to 1"});  // worker 2 may be larger
     join(2, 4);
-    expect(
-        {"skip 0: needs 8 cores, no worker has that; the largest have 4 cores, 4000 MB memory; "
-         "let the task ask for less",
-         "skip 1: task 0 of its group failed"});
+    expect({"skip 0: needs 8 cores; the largest worker has 4; let the task ask for less",
+            "skip 1: task 0 of its group failed"});
     end_input();
     ok(1, 2);
     expect({"2.1 ended for good: exit 0", "finished 1"});
@@ -228,7 +226,7 @@ TEST_F(ReactorTest, WhereRanksShareANodeFewerOfThemWouldBeLarger) {
     for (const std::uint32_t worker : {1U, 2U})
         event(WorkerJoined{WorkerId(worker), "node", {4, 4000, 0, 0}, {}, false});
     expect(
-        {"skip 0: needs 8 cores, no worker has that; the largest have 4 cores, 4000 MB memory; "
+        {"skip 0: needs 8 cores; the largest worker has 4; "
          "start fewer ranks per node, which makes larger workers, or let the task ask for less"});
 }
 

@@ -19,12 +19,10 @@ TEST_F(WhyTest, NobodyIsThereOrNobodyIsLargeEnough) {
     add(1, cores(8));
     EXPECT_EQ(why(0), "not now: no worker is connected");
     join_watched(1, 4);
-    EXPECT_EQ(why(0),
-              "not now: no worker can hold it: it needs 8 cores; the largest of the workers have "
-              "4 cores, 4000 MB memory");
+    EXPECT_EQ(why(0), "not now: no worker can hold it: it needs 8 cores; the largest worker has 4");
     join_watched(2, 8);
     expect({"lease 0.1 to 2"});
-    EXPECT_EQ(why(0), "it is on worker 2 on node2, as attempt 1, with 8 cores, 8000 MB memory");
+    EXPECT_EQ(why(0), "it is on worker 2 on node2 (attempt 1, 8 cores, 8000 MB memory)");
     away(2);
     EXPECT_THAT(why(0), HasSubstr("disconnected"));
     back(2, {{TaskId(0), 1}});
@@ -61,6 +59,39 @@ TEST_F(WhyTest, OthersComeFirstOrItsTimeHasNotCome) {
     barrier();
     add(1);
     EXPECT_THAT(why(2), StartsWith("not now: it waits for earlier tasks"));
+}
+
+TEST_F(WhyTest, WhatIsQueuedOnAWorkerIsNotSaidToRunThere) {
+    join_watched(1, 2);
+    add(1);
+    expect({"lease 0.1 to 1"});
+    ok(1, 0, 1, 1ms);  // short tasks may queue
+    expect({"0.1 ended for good: exit 0"});
+    add(4);
+    expect({"lease 1.1 to 1", "lease 2.1 to 1", "lease 3.1 to 1", "lease 4.1 to 1"});
+    for (const std::uint64_t runs : {1U, 2U})
+        EXPECT_THAT(why(runs), StartsWith("it is on worker 1 on node1 (attempt 1"));
+    for (const std::uint64_t queued : {3U, 4U})
+        EXPECT_THAT(why(queued),
+                    StartsWith("it is queued on worker 1 on node1, whose running tasks leave it no room"));
+    take([](const std::string&) {});
+}
+
+TEST_F(WhyTest, AnAttemptThatNeverStartedIsNotCounted) {
+    join_watched(1, 1);
+    add(1, retries(1));
+    expect({"lease 0.1 to 1"});
+    give_back(1, 0);
+    expect({"0 goes back", "lease 0.2 to 1"});
+    EXPECT_THAT(why(0), HasSubstr("(attempt 1, "));
+    fail(1, 0, 2);
+    EXPECT_EQ(last_ended_.attempt - last_ended_.unstarted, 1U) << "as the records count";
+    expect({"0.2 ended: exit 1", "lease 0.3 to 1"});
+    EXPECT_EQ(reactor_.why(TaskId(0), now(), 5),
+              "it is on worker 1 on node1 (attempt 7, 1 core, 1000 MB memory)");
+    fail(1, 0, 3);
+    expect({"0.3 ended for good: exit 1"});
+    EXPECT_EQ(last_ended_.attempt - last_ended_.unstarted, 2U);
 }
 
 TEST_F(WhyTest, ItsHostsAreBlocked) {

@@ -43,17 +43,19 @@ TEST(Plots, AResumedRunGoesOnWhereTheEarlierOneEnded) {
         rows.push_back(row);
     }
     const Plots plots = make_plots(rows, TimeUnit::seconds, {});
-    EXPECT_THAT(plots.x, ElementsAre(0, 1, 2, 2, 10, 11, 12));
+    EXPECT_THAT(plots.x, ElementsAre(0, 1, 2, 2, 10, 10, 11, 12));
     const auto values = [&](std::string_view figure, std::string_view title) {
         for (const Figure& one : plots.figures)
             for (const Curve& curve : one.curves)
                 if (one.name == figure && curve.title == title) return curve.values;
         return std::vector<double>{};
     };
-    EXPECT_THAT(values("workers", "connected"), ElementsAre(2, 2, 2, 0, 2, 2, 2));
-    EXPECT_THAT(values("cores", "allocated to tasks"), ElementsAre(3, 3, 3, 0, 3, 3, 3));
-    EXPECT_THAT(values("time", "manager: waiting"), ElementsAre(0, 500, 1000, 1000, 1000, 1500, 2000));
-    EXPECT_THAT(values("tasks", "ended"), ElementsAre(0, 1, 2, 2, 0, 1, 2)) << "the journal counts these";
+    EXPECT_THAT(values("workers", "connected"), ElementsAre(2, 2, 2, 0, 0, 2, 2, 2));
+    EXPECT_THAT(values("tasks", "waiting"), ElementsAre(2, 1, 0, 0, 0, 2, 1, 0))
+        << "nothing changes in a pause";
+    EXPECT_THAT(values("cores", "allocated to tasks"), ElementsAre(3, 3, 3, 0, 0, 3, 3, 3));
+    EXPECT_THAT(values("time", "manager: waiting"), ElementsAre(0, 500, 1000, 1000, 1000, 1000, 1500, 2000));
+    EXPECT_THAT(values("tasks", "ended"), ElementsAre(0, 1, 2, 2, 2, 0, 1, 2)) << "the journal counts these";
 }
 
 TEST(Plots, ChooseTheUnitByTheLengthOfTheRun) {
@@ -105,7 +107,7 @@ TEST(Plots, OnALogarithmicScaleHaveGaps) {
                       {{"s", "#111111", true, 1, {1, 2, 0, 3, 0, 4}},
                        {"l", "#222222", false, 1, {0, 1, 2, 0, 3, 0}},
                        {"none", "#333333", true, 1, {0, 0, -1, 0, 0, 0}}}}};
-    const std::string script = plot_script({"p", PlotFormat::png, "", {}}, plots);
+    const std::string script = plot_script({"p", PlotFormat::png, "", {}, true}, plots);
     EXPECT_THAT(script, HasSubstr("$f_log1 << EOD\n0 1\n1 1\n1 2\n2 2\n\n3 3\n4 3\n\n5 4\nEOD\n"));
     EXPECT_THAT(script, HasSubstr("$f_log1_alone << EOD\n3 3\n5 4\nEOD\n"));
     EXPECT_THAT(script, HasSubstr("$f_log2 << EOD\n1 1\n2 2\n\n4 3\nEOD\n"));
@@ -117,7 +119,7 @@ TEST(Plots, OnALogarithmicScaleHaveGaps) {
 TEST(Plots, NameTheirFiles) {
     const Plots plots = make_plots(rows_every(1'000'000, 5), {}, {});
     EXPECT_THAT(
-        plot_paths({"a/run", PlotFormat::svg, "", {}}, plots),
+        plot_paths({"a/run", PlotFormat::svg, "", {}, true}, plots),
         ElementsAre("a/run.tasks.svg", "a/run.tasks-log.svg", "a/run.workers.svg", "a/run.workers-log.svg",
                     "a/run.cores.svg", "a/run.cores-log.svg", "a/run.time.svg", "a/run.time-log.svg",
                     "a/run.transfer.svg", "a/run.transfer-log.svg"));
@@ -126,7 +128,7 @@ TEST(Plots, NameTheirFiles) {
 TEST(Plots, AreThisScript) {
     Plots plots = make_plots(rows_every(1'000'000, 3), {}, {});
     plots.figures.resize(1);
-    EXPECT_EQ(plot_script({"it's", PlotFormat::png, "tasks_1.sh", {}}, plots),
+    EXPECT_EQ(plot_script({"it's", PlotFormat::png, "tasks_1.sh", {}, true}, plots),
               R"(set encoding utf8
 set border 3 linecolor rgb '#555555'
 set tics nomirror out
@@ -203,7 +205,7 @@ TEST(Plots, HaveATitleThatFits) {
 
 TEST(Plots, OfSvgHaveATitleOfTheirOwn) {
     const Plots plots = make_plots(rows_every(1'000'000, 3), {}, {});
-    const std::string script = plot_script({"p", PlotFormat::svg, "", {}}, plots);
+    const std::string script = plot_script({"p", PlotFormat::svg, "", {}, true}, plots);
     EXPECT_THAT(script, HasSubstr("rgb 'white' name 'tasks_log'\n"));
 }
 

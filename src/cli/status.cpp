@@ -1,0 +1,61 @@
+#include "cli/status.h"
+
+#include <filesystem>
+
+#include "cli/run_place.h"
+#include "factory/ask_status.h"
+#include "machine/batch_share.h"
+#include "net/contact.h"
+#include "report/run_view.h"
+
+namespace wq::cli {
+
+namespace {
+
+constexpr Duration answer_limit = std::chrono::seconds(10);
+
+report::RunView view_of(const std::string& run, const wire::StatusReport& said) {
+    report::RunView view;
+    view.run = run;
+    view.live = true;
+    view.status.state = said.ending ? "ending" : "running";
+    core::ManagerStats& tasks = view.status.tasks;
+    const auto count = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+    tasks.tasks_submitted = count(said.submitted);
+    tasks.tasks_done = count(said.done + said.failed);
+    tasks.tasks_failed = count(said.failed);
+    tasks.tasks_running = count(said.running);
+    for (const wire::TasksOfShape& shape : said.shapes) tasks.tasks_on_workers += count(shape.on_workers);
+    tasks.tasks_waiting = tasks.tasks_submitted - tasks.tasks_done - tasks.tasks_on_workers;
+    if (said.ended_in_1000_s >= 0)
+        view.status.tasks_per_second = static_cast<double>(said.ended_in_1000_s) / 1000;
+    if (said.elapsed_us > 0) view.elapsed = std::chrono::microseconds(said.elapsed_us);
+    return view;
+}
+
+Result<report::RunView> view_by_contact(const std::string& path) {
+    const auto contact = net::read_contact(path);
+    if (!contact) return contact.error();
+    const auto said = std::move(factory::ask_status({net::dial_options(*contact)}, answer_limit).front());
+    if (said) return view_of(path, *said);
+    return Error{said.error().code,
+                 path + ": " + said.error().message + "; it is left over if its run has ended"};
+}
+
+}  // namespace
+
+Result<std::string> run_status(const std::string& run, bool json) {
+    std::error_code unknown;
+    const bool is_file = std::filesystem::is_regular_file(run, unknown);
+    RunOptions list;
+    list.source.path = run;
+    list.resume = true;
+    const std::string directory =
+        is_file ? choose_run_directory(list, machine::batch_job(machine::batch_environment())) : run;
+    const auto view = is_file && !records::read_status(directory) ? view_by_contact(run)
+                                                                  : report::view_of_directory(directory);
+    if (!view) return view.error();
+    return json ? report::view_json(*view) : report::view_text(*view);
+}
+
+}  // namespace wq::cli

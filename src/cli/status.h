@@ -1,0 +1,14 @@
+// `--status RUN`: how far a run is, from anywhere.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace wq::cli {
+
+// `run`: its list or directory, or its contact file, over which its manager is asked. Returns a line, or with
+// `json` an object. Errors: bad_input (neither), unreachable, not_allowed.
+Result<std::string> run_status(const std::string& run, bool json);
+
+}  // namespace wq::cli
