@@ -127,7 +127,8 @@ class WorkerLoop {
             if (!sent) {
                 if (answer.outcome == Outcome::error) return false;
                 for (std::shared_ptr<Block>& block : answer.blocks) Block::drop_user(std::move(block));
-                const char* const why = socket_.valid() ? "" : ", as the function closed its worker's descriptors";
+                const char* const why =
+                    socket_.valid() ? "" : ", as the function closed its worker's descriptors";
                 answer = {Outcome::error, sent.error().message + why, {}};
                 result.outcome = Outcome::error;
                 continue;

@@ -251,7 +251,7 @@ bool was_killed(pid_t zygote) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
-    __fpurge(stdout);  // else each worker would write what the program had not written yet
+    __fpurge(stdout);                    // else each worker would write what the program had not written yet
     constexpr int most_short_lives = 5;  // in a row: then something here kills each of them
     constexpr Duration short_life = std::chrono::seconds(1);
     int short_lives = 0;

@@ -229,7 +229,8 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         std::string all;
         for (std::size_t n = 0; n < listed; ++n)
             all += (all.empty() ? "" : "\n") + lines_[n].addresses + ": " + lines_[n].text;
-        if (listed < lines_.size()) all += "\nand " + std::to_string(lines_.size() - listed) + " more addresses";
+        if (listed < lines_.size())
+            all += "\nand " + std::to_string(lines_.size() - listed) + " more addresses";
         return all;
     }
 

@@ -78,7 +78,8 @@ Status check_open(const ManagerOptions& options, const Variables& variables) {
 // Work Queue allows it by default, so this is only a warning; only a key keeps strangers out.
 std::string warning_of_open(int port) {
     return "port " + std::to_string(port) +
-           " has no password: anyone who can reach it can join as a worker: read your tasks and send false results; " +
+           " has no password: anyone who can reach it can join as a worker: read your tasks and send false "
+           "results; " +
            remedy;
 }
 

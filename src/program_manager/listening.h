@@ -63,8 +63,8 @@ struct HeldPort {
     std::vector<int> descriptors() const;  // for ManagerOptions::sockets
 };
 
-// Opens `port` or `port_range` at these numeric addresses, or at all of this machine. Errors: the same as at a
-// manager's start.
+// Opens `port` or `port_range` at these numeric addresses, or at all of this machine. Errors: the same as at
+// a manager's start.
 Result<HeldPort> hold_port(const ManagerOptions& options, const std::vector<std::string>& addresses = {});
 
 }  // namespace wq::program_manager

@@ -20,8 +20,8 @@ namespace {
 // Throws SetupError, as a Manager does.
 program_manager::HeldPort hold_port(const ManagerOptions& options, bool loopback) {
     if (!options.listen) return {};
-    auto held = program_manager::hold_port(options, loopback ? std::vector<std::string>{"127.0.0.1"}
-                                                             : std::vector<std::string>{});
+    auto held = program_manager::hold_port(
+        options, loopback ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{});
     if (!held) throw SetupError(held.error().message, to_int(held.error().code));
     return std::move(*held);
 }
@@ -73,7 +73,8 @@ auto text_option(std::string ManagerOptions::*option) {
 
 void bind_start(py::class_<PyQueue>& queue) {
     queue.def(py::init(&make_queue), py::arg("port"), py::arg("port_range"), py::arg("ssl"),
-              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("loopback"), py::arg("ranks"));
+              py::arg("ssl_key"), py::arg("ssl_certificate"), py::arg("shutdown"), py::arg("loopback"),
+              py::arg("ranks"));
     queue
         .def_property_readonly(
             "port", [](PyQueue& q) { return q.deferred().port(); }, "The TCP port that workers connect to.")

@@ -217,11 +217,13 @@ void bind_settings(py::class_<PyTask>& task) {
         .def("_wq_disk", [](PyTask& t, std::int64_t mb) { t.to_specify().disk(mb); })
         .def("_wq_gpus", [](PyTask& t, double count) { t.to_specify().gpus(count); })
         .def("_wq_max_retries", [](PyTask& t, std::int64_t n) { t.to_specify().max_retries(n); })
-        .def("_wq_running_time", [](PyTask& t, std::int64_t micros) { t.to_specify().specify_running_time(micros); })
+        .def("_wq_running_time",
+             [](PyTask& t, std::int64_t micros) { t.to_specify().specify_running_time(micros); })
         .def("_wq_running_time_max", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_max(s); })
         .def("_wq_running_time_min", [](PyTask& t, std::int64_t s) { t.to_specify().running_time_min(s); })
         .def("_wq_end_time", [](PyTask& t, std::int64_t micros) { t.to_specify().end_time(micros); })
-        .def("_wq_start_time_min", [](PyTask& t, std::int64_t micros) { t.to_specify().start_time_min(micros); })
+        .def("_wq_start_time_min",
+             [](PyTask& t, std::int64_t micros) { t.to_specify().start_time_min(micros); })
         .def("_wq_snapshot_file", [](PyTask& t, const Text& path) { t.to_specify().snapshot_file(path); })
         .def("_wq_monitor_output", [](PyTask& t, const Text& f) { t.to_specify().monitor_output(f); })
         .def("_wq_variable", [](PyTask& t, const Text& name, const std::optional<Text>& value) {

@@ -59,7 +59,8 @@ po::options_description coprocess_options() {
     all.add_options()("coprocess", text_value("FILE"),
                       "run remote tasks in coprocesses of FILE, as work_queue_serverize makes it")(
         "coprocesses-total", text_value("N"), "start N coprocesses (default: one for each core)")(
-        "coprocess-cores", text_value("N"), "cores of all coprocesses together (default: as the worker offers)")(
+        "coprocess-cores", text_value("N"),
+        "cores of all coprocesses together (default: as the worker offers)")(
         "coprocess-memory", text_value("MB"), "their memory (default: as the worker offers)")(
         "coprocess-disk", text_value("MB"), "their disk (default: as the worker offers)")(
         "coprocess-gpus", text_value("N"),

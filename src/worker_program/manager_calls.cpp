@@ -50,8 +50,8 @@ Result<net::Contact> ManagerCalls::contact(bool waits) {
             return Error{ExitCode::ok, options_->contact + ": its run has ended"};
         return contact;
     }
-    const auto found = listening::find_managers(listening::registry_folder(), options_->manager_regex,
-                                                random_bits());
+    const auto found =
+        listening::find_managers(listening::registry_folder(), options_->manager_regex, random_bits());
     if (!found) return found.error();
     const auto same = [&](const listening::Listing& listing) {
         return called_ && listing.contact.port == called_->port && listing.contact.host == called_->host;

@@ -54,7 +54,7 @@ std::vector<double> heights(const Bars& bars) {
 // s.
 TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
     ManagerRow sample;
-        sample.timestamp = 10 * second;
+    sample.timestamp = 10 * second;
     TaskFigures of({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
                    std::vector{sample});
     of.add(task(1, 1, 4));
