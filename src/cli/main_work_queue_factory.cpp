@@ -22,6 +22,7 @@
 #include "factory/own_folder.h"
 #include "factory/scripts.h"
 #include "listening/registry.h"
+#include "net/contact.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
 #include "run/loop.h"
@@ -293,6 +294,8 @@ class Program {
 int keep_workers(const cli::FactoryCommand& command) {
     const factory::Scripts scripts = factory::find_scripts(command.batch_type).or_throw();
     for (const std::string& remark : command.remarks) complain(remark);
+    if (const std::string& file = command.place.password_file; !file.empty())
+        std::ignore = net::read_password(file, complain).or_throw();
     const factory::Settings settings = Configuration(command).read().or_throw();
     if (command.dry_run)
         return std::fputs(shown(command, scripts, settings, command.place_words).or_throw().c_str(), stdout) <

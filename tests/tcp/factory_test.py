@@ -195,7 +195,9 @@ class Systems(FactoryCase):
         # Options of other systems are ignored, as CCTools' factory does.
         others = ["--autosize", "--condor-requirements", "x == 1", "--k8s-image", "debian", "-P", self.write("password", "a password")]
         os.chmod(self.path("password"), 0o644)
-        self.assertIn("qsub ", self.run_to_end(commands=[FACTORY, "-T", "sge", *others, "login1", "9123", "--dry-run"]).out)
+        shown = self.run_to_end(commands=[FACTORY, "-T", "sge", *others, "login1", "9123", "--dry-run"])
+        self.assertIn("qsub ", shown.out)
+        self.assertIn("others may read it", shown.err)
         self.assertIn("== command\n", self.run_to_end(commands=[FACTORY, "-T", "local", "-B", "-q x", *others, "login1", "9123", "--dry-run"]).out)
         self.assertIn("\n+Group = 5\n", self.run_to_end(commands=[FACTORY, "-T", "condor", "-B", "+Group = 5", *others, "login1", "9123", "--dry-run"]).out)
 
