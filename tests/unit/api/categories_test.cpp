@@ -81,7 +81,7 @@ TEST_F(CategoriesTest, NothingBelowItsMinimumIsGiven) {
     core::CategorySet least;
     least.min = program_manager::sizes_of({-1, 3000, -1, -1});
     program_->set_category("a", least);
-    expect(allocated(Task("x").category("a").cores(1)), 4, 4096, 4096);
+    expect(allocated(Task("x").category("a").cores(1)), 1, 3000, 1024);
     least.min = program_manager::sizes_of({-1, 5000, -1, -1});
     program_->set_category("a", least);
     submit(Task("x").category("a").cores(1));
@@ -233,8 +233,8 @@ TEST(Categories, WhatIsNoAmountOrNameIsRefusedAndSaid) {
         EXPECT_THAT(manager.last_error(), HasSubstr("specify_category_min_resources: cores(nan)"));
         EXPECT_FALSE(manager.specify_category_first_allocation_guess("a", {1e9, -1, -1, -1}));
         EXPECT_FALSE(manager.specify_max_resources({-1, -2, -1, -1}));
-        EXPECT_FALSE(manager.specify_category_mode("a", static_cast<AllocationMode>(4)));
-        EXPECT_THAT(manager.last_error(), HasSubstr("unknown mode 4"));
+        EXPECT_FALSE(manager.specify_category_mode("a", static_cast<AllocationMode>(9)));
+        EXPECT_THAT(manager.last_error(), HasSubstr("unknown mode 9"));
         EXPECT_FALSE(manager.enable_category_resource("a", "teeth"));
         EXPECT_THAT(manager.last_error(), HasSubstr("unknown resource 'teeth'"));
         EXPECT_FALSE(manager.initialize_categories("/nowhere/file"));

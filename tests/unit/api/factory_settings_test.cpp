@@ -91,7 +91,7 @@ TEST(FactorySettings, SayWhatIsWrong) {
     EXPECT_EQ(refusal("max-worker", "7"), "there is no setting 'max-worker' (did you mean 'max-workers'?)");
     EXPECT_EQ(refusal("scratch-dirs", "7"),
               "there is no setting 'scratch-dirs' (did you mean 'scratch-dir'?)");
-    EXPECT_EQ(refusal("manager-name", "x"), "there is no setting 'manager-name'");
+    EXPECT_EQ(refusal("project", "x"), "there is no setting 'project'");
     EXPECT_EQ(refusal("", "x"), "there is no setting ''");
     EXPECT_EQ(refusal("max-workers", "many"), "max-workers: 'many' is not a whole number from 0 to 1000000");
     EXPECT_EQ(refusal("cores", "-1"), "cores: '-1' is not a whole number from 0 to 100000");

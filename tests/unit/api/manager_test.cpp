@@ -110,7 +110,7 @@ TEST(Manager, AnOutputLimitBeyondWhatTravelsIsRefused) {
         FAIL() << "it was taken";
     } catch (const SetupError& error) {
         EXPECT_EQ(error.exit_code(), 64);
-        EXPECT_THAT(error.what(), HasSubstr("at most 256 MiB"));
+        EXPECT_THAT(error.what(), HasSubstr("at most 1 GiB"));
     }
     options.output_limit = 1u << 30;
     const Manager manager(options);

@@ -121,7 +121,7 @@ TEST_F(WorkerRecall, KeepsNoMoreOutputThanCanTravelWhateverTheManagerSays) {
         welcome.output_limit = limit;
         worker_->on_frame(wire::encode(welcome), network_.now());
         lease(false);
-        EXPECT_EQ(launcher_.last().output_limit, std::min(limit, std::uint64_t{256} << 20));
+        EXPECT_EQ(launcher_.last().output_limit, std::min(limit, std::uint64_t{1} << 30));
     }
 }
 

@@ -63,11 +63,11 @@ class WorkerSilence : public ::testing::Test {
 };
 
 TEST_F(WorkerSilence, OfTheManagerEndsTheLink) {
-    heard_.as_of = network_.now() + 44s;
-    turn(40s);
+    heard_.as_of = network_.now() + 15s;
+    turn(14s);
     EXPECT_NE(session_->link(), nullptr);
-    turn(4s);
-    EXPECT_THAT(said_, Contains(HasSubstr("it was silent for 44")));
+    turn(1s);
+    EXPECT_THAT(said_, Contains(HasSubstr("it was silent for 15")));
 }
 
 TEST_F(WorkerSilence, WhileItWasStoppedItselfIsNoneOfTheManager) {
