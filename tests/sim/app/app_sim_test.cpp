@@ -42,7 +42,7 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
         seen.second_attempts += record.attempt == 2 ? 1 : 0;
         if (!record.final) continue;
         ++finals[record.task];
-        const bool fails = simulation.task(record.task).failures > record.attempt - 1;
+        const bool fails = simulation.task(record.task).failures > record.outcome.user_us - 1;
         EXPECT_EQ(record.outcome.succeeded(), !fails) << "task " << record.task.value();
         EXPECT_EQ(recorded.output.out, "out\n");
     }
@@ -60,7 +60,7 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
     seen.departures += simulation.departures();
     std::set<std::pair<TaskId, Attempt>> ended;
     for (const stats::Recorded& recorded : simulation.records())
-        ended.emplace(recorded.record.task, recorded.record.attempt);
+        ended.emplace(recorded.record.task, static_cast<Attempt>(recorded.record.outcome.user_us));
     for (const auto& start : simulation.starts()) seen.unrecorded += ended.contains(start) ? 0 : 1;
     seen.with_tickets += simulation.used_tickets() ? 1 : 0;
     const auto contradiction = simulation.manager().reactor().audit();

@@ -33,6 +33,7 @@ void FakeLauncher::finish(const Running& task) {
     const FakeTask what = tasks_(task.order.task);
     core::Outcome outcome;
     outcome.wall_us = what.wall.count() / 1000;
+    outcome.user_us = task.order.attempt;  // records count without the leases that never started
     if (task.killed)
         outcome.ending = core::Ending::killed;
     else if (task.order.attempt <= what.failures)
