@@ -134,7 +134,7 @@ static void of_queues(void) {
     NOTHING(work_queue_specify_task_order(q, WORK_QUEUE_TASK_ORDER_FIFO));
     NOTHING(work_queue_specify_manager_mode(q, WORK_QUEUE_MANAGER_MODE_STANDALONE));
     NOTHING(work_queue_specify_estimate_capacity_on(q, 1));
-    ZERO(work_queue_factory_create(q, "local"));
+    ZERO(work_queue_factory_create(q, NULL));
 }
 
 static void of_factories(void) {

@@ -153,8 +153,8 @@ static void categories_and_monitoring(void) {
     struct work_queue* q = work_queue_create(0);
     struct work_queue_task* t = work_queue_task_create("echo $CORES");
     struct rmsummary* r = rmsummary_create(-1);
-    CHECK_REFUSED(work_queue_specify_category_mode(q, "c", (work_queue_category_mode_t)8), 0,
-                  "work_queue_specify_category_mode: unknown mode 8");
+    CHECK_REFUSED(work_queue_specify_category_mode(q, "c", (work_queue_category_mode_t)9), 0,
+                  "work_queue_specify_category_mode: unknown mode 9");
     CHECK_REFUSED(work_queue_enable_category_resource(q, "c", "teeth", 1), 0,
                   "work_queue_enable_category_resource: unknown resource 'teeth'");
     CHECK_REFUSED(work_queue_enable_category_resource(q, "c", NULL, 1), 0,
