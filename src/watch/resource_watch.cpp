@@ -118,7 +118,8 @@ void ResourceWatch::begin(RunningTask& task) {
     task.monitor->next_sample = task.started + first_sample;
     task.monitor->next_disk = task.started + (watch.limits.disk_mb > 0 ? first_disk_of_limit : first_disk);
     const auto folders = folders_of(task);
-    if (watch.measures && !folders.empty()) task.monitor->events = SnapshotEvents::in(folders.front());
+    if (watch.measures && !folders.empty())
+        task.monitor->events = SnapshotEvents::in(folders.front(), task.outcome.started_us);
     watched_.push_back(&task);
 }
 

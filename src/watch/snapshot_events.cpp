@@ -8,6 +8,7 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +34,16 @@ T member(const Json& object, const char* name, T otherwise) {
     }
 }
 
+// Its size, if it was there when the task began; the kernel's times are up to a tick of 10 ms old.
+std::optional<off_t> size_before(const std::string& path, WallMicros began) {
+    constexpr WallMicros tick = 10'000;
+    struct statx is {};
+    if (::statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS | STATX_BTIME, &is) != 0) return std::nullopt;
+    const struct statx_timestamp& made = (is.stx_mask & STATX_BTIME) != 0 ? is.stx_btime : is.stx_ctime;
+    if (made.tv_sec * 1'000'000 + made.tv_nsec / 1000 + tick >= began) return std::nullopt;
+    return static_cast<off_t>(is.stx_size);
+}
+
 }  // namespace
 
 void SnapshotEvents::FreePattern::operator()(regex_t* pattern) const {
@@ -40,7 +51,7 @@ void SnapshotEvents::FreePattern::operator()(regex_t* pattern) const {
     delete pattern;
 }
 
-std::unique_ptr<SnapshotEvents> SnapshotEvents::in(const std::string& folder) {
+std::unique_ptr<SnapshotEvents> SnapshotEvents::in(const std::string& folder, WallMicros began) {
     std::ifstream in(folder + "/" + core::snapshots_file);
     if (!in) return nullptr;
     const Json all = Json::parse(in, nullptr, false);
@@ -52,9 +63,9 @@ std::unique_ptr<SnapshotEvents> SnapshotEvents::in(const std::string& folder) {
         file.path = folder + "/" + name;
         file.from_start_if_truncated = member(said, "from-start-if-truncated", true);
         file.delete_if_found = member(said, "delete-if-found", false);
-        struct stat status {};
-        file.is_there = ::stat(file.path.c_str(), &status) == 0;
-        if (file.is_there && !member(said, "from-start", false)) file.read = status.st_size;
+        const std::optional<off_t> size = size_before(file.path, began);
+        file.is_there = size.has_value();
+        if (size && !member(said, "from-start", false)) file.read = *size;
         for (const Json& one : member(said, "events", Json::array())) {
             if (!one.is_object()) continue;
             Event& event = file.events.emplace_back();

@@ -13,12 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
+
 namespace wq::watch {
 
 class SnapshotEvents {
   public:
-    // Reads core::snapshots_file in this folder. Null: there is none, or it has no such object.
-    static std::unique_ptr<SnapshotEvents> in(const std::string& folder);
+    // Reads core::snapshots_file in this folder, of a task that began then. Null: there is none, or it has no
+    // such object.
+    static std::unique_ptr<SnapshotEvents> in(const std::string& folder, WallMicros began);
 
     // Labels of the events since the last call, each once.
     std::vector<std::string> look();

@@ -118,7 +118,7 @@ def test_commands_of_python_lie_beside_the_others_in_the_build_folder(command, t
     commands = os.path.dirname(os.environ["WORKER"])
     said = subprocess.run([command, "--help"], env={**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"}, capture_output=True, text=True,
                           check=True)
-    assert said.stdout.startswith("Usage: work_queue_")
+    assert said.stdout.startswith(f"Usage: {command} ")
     if "serverize" in command:
         (tmp_path / "f.py").write_text("def f():\n    return 1\n")
         subprocess.run([f"{commands}/{command}", "--src", "f.py", "--function", "f", "--dest", "c.py"], cwd=tmp_path, check=True)
