@@ -11,6 +11,12 @@ from .factory import Factory
 from .queue import WorkQueue
 
 
+def _say(line: str) -> None:
+    """On stderr, but that its worker left because nothing is left to do: a pool of processes does not say so."""
+    if not line.endswith(" left: drained"):
+        print(f"work_queue: {line}", file=sys.stderr)
+
+
 class LocalQueue(WorkQueue):
     """Listens on loopback, with a password that only this user can read, and has a worker with `cores` cores on this machine. If
     the ranks of this job are free, they are its workers instead."""
@@ -25,7 +31,7 @@ class LocalQueue(WorkQueue):
         password = os.path.join(self._folder.name, "password")
         with open(password, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(secrets.token_hex(32))
-        super().__init__(0, password_file=password, shutdown=True, loopback=True)
+        super().__init__(0, password_file=password, shutdown=True, loopback=True, say=_say)
         workers = Factory("local", manager_host_port=f"127.0.0.1:{self.port}", log_file=os.path.join(self._folder.name, "log"))
         workers.password_file = password
         workers.scratch_dir = os.path.join(self._folder.name, "workers")
