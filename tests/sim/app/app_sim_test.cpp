@@ -39,7 +39,7 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
             (ending == core::Ending::worker_lost && !crossed) || ending == core::Ending::killed;
         seen.interrupted += interrupted ? 1 : 0;
         seen.most_attempts = std::max(seen.most_attempts, record.attempt);
-        seen.second_attempts += record.attempt == 2 ? 1 : 0;
+        seen.second_attempts += record.attempt == 2 || record.outcome.user_us == 2 ? 1 : 0;
         if (!record.final) continue;
         ++finals[record.task];
         const bool fails = simulation.task(record.task).failures > record.outcome.user_us - 1;
