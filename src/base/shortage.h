@@ -1,4 +1,4 @@
-// What the system refuses for want of processes, descriptors or memory: errors with the remedy.
+// Errors for shortages of processes, descriptors or memory; each names its remedy.
 #pragma once
 
 #include <cerrno>

@@ -24,7 +24,7 @@
 
 namespace wq::core {
 
-// What a task gets of the resources that it does not ask for, if it asks for others.
+// The share of unspecified resources that a task gets if it specifies others.
 enum class Rest : std::uint8_t {
     with_cores,    // as much of the memory as of the cores, and no disk: tasks of a list
     proportional,  // rule 5

@@ -53,7 +53,7 @@ struct Measured {
     bool operator==(const Measured&) const = default;
 };
 
-// What it used so far, and its memory and disk at that time.
+// The usage of a task up to a moment, with its memory and disk at that moment.
 struct UsagePoint {
     std::int64_t at_us = 0;  // since its start
     std::string label;       // of a snapshot, which an event of the task took; "": of the time series
@@ -61,7 +61,7 @@ struct UsagePoint {
     bool operator==(const UsagePoint&) const = default;
 };
 
-// What else a worker tells of an attempt that was measured.
+// Further measurements of an attempt, as its worker reports them.
 struct MonitorReport {
     std::int64_t machine_cpus = unsaid;
     std::int64_t machine_load = unsaid;  // 1/1000, of the last minute

@@ -38,7 +38,7 @@ class OldFiles {
 
     // OldFile::name: remembers that the bytes are in the list.
     Status copied(const std::string& name) const;
-    // On a small disk they go first: before a change they take no more than what is free.
+    // Removes the oldest while they take more than the free space, so that a small disk has room for changes.
     void make_room();
     // Keeps the present file, which is about to be replaced. Best effort: not every file system has links.
     void keep_list();

@@ -95,8 +95,8 @@ class Document {
     void index(std::uint64_t number);
 
     std::vector<Kept> lines_;
-    // Of each line, with its line end; 0: it is not in the file. Apart, so that splices() need not walk all
-    // lines: others change the list meanwhile, and then all is done again.
+    // The bytes of each line with its line end; 0: it is not in the file. splices() reads only these, because
+    // walking all lines is slow, and a change by another worker makes it start again.
     std::vector<std::uint64_t> bytes_in_file_;
     std::set<std::uint64_t> changed_;  // numbers of the lines that are not so in the file
     std::set<std::uint64_t> live_;

@@ -25,7 +25,7 @@ struct TaskKey {
     bool operator==(const TaskKey&) const = default;
 };
 
-// What was transferred for an attempt, and how long that took.
+// Bytes and durations of an attempt's file transfers.
 struct FileTraffic {
     std::int64_t bytes_sent = 0;
     std::int64_t bytes_received = 0;

@@ -451,7 +451,9 @@ def test_logs(workers, tmp_path):
     end = next(record for record in records if record[2:5] == ["TASK", "2", "DONE"])
     assert end[5:7] == ["SIGNAL", "9"]
     used = json.loads("".join(end[8:]))
-    assert 1 <= used["wq_input_size"][0] < 1.001 and used["wq_output_size"][0] > 0 and {"wq_input_time", "wq_output_time"} <= set(used)
+    # 17 bytes describe the file.
+    assert used["wq_input_size"] == [round(1 + 17 / (1 << 20), 6), "MB"]
+    assert used["wq_output_size"][0] > 0 and {"wq_input_time", "wq_output_time"} <= set(used)
     flags = {record[3]: record[5] for record in records if record[2] == "TRANSFER"}
     assert flags == {"INPUT": "0", "OUTPUT": "1"}
 

@@ -94,7 +94,7 @@ struct TaskUsage {
     std::int64_t max_concurrent_processes = -1;
     std::int64_t total_processes = -1;
     std::int64_t context_switches = -1;
-    // Of the machine, when it ended.
+    // The worker's machine at the end of the task.
     std::int64_t machine_cpus = -1;
     double machine_load = -1;  // over the last minute
 };

@@ -47,7 +47,8 @@ start() {
     [ -f "$list" ] || fail special || return
     { [ -r "$list" ] && [ -w "$list" ]; } || fail readonly || return
     [ -w "${list%/*}/" ] || fail folder || return
-    mkdir -p "$data/alive" "$data/old" || fail folder || return
+    # A second time, because a mkdir that was killed says nothing of permissions.
+    mkdir -p "$data/alive" "$data/old" || mkdir -p "$data/alive" "$data/old" || fail folder || return
     { [ -w "$data/alive" ] && [ -w "$data/old" ] && [ -w "$data" ]; } || fail data || return
     command -v flock >/dev/null || fail flock || return
     true >>"$list.lock" || true <"$list.lock" || fail lock || return
