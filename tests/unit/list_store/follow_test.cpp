@@ -164,34 +164,34 @@ TEST_P(Following, ALockFileThatIsReplacedIsLockedAnew) {
 
 WQ_SOME_WAYS(Following);
 
-// Else it would not be seen before the next edit.
+// Else it would not be seen before the next edit. The append comes as soon as the new list has its name: while
+// appends never ended, a slow fsync() let no rewriting through, and the test did not end.
 TEST(LocalRewriting, WhatIsAppendedMeanwhileIsNoPartOfTheNewList) {
     const test::Folder folder;
     const std::string list = folder / "list";
     write_file(list, "a\n");
     LocalStore store(list, {});
     ASSERT_TRUE(store.open().ok());
-    std::atomic<bool> over = false;
-    std::thread appends([&] {
-        while (!over) {
-            const Descriptor file(open(list.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-            EXPECT_EQ(write(file.get(), "b\n", 2), 2);
-        }
-    });
+    const auto inode = [&] { return stat_of(list).value().st_ino; };
     Request request;
     request.rewrite = true;
     request.splices = {{0, 0, "#"}};
-    for (int made = 0; made < 10;) {
+    for (int made = 1; made <= 10; ++made) {
+        request.known = store.exchange({})->now;
+        std::atomic<bool> over = false;
+        std::thread appends([&, old = inode()] {
+            while (inode() == old && !over) std::this_thread::yield();
+            const Descriptor file(open(list.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+            EXPECT_EQ(write(file.get(), "b\n", 2), 2);
+        });
         const auto answer = store.exchange(request);
+        over = true;
+        appends.join();
         ASSERT_TRUE(answer.ok()) << answer.error().message;
-        request.known = answer->now;
-        if (!answer->changed) continue;
-        ++made;
-        EXPECT_TRUE(read_file(list + ".runtask/edits").ends_with("FILE " + request.known.file + "\n"))
-            << made;
+        EXPECT_TRUE(answer->changed) << made;
+        EXPECT_TRUE(read_file(list + ".runtask/edits").ends_with("FILE " + answer->now.file + "\n")) << made;
+        EXPECT_NE(store.exchange({})->now, answer->now) << made;
     }
-    over = true;
-    appends.join();
 }
 
 TEST(Locks, AFlockThatFailsAtOnceWithATimeLimitWaitsWithoutOne) {
