@@ -32,6 +32,16 @@ bool looks_like_tls(std::string_view bytes) {
     return !bytes.empty() && bytes[0] >= 20 && bytes[0] <= 23;
 }
 
+// RFC 8446, 5.1: type, version, length. What announces more than a record may hold is whole, too: it is wrong.
+bool has_whole_record(std::string_view bytes) {
+    constexpr std::size_t head = 5;
+    constexpr std::size_t most = (16u << 10) + 256;
+    if (bytes.size() < head) return false;
+    const std::size_t length = static_cast<std::size_t>(static_cast<unsigned char>(bytes[3])) << 8 |
+                               static_cast<unsigned char>(bytes[4]);
+    return length > most || bytes.size() >= head + length;
+}
+
 }  // namespace
 
 TcpLink::TcpLink(boost::asio::io_context& context, int descriptor, std::uint64_t serial, std::string address,
@@ -95,12 +105,8 @@ void TcpLink::begin_connected(Instant now) {
     state_ = State::greeting;
     deadline_ = now + plan_.limits.handshake;
     heard_at_ = sent_at_ = now;
-    if (plan_.tls && !tls_) tls_ = plan_.tls->channel({});
-    if (tls_) {
-        tls_->start();
-    } else {
-        greet();
-    }
+    if (!plan_.tls) greet();
+    if (tls_) tls_->start();
     flush();
     read();
 }
@@ -188,9 +194,19 @@ bool TcpLink::take_bytes(std::string_view bytes) {
     if (state_ == State::leaving) return true;
     const bool first = heard_bytes_ == 0;
     if (state_ == State::greeting) heard_bytes_ += bytes.size();
-    if (!tls_) return take_plain(bytes);
-    if (!first || looks_like_tls(bytes)) return on_tls(bytes);
-    tls_.reset();  // the peer does not use TLS and only understands plain text
+    if (!plan_.tls) return take_plain(bytes);
+    if (first && !looks_like_tls(bytes)) return refuse_plain(bytes);
+    if (tls_) return on_tls(bytes);
+    // A TLS state takes 46 KB (OpenSSL 3.0): who is silent, or sends half a record, gets none.
+    first_record_ += bytes;
+    if (!has_whole_record(first_record_)) return true;
+    tls_ = plan_.tls->channel({});
+    return on_tls(std::exchange(first_record_, {}));
+}
+
+// The peer does not use TLS and only understands plain text.
+bool TcpLink::refuse_plain(std::string_view bytes) {
+    tls_.reset();
     if (plan_.role == Role::manager) {
         put(refusal(ExitCode::not_allowed,
                     "this manager uses TLS: give the worker its contact file, or start it with --ssl"));

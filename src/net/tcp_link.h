@@ -107,6 +107,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     void tell_whole();
     bool take_bytes(std::string_view bytes);
     bool take_plain(std::string_view bytes);
+    bool refuse_plain(std::string_view bytes);
     bool on_greeting(std::string_view frame);
     bool on_tls(std::string_view bytes);
     std::string frame_problem() const;
@@ -135,7 +136,8 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     State state_ = State::greeting;
     bool told_ = false;  // on_end or close() was called
 
-    std::unique_ptr<TlsChannel> tls_;
+    std::unique_ptr<TlsChannel> tls_;  // a manager's: from the peer's first record on
+    std::string first_record_;         // as far as it has come, before that
     std::optional<Handshake> handshake_;
     FrameSplitter splitter_{kMostHandshakeFrame};
     std::vector<std::string> frames_;  // from one read

@@ -50,7 +50,8 @@ void TcpLink::forgive(Duration pause) {
 
 void TcpLink::close() {
     told_ = true;
-    if (state_ != State::open && state_ != State::greeting) return vanish();
+    // Who has not joined is owed nothing: silent strangers would delay the end of a manager.
+    if (state_ != State::open && (state_ != State::greeting || !unsent())) return vanish();
     leave();
 }
 

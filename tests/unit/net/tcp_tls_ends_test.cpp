@@ -1,5 +1,7 @@
 // TLS that breaks right after its own handshake, in the same bytes: what precedes the error is received, and
 // only that connection is lost.
+#include <malloc.h>
+
 #include "net/tls_channel.h"
 #include "net/tls_identity.h"
 #include "tcp_ends.h"
@@ -8,6 +10,7 @@ namespace wq::net {
 namespace {
 
 using namespace test;
+using namespace std::chrono_literals;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -122,6 +125,40 @@ TEST_F(TcpTlsEnds, GarbageInPlaceOfAWorkersHandshake) {
         raw.say(bytes);
         EXPECT_THAT(note_of(manager_), HasSubstr("TLS failed"));
     }
+}
+
+// A TLS state takes 46 KB: thousands of strangers who never end their first record would take hundreds of MB.
+TEST_F(TcpTlsEnds, WhoHasNotSentAWholeRecordTakesLittleMemory) {
+    constexpr std::size_t count = 300;
+    const auto worker = TlsContext::of_worker({}).or_throw()->channel({});
+    worker->start();
+    const std::string hello = worker->outgoing();
+    const auto used = [] { return static_cast<std::int64_t>(mallinfo2().uordblks); };
+    const std::int64_t before = used();
+    std::vector<Raw> strangers;
+    for (std::size_t i = 0; i < count; ++i) {
+        strangers.push_back(Raw::to(manager_->port()));
+        strangers.back().say(hello.substr(0, i % hello.size()));
+    }
+    ASSERT_TRUE(manager_.await([&] { return manager_->counts().accepted == count; }));
+    EXPECT_LT(used() - before, static_cast<std::int64_t>(count * 16'000));
+    // In two parts it is as good as whole.
+    strangers.back().say(hello.substr((count - 1) % hello.size()));
+    EXPECT_FALSE(strangers.back().hear().empty());
+}
+
+// Else this test would take ten minutes.
+TEST_F(TcpTlsEnds, AManagerThatEndsWaitsForNoStranger) {
+    TcpListenOptions options = on_loopback();
+    options.tls = make_identity().or_throw();
+    options.limits.goodbye = 10min;
+    Manager manager = listen(std::move(options));
+    const Raw silent = Raw::to(manager->port());
+    Raw begins = Raw::to(manager->port());
+    begins.say("\x16\x03");
+    Raw refused = Raw::to(manager->port());
+    refused.say("GET / HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(manager.await([&] { return manager->counts().refused == 1; }));
 }
 
 TEST_F(TcpTlsEnds, WhoHangsUpAtOnceBehindItsHandshake) {
