@@ -362,13 +362,12 @@ int ManagerRank::run() {
         throw Failure{folder.error()};
     auto place = take_run_place(options, path);
     // Another run may have taken the free name at the same moment.
-    while (!place) {
-        if (const std::string next = choose_run_directory(options, job); next != path)
-            path = next;
-        else
-            throw Failure{place.error()};
+    while (!place && is_of_a_run(path)) {
+        const std::string taken = std::exchange(path, choose_run_directory(options, job));
+        if (path == taken) break;
         place = take_run_place(options, path);
     }
+    if (!place) throw Failure{place.error()};
     return Run(*this, std::move(*place), std::move(checked->categories)).go();
 }
 

@@ -120,6 +120,10 @@ std::string choose_run_directory(const RunOptions& options, const std::string& j
     return newest.empty() ? own : newest;
 }
 
+bool is_of_a_run(const std::string& path) {
+    return has_journal(path) || records::RunDirectory::is_taken(path);
+}
+
 Status check_stats_log(const std::string& path) {
     if (path.empty()) return success();
     const fs::path folder = fs::path(path).parent_path();

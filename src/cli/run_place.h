@@ -22,6 +22,9 @@ Status check_stats_log(const std::string& path);
 // Creates the folder for reports on tasks; empty: none are wanted. Errors: usage, not_allowed.
 Status make_summary_folder(const std::string& path);
 
+// Whether a run has it, or had it.
+bool is_of_a_run(const std::string& path);
+
 struct RunPlace {
     records::RunDirectory directory;
     run::EarlierRun earlier;

@@ -13,17 +13,28 @@ from run_support import Case
 TASKS = 200  # it takes 30 ms and more until the manager knows that the disk is full
 
 
-class FullSharedMemory(Case):
-    def test_ranks_of_a_node_share_their_tasks_by_message(self):
-        before = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k none /dev/shm && exec "$0" "$@"')
-        tried = subprocess.run([*before, "true"], check=False, stderr=subprocess.PIPE)
+class FullFromTheStart(Case):
+    def mounting(self, script):
+        before = ("unshare", "--mount", "sh", "-c", script + ' && exec "$0" "$@"')
+        tried = subprocess.run([*before, "true"], cwd=self.folder, check=False, stderr=subprocess.PIPE)
         if tried.returncode != 0:
             self.skipTest(tried.stderr.decode())
+        return before
+
+    def test_ranks_of_a_node_share_their_tasks_by_message(self):
+        before = self.mounting("mount -t tmpfs -o size=64k none /dev/shm")
         self.write("tasks.sh", "".join(f"echo x >> ran.{n}\n" for n in range(50)))
         run = self.run_to_end("tasks.sh", ranks=2, before=before)
         self.assertIn("ranks get tasks by message: /dev/shm has 64.0 KiB free", run.err)
         for n in range(50):
             self.assertEqual(len(self.lines(f"ran.{n}")), 1)
+
+    def test_a_run_of_standard_input_tries_one_directory(self):
+        os.mkdir(self.path("disk"))
+        before = self.mounting("mount -t tmpfs -o size=64k,nr_inodes=100 none disk && cd disk && head -c 65536 /dev/zero >fill")
+        with open(self.path(self.write("list", "true\n")), "rb") as stream:
+            run = self.run_to_end("-", code=75, before=before, stdin=stream)
+        self.assertEqual(run.err, "work_queue_run: disk full: stdin.wq/lock: No space left on device\n")
 
 
 class FullDisk(Case):
