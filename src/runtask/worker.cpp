@@ -118,7 +118,8 @@ void Worker::lapse() {
 void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
         if (served.error().code == ExitCode::interrupted) return;
-        if (member_->list().lock_failed()) {
+        const shared_list::SharedList& list = member_->list();
+        if (list.lock_failed() || (list.is_damaged() && running_.empty())) {
             fatal_ = served.error();
             return;
         }

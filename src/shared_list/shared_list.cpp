@@ -142,6 +142,7 @@ Status SharedList::read_file() {
 // False: others were faster.
 Result<bool> SharedList::take_answer(const Answer& answer) {
     if (!answer.file) return Error{ExitCode::internal, store_.name() + ": the list was not sent"};
+    is_damaged_ = false;
     const auto known = log_.records_in(answer.now.file);
     if (!known || log_.is_reread_after(*known)) return adopt(answer);
     if (auto taken = take_file(answer); !taken) return taken.error();
@@ -150,7 +151,7 @@ Result<bool> SharedList::take_answer(const Answer& answer) {
 
 Status SharedList::take_file(const Answer& answer) {
     auto list = Document::read(*answer.file);
-    if (!list) return Error{list.error().code, store_.name() + ": " + list.error().message};
+    if (!list) return damage(list.error());
     copy_.set(std::move(*list));
     unlogged_.clear();
     copy_.is_up_to(*log_.records_in(answer.now.file), log_);
@@ -236,8 +237,7 @@ void SharedList::catch_up() {
 // in the old one. So all workers read it anew when it changes.
 Result<bool> SharedList::take_whole_lines(const Answer& answer) {
     // No line that is being written has one.
-    if (auto text = Document::check(*answer.file); !text)
-        return Error{text.error().code, store_.name() + ": " + text.error().message};
+    if (const Status text = Document::check(*answer.file); !text) return damage(text.error());
     auto merged = with_history(answer, whole_lines(*answer.file), true);
     if (!merged) return merged.error();
     const auto again = waiting_again(*merged);
@@ -260,7 +260,7 @@ Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::
     if (!done) return done.error();
     if (copy_.is_known()) copy_.apply_news(log_);
     auto merged = marked_list::merge(bytes, *done, copy_.is_known() ? &copy_.list() : nullptr);
-    if (!merged) return Error{merged.error().code, store_.name() + ": " + merged.error().message};
+    if (!merged) return damage(merged.error());
     return merged;
 }
 

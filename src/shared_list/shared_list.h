@@ -45,6 +45,8 @@ class SharedList {
     const marked_list::Document& list() const { return copy_.list(); }
     // The list's file system does not lock: no later call can succeed.
     bool lock_failed() const { return log_.lock_failed(); }
+    // It was no text when it was last read: calls fail until somebody mends it.
+    bool is_damaged() const { return is_damaged_; }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
     // again. Returns the edits that were made; none: `decide` wanted none.
@@ -101,6 +103,10 @@ class SharedList {
     Status read_file();
     Result<bool> take_answer(const Answer& answer);
     Status take_file(const Answer& answer);
+    Error damage(const Error& why) {
+        is_damaged_ = true;
+        return {why.code, store_.name() + ": " + why.message};
+    }
     Result<bool> adopt(const Answer& answer);
     Result<bool> take_whole_lines(const Answer& answer);
     void catch_up();
@@ -132,6 +138,7 @@ class SharedList {
     // The copy was made from the whole lines of this list, of which the log was not told; see LooseEnd.
     std::string unlogged_;
     LooseEnd loose_end_;
+    bool is_damaged_ = false;
     bool joined_ = false;
     std::map<std::string, std::vector<Pending>> pending_;  // by purpose
     std::vector<OldFile> old_;                             // as of the last answer

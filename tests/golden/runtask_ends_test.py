@@ -207,6 +207,22 @@ class Damage(support.Case):
         _, err = self.run_it("tasks.sh", "--once", code=65)
         self.assertEqual(err, "runtask: tasks.sh: line 2: a NUL byte; a task list is plain text\n")
 
+    def test_nul_bytes_in_a_list_whose_lines_run(self):
+        """They end first."""
+        for name in ("pipe", "gate"):
+            os.mkfifo(self.home / name)
+        self.write("tasks.sh", "echo begun >pipe; read x <gate; echo ends >pipe\n")
+        worker = self.start("tasks.sh", "--poll", "0.05")
+        self.assertEqual(self.told("pipe"), "begun\n")
+        with open(self.home / "tasks.sh", "a", encoding="utf-8") as file:
+            file.write("\0\n")
+        why = "runtask: tasks.sh: line 2: a NUL byte; a task list is plain text"
+        self.assertEqual(worker.stderr.readline(), f"{why}; trying again\n")
+        self.write("gate", "\n")
+        self.assertEqual(self.told("pipe"), "ends\n")
+        _, err = self.finish(worker, 65)
+        self.assertEqual(err, f"{why}\n")
+
     def test_numbers_that_no_worker_has(self):
         for tag in ("#@-1", "#@99999999999999999999"):
             self.write("tasks.sh", f"true\ntrue {tag}\n")
