@@ -27,7 +27,7 @@ class Shortages(Case):
         for words in (("--output", "tasks.sh.wq", 1), ("--why", 1, "tasks.sh"), ("--dry-run", "tasks.sh"), ("--resume", "tasks.sh")):
             with self.subTest(words=words):
                 run = self.run_to_end(*words, code=71, before=("sh", "-c", 'exec "$0" "$@" >/dev/full'))
-                self.assertIn("work_queue_run: cannot write to stdout", run.err)
+                self.assertIn("work_queue_run: cannot write to stdout: its disk is full, or it is closed\n", run.err)
 
 
 class BadLists(Case):
