@@ -53,7 +53,7 @@ bool ProgramSource::like_the_last(const TaskData& task) const {
 void ProgramSource::submit(std::unique_ptr<TaskData>& task, manager::Manager& manager, core::Now now) {
     const std::uint64_t count = task->count();
     if (!like_the_last(*task)) {
-        const bool measured = task->specs && task->specs->is_measured;
+        const bool measured = task->specs && task->specs->is_measured();
         const CategoryId category = categories_.of_task(task->category, measured, manager, now);
         core::Shape shape = shape_of(*task, categories_.speaks(category, manager));
         shape.category = category;

@@ -164,7 +164,7 @@ core::Shape shape_of(const TaskData& task, bool category_speaks) {
     shape.large = task.memory != nullptr;
     if (!task.specs) return shape;
     shape.leased_only = task.specs->files != nullptr || task.remote();
-    shape.measured = task.specs->is_measured;
+    shape.measured = task.specs->is_measured();
     const TaskSpecs& specs = *task.specs;
     shape.timeout = seconds(specs.running_time_max);
     shape.min_time = seconds(specs.running_time_min);

@@ -210,11 +210,10 @@ Task& Task::call_mode(CallMode mode) {
     return *this;
 }
 Task& Task::snapshot_file(std::string path) {
-    own().say().is_measured = true;
+    own().say().has_snapshots = true;
     return input_file(std::move(path), core::snapshots_file, {true});
 }
 Task& Task::monitor_output(std::string folder) {
-    own().say().is_measured = !folder.empty();
     own().say().monitor_output = std::move(folder);
     return *this;
 }

@@ -31,10 +31,13 @@ struct TaskSpecs {
     std::int64_t end_time = 0;          // us since the epoch
     std::int64_t start_time_min = 0;    // us since the epoch
     std::string monitor_output;         // folder
-    bool is_measured = false;           // whatever the manager measures
+    bool has_snapshots = false;         // of its usage
     std::string coprocess;              // of a remote task; empty: it is none
     std::int64_t first = 0;             // of a range
     std::int64_t last = 0;
+
+    // Whatever the manager measures.
+    bool is_measured() const { return has_snapshots || !monitor_output.empty(); }
 };
 
 // Results of the task.

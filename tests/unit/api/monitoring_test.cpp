@@ -63,6 +63,9 @@ TEST_F(MonitoringTest, WorkersAreToldWhatToMeasureAndWhatToHoldTasksTo) {
     program_->monitor({}, "");
     run(Task("x").monitor_output(path("own")));
     EXPECT_EQ(watch(), (core::Watch{true, {}}));
+    Task with_snapshots("x");
+    with_snapshots.snapshot_file("events").monitor_output("");
+    EXPECT_TRUE(TaskAccess::take(std::move(with_snapshots))->specs->is_measured());
 }
 
 TEST_F(MonitoringTest, ATaskTellsWhatItsProcessesTook) {
