@@ -3,7 +3,6 @@
 import queue
 import sys
 import threading
-import time
 
 from work_queue import job_executor
 from work_queue.job_executor import collect_results_to_main_process, worker
@@ -48,7 +47,7 @@ def test_the_functions_of_the_document():
         metadata, result = served.here.get(timeout=60)
         assert (metadata.job_session_id, len(result)) == (1, 5)
         while served.ended.value < 6:
-            time.thread_time()
+            served.thread.join(0.01)
         served.here.put("left")
     finally:
         served.close(served.local_abort)

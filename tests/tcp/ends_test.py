@@ -42,30 +42,45 @@ HOWS = ("worker", "launcher", "zygote", "worker launcher", "worker zygote", "lau
         "cut", "reset", "stall", "stop")
 
 
-class Killed(TcpCase):
+class EndsCase(TcpCase):
+    def start_relay(self):
+        """Workers of the contact file "through" are relayed: a closed connection tells nothing of their end."""
+        contact = json.loads(self.read("contact"))
+        self.relay = Relay(contact["port"])
+        self.relay.start()
+        self.write("through", json.dumps({**contact, "port": self.relay.port}))
+        os.chmod(self.path("through"), 0o600)
+
+    def end_relay(self):
+        self.relay.order("end")
+        self.relay.join()
+        self.relay.listener.close()
+
+
+class Killed(EndsCase):
     def test_its_task_goes_to_a_free_worker_at_once(self):
+        """Only last words tell that: nothing else would for an hour."""
         bell, gate = self.bell(), self.gate()
         task = f"flock -n {self.path('lock')} sh -c 'echo started > {bell.path}; read x < {gate.path}' || echo twice > {bell.path}"
-        manager = self.manager([task])
-        first = self.worker("--cores", 1)
+        manager = self.manager([task], "--away", 3600)
+        self.start_relay()
+        first = self.worker("--cores", 1, contact="through")
         bell.wait(1)
         second = self.worker("--cores", 1, "--single-shot")
         second.wait_for_text("connected to manager")
-        began = time.monotonic()
         first.kill()
         bell.wait(2)
-        took = time.monotonic() - began
         gate.open()
         self.assertEqual(manager.wait(), 0, str(manager))
         second.wait()
         self.assertEqual(bell.rung, ["started", "started"])
         self.assertEqual(self.endings(), ["worker_lost", "exited"])
         self.assertIn("was lost: its process was killed\n", manager.err)
-        self.assertLess(took, DEADLINE / 6)  # 15 s are for those whose launcher and zygote were killed too
+        self.end_relay()
         self.assert_nothing_left()
 
 
-class Ends(TcpCase):
+class Ends(EndsCase):
     def test_in_every_way(self):
         seed = int(os.environ.get("SEED", "11"))
         self.random = random.Random(seed)
@@ -74,16 +89,13 @@ class Ends(TcpCase):
         self.write("task.py", TASK)
         self.manager_run = self.manager([f"{sys.executable} {self.path('task.py')} {self.path('locks')} {n} {0.2 * (1 + n % 10)}"
                                          for n in range(TASKS)], "--away", RECONNECT)
-        contact = json.loads(self.read("contact"))
-        self.relay = Relay(contact["port"])
-        self.relay.start()
-        self.write("through", json.dumps({**contact, "port": self.relay.port}))
-        os.chmod(self.path("through"), 0o600)
+        self.start_relay()
         self.workers = [self.start_worker() for _ in range(WORKERS)]
         self.happened = []
         self.stopped = []  # workers, and until when
         counts = dict.fromkeys(HOWS, 0)
         ends = 0
+        longest_turn, turn = 0, time.monotonic()
         while self.manager_run.process.poll() is None:
             self.go_on()
             if ends < ENDS and len(self.done()) >= TASKS * ends / (ENDS + 1):
@@ -92,10 +104,14 @@ class Ends(TcpCase):
                 counts[how] += 1
                 self.happened.append((how, self.end(how)))
             self.manager_run.wait_at_most(0.05)
+            longest_turn, turn = max(longest_turn, time.monotonic() - turn), time.monotonic()
         self.assertEqual(self.manager_run.code, 0, str(self.manager_run)[-5000:])
-        self.assertFalse(os.path.exists(self.path("locks/twice")), f"{counts} {self.happened}")
+        # A worker has two seconds to end its tasks before others get them. If the whole machine stood still for that long, both
+        # find out at the same moment.
+        if longest_turn < 1:
+            self.assertFalse(os.path.exists(self.path("locks/twice")), f"{counts} {self.happened}")
         self.assertEqual(self.done(), {n: 1 for n in range(1, TASKS + 1)})
-        print(f"seed {seed}: {counts}; lost {self.manager_run.err.count(' was lost: ')}, of these by last words "
+        print(f"seed {seed}: {counts}; longest turn {longest_turn:.1f} s; lost {self.manager_run.err.count(' was lost: ')}, of these by last words "
               f"{self.manager_run.err.count('its process was killed')}", flush=True)
         self.finish()
 
@@ -152,9 +168,7 @@ class Ends(TcpCase):
             if worker.process.poll() is None:
                 worker.signal(signal.SIGTERM)
             worker.wait()
-        self.relay.order("end")
-        self.relay.join()
-        self.relay.listener.close()
+        self.end_relay()
         self.assert_nothing_left()
 
 

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
 
 #include "unit/launcher/launcher_support.h"
 
@@ -54,6 +57,53 @@ TEST(Monitor, CountsNoTimeTwiceAndLosesNone) {
     EXPECT_EQ(monitor.usage().cpu_time, 6450);
     EXPECT_EQ(monitor.usage().processes, 3);
     EXPECT_EQ(monitor.usage().processes_at_once, 3);
+}
+
+TEST(Monitor, PointsHaveTheirTimeAndPeaksTheTimeWhenTheyWereReached) {
+    core::Watch watch{true, {}};
+    watch.series = true;
+    Monitor monitor(watch, start);
+    const auto look = [&](int ms, std::int64_t memory_kb, const std::vector<std::string>& labels) {
+        monitor.take({process(1, ms)}, {.kb = memory_kb}, start + milliseconds(ms));
+        monitor.note(labels, start + milliseconds(ms));
+    };
+    look(300, 4096, {});
+    look(800, 8192, {"begun", "half"});
+    look(1400, 2048, {"end"});
+    const core::MonitorReport report = monitor.take_report();
+    std::vector<std::tuple<std::int64_t, std::string, std::int64_t>> points;
+    for (const core::UsagePoint& point : report.points)
+        points.emplace_back(point.at_us, point.label, point.usage.memory);
+    EXPECT_THAT(points, testing::ElementsAre(std::tuple(300'000, "", 4), std::tuple(800'000, "begun", 8),
+                                             std::tuple(800'000, "half", 8), std::tuple(1'400'000, "end", 2),
+                                             std::tuple(1'400'000, "", 2)));
+    EXPECT_EQ(report.peak_us.memory, 800'000);
+    EXPECT_EQ(report.peak_us.cpu_time, 1'400'000);
+}
+
+TEST(Events, AreThoseOfTheFilesSinceTheLastLook) {
+    std::string folder = testing::TempDir() + "events-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    const auto write = [&](const std::string& name, const std::string& text, std::ios::openmode how) {
+        std::ofstream(folder + "/" + name, how) << text;
+    };
+    EXPECT_EQ(SnapshotEvents::in(folder, wall_now()), nullptr);
+    write(core::snapshots_file, R"({"progress": {"events": [{"label": "begun", "on-create": true},
+        {"label": "half", "pattern": "^half [0-9]+$", "count": 1}, {"label": "cut", "on-truncate": true}]}})",
+          std::ios::out);
+    const auto events = SnapshotEvents::in(folder, wall_now());
+    ASSERT_NE(events, nullptr);
+    const auto seen = [&] { return events->look(); };
+    EXPECT_THAT(seen(), testing::IsEmpty());
+    write("progress", "half ", std::ios::out);
+    EXPECT_THAT(seen(), testing::ElementsAre("begun"));
+    write("progress", "1", std::ios::app);
+    EXPECT_THAT(seen(), testing::IsEmpty()) << "the line has not ended";
+    write("progress", "\nother\nhalf 2\n", std::ios::app);
+    EXPECT_THAT(seen(), testing::ElementsAre("half")) << "once";
+    write("progress", "half 3\n", std::ios::out);
+    EXPECT_THAT(seen(), testing::ElementsAre("cut"));
+    std::filesystem::remove_all(folder);
 }
 
 TEST(Monitor, TimeOfWhomNobodyWaitsForIsKept) {
