@@ -27,8 +27,7 @@ std::string more_about(const RunView& view, const std::string& state) {
 
 }  // namespace
 
-// Locks may be invisible on other hosts; then only its status shows that it runs. The file server's clock
-// measures the age.
+// Locks may be invisible on other hosts; then only a fresh status shows that it runs.
 bool may_be_live(const std::string& run_directory, const records::RunStatus& status) {
     if (records::RunDirectory::is_taken(run_directory)) return true;
     if (status.state != "running") return false;

@@ -47,7 +47,7 @@ struct work_queue_task {
     int max_retries;                        /**< As specified; below 1: no limit. */
     int try_count;                          /**< Number of attempts. */
     int exhausted_attempts;                 /**< Attempts that exceeded their allocation. */
-    int fast_abort_count;                   /**< Bytes of its files. */
+    int fast_abort_count;                   /**< Not counted per task: 0. */
 
     timestamp_t time_when_submitted;             /**< us since 1970: it was submitted. */
     timestamp_t time_when_done;                  /**< us since 1970: its result and outputs arrived. */
@@ -61,7 +61,7 @@ struct work_queue_task {
     timestamp_t time_workers_execute_exhaustion; /**< us: attempts that exhausted a resource. */
     timestamp_t time_workers_execute_failure;    /**< us: not counted, 0. */
     int64_t bytes_received;                      /**< Bytes of its output and its files. */
-    int64_t bytes_sent;                          /**< Not counted per task: 0. */
+    int64_t bytes_sent;                          /**< Bytes of its files. */
     int64_t bytes_transferred;                   /**< Both together. */
 
     struct rmsummary* resources_allocated; /**< Its allocation. */
