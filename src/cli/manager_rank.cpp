@@ -120,7 +120,8 @@ class Run {
         parts.deadline = deadline(rank_.worker.leaves_at, started_);
         parts.each_turn = [this](Instant at) {
             if (const auto due = progress_.wakeup(); due && at >= *due)
-                progress_.update(manager_->stats(), source_->ended(), progress_details(at), at);
+                progress_.update(manager_->stats(), source_->ended(), manager_->records().attempts_ended(),
+                                 progress_details(at), at);
             if (growth_) look_at_growth();
             if (listening_) {
                 for (const std::string& news : listening_->take_news(rank_.options.verbose))
@@ -290,7 +291,7 @@ class Run {
             progress_.say(message);
         }
         const Instant ended = instant_now();
-        progress_.finish(recorded_stats(), ended);
+        progress_.finish(recorded_stats(), manager_->records().attempts_ended(), ended);
 
         report::Summary summary;
         summary.stats = recorded_stats();

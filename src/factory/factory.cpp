@@ -61,7 +61,10 @@ CycleReport Factory::cycle(core::Now now) {
     CycleReport report;
     report.time = now.wall;
     look_at_managers(report, now);
-    if (now.instant >= next_status_) {
+    // The first question comes a cycle after the first submission, so that its reason for waiting is soon
+    // known.
+    const bool has_jobs = !book_.jobs().empty() || !book_.doubtful().empty();
+    if (has_jobs && now.instant >= next_status_) {
         next_status_ = now.instant + options_.status_every;
         settle_doubts(now.instant);
         look_at_jobs(now.instant);
@@ -302,8 +305,10 @@ void Factory::submit(CycleReport& report, std::int64_t count, Instant now) {
         now + std::chrono::duration_cast<Duration>(
                   std::chrono::duration<double, std::nano>(std::min(pause, options_.longest_pause)) * jitter);
     constexpr std::string_view said_already = "nothing was submitted: ";
-    held_ = ids.error().message;
-    if (held_.starts_with(said_already)) held_.erase(0, said_already.size());
+    std::string why = ids.error().message;
+    if (why.starts_with(said_already)) why.erase(0, said_already.size());
+    if (why != held_ || failed_submissions_ == 1) say(std::string(said_already) + why);
+    held_ = std::move(why);
     report.held = held_ + "; again in " + format_duration(submits_again_ - now);
 }
 

@@ -87,7 +87,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, std
                        " running of " + number(stats.tasks_submitted) + (total_known ? "" : "+");
     if (total_known && stats.tasks_submitted > 0)
         text += " | " + std::to_string(100 * stats.tasks_done / stats.tasks_submitted) + "%";
-    if (rate > 0) {
+    if (rate >= 0.05) {  // slower rates would show as 0.0
         std::array<char, 32> shown{};
         std::snprintf(shown.data(), shown.size(), rate < 10 ? "%.1f/s" : "%.0f/s", rate);
         text += std::string(" | ") + shown.data();
@@ -134,22 +134,22 @@ std::optional<Instant> ProgressLine::wakeup() const {
     return next_;
 }
 
-double RecentRate::update(std::int64_t done, Instant now) {
+double RecentRate::update(std::uint64_t ended, Instant now) {
     const double seconds = std::chrono::duration<double>(now - last_at_).count();
     if (seconds <= 0) return rate_;
-    const double recent = static_cast<double>(done - last_done_) / seconds;
+    const double recent = static_cast<double>(ended - last_ended_) / seconds;
     const double weight = 1 - std::exp(-seconds / recent_seconds);
     rate_ = rate_ < 0 ? recent : rate_ + weight * (recent - rate_);
-    last_done_ = done;
+    last_ended_ = ended;
     last_at_ = now;
     return rate_;
 }
 
-void ProgressLine::update(const core::ManagerStats& stats, bool total_known,
+void ProgressLine::update(const core::ManagerStats& stats, bool total_known, std::uint64_t ended,
                           const std::vector<std::string>& more, Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_, now - started_);
-    std::string text = progress_text(stats, total_known, now - started_, rate_.update(stats.tasks_done, now));
+    std::string text = progress_text(stats, total_known, now - started_, rate_.update(ended, now));
     for (const std::string& part : more) text += part.empty() ? "" : " | " + part;
     write(text);
 }
@@ -170,9 +170,9 @@ void ProgressLine::say(const std::string& text) {
     line_open_ = false;
 }
 
-void ProgressLine::finish(const core::ManagerStats& stats, Instant now) {
+void ProgressLine::finish(const core::ManagerStats& stats, std::uint64_t ended, Instant now) {
     if (style_ != Style::rewritten && style_ != Style::every_second) return;
-    write(progress_text(stats, true, now - started_, rate_.update(stats.tasks_done, now)));
+    write(progress_text(stats, true, now - started_, rate_.update(ended, now)));
     if (line_open_) std::fputc('\n', stderr);
     line_open_ = false;
 }

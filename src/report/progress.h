@@ -30,14 +30,14 @@ std::string workers_text(const core::WorkerTable& workers);
 // "4 on a disconnected worker (up to 57s to reconnect)": tasks that run unseen. Empty: none.
 std::string disconnected_text(const core::WorkerTable& workers, Instant now);
 
-// Ended tasks per second, with more weight on the last seconds.
+// Ended attempts of this run per second, with more weight on the last seconds.
 class RecentRate {
   public:
     explicit RecentRate(Instant started) : last_at_(started) {}
-    double update(std::int64_t done, Instant now);  // -1: not known yet
+    double update(std::uint64_t ended, Instant now);  // -1: not known yet
 
   private:
-    std::int64_t last_done_ = 0;
+    std::uint64_t last_ended_ = 0;
     Instant last_at_;
     double rate_ = -1;
 };
@@ -48,13 +48,13 @@ class ProgressLine {
     ProgressLine(Style style, Instant started);
 
     std::optional<Instant> wakeup() const;
-    // `more`: parts to show besides; empty ones are left out.
-    void update(const core::ManagerStats& stats, bool total_known, const std::vector<std::string>& more,
-                Instant now);
+    // `ended`: attempts of this run. `more`: parts to show besides; empty ones are left out.
+    void update(const core::ManagerStats& stats, bool total_known, std::uint64_t ended,
+                const std::vector<std::string>& more, Instant now);
     // Prints a line between progress lines.
     void say(const std::string& text);
     // Prints the last state and ends the rewritten line.
-    void finish(const core::ManagerStats& stats, Instant now);
+    void finish(const core::ManagerStats& stats, std::uint64_t ended, Instant now);
 
   private:
     void write(const std::string& text);

@@ -19,7 +19,8 @@ std::string state_of(const RunView& view) {
 
 // Why it is in that state, and how it goes on.
 std::string more_about(const RunView& view, const std::string& state) {
-    std::string text = view.status.message.empty() ? "" : ", " + view.status.message;
+    const std::string& why = view.status.message;
+    std::string text = why.empty() || why == state ? "" : ", " + why;
     if (state == "killed") text += ", no sign of life for " + format_duration(*view.age);
     if (view.status.exit_code) text += ", exit " + std::to_string(*view.status.exit_code);
     return text + (state == "killed" || state == "interrupted" ? "; --resume continues" : "");

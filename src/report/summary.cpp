@@ -53,7 +53,9 @@ std::string how_to_go_on(const Summary& summary) {
         return something_to_mend(summary) || summary.stopped ? how_to_go_on_in(summary.shared_list) : "";
     const bool stopped = summary.stopped ? *summary.stopped != core::StopReason::halted
                                          : summary.code == ExitCode::interrupted;
-    if (stopped) return "To continue, " + how_to_go_on_with(summary.started, "--resume") + "\n";
+    if (stopped)
+        return "To continue, " + how_to_go_on_with(summary.started, "--resume") +
+               (summary.started.by_job_script ? ", unless it requeues itself\n" : "\n");
     if (!something_to_mend(summary)) return "";
     const bool failed = summary.stats.tasks_failed > 0;
     std::string text = std::string(failed ? "To retry, fix the failures and "
@@ -190,6 +192,9 @@ std::string summary_text(const Summary& summary) {
         text += count_of(positive(summary.stats.tasks_exhausted_attempts), "attempt") +
                 " exceeded the task's allocation\n";
     if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
+    if (summary.stopped == core::StopReason::out_of_time &&
+        positive(summary.stats.tasks_done - summary.stats.tasks_failed) <= summary.succeeded_earlier)
+        text += "No task succeeded: give a longer time limit (in its last minute, nothing starts).\n";
     if (!summary.plots.empty()) text += "Plots: " + summary.run_directory + "/plots\n";
     if (summary.outputs_truncated > 0)
         text += "Output of " + count_of(summary.outputs_truncated, "task") + " was cut at " +

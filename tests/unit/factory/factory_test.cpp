@@ -113,6 +113,7 @@ TEST_F(FactoryTest, BacksOffFromASystemThatRefuses) {
     const CycleReport first = cycle();
     EXPECT_THAT(first.held, HasSubstr("invalid partition; again in "));
     for (int n = 0; n < 3600 / 10; ++n) cycle(10s);
+    EXPECT_EQ(said, "nothing was submitted: invalid partition\n") << "once";
     EXPECT_GE(batch.submissions, 6);
     EXPECT_LE(batch.submissions, 12) << "in an hour";
     batch.refuses = false;

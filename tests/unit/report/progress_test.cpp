@@ -64,39 +64,41 @@ TEST(ProgressText, SaysWhatIsKnown) {
     EXPECT_EQ(progress_text(stats(5, 0, 0, 5), true, 1s, 5),
               "5 succeeded, 0 failed, 0 running of 5 | 100% | 5.0/s | 1s elapsed");
     EXPECT_EQ(progress_text(stats(1, 0, 0, 2), true, 70s, 0.01),  // the other one fits no worker yet
-              "1 succeeded, 0 failed, 0 running of 2 | 50% | 0.0/s | 1m10s elapsed");
+              "1 succeeded, 0 failed, 0 running of 2 | 50% | 1m10s elapsed");
     EXPECT_EQ(progress_text(stats(5, 0, 1, 100), true, 1h, 1e-300),
-              "5 succeeded, 0 failed, 1 running of 100 | 5% | 0.0/s | 1h00m elapsed");
+              "5 succeeded, 0 failed, 1 running of 100 | 5% | 1h00m elapsed");
 }
 
 TEST(ProgressLine, WritesNothingWhereNothingIsWanted) {
     ProgressLine line(ProgressLine::Style::none, Instant{});
     EXPECT_FALSE(line.wakeup());
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 0, 2), true, {}, Instant{} + std::chrono::hours(1));
-    line.finish(stats(2, 0, 0, 2), Instant{} + std::chrono::hours(1));
+    line.update(stats(1, 0, 0, 2), true, 1, {}, Instant{} + std::chrono::hours(1));
+    line.finish(stats(2, 0, 0, 2), 2, Instant{} + std::chrono::hours(1));
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(ProgressLine, IsAPlainLineEveryTenSecondsAtFirstAndAMinuteLater) {
     ProgressLine line(ProgressLine::Style::now_and_then, Instant{});
     ::testing::internal::CaptureStderr();
-    for (int second = 0; second <= 185; ++second)
-        line.update(stats(second, 0, 1, 1000), true, {"", "2 ranks"},
+    for (unsigned second = 0; second <= 185; ++second)
+        line.update(stats(700 + second, 0, 1, 1000), true, second, {"", "2 ranks"},
                     Instant{} + std::chrono::seconds(second));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6 + 2);
     EXPECT_EQ(text.find('\r'), std::string::npos);
-    EXPECT_NE(text.find("work_queue_run: 60 succeeded"), std::string::npos) << text;
+    EXPECT_NE(text.find("work_queue_run: 760 succeeded"), std::string::npos) << text;
+    EXPECT_NE(text.find(" | 1.0/s | "), std::string::npos) << "without those of an earlier run: " << text;
     EXPECT_NE(text.find("elapsed | 2 ranks\n"), std::string::npos) << text;
 }
 
 TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
     ProgressLine line(ProgressLine::Style::every_second, Instant{});
     ::testing::internal::CaptureStderr();
-    for (int tenth = 0; tenth <= 35; ++tenth)
-        line.update(stats(tenth, 0, 1, 36), true, {}, Instant{} + std::chrono::milliseconds(100 * tenth));
-    line.finish(stats(36, 0, 0, 36), Instant{} + std::chrono::milliseconds(3600));
+    for (unsigned tenth = 0; tenth <= 35; ++tenth)
+        line.update(stats(tenth, 0, 1, 36), true, tenth, {},
+                    Instant{} + std::chrono::milliseconds(100 * tenth));
+    line.finish(stats(36, 0, 0, 36), 36, Instant{} + std::chrono::milliseconds(3600));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
     EXPECT_EQ(text.find('\r'), std::string::npos);
@@ -106,9 +108,9 @@ TEST(ProgressLine, AlwaysIsAPlainLineASecondAndTheLastState) {
 TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
     ProgressLine line(ProgressLine::Style::rewritten, Instant{});
     ::testing::internal::CaptureStderr();
-    line.update(stats(1, 0, 1, 10), true, {}, Instant{} + std::chrono::seconds(1));
+    line.update(stats(1, 0, 1, 10), true, 1, {}, Instant{} + std::chrono::seconds(1));
     line.say("a remark");
-    line.finish(stats(10, 0, 0, 10), Instant{} + std::chrono::seconds(2));
+    line.finish(stats(10, 0, 0, 10), 10, Instant{} + std::chrono::seconds(2));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(text.find("\r\033[K1 succeeded"), 0u) << text;
     EXPECT_NE(text.find("\r\033[Kwork_queue_run: a remark\n"), std::string::npos);

@@ -52,6 +52,9 @@ TEST(RunView, OfARunThatHasEndedSaysHow) {
         view_text(view_of_directory(folder.path()).or_throw()),
         "interrupted, SIGTERM, exit 75; --resume continues: 40 succeeded, 2 failed, 0 running of 100 | 42% | "
         "5s elapsed");
+    status.message = status.state;
+    records::write_status(folder.path(), status).or_throw();
+    EXPECT_TRUE(view_text(view_of_directory(folder.path()).or_throw()).starts_with("interrupted, exit 75;"));
     EXPECT_EQ(view_of_directory(folder / "none").error().code, ExitCode::bad_input);
 }
 

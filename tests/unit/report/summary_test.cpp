@@ -56,6 +56,19 @@ TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
               "Results and statistics: tasks.sh.wq\nTo continue, run: work_queue_run --resume tasks.sh\n");
 }
 
+TEST_F(SummaryTest, AJobInWhichNoTaskSucceededWasTooShort) {
+    set_tasks(10, 2);
+    summary_.stats.tasks_submitted = 20;
+    summary_.stopped = core::StopReason::out_of_time;
+    summary_.code = ExitCode::interrupted;
+    summary_.started.by_job_script = true;
+    EXPECT_THAT(summary_text(summary_), AllOf(Not(HasSubstr("No task succeeded")),
+                                              HasSubstr("tasks.sh, unless it requeues itself\n")));
+    summary_.succeeded_earlier = 8;
+    EXPECT_THAT(summary_text(summary_),
+                HasSubstr("out of time.\nNo task succeeded: give a longer time limit"));
+}
+
 TEST_F(SummaryTest, HasATableOfCategories) {
     summary_.categories = {{"analysis", 216, 784, 54, "4", "~1011", "~3502"},
                            {"a_long_name", 0, 25, 54, ">1", "~503", ">243"}};
