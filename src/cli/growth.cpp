@@ -54,7 +54,8 @@ void Growth::look(const std::function<void(const std::string&)>& say) {
 std::string Growth::text() const {
     const auto& report = factory_.report();
     if (!report || !factory_.running()) return {};
-    const std::int64_t coming = report->supply.pending + report->supply.starting;
+    // The supply was counted before the submission.
+    const std::int64_t coming = report->supply.pending + report->supply.starting + report->submitted;
     if (coming <= 0) return {};
     const std::string why =
         report->pending_why.empty() ? "" : " (" + line_for_message(report->pending_why, 40) + ")";

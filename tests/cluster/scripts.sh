@@ -28,6 +28,14 @@ gpu_tasks() {
     done
 }
 
+# mpi_task NUMBER: an MPI program of two ranks, which leaves a mark as the others do.
+mpi_task() {
+    echo "#WQ cores=2"
+    echo "mpirun -n 2 $BUILD/tests/cluster/mpi_probe 0 >ranks && hostname >>$DONE/$1"
+}
+# Both ranks are on one node.
+expect_mpi_task() { expect "ranks of the MPI program of $1" "$(sed 's/.* on //' "$WORK/$1/ranks" | uniq -c | awk '{ print $1 }')" 2; }
+
 # ran SCRIPT COUNT RUN_DIR: all of its tasks ran, once.
 ran() {
     DONE=$WORK/$1/done

@@ -54,10 +54,10 @@ TEST_F(Environment, HasTheUsersSettingsOfMpiAndNotThoseOfMpirun) {
                                          "UCX_TLS=tcp",
                                          "OPAL_PREFIX=/opt/ompi"};
     std::vector<std::string> inherited = users;
-    for (const char* of_mpirun :
-         {"OMPI_COMMAND=wq", "OMPI_COMM_WORLD_RANK=0", "OMPI_MCA_ess_base_jobid=1", "OMPI_MCA_orte_hnp_uri=1",
-          "PMIX_RANK=0", "PMI_FD=5", "OMPI_MCA_rmaps_base_mapping_policy=ppr:1:node", "PRTE_LAUNCHED=1",
-          "HYDI_CONTROL_FD=5", "MPI_LOCALRANKID=0"})
+    for (const char* of_mpirun : {"OMPI_COMMAND=wq", "OMPI_COMM_WORLD_RANK=0", "OMPI_MCA_ess_base_jobid=1",
+                                  "OMPI_MCA_orte_hnp_uri=1", "OMPI_MCA_orte_parent_uri=1", "PMIX_RANK=0",
+                                  "PMI_FD=5", "OMPI_MCA_rmaps_base_mapping_policy=ppr:1:node",
+                                  "PRTE_LAUNCHED=1", "HYDI_CONTROL_FD=5", "MPI_LOCALRANKID=0"})
         inherited.emplace_back(of_mpirun);
     const std::vector<std::string> entries = base(inherited).entries();
     EXPECT_THAT(entries, IsSupersetOf(users));
