@@ -80,9 +80,8 @@ struct OutputTaking::Taking {
             trouble = "its output cannot be kept in TMPDIR: " + std::generic_category().message(errno);
     }
     void end_streams() {
-        for (const Descriptor& file : streams)
-            if (file.valid())
-                write_stream(static_cast<std::size_t>(&file - streams.data()), std::string(1, '\0'));
+        for (std::size_t number = 0; number < streams.size(); ++number)
+            if (streams.at(number).valid()) write_stream(number, std::string(1, '\0'));
     }
     // Removes an incomplete output.
     void leave_off() {
@@ -106,8 +105,10 @@ void OutputTaking::expect_streams(WorkerId worker, LeaseKey key, std::uint64_t l
 
 std::array<Descriptor, 2> OutputTaking::take_streams(WorkerId worker, LeaseKey key) {
     const Lease* const lease = find(worker, key.first, key.second);
-    if (lease == nullptr || !lease->taking || !lease->taking->finished) return {};
-    return std::move(lease->taking->streams);
+    if (lease == nullptr) return {};
+    const std::shared_ptr<Taking>& taking = lease->taking ? lease->taking : lease->kept;
+    if (!taking || !taking->finished) return {};
+    return std::move(taking->streams);
 }
 
 OutputTaking::Lease* OutputTaking::find(WorkerId worker, TaskId task, Attempt attempt) {
@@ -248,8 +249,13 @@ void OutputTaking::close(LeaseKey key) {
     leases_.erase(lease);
 }
 
+// A worker that has heard that all is kept sends only its report again, for which the streams are still here.
 void OutputTaking::cut(LeaseKey key) {
-    if (const auto lease = leases_.find(key); lease != leases_.end()) leave_off(lease->second);
+    const auto found = leases_.find(key);
+    if (found == leases_.end()) return;
+    Lease& lease = found->second;
+    if (lease.taking && lease.taking->finished) lease.kept = std::exchange(lease.taking, nullptr);
+    leave_off(lease);
 }
 
 }  // namespace wq::transfers

@@ -42,6 +42,7 @@ class OutputTaking {
         WorkerId worker;
         std::shared_ptr<const files::TaskFiles> files;
         std::shared_ptr<Taking> taking;  // null: nothing has arrived
+        std::shared_ptr<Taking> kept{};  // finished before its worker was disconnected
         std::uint64_t stream_limit = 0;
     };
     Lease* find(WorkerId worker, TaskId task, Attempt attempt);

@@ -1,5 +1,6 @@
 // Files at the manager: before a lease, and what workers may ask for and send.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -188,6 +189,36 @@ TEST_F(FileTransfersTest, WhatIsFinishedWhileTheLinkIsCutIsNotSaidOnTheNextOne) 
     background_.run();
     EXPECT_THAT(told<wire::OutputsKept>(), SizeIs(1));
     EXPECT_TRUE(std::filesystem::exists(here("out")));
+}
+
+TEST_F(FileTransfersTest, StreamsThatAreKeptAreThereForTheReportThatComesOverTheNextLink) {
+    transfers_.expect_streams(worker, TaskId(0), 1, 1000);
+    EXPECT_TRUE(send("said", true));
+    transfers_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    background_.run();
+    EXPECT_THAT(told<wire::OutputsKept>(), SizeIs(1));
+    transfers_.cut(worker);
+    transfers_.cut(worker);
+    background_.run();
+    const auto streams = transfers_.take_streams(worker, TaskId(0), 1);
+    ASSERT_TRUE(streams[0].valid());
+    EXPECT_EQ(::lseek(streams[0].get(), 0, SEEK_END), 5) << "with a NUL";
+}
+
+TEST_F(FileTransfersTest, StreamsOfAWorkerThatDidNotHearOfThemComeAnew) {
+    transfers_.expect_streams(worker, TaskId(0), 1, 1000);
+    for (const char* const text : {"lost", "anew"}) {
+        EXPECT_TRUE(send(text, true, 1));
+        transfers_.on(worker, wire::OutputsSent{TaskId(0), 1});
+        background_.run();
+        if (text == std::string("lost")) transfers_.cut(worker);
+    }
+    EXPECT_THAT(told<wire::OutputsKept>(), SizeIs(2));
+    const auto streams = transfers_.take_streams(worker, TaskId(0), 1);
+    ASSERT_TRUE(streams[1].valid());
+    std::string read(4, ' ');
+    EXPECT_EQ(::pread(streams[1].get(), read.data(), read.size(), 0), 4);
+    EXPECT_EQ(read, "anew");
 }
 
 // Two workers of a node, each with a lease that needs the file.
