@@ -190,18 +190,13 @@ void WorkerMessages::on(Link& link, const wire::HaveInput& message, core::Now no
         transfers->on(link.record->worker, message);
 }
 
-bool WorkerMessages::was_leased(TaskId task, Attempt attempt) const {
-    const core::Attempted* const known = router_.reactor().ledger().find_attempted(task);
-    return known != nullptr && attempt <= std::max(known->attempt, known->last);
-}
-
 void WorkerMessages::on(Link& link, wire::OutputPart& message, core::Now now) {
     transfers::FileTransfers* const transfers = transfers_of(link, now);
     if (transfers == nullptr) return;
-    if (was_leased(message.task, message.attempt))
-        transfers->expect_streams(link.record->worker, message.task, message.attempt,
-                                  to_.records.output_limit());
-    if (!transfers->on(link.record->worker, message))
+    const WorkerId worker = link.record->worker;
+    if (router_.reactor().holds(worker, message.task, message.attempt))
+        transfers->expect_streams(worker, message.task, message.attempt, to_.records.output_limit());
+    if (!transfers->on(worker, message))
         to_.sessions.refuse(link, "it sent more of a file than was requested", now);
 }
 

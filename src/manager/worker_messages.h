@@ -78,7 +78,6 @@ class WorkerMessages {
     void on(Link& link, const Other&, core::Now now) {
         if (link.untrusted) to_.sessions.refuse(link, "it sent a message that only managers send", now);
     }
-    bool was_leased(TaskId task, Attempt attempt) const;
     transfers::FileTransfers* transfers_of(Link& link, core::Now now);
 
     Receivers to_;

@@ -111,6 +111,9 @@ std::uint64_t Reactor::looks() const {
 bool Reactor::fast_abort(CategoryId category) const {
     return parts_->policies.slow.limits(category);
 }
+bool Reactor::holds(WorkerId worker, TaskId task, Attempt attempt) const {
+    return parts_->shared.attempts.holds(worker, task, attempt);
+}
 bool Reactor::may_run(const Worker& worker) const {
     return !worker.leases.empty() || parts_->shared.state.may_claim(worker);
 }

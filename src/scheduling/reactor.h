@@ -48,6 +48,8 @@ class Reactor {
 
     // Whether tasks of the category are killed if they take too long.
     bool fast_abort(CategoryId category) const;
+    // Whether the worker holds this attempt: what others say of it counts for nothing.
+    bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
     // Whether the worker may run something: leases, or tickets that it has not accounted for yet.
     bool may_run(const core::Worker& worker) const;
     // Whether the task was too slow on the worker's host, and waits for another host.

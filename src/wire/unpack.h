@@ -1,6 +1,7 @@
 // msgpack -> fields. If a value does not fit its field, the reader is not ok(); nothing throws.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -98,6 +99,10 @@ class Unpack {
     void get(const msgpack::object& in, core::Usage& value) {
         nested(in, value);
         value = core::within_bounds(value);
+    }
+    void get(const msgpack::object& in, core::UsagePoint& value) {
+        nested(in, value);
+        value.at_us = std::clamp<std::int64_t>(value.at_us, 0, core::most_measured);
     }
     void get(const msgpack::object& in, core::Ending& value) {
         get_enum(in, value, core::Ending(core::ending_count - 1));

@@ -11,6 +11,7 @@
 #include "manager/task_table.h"
 #include "net/loopback.h"
 #include "support/fake_recorder.h"
+#include "support/inline_background.h"
 
 namespace wq::manager {
 
@@ -38,12 +39,13 @@ class Sessions : public ::testing::Test {
         manager_.add({TaskId(0), 4, {}, {}}, {}, {}, {});
     }
 
-    static ManagerOptions options() {
+    ManagerOptions options() {
         ManagerOptions options;
         options.ranks = 3;
         options.reactor.expected_workers = 0;
         options.reactor.wait_for_fitting = true;
         options.disconnect_limit = std::chrono::seconds(60);
+        options.background = &files_;
         return options;
     }
 
@@ -58,6 +60,7 @@ class Sessions : public ::testing::Test {
         std::vector<net::Arrival> inbox;
         end_->poll(inbox);
         for (const net::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, now);
+        files_.run();
         manager_.tick(now);
         manager_.flush();
     }
@@ -102,6 +105,7 @@ class Sessions : public ::testing::Test {
 
     std::int64_t connected_workers() const { return manager_.stats().workers_connected; }
 
+    testing::InlineBackground files_;
     net::LoopbackNetwork network_{1};
     std::unique_ptr<net::Transport> end_ = network_.endpoint(manager_peer);
     testing::FakeRecorder recorder_;

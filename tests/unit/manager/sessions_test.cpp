@@ -286,6 +286,16 @@ TEST_F(Sessions, OutputAboveTheLimitIsCutWhateverTheWorkerSends) {
     EXPECT_EQ(output.err, "e");
 }
 
+TEST_F(Sessions, StreamsAreTakenOnlyOfWhoHoldsTheTask) {
+    Peer worker = peer();
+    const wire::Lease lease = *first<wire::Lease>(say(worker, {hello("a")}));
+    Peer stranger = peer();
+    say(stranger, {hello("b")});
+    const wire::OutputPart part{lease.task, lease.attempt, 0, "x", true};
+    EXPECT_NE(first<wire::OutputsKept>(say(stranger, {part})), nullptr) << "it is not expected";
+    EXPECT_NE(first<wire::TakeOutput>(say(worker, {part})), nullptr);
+}
+
 TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
     Peer worker = peer();
     wire::Hello ahead = hello("a");

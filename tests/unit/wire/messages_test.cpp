@@ -169,8 +169,11 @@ TEST(Messages, AmountsThatNothingTakesAreHeldToTheirBounds) {
 #define WQ_SAY(name, unit, meaning) usage.name = said;
         WQ_USAGE(WQ_SAY)
 #undef WQ_SAY
+        ended.output.monitor.emplace().points.push_back({said, "", {}});
         const auto read = decode(encode(ended));
         ASSERT_TRUE(read.has_value()) << said;
+        const std::int64_t at_us = std::get<Ended>(read->at(0)).output.monitor->points.at(0).at_us;
+        EXPECT_EQ(at_us, said < 0 ? 0 : std::min(said, core::most_measured));
         const core::Usage& heard = std::get<Ended>(read->at(0)).outcome.measured->usage;
 #define WQ_HEARD(name, unit, meaning)           \
     EXPECT_LE(heard.name, core::most_measured); \
