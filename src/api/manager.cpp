@@ -76,7 +76,10 @@ class Manager::Impl {
         if (options.mpi != nullptr) take_ranks(options.mpi->parts(), program);
         manager = or_refuse(program_manager::ProgramManager::start(std::move(program)));
         // From here on, the manager tells the ranks when it ends.
-        if (options.mpi != nullptr) options.mpi->parts().has_manager = true;
+        if (options.mpi != nullptr) {
+            options.mpi->parts().has_manager = true;
+            options.mpi->parts().set_awaited(false);
+        }
         if (listening && !options.contact_file.empty())
             if (const Status written = listening->port.write_contact(options.contact_file); !written)
                 refuse(written.error());

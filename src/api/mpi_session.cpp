@@ -105,8 +105,7 @@ struct RankParts : MpiSession::Parts {
     run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi(), {1, 0}).or_throw(); }
     tickets::Counters* open_counters(std::string& why) override;
     void give_back_signals() override;
-    void collectives_begin() override { session().starting(); }
-    void collectives_end() override { session().ready(); }
+    void set_awaited(bool on) override { on ? session().awaited() : session().ready(); }
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);
@@ -138,6 +137,7 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
     worker.forks_calls = !attaches;
     if (rank == 0 && works) open();
     session().ready();
+    session().awaited();
 }
 
 // Forks and signals come before MPI starts.
@@ -229,6 +229,7 @@ void RankParts::open() {
 
 int RankParts::serve() {
     open();
+    session().ready();
     // The program has shared slices before. MPI's threads have had the signals blocked since they began.
     if (!mpi().attached() && rank != 0 && !signals) block_signals();
     if (!mpi().attached()) ::signal(SIGPIPE, SIG_IGN);

@@ -26,9 +26,9 @@ struct MpiSession::Parts {
     // Counters in rank 0's memory, for nodes without rank 0, even if they are no faster than messages. Null:
     // `why` says why.
     virtual tickets::Counters* open_counters(std::string& why) = 0;
-    // A rank that dies between these ends the job, as others would wait for it.
-    virtual void collectives_begin() = 0;
-    virtual void collectives_end() = 0;
+    // Whether others may wait for this rank; then its death ends the job. They may until it begins to manage,
+    // to serve or to share slices.
+    virtual void set_awaited(bool on) = 0;
     // The program runs on this rank, too, and its signals are its own.
     virtual void give_back_signals() = 0;
 

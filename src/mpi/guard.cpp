@@ -27,7 +27,7 @@ struct StoryNote {
 // Everything the guard knows about the rank.
 struct Story {
     bool starting = false;
-    bool again = false;  // MPI has started; other collectives follow
+    bool again = false;  // MPI has started; others may wait for it
     bool ready = false;
     bool finalized = false;
     int rank = 0;
@@ -39,12 +39,12 @@ Story read_story(int descriptor) {
     // Each note is written in one call (far below PIPE_BUF), so it is never read in part.
     while (::read(descriptor, &note, sizeof note) == static_cast<ssize_t>(sizeof note)) {
         if (note.word == kStarting) {
-            story.again = story.ready;
+            story.again = story.again || story.ready;
             story.starting = true;
             story.ready = false;
         }
         if (note.word == kReady) story.ready = true, story.rank = note.number;
-        if (note.word == kFinalized) story.finalized = true;
+        if (note.word == kFinalized) story.finalized = true, story.ready = story.ready || story.again;
     }
     return story;
 }
@@ -75,9 +75,12 @@ int judge(const Story& story, const End& end, const LaunchEnvironment& environme
     if (!story.starting) return own_code(status);
     if (!story.ready) {
         const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
-        if (WIFSIGNALED(status) && !end.launcher_ends_us && options.tell)
-            options.tell("a rank was killed by signal " + std::to_string(WTERMSIG(status)) +
-                         (story.again ? " while the ranks began to share slices; start the job again"
+        const bool killed = WIFSIGNALED(status);
+        if ((killed || story.again) && !end.launcher_ends_us && options.tell)
+            options.tell("a rank " +
+                         (killed ? "was killed by signal " + std::to_string(WTERMSIG(status))
+                                 : "ended with code " + std::to_string(code)) +
+                         (story.again ? " before it served or shared slices; start the job again"
                                       : " while MPI started; no task has run, start it again"));
         if (!environment.ends_job_at_failure) abort_job(environment.manager, code, options.goodbye);
         return code;

@@ -32,7 +32,7 @@ class GuardLink {
     GuardLink() = default;
     explicit GuardLink(int descriptor) : descriptor_(descriptor) {}
 
-    void mpi_starting();       // MPI_Init, or collectives of all ranks, are next
+    void mpi_starting();       // MPI_Init is next, or others may wait for this rank in later collectives
     void mpi_ready(int rank);  // the last of these collectives is done
     void mpi_finalized();      // MPI_Finalize succeeded: no goodbye is needed
 

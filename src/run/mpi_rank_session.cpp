@@ -12,12 +12,13 @@ namespace wq::run {
 MpiRankSession::MpiRankSession(mpi::LaunchEnvironment environment, mpi::GuardLink& guard)
     : environment_(std::move(environment)), guard_(guard) {}
 
-void MpiRankSession::starting() {
+void MpiRankSession::awaited() {
+    is_awaited_ = true;
     if (environment_.launched) guard_.mpi_starting();
 }
 
 void MpiRankSession::start() {
-    starting();
+    awaited();
     mpi_ = mpi::MpiSession::start(environment_).or_throw();
 }
 
@@ -34,6 +35,7 @@ void MpiRankSession::open_tickets(NodeRefill refill) {
 }
 
 void MpiRankSession::ready() {
+    is_awaited_ = false;
     if (environment_.launched) guard_.mpi_ready(mpi_->rank());
 }
 
@@ -58,6 +60,8 @@ RankWorkEnd MpiRankSession::work(RankWorkParts parts) {
 void MpiRankSession::end(int code) {
     std::fflush(nullptr);
     const bool is_rank_0 = mpi_->rank() == 0;
+    const bool fails_others = is_awaited_ && code != 0;  // then the guard ends the job
+    if (!fails_others) ready();
     // After a signal such launchers forget the exit code. The guard reports it to the process manager, which
     // works only before MPI_Finalize.
     const bool guard_reports =
@@ -65,7 +69,8 @@ void MpiRankSession::end(int code) {
     // MPI's destructors may wait for lost ranks, so they do not run.
     if (mpi_->must_exit() || guard_reports) ::_exit(code);
     // Rank 0 comes last, after everything is saved; it need not wait for missing ranks.
-    const Duration limit = is_rank_0 ? std::chrono::seconds(2) : std::chrono::minutes(1);
+    const Duration limit =
+        is_rank_0 || fails_others ? Duration(std::chrono::seconds(2)) : std::chrono::minutes(1);
     // Otherwise MPI_Finalize prints 63 warnings per rank about posted receives (MPICH over UCX).
     ranks_.reset();
     if (mpi_->finish(code, limit)) guard_.mpi_finalized();

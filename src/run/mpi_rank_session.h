@@ -44,8 +44,8 @@ class MpiRankSession {
     void attach();      // instead of start(), if the program has started MPI
     void open_ranks();  // if there are several
     void open_tickets(NodeRefill refill);
-    void ready();     // after the last collective: from now on, the guard says goodbye for a lost rank
-    void starting();  // before later collectives: a lost rank ends the job until ready() again
+    void ready();    // after the last collective: from now on, the guard says goodbye for a lost rank
+    void awaited();  // others may wait for this rank: if it is lost before the next ready(), the job ends
 
     // Runs the worker of a rank other than 0 until the manager dismisses it or is lost.
     RankWorkEnd work(RankWorkParts parts);
@@ -68,6 +68,7 @@ class MpiRankSession {
     std::unique_ptr<mpi::MpiSession> mpi_;
     std::unique_ptr<mpi::MpiTransport> ranks_;
     RankTickets tickets_;
+    bool is_awaited_ = false;
 };
 
 }  // namespace wq::run

@@ -11,9 +11,10 @@
 //
 // Normally the session starts MPI. The process then forks a guard, which mpirun waits for, and a launcher,
 // which runs the commands of tasks. If a rank is killed, the job and the other ranks therefore go on, and its
-// tasks are requeued. Only the manager's thread calls MPI; the program makes no MPI calls. The program
-// handles signals on rank 0 only. Other ranks ignore requests to stop; if mpirun kills them soon after, they
-// end at once with their tasks.
+// tasks are requeued; but if it has not yet begun to manage, to serve or to share slices, the job ends, as
+// other ranks may wait for it. Only the manager's thread calls MPI; the program makes no MPI calls. The
+// program handles signals on rank 0 only. Other ranks ignore requests to stop; if mpirun kills them soon
+// after, they end at once with their tasks.
 //
 // If all ranks of the program have already called MPI_Init_thread (with at least MPI_THREAD_SERIALIZED), the
 // session forks no process; the launcher is the separate program work_queue_launcher. Then
