@@ -35,8 +35,12 @@ std::optional<Error> shortage_of(const std::exception& error) {
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
         return refused_by_system("out of memory", ENOMEM);
     const auto* const system = dynamic_cast<const std::system_error*>(&error);
-    if (system == nullptr || remedy_of(system->code().value()).empty()) return std::nullopt;
-    return refused_by_system("no thread can be started", system->code().value());
+    if (system == nullptr) return std::nullopt;
+    const int number = system->code().value();
+    const auto& category = system->code().category();
+    const bool of_system = category == std::generic_category() || category == std::system_category();
+    if (!of_system || remedy_of(number).empty()) return std::nullopt;
+    return refused_by_system(number == EAGAIN ? "no thread can be started" : error.what(), number);
 }
 
 Error unexpected(const std::exception& error) {

@@ -8,7 +8,7 @@ namespace wq::process {
 
 namespace {
 
-constexpr std::string_view file_name = "/mpi_hosts.";
+constexpr std::string_view file_name = "/work_queue_hosts.";
 
 std::string written(const std::string& path, const std::string& line) {
     std::ofstream file(path);

@@ -52,8 +52,11 @@ void SnapshotEvents::FreePattern::operator()(regex_t* pattern) const {
 }
 
 std::unique_ptr<SnapshotEvents> SnapshotEvents::in(const std::string& folder, WallMicros began) {
-    std::ifstream in(folder + "/" + core::snapshots_file);
-    if (!in) return nullptr;
+    const std::string path = folder + "/" + core::snapshots_file;
+    struct stat is {};
+    // Other tasks wait meanwhile: a pipe would be waited for, and a device has no end.
+    if (::stat(path.c_str(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_size > most_read) return nullptr;
+    std::ifstream in(path);
     const Json all = Json::parse(in, nullptr, false);
     if (!all.is_object()) return nullptr;
     auto made = std::make_unique<SnapshotEvents>();

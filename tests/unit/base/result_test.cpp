@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 #include "base/ids.h"
+#include "base/shortage.h"
 
 namespace {
 
@@ -43,6 +47,21 @@ TEST(Ids, AreDistinctTypesThatHashAndOrder) {
     static_assert(!std::is_convertible_v<std::uint64_t, wq::TaskId>);
     EXPECT_LT(wq::TaskId(3), wq::TaskId(4));
     EXPECT_EQ(std::hash<wq::TaskId>{}(wq::TaskId(7)), std::hash<std::uint64_t>{}(7));
+}
+
+TEST(Unexpected, ExceptionsAreShortagesOrBugs) {
+    const auto told = [](const std::exception& error) { return wq::unexpected(error); };
+    const std::error_code no_files(EMFILE, std::generic_category());
+    const Error files = told(std::filesystem::filesystem_error("cannot open directory", "/proc", no_files));
+    EXPECT_EQ(to_int(files.code), 71);
+    EXPECT_NE(files.message.find("cannot open directory"), std::string::npos) << files.message;
+    EXPECT_NE(files.message.find("ulimit -n"), std::string::npos) << files.message;
+    const Error thread = told(std::system_error(EAGAIN, std::generic_category()));
+    EXPECT_EQ(thread.message.find("no thread can be started"), 0U) << thread.message;
+    EXPECT_EQ(to_int(told(std::bad_alloc()).code), 71);
+    const std::error_code of_a_library(EMFILE, std::iostream_category());
+    EXPECT_EQ(told(std::system_error(of_a_library)).code, ExitCode::internal);
+    EXPECT_EQ(told(std::logic_error("x")).code, ExitCode::internal);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_P(EnvironmentLines, TasksSeeFunctionsVariablesMaskAndFolder) {
 TEST_P(EnvironmentLines, MayNameTheHostsOfMpirun) {
     line(1, "true");
     line(2, "export HYDRA_HOST_FILE=mine");
-    EXPECT_THAT(text_of(1, 1, "echo $HYDRA_HOST_FILE"), testing::EndsWith("/mpi_hosts.1.hydra\n"));
+    EXPECT_THAT(text_of(1, 1, "echo $HYDRA_HOST_FILE"), testing::EndsWith("/work_queue_hosts.1.hydra\n"));
     EXPECT_EQ(text_of(2, 2, "echo $HYDRA_HOST_FILE"), "mine\n");
     process::Order keeps = at(3, 1, "echo ${HYDRA_HOST_FILE-none} ${OMPI_MCA_ras-none}");
     keeps.variables.emplace_back("WORK_QUEUE_BATCH_ENVIRONMENT", "keep");

@@ -90,29 +90,30 @@ TEST_F(Environment, HidesListsAndCountsOfTheBatchSystem) {
 TEST_F(Environment, NamesThisNodeWithTheTasksCoresForMpirun) {
     const BaseEnvironment plain = base({});
     EXPECT_THAT(of_task(plain, 4),
-                IsSupersetOf({"OMPI_MCA_orte_default_hostfile=" + folder_.path() + "/mpi_hosts.4",
-                              "PRTE_MCA_prte_default_hostfile=" + folder_.path() + "/mpi_hosts.4",
-                              "HYDRA_HOST_FILE=" + folder_.path() + "/mpi_hosts.4.hydra"}));
-    EXPECT_THAT(content("mpi_hosts.4"), testing::EndsWith(" slots=4"));
-    EXPECT_THAT(content("mpi_hosts.4.hydra"), testing::EndsWith(":4"));
+                IsSupersetOf({"OMPI_MCA_orte_default_hostfile=" + folder_.path() + "/work_queue_hosts.4",
+                              "PRTE_MCA_prte_default_hostfile=" + folder_.path() + "/work_queue_hosts.4",
+                              "HYDRA_HOST_FILE=" + folder_.path() + "/work_queue_hosts.4.hydra"}));
+    EXPECT_THAT(content("work_queue_hosts.4"), testing::EndsWith(" slots=4"));
+    EXPECT_THAT(content("work_queue_hosts.4.hydra"), testing::EndsWith(":4"));
     of_task(plain, Count::of_thousandths(500));
-    EXPECT_THAT(content("mpi_hosts.1"), testing::EndsWith(" slots=1"));
+    EXPECT_THAT(content("work_queue_hosts.1"), testing::EndsWith(" slots=1"));
     EXPECT_THAT(base({"PATH=/nowhere"}).entries(), Contains("OMPI_MCA_plm_rsh_agent="));
     HostFiles nowhere("");
     EXPECT_EQ(nowhere.of(1).hydra, "");
 }
 
 TEST_F(Environment, LeavesWhatTheUserSetForMpirun) {
-    const std::vector<std::string> users{"OMPI_MCA_plm=rsh", "OMPI_MCA_orte_default_hostfile=mine",
-                                         "HYDRA_LAUNCHER=ssh"};
+    const std::vector<std::string> users{
+        "OMPI_MCA_plm=rsh", "OMPI_MCA_orte_default_hostfile=/home/me/mpi_hosts.txt", "HYDRA_LAUNCHER=ssh"};
     const std::vector<std::string> entries = of_task(base(users), 2);
     EXPECT_THAT(entries, IsSupersetOf(users));
     EXPECT_THAT(entries,
                 AllOf(Not(Contains(StartsWith("HYDRA_HOST_FILE"))), Not(Contains(StartsWith("HYDRA_RMK"))),
                       Contains(StartsWith("OMPI_MCA_ras=^slurm"))));
     EXPECT_THAT(
-        of_task(base({"HYDRA_LAUNCHER=fork", "HYDRA_HOST_FILE=/tmp/work_queue.abc/mpi_hosts.8.hydra"}), 2),
-        Contains("HYDRA_HOST_FILE=" + folder_.path() + "/mpi_hosts.2.hydra"))
+        of_task(base({"HYDRA_LAUNCHER=fork", "HYDRA_HOST_FILE=/tmp/work_queue.abc/work_queue_hosts.8.hydra"}),
+                2),
+        Contains("HYDRA_HOST_FILE=" + folder_.path() + "/work_queue_hosts.2.hydra"))
         << "that of the task in which we run";
 }
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "records/run_end.h"
 #include "records/run_status.h"
 #include "unit/records/records_testing.h"
 
@@ -33,6 +34,24 @@ TEST(RunDirectory, IsMadeOnceAndResumedWhenItHasAJournal) {
     EXPECT_THAT(again.error().message, HasSubstr("exists: use --resume"));
     EXPECT_TRUE(RunDirectory::take(path, Use::resume)->has_journal());
     EXPECT_TRUE(RunDirectory::take(path, Use::resume_or_fresh)->has_journal());
+}
+
+TEST(RunEnd, IsReadBesideTheContactFileAlsoIfThatIsNamedWithoutItsFolder) {
+    const TempDir dir;
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(dir.path());
+    EXPECT_EQ(end_of_run("contact"), RunEnd::no);
+    RunStatus status;
+    for (const auto& [state, end] :
+         {std::pair{"running", RunEnd::no}, {"interrupted", RunEnd::resumable}, {"failed", RunEnd::over}}) {
+        status.state = state;
+        EXPECT_TRUE(write_status(dir.path(), status).ok());
+        EXPECT_EQ(end_of_run("contact"), end) << state;
+        EXPECT_EQ(end_of_run(dir.file("contact")), end) << state;
+    }
+    spill("contact", "x");
+    EXPECT_EQ(end_of_run("contact"), RunEnd::no);
+    std::filesystem::current_path(before);
 }
 
 TEST(RunDirectory, OfSomethingElseIsLeftAlone) {
