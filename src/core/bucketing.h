@@ -9,10 +9,9 @@
 //   E(i)  = weighted mean of the peaks in it
 // the modes look for the buckets that waste the least per task:
 //   exhaustive     For n = 1 to 10, candidates for allocations are the powers of two up to A / n (A: the
-//   largest
-//                  peak) and n equal steps to A. Cost: sum of w(i) w(j) T(i, j), where a task of bucket i
-//                  that begins with bucket j wastes T(i, j) = a(j) - E(i), if it fits, else a(j) and the mean
-//                  of T(i, k) over the larger buckets k, by their weights.
+//                  largest peak) and n equal steps to A. Cost: sum of w(i) w(j) T(i, j), where a task of
+//                  bucket i that begins with bucket j wastes T(i, j) = a(j) - E(i), if it fits, else a(j) and
+//                  the mean of T(i, k) over the larger buckets k, by their weights.
 //   greedy         Cuts at the peak with the least cost of the two parts by the same formula, then each part
 //                  again, until no cut costs less than none.
 //   det_...        The same for tasks that begin with the smallest bucket and try one after the other:

@@ -219,8 +219,7 @@ struct Dismiss {  // it is to exit, or is given up: nothing from it counts any m
 struct AttemptEnded {
     TaskId task;
     Attempt attempt = 1;
-    std::uint32_t unstarted =
-        0;  // how many of its attempts up to this one never started: users do not count them
+    std::uint32_t unstarted = 0;  // its attempts up to this one that never started: users do not count them
     bool final = true;
     bool by_ticket = false;     // no Lease announced its start
     bool out_of_tries = false;  // final because the tries are used up

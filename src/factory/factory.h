@@ -60,8 +60,8 @@ struct CycleReport {
     std::uint64_t managers = 0;    // that answered, this time or lately
     std::uint64_t unanswered = 0;  // this time
     Ended ended = Ended::no;
-    WallMicros silent_since =
-        0;  // the last answer, if none came this time; 0: one came, or there is no manager
+    // The last answer, if none came this time; 0: one came, or there is no manager.
+    WallMicros silent_since = 0;
     std::uint64_t ready = 0;
     std::uint64_t on_workers = 0;
     std::uint64_t unfit = 0;  // waiting, but too large for workers of this size, or require other features

@@ -16,20 +16,14 @@ core::Sizes sizes_of(const taskfile::CategoryResources& said) {
             said.disk_mb.value_or(core::unsaid), thousandths(said.gpus)};
 }
 
-core::AllocationMode mode_of(taskfile::CategoryMode mode) {
-    static_assert(static_cast<int>(taskfile::CategoryMode::quantized_bucketing) ==
-                  static_cast<int>(core::last_mode));
-    return static_cast<core::AllocationMode>(mode);
-}
-
 bool is_for_gpus(const taskfile::CategoryResources& max, const taskfile::CategoryResources& min) {
     return max.gpus.value_or(0) > 0 || min.gpus.value_or(0) > 0;
 }
 
 // A line that requests GPUs but no cores needs no core.
 core::PerResource<bool> said_of(const taskfile::CategoryResources& max,
-                                const taskfile::CategoryResources& min, taskfile::CategoryMode mode) {
-    const bool fixed = mode == taskfile::CategoryMode::fixed;
+                                const taskfile::CategoryResources& min, core::AllocationMode mode) {
+    const bool fixed = mode == core::AllocationMode::fixed;
     return {{max.cores || min.cores || is_for_gpus(max, min) || !fixed,
              max.memory_mb || min.memory_mb || !fixed, max.disk_mb || min.disk_mb || !fixed,
              max.gpus || min.gpus}};
@@ -44,14 +38,14 @@ void add(core::PerResource<bool>& all, const core::PerResource<bool>& more) {
 void ListCategories::foresee(Foreseen& all, const taskfile::CategoryLine& line) {
     add(all[line.name], said_of(line.max.value_or(taskfile::CategoryResources{}),
                                 line.min.value_or(taskfile::CategoryResources{}),
-                                line.mode.value_or(taskfile::CategoryMode::fixed)));
+                                line.mode.value_or(core::AllocationMode::fixed)));
 }
 
 // Uses the run's defaults if neither task nor category specifies a value, raised to the category's minimum.
 core::Sizes ListCategories::max_of(const Told& told, const core::Needs& defaults) {
     core::Sizes max = sizes_of(told.max);
     const core::Sizes min = sizes_of(told.min);
-    const bool fixed = told.mode == taskfile::CategoryMode::fixed;
+    const bool fixed = told.mode == core::AllocationMode::fixed;
     const bool one_core = fixed && !is_for_gpus(told.max, told.min);
     const core::Sizes run{defaults.cores >= 0 ? defaults.cores.thousandths()
                           : one_core          ? 1000
@@ -76,12 +70,12 @@ void ListCategories::tell(const taskfile::CategorySettings& line, const core::Ne
     if (said.first) told.first = line.line;
     if (said.mode) told.mode = *said.mode;
     add(told.open, said_of(told.max, told.min, told.mode));
-    const bool fixed = told.mode == taskfile::CategoryMode::fixed;
+    const bool fixed = told.mode == core::AllocationMode::fixed;
     core::CategorySet set;
     if (said.max || said.min || said.mode) set.max = max_of(told, defaults);
     if (said.min) set.min = sizes_of(*said.min);
     if (said.first) set.first = sizes_of(*said.first);
-    if (said.mode) set.mode = mode_of(*said.mode);
+    if (said.mode) set.mode = *said.mode;
     set.max_concurrent = said.concurrent;
     manager.set_category(said.name, set, now);
     if (fixed || measured_ || std::exchange(warned_, true)) return;
@@ -113,7 +107,7 @@ void ListCategories::end(manager::Manager& manager) const {
     for (const auto& [name, told] : told_) {
         if (!told.has_tasks)
             manager.say(place(told.line) + "no task has the category " + quote_for_message(name));
-        if (told.first != 0 && told.mode == taskfile::CategoryMode::fixed)
+        if (told.first != 0 && told.mode == core::AllocationMode::fixed)
             manager.say(place(told.first) + "'first' has no effect on the category " +
                         quote_for_message(name) +
                         " in mode fixed: add another mode, such as mode=max-throughput");

@@ -40,7 +40,7 @@ class ListCategories {
         taskfile::CategoryResources max;
         taskfile::CategoryResources min;
         std::uint64_t first = 0;  // last line that sets the first allocation; 0: none
-        taskfile::CategoryMode mode = taskfile::CategoryMode::fixed;
+        core::AllocationMode mode = core::AllocationMode::fixed;
         core::PerResource<bool> open;  // some tasks may leave these open
         bool has_tasks = false;
     };

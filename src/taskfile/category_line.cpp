@@ -25,26 +25,14 @@ constexpr std::array<Part, 3> parts{{{"max", "maximum", &CategoryLine::max},
                                      {"min", "minimum", &CategoryLine::min},
                                      {"first", "guess", &CategoryLine::first}}};
 
-// By CategoryMode.
-constexpr std::array<std::string_view, 9> modes{"fixed",
-                                                "max",
-                                                "min-waste",
-                                                "max-throughput",
-                                                "greedy-bucketing",
-                                                "exhaustive-bucketing",
-                                                "det-greedy-bucketing",
-                                                "det-exhaustive-bucketing",
-                                                "quantized-bucketing"};
-
 Status set_mode(CategoryLine& line, std::string_view value) {
-    const auto* const mode = std::ranges::find(modes, value);
-    if (mode == modes.end()) {
-        std::string names;
-        for (const std::string_view name : modes) names.append(names.empty() ? "" : ", ").append(name);
-        return Error{ExitCode::bad_input, quote_for_message(value) + " is not one of " + names};
+    std::string names;
+    for (int number = 0; number <= static_cast<int>(core::last_mode); ++number) {
+        const auto mode = static_cast<core::AllocationMode>(number);
+        if (value == core::name_of(mode)) return line.mode = mode, success();
+        names.append(names.empty() ? "" : ", ").append(core::name_of(mode));
     }
-    line.mode = static_cast<CategoryMode>(mode - modes.begin());
-    return success();
+    return Error{ExitCode::bad_input, quote_for_message(value) + " is not one of " + names};
 }
 
 // With 0 its tasks would wait forever.

@@ -4,7 +4,7 @@
 //
 // `cores`, `memory`, `disk` and `gpus` are those of `#WQ`; they belong to the `max`, `min` or `first` before
 // them, by default to `max`. A line that sets one of the three replaces all its earlier values; `max` alone
-// removes the maximum. Modes: those of CategoryMode, with hyphens.
+// removes the maximum. Modes: name_of() the core's AllocationMode.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "base/count.h"
 #include "base/result.h"
+#include "core/first_allocation.h"
 
 namespace wq::taskfile {
 
@@ -26,19 +27,6 @@ struct CategoryResources {  // unset: unspecified
     bool operator==(const CategoryResources&) const = default;
 };
 
-// In the order of the core's AllocationMode.
-enum class CategoryMode : std::uint8_t {
-    fixed,
-    max,
-    min_waste,
-    max_throughput,
-    greedy_bucketing,
-    exhaustive_bucketing,
-    det_greedy_bucketing,
-    det_exhaustive_bucketing,
-    quantized_bucketing
-};
-
 struct CategoryLine {  // unset: unchanged
     static constexpr std::int64_t unlimited = -1;
 
@@ -46,7 +34,7 @@ struct CategoryLine {  // unset: unchanged
     std::optional<CategoryResources> max;
     std::optional<CategoryResources> min;
     std::optional<CategoryResources> first;
-    std::optional<CategoryMode> mode;
+    std::optional<core::AllocationMode> mode;
     std::optional<std::int64_t> concurrent;  // limit of running tasks; `concurrent=`: unlimited
     bool operator==(const CategoryLine&) const = default;
 };

@@ -202,7 +202,7 @@ TEST(List, CategoryLinesStandForThemselves) {
     const auto& align = std::get<CategorySettings>(reading.items.at(1));
     EXPECT_EQ(align.text, "#WQ-CATEGORY align cores=4 mode=max # all");
     EXPECT_EQ(align.category.max, (CategoryResources{4, {}, {}, {}}));
-    EXPECT_EQ(align.category.mode, CategoryMode::max);
+    EXPECT_EQ(align.category.mode, wq::core::AllocationMode::max);
 }
 
 TEST(List, TheLinesOfACategoryDoNotContradictEachOther) {
