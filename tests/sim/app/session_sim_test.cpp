@@ -149,6 +149,22 @@ TEST(Sessions, KilledAndCut) {
     EXPECT_GT(seen.losses, session_seeds / 10);
 }
 
+// A killed worker's tasks run on until its launcher has ended them.
+TEST(Sessions, NothingRunsTwiceAtOnceAfterAWorkerIsKilled) {
+    SessionFaults faults;
+    faults.network = late();
+    faults.tasks = 8;
+    faults.long_tasks = true;
+    faults.cuts = faults.half_open = 0.0003;
+    faults.kills = 0.0003;
+    faults.last_words = 0.5;
+    faults.unkillable = 0.2;
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.kills, session_seeds);
+    EXPECT_GT(seen.losses, session_seeds / 10);
+    EXPECT_EQ(seen.doubles, 0U);
+}
+
 // A draining worker returns what has not started and what it had to kill: none of these attempts counts as
 // lost.
 TEST(Sessions, DrainedAndCut) {

@@ -52,6 +52,9 @@ FakeTask SessionSimulation::task(TaskId id) const {
 
 void SessionSimulation::note_start(const process::Order& order) {
     for (const auto& node : nodes_) doubles_ += node->launcher->runs(order.task) ? 1 : 0;
+    for (Remains& dead : remains_) dead.launcher->set_time(network_.now());
+    for (const Remains& dead : remains_)
+        doubles_ += dead.ends > network_.now() && dead.launcher->runs(order.task) ? 1 : 0;
     if (!starts_.emplace(order.task, order.attempt).second)
         wrong_starts_.push_back("task " + std::to_string(order.task.value()) + "." +
                                 std::to_string(order.attempt) + " twice");
@@ -64,6 +67,7 @@ worker::Call SessionSimulation::call(Node& node) {
     call.transport = network_.endpoint(node.peer);
     call.manager = session_manager_peer;
     network_.connect(session_manager_peer, node.peer);
+    call.local_address = [peer = node.peer] { return "loopback:" + std::to_string(peer.value()); };
     call.heard = [&node](Instant now) { return net::Heard{node.notices_at ? node.heard : now, now}; };
     if (happens(faults_.unreachable)) network_.cut(session_manager_peer, node.peer, "the faults");
     return call;
@@ -143,7 +147,7 @@ void SessionSimulation::make_faults() {
             if (node->session->over() && node->session->link() != nullptr)
                 node->session->link()->close(session_manager_peer);
             else if (!node->session->over())
-                ++kills_;
+                ++kills_, leave_remains(*node);
             network_.crash(node->peer, "killed");
             node->session.reset();
             ++gone;
@@ -151,6 +155,33 @@ void SessionSimulation::make_faults() {
     }
     std::erase_if(nodes_, [](const auto& node) { return node->session == nullptr; });
     for (; gone > 0; --gone) add_worker();
+    say_last_words();
+}
+
+void SessionSimulation::leave_remains(Node& node) {
+    const auto within = [this](Duration most) {
+        return network_.now() +
+               Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
+    };
+    Remains dead{
+        std::move(node.launcher), node.worker->link().last_words(), within(std::chrono::seconds(13)), {}};
+    dead.speaks = dead.ends;
+    if (dead.words) dead.words->all_ended = !happens(faults_.unkillable);
+    if (dead.words && !dead.words->all_ended) dead.ends = within(faults_.grace);
+    if (!happens(faults_.last_words) && (!dead.words || dead.words->all_ended)) dead.words.reset();
+    remains_.push_back(std::move(dead));
+}
+
+void SessionSimulation::say_last_words() {
+    for (Remains& dead : remains_) {
+        if (!dead.words || network_.now() < dead.speaks) continue;
+        const net::PeerId speaker = network_.add();
+        network_.connect(session_manager_peer, speaker);
+        network_.endpoint(speaker)->send(session_manager_peer, wire::encode(*dead.words));
+        network_.silence(speaker);  // it reads no answer
+        dead.words.reset();
+    }
+    std::erase_if(remains_, [&](const Remains& dead) { return !dead.words && network_.now() >= dead.ends; });
 }
 
 void SessionSimulation::advance() {

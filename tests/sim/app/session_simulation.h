@@ -24,6 +24,8 @@ struct SessionFaults {
     double kills = 0;        // of a worker, per step; a new one joins
     double drains = 0;       // same
     double late_cuts = 0;    // the manager notices at once, the worker up to 90 s later
+    double last_words = 0;   // a killed worker's tasks end within 13 s: whether its manager is told
+    double unkillable = 0;   // some of them end later, and it is told that
     double exits = 0;        // a `#!` line of the worker ends it
     double unreachable = 0;  // a call fails
     bool long_tasks = false;
@@ -60,7 +62,17 @@ class SessionSimulation {
         bool exited = false;
     };
 
+    // What a killed worker leaves.
+    struct Remains {
+        std::unique_ptr<FakeLauncher> launcher;
+        std::optional<wire::LastWords> words;
+        Instant ends;  // its tasks
+        Instant speaks;
+    };
+
     core::Now now() const;
+    void leave_remains(Node& node);
+    void say_last_words();
     FakeTask task(TaskId id) const;
     void note_start(const process::Order& order);
     void add_worker();
@@ -79,6 +91,7 @@ class SessionSimulation {
     manager::TaskTable tasks_;
     std::unique_ptr<manager::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
+    std::vector<Remains> remains_;
     std::uint64_t cuts_ = 0;
     std::uint64_t kills_ = 0;
     std::uint64_t drains_ = 0;
