@@ -32,6 +32,7 @@ constexpr Duration fork_limit = std::chrono::seconds(10);
 
 std::string describe_end(int status) {
     if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
+    if (WEXITSTATUS(status) == 0) return "ended, because its worker was stopped for too long";
     return "ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
@@ -67,6 +68,7 @@ class RankEnd final : public Launcher {
     void leave_last_words(const std::string& words) override {
         has_last_words_ = launcher::leave_last_words(zygote_.control.get(), words) && !words.empty();
     }
+    void keep_until(Instant until) override;
     Status begin_anew(const LauncherOptions& options, Duration limit) override;
     void close(Duration limit) override;
 
@@ -103,7 +105,8 @@ class RankEnd final : public Launcher {
     int fork_error_ = 0;
     int scratch_error_ = 0;
     pid_t launcher_ = 0;
-    bool reported_ = true;  // the end of the last launcher
+    Instant kept_until_ = Instant::max();  // as it was last told
+    bool reported_ = true;                 // the end of the last launcher
     bool zygote_gone_ = false;
     bool has_last_words_ = false;  // the zygote says them after us
 };
@@ -148,6 +151,7 @@ Status RankEnd::open(const LauncherOptions& options) {
     stream_ = {};
     reported_ = false;
     writing_ = false;
+    kept_until_ = Instant::max();
     watch(socket_.get(), EPOLL_CTL_ADD, EPOLLIN);
     std::string first;
     append(first, options);
@@ -289,6 +293,13 @@ Status RankEnd::fork_child(int socket, void (*main)(int socket)) {
                      "processes of a program that has called MPI_Init itself cannot be forked after that"};
     if (ask_for_child(zygote_.control.get(), socket, main)) return success();
     return Error{ExitCode::unreachable, "the process that forks processes of this rank was killed"};
+}
+
+void RankEnd::keep_until(Instant until) {
+    constexpr Duration worth_telling = std::chrono::milliseconds(250);
+    if (until >= kept_until_ && until - kept_until_ < worth_telling) return;
+    kept_until_ = until;
+    say(KeepMessage{until});
 }
 
 Status RankEnd::begin_anew(const LauncherOptions& options, Duration limit) {

@@ -90,6 +90,10 @@ class Launcher {
     // nothing.
     virtual void leave_last_words(const std::string&) {}
 
+    // Until when the tasks may run if this process says nothing later: for the case that it is stopped. Then
+    // the launcher ends, with all that runs. Instant::max(): without a limit, as after open().
+    virtual void keep_until(Instant) {}
+
     // Ends the launcher process and opens a new one. Earlier orders and environment lines are dropped, and
     // never reported.
     virtual Status begin_anew(const LauncherOptions& options, Duration limit) = 0;

@@ -70,6 +70,8 @@ int milliseconds_until(Instant until, Instant now) {
 // loop would wake for nothing.
 constexpr Duration signals_rest = std::chrono::milliseconds(10);
 
+constexpr Duration between_looks = std::chrono::seconds(2);
+
 }  // namespace
 
 LauncherProcess::LauncherProcess(int rank, int lifeline, SharedPage& shared,
@@ -103,6 +105,7 @@ void LauncherProcess::run() {
         now_ = instant_now();
         if (std::exchange(children_ended_, false)) runner_->children_ended(now_);
         runner_->check(now_);
+        look_for_rank();
     }
     process::end_all_children(process::kill_limit_ms);
     // The lock stays held, so no starter ever has a turn again.
@@ -135,7 +138,7 @@ void LauncherProcess::wait() {
 }
 
 Instant LauncherProcess::next_wake(Instant now) const {
-    Instant next = runner_->next_check(now);
+    Instant next = std::min(runner_->next_check(now), kept_until_);
     if (signals_again_at_) next = std::min(next, *signals_again_at_);
     return reports_.empty() ? next : std::min(next, reports_.due_at());
 }
@@ -192,7 +195,20 @@ void LauncherProcess::take(Command& command) {
     if (auto* recall = std::get_if<RecallMessage>(&command)) return runner_->recall(recall->most, now_);
     if (std::holds_alternative<KillAllMessage>(command)) return runner_->kill_all(now_);
     if (const auto* enter = std::get_if<EnterMessage>(&command)) return this->enter(enter->directory);
+    if (const auto* keep = std::get_if<KeepMessage>(&command)) {
+        kept_until_ = keep->until == Instant::max() ? keep->until : keep->until - between_looks;
+        last_look_ = false;
+        return;
+    }
     over_ = true;
+}
+
+// If the rank is stopped, its manager may soon give its tasks to others. If this machine stood still, the
+// rank has until the second look to say more.
+void LauncherProcess::look_for_rank() {
+    if (now_ < kept_until_) return;
+    if (std::exchange(last_look_, true)) over_ = true;
+    kept_until_ = now_ + between_looks;
 }
 
 void LauncherProcess::enter(const std::string& directory) {

@@ -23,9 +23,9 @@ class LauncherProcess final : private Starters::Work {
 
     // False: no descriptors were left for it.
     bool valid() const;
-    // Returns when the rank says close, or the rank or the zygote is gone. No process that it started is left
-    // then, and its starters do nothing more; but they exist, so this object must stay until the process
-    // ends.
+    // Returns when the rank says close, the rank or the zygote is gone, or the rank seems to be stopped. No
+    // process that it started is left then, and its starters do nothing more; but they exist, so this object
+    // must stay until the process ends.
     void run();
 
   private:
@@ -37,6 +37,7 @@ class LauncherProcess final : private Starters::Work {
     void receive();
     void take_messages();
     void take(Command& command);
+    void look_for_rank();
     void enter(const std::string& directory);
     void report();
     void flush();
@@ -50,6 +51,8 @@ class LauncherProcess final : private Starters::Work {
     std::optional<TaskRunner> runner_;  // until run() ends
     MessageStream stream_;
     Instant now_;
+    Instant kept_until_ = Instant::max();  // the rank's tasks, at the next look
+    bool last_look_ = false;
     Instant wakes_at_{};  // when the loop wakes at the latest
     bool children_ended_ = false;
     std::optional<Instant> signals_again_at_;  // when SIGCHLD is watched again

@@ -13,7 +13,7 @@ namespace wq::launcher {
 
 namespace {
 
-enum class CommandTag : std::uint8_t { options, line, order, kill, recall, kill_all, enter, close };
+enum class CommandTag : std::uint8_t { options, line, order, kill, recall, kill_all, enter, keep, close };
 enum class ReportTag : std::uint8_t { started, ended, returned, environment_output, environment_exit };
 
 using Length = std::uint32_t;
@@ -52,6 +52,10 @@ struct CommandWriter {
     }
     void operator()(const EnterMessage& enter) const {
         frame(batch, CommandTag::enter, [&](ByteWriter& out) { out.blob(enter.directory); });
+    }
+    void operator()(const KeepMessage& keep) const {
+        frame(batch, CommandTag::keep,
+              [&](ByteWriter& out) { out.i64(keep.until.time_since_epoch().count()); });
     }
     void operator()(const CloseMessage&) const {
         frame(batch, CommandTag::close, [](ByteWriter&) {});
@@ -187,6 +191,8 @@ std::optional<Command> decode_command(std::string_view message) {
             return checked<Command>(in, KillAllMessage{});
         case CommandTag::enter:
             return checked<Command>(in, EnterMessage{std::string(in.blob())});
+        case CommandTag::keep:
+            return checked<Command>(in, KeepMessage{Instant(Duration(in.i64()))});
         case CommandTag::close:
             return checked<Command>(in, CloseMessage{});
     }

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "base/bytes.h"
+#include "base/time.h"
 #include "launcher_wire/options.h"
 #include "launcher_wire/reports.h"
 #include "process/order.h"
@@ -29,9 +30,12 @@ struct EnterMessage {
     std::string directory;
 };
 struct KillAllMessage {};
+struct KeepMessage {
+    Instant until;
+};
 struct CloseMessage {};
 using Command = std::variant<LauncherOptions, EnvironmentLine, process::OrderMessage, KillMessage,
-                             RecallMessage, KillAllMessage, EnterMessage, CloseMessage>;
+                             RecallMessage, KillAllMessage, EnterMessage, KeepMessage, CloseMessage>;
 
 // launcher -> rank: a report, and the serial of the order that it settles (0: none).
 struct ReportMessage {

@@ -139,13 +139,14 @@ void WorkerSession::check_silence(Instant now) {
     silent_from_.reset();
     if (state_ != State::serving || worker_.link().grace() <= Duration{0}) return;
     const net::Heard heard = call_->heard(now);
-    silent_from_ = heard.at + session::silence_of(worker_.link().grace());
-    if (now < *silent_from_) return;
+    const Duration silence = session::silence_of(worker_.link().grace());
+    silent_from_ = std::min(heard.at + silence, now + silence / 2);
+    if (now < heard.at + silence) return;
     // If this process itself was stopped, it finds the bytes that came meanwhile at its next check.
     if (now - heard.as_of > still_fresh)
         silent_from_ = now + look_again;
     else
-        link_lost("it was silent for " + format_duration(session::silence_of(worker_.link().grace())), now);
+        link_lost("it was silent for " + format_duration(silence), now);
 }
 
 bool WorkerSession::move_frames(Instant now) {
@@ -300,6 +301,12 @@ std::optional<Instant> WorkerSession::wakeup() const {
     if (!draining_ && has_manager && worker_.idle()) earliest(next, idle_since_ + options_.idle_timeout);
     if (!draining_ && !has_manager) earliest(next, alone_since_ + options_.connect_timeout);
     return next;
+}
+
+Instant WorkerSession::keeps_tasks_until(Instant now) const {
+    const Duration grace = worker_.link().grace();
+    if (disconnected_since_) return *disconnected_since_ + grace;
+    return state_ == State::serving && grace > Duration{0} ? call_->heard(now).at + grace : Instant::max();
 }
 
 void WorkerSession::expect_until(Instant until) {

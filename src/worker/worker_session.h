@@ -56,6 +56,8 @@ class WorkerSession {
     void leave(const std::string& why, Instant now);
     void lose_link(const std::string& why, Instant now);  // for tests; connects again
     std::optional<Instant> wakeup() const;
+    // Until when its tasks may run if the manager is not heard meanwhile.
+    Instant keeps_tasks_until(Instant now) const;
     std::vector<int> descriptors() const;
 
     // A frame with a call came from a manager on this machine. True once.
@@ -103,7 +105,7 @@ class WorkerSession {
     // Set while disconnected: when the manager was last heard. It waits for us, at most for the grace period
     // from then.
     std::optional<Instant> disconnected_since_;
-    std::optional<Instant> silent_from_;  // serving: its link may be dead if silent until then
+    std::optional<Instant> silent_from_;  // serving: when to look whether its link is dead
     Instant alone_since_;                 // without a manager
     Instant idle_since_;                  // without a task
     bool served_ = false;                 // a manager has finished with us

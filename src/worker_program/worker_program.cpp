@@ -127,6 +127,7 @@ class Program {
                 comes_back_ = false;
             }
             session.turn(instant_now());
+            launcher_->keep_until(session.keeps_tasks_until(instant_now()));
             leave_last_words();
             fail_by_chance();
             leave_with_less(session);

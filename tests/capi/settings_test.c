@@ -54,6 +54,9 @@ static void password_and_logs(void) {
     CHECK_REFUSED(work_queue_tune(q, "hungry-maximum", 20), -1, "work_queue_tune: tune: unknown parameter");
     CHECK_REFUSED(work_queue_tune(q, "hungry-minimum", -3), -1,
                   "work_queue_tune: tune: hungry-minimum takes");
+    CHECK(work_queue_tune(q, "reconnect-timeout", 0) == 0 && work_queue_tune(q, "reconnect-timeout", 10) == 0);
+    CHECK_REFUSED(work_queue_tune(q, "reconnect-timeout", 9.9), -1,
+                  "work_queue_tune: tune: reconnect-timeout takes 0, or a number of at least 10");
     cctools_debug_flags_set("all");
     cctools_debug_config_file("debug.log");
     const char* words[] = {"--password", "password", "localhost", port, NULL};

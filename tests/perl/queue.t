@@ -55,6 +55,9 @@ is($q->specify_min_taskid(100), 100, 'specify_min_taskid');
 is($q->tune('hungry-minimum', 20), 0, 'tune');
 is($q->hungry, 20, 'its effect');
 like(said(sub { is($q->tune('hungry-maximum', 20), -1, 'tune: unknown') }), qr/^work_queue_tune: /, 'is said');
+is($q->tune('reconnect-timeout', $_), 0, "tune: reconnect-timeout $_") for 0, 10;
+like(said(sub { is($q->tune('reconnect-timeout', 9.9), -1, 'tune: too short') }),
+    qr/^work_queue_tune: tune: reconnect-timeout takes 0, or a number of at least 10$/, 'is said');
 $q->specify_keepalive_interval(20);
 $q->specify_keepalive_timeout(20);
 my %no_effect = (

@@ -161,6 +161,10 @@ def test_tuning(queue):
     assert queue.tune("hungry-minumum", 20) == 0  # as the manual has it
     with pytest.warns(UserWarning, match="hungry-max"):
         assert queue.tune("hungry-max", 20) == -1
+    assert queue.tune("reconnect-timeout", 0) == 0
+    assert queue.tune("reconnect-timeout", 10) == 0
+    with pytest.warns(UserWarning, match="reconnect-timeout takes 0, or a number of at least 10"):
+        assert queue.tune("reconnect-timeout", 9.9) == -1
 
 
 def test_ports(queue):

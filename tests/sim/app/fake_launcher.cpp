@@ -42,6 +42,13 @@ void FakeLauncher::finish(const Running& task) {
     reports_.emplace_back(launcher::TaskEnded{task.order.task, task.order.attempt, outcome, {"out\n", ""}});
 }
 
+void FakeLauncher::set_time(Instant now) {
+    now_ = now;
+    if (now < kept_until_) return;
+    kept_until_ = Instant::max();
+    die("ended, because its worker was stopped for too long");
+}
+
 void FakeLauncher::kill(TaskId task, Attempt attempt) {
     for (Running& running : running_)
         if (running.order.task == task && running.order.attempt == attempt)

@@ -38,7 +38,8 @@ class FakeLauncher final : public launcher::Launcher {
     Status fork_child(int, void (*)(int)) override { return Error{ExitCode::unreachable, "not here"}; }
     void close(Duration) override {}
 
-    void set_time(Instant now) { now_ = now; }
+    void keep_until(Instant until) override { kept_until_ = until; }
+    void set_time(Instant now);
     bool busy() const { return !running_.empty(); }
     bool runs(TaskId task) const;
     void leave();  // a `#!` line ends its shell: orders that have not started are returned
@@ -60,6 +61,7 @@ class FakeLauncher final : public launcher::Launcher {
     std::function<FakeTask(TaskId)> tasks_;
     std::function<void(const process::Order&)> started_;
     Instant now_;
+    Instant kept_until_ = Instant::max();
     std::deque<process::Order> queue_;
     std::vector<Running> running_;
     std::vector<launcher::Report> reports_;

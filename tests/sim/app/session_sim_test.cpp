@@ -12,6 +12,7 @@ constexpr std::uint64_t session_seeds = WQ_SIM_SEEDS * 2 / 3;
 struct SessionsSeen {
     std::uint64_t cuts = 0;
     std::uint64_t kills = 0;
+    std::uint64_t stops = 0;
     std::uint64_t drains = 0;
     std::uint64_t attempts = 0;
     std::uint64_t losses = 0;
@@ -46,6 +47,7 @@ void check_session(const SessionFaults& faults, std::uint64_t seed, SessionsSeen
     EXPECT_THAT(simulation.wrong_starts(), ::testing::IsEmpty());
     seen.cuts += simulation.cuts();
     seen.kills += simulation.kills();
+    seen.stops += simulation.stops();
     seen.drains += simulation.drains();
     seen.attempts += simulation.starts();
     seen.doubles += simulation.doubles();
@@ -161,6 +163,20 @@ TEST(Sessions, NothingRunsTwiceAtOnceAfterAWorkerIsKilled) {
     faults.unkillable = 0.2;
     const SessionsSeen seen = check_all_sessions(faults);
     EXPECT_GT(seen.kills, session_seeds);
+    EXPECT_GT(seen.losses, session_seeds / 10);
+    EXPECT_EQ(seen.doubles, 0U);
+}
+
+// A stopped worker cannot end its tasks, so its launcher does.
+TEST(Sessions, NothingRunsTwiceAtOnceAfterAWorkerIsStopped) {
+    SessionFaults faults;
+    faults.network = late();
+    faults.tasks = 8;
+    faults.long_tasks = true;
+    faults.cuts = 0.0003;
+    faults.stops = 0.001;
+    const SessionsSeen seen = check_all_sessions(faults);
+    EXPECT_GT(seen.stops, session_seeds);
     EXPECT_GT(seen.losses, session_seeds / 10);
     EXPECT_EQ(seen.doubles, 0U);
 }

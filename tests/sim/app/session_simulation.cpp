@@ -104,7 +104,9 @@ void SessionSimulation::turn() {
     manager_->flush();
     for (auto& node : nodes_) {
         node->launcher->set_time(network_.now());
+        if (node->stopped_until) continue;
         node->session->turn(network_.now());
+        node->launcher->keep_until(node->session->keeps_tasks_until(network_.now()));
     }
     recorder_.write();
 }
@@ -112,6 +114,7 @@ void SessionSimulation::turn() {
 void SessionSimulation::make_faults() {
     std::size_t gone = 0;
     for (auto& node : nodes_) {
+        if (stopped(*node)) continue;
         if (node->session->link() != nullptr && happens(faults_.cuts)) {
             ++cuts_;
             network_.cut(session_manager_peer, node->peer, "the faults");
@@ -123,9 +126,6 @@ void SessionSimulation::make_faults() {
         }
         if (node->session->link() != nullptr && !node->notices_at && happens(faults_.late_cuts)) {
             ++cuts_;
-            const auto up_to = [&](Duration most) {
-                return Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
-            };
             node->notices_at = network_.now() + up_to(std::chrono::seconds(90));
             node->heard = network_.now() - up_to(std::chrono::seconds(15));
             manager_->on_arrival(*manager_end_, net::Left{node->peer, "silent"}, now());
@@ -158,16 +158,34 @@ void SessionSimulation::make_faults() {
     say_last_words();
 }
 
+Duration SessionSimulation::up_to(Duration most) {
+    return Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
+}
+
+bool SessionSimulation::stopped(Node& node) {
+    if (!node.stopped_until) {
+        if (node.session->link() == nullptr || node.notices_at || !happens(faults_.stops)) return false;
+        ++stops_;
+        node.heard = network_.now();
+        node.silent_from = node.heard + up_to(std::chrono::seconds(30));
+        node.stopped_until = node.notices_at = node.heard + up_to(std::chrono::seconds(90));
+    }
+    if (node.silent_from && network_.now() >= *node.silent_from) {
+        manager_->on_arrival(*manager_end_, net::Left{node.peer, "silent"}, now());
+        node.silent_from.reset();
+    }
+    if (network_.now() < *node.stopped_until) return true;
+    if (std::exchange(node.silent_from, {})) node.notices_at.reset();  // nobody noticed
+    node.stopped_until.reset();
+    return false;
+}
+
 void SessionSimulation::leave_remains(Node& node) {
-    const auto within = [this](Duration most) {
-        return network_.now() +
-               Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
-    };
-    Remains dead{
-        std::move(node.launcher), node.worker->link().last_words(), within(std::chrono::seconds(13)), {}};
+    Remains dead{std::move(node.launcher), node.worker->link().last_words(),
+                 network_.now() + up_to(std::chrono::seconds(13)), Instant{}};
     dead.speaks = dead.ends;
     if (dead.words) dead.words->all_ended = !happens(faults_.unkillable);
-    if (dead.words && !dead.words->all_ended) dead.ends = within(faults_.grace);
+    if (dead.words && !dead.words->all_ended) dead.ends = network_.now() + up_to(faults_.grace);
     if (!happens(faults_.last_words) && (!dead.words || dead.words->all_ended)) dead.words.reset();
     remains_.push_back(std::move(dead));
 }
@@ -189,10 +207,13 @@ void SessionSimulation::advance() {
     const auto consider = [&](std::optional<Instant> at) {
         if (at && (!next || *at < *next)) next = at;
     };
-    consider(network_.next_arrival());
+    // What comes for a stopped worker would be next for ever.
+    if (std::none_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->stopped_until; }))
+        consider(network_.next_arrival());
     for (const auto& node : nodes_) {
-        consider(node->session->wakeup());
         consider(node->notices_at);
+        if (node->stopped_until) continue;
+        consider(node->session->wakeup());
         consider(node->launcher->next_end());
     }
     network_.advance(std::clamp<Duration>(next ? *next - network_.now() : std::chrono::milliseconds(20),

@@ -24,6 +24,7 @@ struct SessionFaults {
     double kills = 0;        // of a worker, per step; a new one joins
     double drains = 0;       // same
     double late_cuts = 0;    // the manager notices at once, the worker up to 90 s later
+    double stops = 0;        // a worker is stopped for up to 90 s, but not its launcher
     double last_words = 0;   // a killed worker's tasks end within 13 s: whether its manager is told
     double unkillable = 0;   // some of them end later, and it is told that
     double exits = 0;        // a `#!` line of the worker ends it
@@ -44,6 +45,7 @@ class SessionSimulation {
     const manager::Manager& manager() const { return *manager_; }
     std::uint64_t cuts() const { return cuts_; }
     std::uint64_t kills() const { return kills_; }
+    std::uint64_t stops() const { return stops_; }
     std::uint64_t drains() const { return drains_; }
     std::uint64_t starts() const { return starts_.size(); }  // of attempts
     std::uint64_t exits() const { return exits_; }
@@ -59,6 +61,8 @@ class SessionSimulation {
         net::PeerId peer{0};                // in its last call
         std::optional<Instant> notices_at;  // when it notices the disconnection
         Instant heard;                      // last heard the manager before it was disconnected
+        std::optional<Instant> stopped_until;
+        std::optional<Instant> silent_from;  // stopped: when the manager notices that
         bool exited = false;
     };
 
@@ -71,6 +75,8 @@ class SessionSimulation {
     };
 
     core::Now now() const;
+    Duration up_to(Duration most);
+    bool stopped(Node& node);
     void leave_remains(Node& node);
     void say_last_words();
     FakeTask task(TaskId id) const;
@@ -94,6 +100,7 @@ class SessionSimulation {
     std::vector<Remains> remains_;
     std::uint64_t cuts_ = 0;
     std::uint64_t kills_ = 0;
+    std::uint64_t stops_ = 0;
     std::uint64_t drains_ = 0;
     std::uint64_t exits_ = 0;
     std::uint64_t doubles_ = 0;

@@ -73,6 +73,18 @@ TEST(Manager, AMisspeltSettingIsToldTheNearest) {
     EXPECT_EQ(refused(""), "tune: unknown parameter ''");
 }
 
+TEST(Manager, DisconnectedWorkersAreLostAtOnceOrAfterTenSeconds) {
+    ManagerOptions options;
+    options.listen = false;
+    options.say = [](const std::string&) {};
+    Manager manager(options);
+    for (const double seconds : {0.0, 10.0, 600.0}) EXPECT_TRUE(manager.tune("reconnect-timeout", seconds));
+    for (const double seconds : {-1.0, 0.5, 9.9, HUGE_VAL, NAN}) {
+        EXPECT_FALSE(manager.tune("reconnect-timeout", seconds));
+        EXPECT_EQ(manager.last_error(), "tune: reconnect-timeout takes 0, or a number of at least 10");
+    }
+}
+
 TEST(Manager, WhoAskedForAKeyIsNamed) {
     ManagerOptions options;
     options.port = 0;

@@ -36,6 +36,20 @@ TEST(LauncherDeath, ATaskThatKillsItsParentKillsTheLauncherOnly) {
     EXPECT_TRUE(std::filesystem::is_empty(session.folder / "scratch"));
 }
 
+TEST(LauncherDeath, AStoppedProgramSaysNothingAndItsTasksEnd) {
+    Session session(1);
+    session.open();
+    session.launcher->run(shell_line(1, "setsid sleep 1000 & sleep 1000"));
+    session.launcher->keep_until(instant_now());
+    session.collect_until([&] { return session.died.has_value(); });
+    ASSERT_TRUE(session.died);
+    EXPECT_THAT(session.died->why, HasSubstr("stopped for too long"));
+    EXPECT_THAT(processes_with(session.mark), IsEmpty());
+    session.died.reset();
+    session.open();  // without a limit
+    EXPECT_EQ(session.run(shell_line(2, "echo x")).output.out, "x\n");
+}
+
 // Answers until its socket is closed.
 void echo(int socket) {
     for (char word = 0; read(socket, &word, 1) == 1;)
