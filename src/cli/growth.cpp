@@ -54,6 +54,7 @@ void Growth::look(const std::function<void(const std::string&)>& say) {
 std::string Growth::text() const {
     const auto& report = factory_.report();
     if (!report || !factory_.running()) return {};
+    if (!report->held.empty()) return "none submitted: " + line_for_message(report->held, 80);
     // The supply was counted before the submission.
     const std::int64_t coming = report->supply.pending + report->supply.starting + report->submitted;
     if (coming <= 0) return {};

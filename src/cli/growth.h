@@ -22,7 +22,8 @@ class Growth {
 
     void look(const std::function<void(const std::string&)>& say);
     const std::optional<factory::CycleReport>& report() const { return factory_.report(); }
-    // "3 workers pending": of the batch system, for the progress line. Empty: none.
+    // "3 workers pending": of the batch system, for the progress line; why none is submitted. Empty: none
+    // waits.
     std::string text() const;
     void begin_end() const { factory_.ask_to_stop(); }
     // Waits until the workers are removed.

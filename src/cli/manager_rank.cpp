@@ -244,7 +244,10 @@ class Run {
                     return now;
                 },
                 [this](std::uint64_t line, core::Now now) {
-                    return report::why_line(*manager_, tasks_, source_->ended(), line, now);
+                    const std::string why = report::why_line(*manager_, tasks_, source_->ended(), line, now);
+                    const std::string coming = growth_ ? growth_->text() : "";
+                    const bool waits = why.find(": not now: ") != std::string::npos;
+                    return waits && !coming.empty() ? why + "; " + coming : why;
                 }};
     }
 

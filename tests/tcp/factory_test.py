@@ -164,6 +164,20 @@ class Systems(FactoryCase):
         self.assertEqual(os.listdir(self.path("queue")), [])
         self.kill_what_is_left()
 
+    def test_a_run_says_why_it_does_not_grow(self):
+        driver = self.driver(OURS.replace("submit() {", "submit() {\n    echo queue is full >&2\n    return 1"))
+        run = [RUN, "--run-dir", self.path("run")]
+        manager = self.start(commands=[*run, "--manager-only", "--grow", f"{driver['batch']}:2", "--grow-options", "--cycle 0.1", "--progress",
+                                       "always", self.path(self.write("list", "true\n"))], env=driver["env"])
+        manager.wait_for_text("factory: nothing was submitted: queue is full")
+        manager.wait_for_text(" | 0 workers | none submitted: queue is full")
+        asked = self.start(commands=[*run, "--why", "1"])
+        self.assertEqual(asked.wait(), 0, str(asked))
+        self.assertIn("task 1: not now: no worker is connected; none submitted: queue is full", asked.out)
+        manager.signal(signal.SIGTERM)
+        self.assertEqual(manager.wait(), 75, str(manager))
+        self.kill_what_is_left()
+
     def test_one_that_is_killed_after_it_has_submitted(self):
         self.manager(self.waiting_tasks(2))
         driver = self.driver(OURS.replace('        echo "$id"\n    done', '        echo "$id"\n    done\n    [ -e "$OUR_QUEUE/died" ] || { : >"$OUR_QUEUE/died" && kill -KILL $$; }'))
