@@ -320,7 +320,7 @@ parse() {
                 kind=$(driver_takes "$option")
             fi
             if [ -z "$kind" ] && of_another_system "$name"; then
-                [ "$name" = --autosize ] || shift
+                [ "$name" = --autosize ] || [ -n "$glued" ] || shift
                 continue
             fi
             [ -n "$kind" ] || fail 64 "unknown option $name$(most_similar "$name")"
@@ -359,7 +359,7 @@ places() {
 }
 
 # is_our_worker FILE: CCTools has a program of the same name.
-is_our_worker() { [ -x "$1" ] && [ ! -d "$1" ] && case $("$1" --version 2>/dev/null) in 'work_queue_worker '[0-9]*) ;; *) false ;; esac; }
+is_our_worker() { [ -x "$1" ] && [ ! -d "$1" ] && case $("$1" --version 2>/dev/null </dev/null) in 'work_queue_worker '[0-9]*) ;; *) false ;; esac; }
 
 # find_worker: prints the path of the one beside this command, of this installation or in PATH.
 find_worker() {
@@ -381,9 +381,9 @@ place_worker() {
     fi
 }
 
-# The user's settings of MPI for tasks, as lines of the script: most systems start a job without our environment.
+# The user's MPI settings as lines of the script: jobs start without our environment. Another value may have a line like one.
 mpi_settings() {
-    for name in $(env | sed -n -E 's/^((OMPI_MCA|OMPI_ALLOW|PRTE_MCA|PRTE_ALLOW|PMIX_MCA|MPIR_CVAR|HYDRA|UCX)_[A-Za-z0-9_]+)=.*/\1/p'); do eval "printf 'export %s=%s\\n' $name \"\$(quote \"\$$name\")\""; done
+    for name in $(env | sed -n -E 's/^((OMPI_MCA|OMPI_ALLOW|PRTE_MCA|PRTE_ALLOW|PMIX_MCA|MPIR_CVAR|HYDRA|UCX)_[A-Za-z0-9_]+)=.*/\1/p'); do eval "[ -z \"\${$name+there}\" ] || printf 'export %s=%s\\n' $name \"\$(quote \"\$$name\")\""; done
 }
 
 # What a job runs. It first says where it is and what it found there, so that the log of a dead worker says why.

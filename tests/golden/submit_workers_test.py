@@ -225,8 +225,9 @@ class SubmitWorkers(FakeBatch):
     def test_the_job_has_the_settings_of_mpi(self):
         self.system("sbatch", "echo 77")
         self.program("work_queue_worker", OURS + '\nenv | grep -E "^(OMPI|UCX)"')
-        said = self.submit("slurm", "login1", "9123", OMPI_MCA_btl="it's $HOME", OMPI_COMM_WORLD_RANK="1", UCX_TLS="tcp,self")
-        self.assertEqual(said.returncode, 0, said)
+        said = self.submit("slurm", "login1", "9123", OMPI_MCA_btl="it's $HOME", OMPI_COMM_WORLD_RANK="1", UCX_TLS="tcp,self",
+                           NOTES="two lines:\nUCX_NOTES=none")
+        self.assertEqual((said.returncode, "not set" in said.stderr), (0, False), said)
         ran = subprocess.run(["dash", self.called()[0][-1]], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(sorted(ran.stdout.splitlines()[-2:]), ["OMPI_MCA_btl=it's $HOME", "UCX_TLS=tcp,self"])
 
