@@ -52,17 +52,18 @@ class DaskWQ(WorkQueue):
 
     def get(self, dsk: Mapping[Key, Any], keys: Any, *, environment: str | None = None,
             extra_files: Mapping[str, str] | None = None, env_vars: Mapping[str, str] | None = None,
-            resources: Mapping[str, float] | None = None, resources_mode: int | None = None, retries: int = 5,
+            resources: Mapping[str, float] | None = None, resources_mode: int | None = None, retries: int | None = None,
             like: Task | None = None, **options: Any) -> Any:
         """As the function `get`, with CCTools' options. Of each task: `environment` as of PythonTask.specify_environment(),
         `extra_files` as inputs ({path here: name there}), `env_vars`, `resources` ({"cores": 1, "memory": 500}) at most,
-        `retries`. `resources_mode`: one of WORK_QUEUE_ALLOCATION_MODE_*; monitoring is on then."""
+        `retries` (5, or those of `like`). `resources_mode`: one of WORK_QUEUE_ALLOCATION_MODE_*; monitoring is on then."""
         task = Task("") if like is None else like.clone()
         for path, name in (extra_files or {}).items():
             task.specify_input_file(path, name, cache=True)
         for name, value in (env_vars or {}).items():
             task.specify_environment_variable(name, value)
-        task.specify_max_retries(retries)
+        if retries is not None or like is None:
+            task.specify_max_retries(5 if retries is None else retries)
         if resources_mode is None:
             for name, amount in (resources or {}).items():
                 getattr(task, "specify_" + name)(amount)
