@@ -15,7 +15,6 @@ class SliceProducer::Impl {
     Impl(SliceFeed& from, std::size_t capacity)
         : feed(from), claimed_(capacity, [this](Slice& slice) { return claim(slice); }) {
         if (capacity == 0) throw std::invalid_argument("a producer's capacity is 0; it is at least 1");
-        claimed_.start();
     }
     ~Impl() {
         stop();

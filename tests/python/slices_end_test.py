@@ -66,6 +66,17 @@ def test_a_reader_outlives_a_restore(texts):
         assert reader.num_records_produced == 410
 
 
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_reader_goes_on_with_a_producer_for_each_call(texts, by_hand):
+    with WorkQueue(texts, num_epochs=2, shuffle=False, commit_by_hand=by_hand) as q:
+        reader, read = TextLineReader(), []
+        while len(read) < 800 and (keys := reader.read_up_to(q.input_producer(), 70)[0]):
+            read += keys
+        assert read == [f"{file}:{line}" for file in 2 * texts for line in range(1, 101)]
+        if not by_hand:
+            assert not reader.read_up_to(q.input_producer(), 70)[0]
+
+
 def test_a_reader_of_another_queue_reads_on(texts):
     with WorkQueue(texts) as other:
         reader, producer = TextLineReader(), other.input_producer()

@@ -245,7 +245,7 @@ class SliceQueue::Dataset {
     SliceQueue* queue_;
 };
 
-// Slices that were claimed ahead. The SliceQueue must outlive it.
+// Slices that are claimed ahead, from the first next() on. The SliceQueue must outlive it.
 class SliceProducer {
   public:
     SliceProducer(SliceProducer&&) noexcept;

@@ -42,6 +42,7 @@ class SliceReader:
 
     def __init__(self, record_bytes: int = 0) -> None:
         self._core = _core.Reader(self._kind, record_bytes)
+        self._producer: Optional["SliceProducer"] = None  # of the slice that is read
 
     def read_up_to(self, producer: "SliceProducer", num_records: int) -> Tuple[RecordKeys, Any]:
         """(keys, values) of at most `num_records` records of one slice; no keys: the end.
@@ -50,13 +51,25 @@ class SliceReader:
         """
         while True:
             keys, values = self.read(num_records)
-            slice = None if keys else producer.next()
+            if keys:
+                return keys, values
+            # Each call may have its own producer: read_up_to(work_queue.input_producer(), 100) in a loop.
+            before, self._producer = self._producer, None
+            if before is not None and before is not producer:
+                before._commit()
+            del before  # what it has claimed is for the next one
+            slice = producer.next()
             if slice is None:
                 return keys, values
             self.open(producer._queue, slice)
+            self._producer = producer
 
     def open(self, queue: "WorkQueue", slice: "Slice") -> None:
         """Reads a slice of `WorkQueue.take` from here on."""
+        self._producer = None
+        self._open(queue, slice)
+
+    def _open(self, queue: "WorkQueue", slice: "Slice") -> None:
         with queue._lock:
             queue._readers.add(self)
         self._core.open(queue._slices, slice._tuple)
@@ -65,6 +78,11 @@ class SliceReader:
         """(keys, values) of the next records of that slice; no keys: its end."""
         prefix, first, size, values = self._core.read(num_records, self._as_text)
         return RecordKeys(prefix, first, size), self._values(size, values)
+
+    def _leave(self) -> None:
+        """The queue ends."""
+        self._core.leave()
+        self._producer = None
 
     def _values(self, size: int, values: Any) -> Any:
         return values
@@ -189,11 +207,11 @@ class TableRecordReader(RowReader):
         self._table: Optional[Iterator[Any]] = iter(())  # None: the slice is of a dataset
         self._key, self._next, self._produced = "", 0, 0
 
-    def open(self, queue: "WorkQueue", slice: "Slice") -> None:
+    def _open(self, queue: "WorkQueue", slice: "Slice") -> None:
         table = table_of(slice.work)
         if table is None:
             self._table = None
-            return super().open(queue, slice)
+            return super()._open(queue, slice)
         start = slice.start or 0
         end = table[0](slice.work) if slice.end is None else slice.end
         if end is None:

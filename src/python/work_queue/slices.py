@@ -92,6 +92,7 @@ class SliceProducer:
 
     def __init__(self, queue: "WorkQueue", capacity: int) -> None:
         self._queue = queue
+        self._last: Optional[Slice] = None
         self._core = _core.Producer(queue._slices, capacity)
         with queue._lock:
             queue._producers.add(self)
@@ -99,7 +100,13 @@ class SliceProducer:
     def next(self) -> Optional[Slice]:
         """The next slice; None: the end, or closed. Commits the one before, unless commit_by_hand."""
         slice = self._core.next(-1)
-        return None if slice is None else Slice(slice)
+        self._last = None if slice is None else Slice(slice)
+        return self._last
+
+    def _commit(self) -> None:
+        """Commits the slice that next() gave last: its reader goes on with another producer."""
+        if not self._queue._by_hand:
+            self._queue.commit(self._last)
 
     def stop(self) -> None:
         """On any thread: next() returns None from now on, even if it waits."""
@@ -183,6 +190,7 @@ class WorkQueue:
             from .ranks import for_slices
 
             self._ranks = for_slices()
+        self._by_hand = commit_by_hand
         self._begin(options, contact, say)
         self._open(restore)
 
@@ -196,7 +204,7 @@ class WorkQueue:
         for those that others still have. Raises RuntimeError: there is no such file or queue in time, or others can read it.
         """
         self = cls.__new__(cls)
-        self._works, self._ranks = [], None
+        self._works, self._ranks, self._by_hand = [], None, commit_by_hand
         self._begin(None, contact, say)
         self._slices = _core.Slices.join(os.path.abspath(os.fspath(contact)), wait, commit_by_hand, wait_for_others, say)
         return self
@@ -248,7 +256,7 @@ class WorkQueue:
         for producer in producers:
             producer.close()
         for reader in readers:
-            reader._core.leave()
+            reader._leave()
         slices.close()
 
     def __enter__(self) -> "WorkQueue":

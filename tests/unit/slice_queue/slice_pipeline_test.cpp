@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 #include <ranges>
-#include <thread>
 
 #include "support/folder.h"
 
@@ -167,8 +166,7 @@ TEST_F(SlicePipeline, MayBeDestroyedAtAnyMoment) {
 TEST_F(SlicePipeline, IsLazy) {
     SliceQueue& queue = queue_of(50);
     auto pipeline = lines(queue.input_producer(1)).batch(3).prefetch(2).repeat(2);
-    while (queue.taken() < 1) std::this_thread::yield();
-    EXPECT_EQ(queue.taken(), 1u) << "only what its producer claims ahead";
+    EXPECT_EQ(queue.taken(), 0u);
 }
 
 }  // namespace

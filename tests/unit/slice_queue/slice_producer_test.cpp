@@ -49,10 +49,11 @@ TEST(SliceProducer, ClaimsAsManyAsItsCapacityAndNoMore) {
     for (const std::size_t capacity : {1u, 4u}) {
         SliceQueue slices(names(100), in_order());
         SliceProducer producer = slices.input_producer(capacity);
-        for (std::size_t consumed = 0; consumed < 50; ++consumed) {
+        EXPECT_EQ(slices.taken(), 0u) << "the first next() begins";
+        for (std::size_t consumed = 1; consumed <= 50; ++consumed) {
+            ASSERT_TRUE(producer.next());
             wait_until_taken(slices, consumed + capacity);
             ASSERT_EQ(slices.taken(), consumed + capacity);
-            ASSERT_TRUE(producer.next());
         }
     }
     SliceQueue slices(names(1));
