@@ -90,6 +90,7 @@ std::optional<Task> DeferredManager::forsake_one(const std::string* tag) {
 std::shared_ptr<Manager> DeferredManager::leave() {
     const bool ours = process_ == ::getpid();
     if (why_not_.empty()) why_not_ = "the queue has ended";
+    held_.sockets.clear();  // of a queue that nobody has used
     std::shared_ptr<Manager> manager = std::move(manager_);
     if (ours || !manager) return manager;
     [[maybe_unused]] const auto* const left_behind = new std::shared_ptr<Manager>(std::move(manager));

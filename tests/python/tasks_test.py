@@ -220,7 +220,10 @@ def test_submission_that_cannot_run(queue):
     (lambda q, t: q.specify_category_max_resources("a", {"gpus": "all"}), "gpus is 'all': give a number"),
     (lambda q, t: q.wait("5"), "timeout is '5': give a number"),
     (lambda q, t: q.map(max, [1], [2]), "chunksize is a list: give a whole number. .* tuples, by zip"),
-    (lambda q, t: q.submit(wq.PythonTask(len, [q])), r"an argument cannot be sent to a worker: .*a WorkQueue stays in its process"),
+    (lambda q, t: q.submit(wq.PythonTask(len, [q])), r"argument 1 cannot be sent to a worker: \[0\] is .*a WorkQueue stays in its process"),
+    (lambda q, t: q.submit(wq.PythonTask(max, 1, (n for n in [2]))), "argument 2 cannot be sent to a worker: TypeError: .*generator.*; make it a list"),
+    (lambda q, t: q.submit(wq.PythonTask(max, key=open(os.devnull, "w"))), "argument 'key' cannot be sent .*; open it in the function"),
+    (lambda q, t: wq.Task(max), r"a Task runs a command: a function needs PythonTask\(max, ...\)"),
 ])
 def test_types_that_cannot_be(queue, call, told):
     with pytest.raises(TypeError, match=told):
@@ -409,3 +412,5 @@ def test_a_cell_that_runs_again(queue, monkeypatch):
     queue.cancel_by_taskid(1)
     with wq.WorkQueue(queue.port, say=lambda line: None) as again:
         assert again.port == queue.port and repr(queue).endswith(": ended>")
+    with wq.WorkQueue(queue.port):  # nobody has used the one before
+        pass

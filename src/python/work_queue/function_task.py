@@ -93,14 +93,13 @@ def _dump_part(value: object, what: str, buffers: list[pickle.PickleBuffer] | No
     try:
         return _dumps(value, buffers)
     except Exception as error:
-        why = _about_future(value) or f"{what} cannot be sent to a worker: {where(value, error)}"
-        raise TypeError(why) from error
+        raise TypeError(_why_not(value, what, error)) from error
 
 
-def _about_future(value: Any) -> str | None:
-    """Of an item, or of a pair (arguments, named arguments; None: items): that one is a future, or a list with one; else None."""
-    named = [("an item", value)]
-    if isinstance(value, tuple) and len(value) == 2 and (value[1] is None or isinstance(value[1], dict)):
+def _why_not(value: Any, what: str, error: Exception) -> str:
+    """Which part of it cannot be sent. "an argument": a pair (arguments, named arguments; None: items)."""
+    named = [(what, value)]
+    if what == "an argument":
         named = [("an item" if value[1] is None else f"argument {place}", one) for place, one in enumerate(value[0], 1)]
         named += [(f"argument {name!r}", one) for name, one in (value[1] or {}).items()]
     for name, one in named:
@@ -108,7 +107,12 @@ def _about_future(value: Any) -> str | None:
             if hasattr(part, "add_done_callback") and hasattr(part, "result"):
                 return (f"{name} {'is' if part is one else 'has'} a future: pass future.result(), or await the calls by queue.run() "
                         "(share/doc/python-functions.md, Dependencies)")
-    return None
+    for name, one in named:
+        try:
+            _dumps(one)
+        except Exception as inner:
+            return f"{name} cannot be sent to a worker: {where(one, inner)}"
+    return f"{what} cannot be sent to a worker: {where(value, error)}"
 
 
 def _unpack(packed: bytes) -> tuple[bytes, Any]:

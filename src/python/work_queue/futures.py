@@ -191,8 +191,8 @@ def _own_queue(max_workers: int | None) -> WorkQueue:
 
     if max_workers is None:
         max_workers = len(os.sched_getaffinity(0))
-    if max_workers < 1:
-        raise ValueError(f"max_workers is {max_workers}: give 1 or more, or None")
+    if not isinstance(max_workers, int) or max_workers < 1:
+        raise ValueError(f"max_workers is {max_workers!r}: give 1 or more, or None")
     return LocalQueue(max_workers)
 
 

@@ -20,6 +20,7 @@ from .constants import (
 from .options import real
 from .resources import _UNITS, Resources, from_amounts, whole
 from .settings import keep_own_attributes, specify
+from .unpicklable import name_of
 
 if TYPE_CHECKING:
     from .own_tasks import OwnTasks
@@ -72,6 +73,11 @@ class Task(_core.Task):
     # Names of our own begin with _wq_: classes of programs that are tasks have names, too.
     _wq_algorithm = WORK_QUEUE_SCHEDULE_UNSET
     _wq_owner: OwnTasks | None = None  # while it is one of these
+
+    def __init__(self, command: Path) -> None:
+        if callable(command):
+            raise TypeError(f"a Task runs a command: a function needs PythonTask({name_of(command)}, ...)")
+        super().__init__(command)
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 6
 _MOST_PARTS = 200
+_REMEDIES = {"generator": "make it a list", "socket": "open it in the function", "TextIOWrapper": "open it in the function"}
 
 
 def where(value: object, error: Exception) -> str:
@@ -16,6 +17,9 @@ def where(value: object, error: Exception) -> str:
     except Exception:  # of a part that is odd
         path, part, reason = "", value, error
     text = f"{type(reason).__name__}: {reason}".splitlines()[0]
+    remedy = _REMEDIES.get(type(part).__name__)
+    if remedy:
+        text += "; " + remedy
     if not path:
         return text
     return f"{path} is {_short(part)} ({text})"
