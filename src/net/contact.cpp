@@ -246,7 +246,9 @@ Result<std::string> read_password(const std::string& path,
     const File file(path, O_RDONLY);
     struct stat status {};
     const bool known = file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
-    if (known && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    // A user's private group has the user's number; with it, the usual umask is 002.
+    const mode_t others = status.st_gid == status.st_uid ? S_IWOTH : S_IWGRP | S_IWOTH;
+    if (known && (status.st_mode & others) != 0)
         return Error{ExitCode::not_allowed,
                      "password file " + path + ": others may change it: chmod 600 " + path};
     if (known && warn && (status.st_mode & (S_IRGRP | S_IROTH)) != 0)

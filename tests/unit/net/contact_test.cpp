@@ -207,7 +207,13 @@ TEST_F(ContactTest, PasswordsAreVerbatimAndNeverEmpty) {
     std::filesystem::permissions(path, std::filesystem::perms(0644));
     EXPECT_EQ(read_password(path, warn).or_throw(), "secret");
     EXPECT_THAT(told, AllOf(HasSubstr(path), HasSubstr("others may read it: chmod 600")));
-    std::filesystem::permissions(path, std::filesystem::perms(0620));
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    std::filesystem::permissions(path, std::filesystem::perms(0660));
+    EXPECT_EQ(static_cast<bool>(read_password(path)), status.st_gid == status.st_uid);
+    const bool is_root = ::chown(path.c_str(), status.st_uid, status.st_uid + 1) == 0;
+    EXPECT_TRUE(!is_root || !read_password(path)) << "another group may write";
+    std::filesystem::permissions(path, std::filesystem::perms(0602));
     const auto writable = read_password(path);
     ASSERT_FALSE(writable);
     EXPECT_EQ(writable.error().code, ExitCode::not_allowed);
