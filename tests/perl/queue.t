@@ -53,7 +53,6 @@ ok(!-e 'contact', 'a queue ends with its object');
 
 is($q->specify_min_taskid(100), 100, 'specify_min_taskid');
 is($q->tune('hungry-minimum', 20), 0, 'tune');
-is($q->hungry, 20, 'its effect');
 like(said(sub { is($q->tune('hungry-maximum', 20), -1, 'tune: unknown') }), qr/^work_queue_tune: /, 'is said');
 is($q->tune('reconnect-timeout', $_), 0, "tune: reconnect-timeout $_") for 0, 10;
 like(said(sub { is($q->tune('reconnect-timeout', 9.9), -1, 'tune: too short') }),
@@ -76,6 +75,7 @@ is(said(sub {
     $q->invalidate_cache_file('x');
     $q->specify_master_preferred_connection('by_hostname');
 }), '', 'these say nothing');
+is($q->hungry, 20, 'the effect of tune; the queue begins, and soon warns that it has no password');
 is($q->stats->{priority}, 5, 'priority in the statistics');
 
 # ---- tasks ----
@@ -140,8 +140,8 @@ is($default->resources_allocated->cores, 2, 'and by default');
 is(scalar(glob "summaries/wq-$$-task-@{[$small->id]}.summary"), "summaries/wq-$$-task-@{[$small->id]}.summary", 'summaries');
 my ($kind) = grep { $_->{category} eq 'small' } @{$q->status('categories')};
 is($kind->{tasks_done}, 1, 'status of categories');
-$q->initialize_categories("summaries/wq-$$.summaries", {cores => 2});
-like(said(sub { $q->initialize_categories('none') }), qr/none/, 'initialize_categories: no such file');
+$q->initialize_categories({cores => 2}, "summaries/wq-$$.summaries");
+like(said(sub { $q->initialize_categories(filename => 'none') }), qr/none/, 'initialize_categories: no such file');
 
 # ---- workers ----
 

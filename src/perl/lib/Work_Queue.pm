@@ -320,8 +320,8 @@ for my $name (qw(specify_category_max_resources specify_category_min_resources s
         return _with_resources($name, $resources, sub { $call->($c, $category, $_[0]) });
     });
 }
-_method('initialize_categories', 'filename!:name resources:resources', sub {
-    my ($c, $file, $resources) = @_;
+_method('initialize_categories', 'resources:resources filename!:name', sub {
+    my ($c, $resources, $file) = @_;
     return _with_resources('initialize_categories', $resources,
         sub { Work_Queue::C::work_queue_initialize_categories($c, $_[0], $file) });
 });

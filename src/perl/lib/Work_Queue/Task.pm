@@ -123,9 +123,10 @@ sub _flags_of {
     return $flags;
 }
 
+# As in CCTools the local name, unless it cannot be a name in the sandbox.
 sub _remote {
     my ($local, $remote) = @_;
-    return $remote // File::Basename::basename($local);
+    return $remote // ($local =~ m{^/|/\z|(?:^|/)\.\.(?:/|\z)} ? File::Basename::basename($local) : $local);
 }
 
 _specify('specify_file', "local_name!:name remote_name type:int $how", sub {
