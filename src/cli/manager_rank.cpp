@@ -238,7 +238,7 @@ class Run {
     report::LiveReport::Content live_content() {
         return {[this] {
                     records::RunStatus now = status("running", std::nullopt, "");
-                    const auto ended = static_cast<std::int64_t>(manager_->records().attempts_ended());
+                    const std::uint64_t ended = manager_->records().attempts_ended();
                     now.tasks_per_second = rate_.update(ended, instant_now());
                     manager_->note_rate(started_.wall, now.tasks_per_second);
                     return now;
