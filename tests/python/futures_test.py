@@ -315,6 +315,19 @@ def test_it_replaces_a_pool_of_processes(monkeypatch, tmp_path):
         WorkQueueExecutor(queue, max_workers=2)
 
 
+def test_what_a_killed_program_leaves_is_removed_later(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    program = "import os, work_queue as wq; print(wq.WorkQueueExecutor(1).submit(pow, 2, 3).result(), flush=True)"
+    killed = python(program + "; os.kill(os.getpid(), 9)")
+    assert (killed.returncode, killed.stdout) == (-9, "8\n"), killed.stderr
+    assert [each.name for each in tmp_path.glob("work_queue.*/password")] == ["password"]
+    end = time.monotonic() + 60
+    while list(tmp_path.glob("work_queue.*/password")) and time.monotonic() < end:
+        ended = python(program)
+        assert (ended.returncode, ended.stdout) == (0, "8\n"), ended.stderr
+    assert list(tmp_path.glob("work_queue.*/password")) == []
+
+
 def test_its_own_queue_is_on_loopback_with_a_password():
     with WorkQueueExecutor(1) as executor:
         port = executor._queue.port

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import sys
@@ -27,7 +28,11 @@ class LocalQueue(WorkQueue):
         if known is not None and known.current() is not None:
             super().__init__(None)
             return
-        self._folder = tempfile.TemporaryDirectory(prefix="work_queue-")
+        self._folder = tempfile.TemporaryDirectory(prefix="work_queue.")
+        # As the folders of launchers: if this program is killed, a later worker on this host removes the folder.
+        self._lock = open(os.path.join(self._folder.name, "work_queue.lock"), "x")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        print(os.uname().nodename, end="", file=self._lock, flush=True)
         password = os.path.join(self._folder.name, "password")
         with open(password, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(secrets.token_hex(32))
@@ -52,3 +57,4 @@ class LocalQueue(WorkQueue):
             self._workers.stop()
             self._workers = None
             self._folder.cleanup()
+            self._lock.close()
