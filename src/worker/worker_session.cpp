@@ -77,9 +77,11 @@ void WorkerSession::joined(const net::Joined& arrival, Instant now) {
 void WorkerSession::link_lost(const std::string& why, Instant now) {
     last_failure_ = why;
     if (state_ == State::calling) {
-        // While our manager may accept us again, another one that answers in its place does not end the
-        // session.
-        if (call_->not_allowed() && !disconnected_since_) {
+        // While we reconnect, a single refusal may be by a manager that was just started again, and has not
+        // replaced its contact file yet.
+        const bool refused = call_->not_allowed();
+        const bool again = std::exchange(refused_reconnecting_, refused && disconnected_since_);
+        if (refused && (again || !disconnected_since_)) {
             say_(why);
             end(ExitCode::not_allowed);
         }
@@ -87,6 +89,7 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
         hang_up(now);
     } else {
         hang_up(now);
+        refused_reconnecting_ = false;
         say_("disconnected from manager: " + why + "; " + what_is_kept(now) + "reconnecting");
     }
     call_later(now);

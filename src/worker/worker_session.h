@@ -105,6 +105,7 @@ class WorkerSession {
     // Set while disconnected: when the manager was last heard. It waits for us, at most for the grace period
     // from then.
     std::optional<Instant> disconnected_since_;
+    bool refused_reconnecting_ = false;   // by the last call
     std::optional<Instant> silent_from_;  // serving: when to look whether its link is dead
     Instant alone_since_;                 // without a manager
     Instant idle_since_;                  // without a task

@@ -4,14 +4,17 @@ import json
 import os
 import random
 import signal
+import socket
 import sys
 import time
+import unittest
 
 from relay import Relay
 from tcp_support import DEADLINE, TcpCase, main
+from marked_processes import wait_for_end
 
 EVERY = int(os.environ.get("WQ_EVERY", "1"))
-ENDS = int(os.environ.get("ENDS", 300 if EVERY == 1 else 10))
+ENDS = int(os.environ.get("ENDS", 60 if EVERY == 1 else 10))
 RECONNECT = 60 if EVERY == 1 else 10
 WORKERS = 12 if EVERY == 1 else 5
 TASKS = 4 * ENDS
@@ -39,7 +42,7 @@ os.waitpid(child, 0)
 """
 
 HOWS = ("worker", "launcher", "zygote", "worker launcher", "worker zygote", "launcher zygote", "all",
-        "cut", "reset", "stall", "stop")
+        "cut", "reset", "stall", "stop", *(("manager",) if EVERY == 1 else ()))
 
 
 class EndsCase(TcpCase):
@@ -80,6 +83,40 @@ class Killed(EndsCase):
         self.assert_nothing_left()
 
 
+class LastWords(EndsCase):
+    @unittest.skipIf(EVERY > 1, "takes 40 s")
+    def test_who_does_not_hear_them_delays_no_end(self):
+        bell, gate = self.bell(), self.gate()
+        manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--no-key", "--away", 10)
+        locked = self.manager(["true"], run_dir="locked", contact="other")
+        stranger = self.manager(["true"], "--no-key", run_dir="stranger", contact="other2")
+        self.start_relay()
+        silent = socket.create_server(("127.0.0.1", 0))
+        ports = [silent.getsockname()[1], *(json.loads(self.read(name))["port"] for name in ("other", "other2", "other2"))]
+        for count, port in enumerate(ports, start=1):
+            worker = self.worker("--cores", 1, contact="through")
+            bell.wait(count)
+            own, self.relay.to = self.relay.to, port
+            left = worker.children(worker.process.pid)
+            worker.kill()
+            for process in left:
+                self.assertTrue(wait_for_end(process, time.monotonic() + DEADLINE), port)
+            self.relay.to = own
+            if count == 3:
+                stranger.signal(signal.SIGSTOP)
+        worker = self.worker("--cores", 1, "--single-shot", contact="through")
+        bell.wait(len(ports) + 1)
+        gate.open()
+        self.assertEqual(manager.wait(), 0, str(manager))
+        self.assertEqual(self.endings(), ["worker_lost"] * len(ports) + ["exited"])
+        worker.wait()
+        for other in (locked, stranger):
+            other.kill()
+        silent.close()
+        self.end_relay()
+        self.assert_nothing_left()
+
+
 class Ends(EndsCase):
     def test_in_every_way(self):
         seed = int(os.environ.get("SEED", "11"))
@@ -87,19 +124,22 @@ class Ends(EndsCase):
         random.seed(seed)  # the relay's
         os.mkdir(self.path("locks"))
         self.write("task.py", TASK)
-        self.manager_run = self.manager([f"{sys.executable} {self.path('task.py')} {self.path('locks')} {n} {0.2 * (1 + n % 10)}"
-                                         for n in range(TASKS)], "--away", RECONNECT)
+        longest = 45 if EVERY == 1 else 2  # seconds, of every tenth task: still running when a stopped manager goes on
+        self.manager_run = self.manager([f"{sys.executable} {self.path('task.py')} {self.path('locks')} {n} "
+                                         f"{0.2 * (n % 10) or longest}" for n in range(TASKS)], "--away", RECONNECT)
         self.start_relay()
         self.workers = [self.start_worker() for _ in range(WORKERS)]
         self.happened = []
-        self.stopped = []  # workers, and until when
+        self.stopped = []  # who, and until when
         counts = dict.fromkeys(HOWS, 0)
-        ends = 0
+        ends = last = 0
         longest_turn, turn = 0, time.monotonic()
         while self.manager_run.process.poll() is None:
             self.go_on()
-            if ends < ENDS and len(self.done()) >= TASKS * ends / (ENDS + 1):
+            stands = any(who is self.manager_run for who, _ in self.stopped) and time.monotonic() >= last + 4
+            if ends < ENDS and (stands or len(self.done()) >= TASKS * ends / (ENDS + 1)):
                 ends += 1
+                last = time.monotonic()
                 how = HOWS[ends % len(HOWS)] if ends <= len(HOWS) else self.random.choice(HOWS)
                 counts[how] += 1
                 self.happened.append((how, self.end(how)))
@@ -123,11 +163,13 @@ class Ends(EndsCase):
         """Returns the worker's number and process."""
         if how in ("cut", "reset", "stall"):
             return self.relay.order(how)
+        if how == "manager":
+            self.stop(self.manager_run, RECONNECT)
+            return None
         place = self.random.randrange(WORKERS)
         worker = self.workers[place]
         if how == "stop":
-            worker.signal(signal.SIGSTOP)
-            self.stopped.append((worker, time.monotonic() + self.random.uniform(0.2, 1) * RECONNECT))
+            self.stop(worker, self.random.uniform(0.2, 2 if EVERY == 1 else 1) * RECONNECT)
             return place, worker.process.pid
         parts = self.parts(worker)
         for part in parts if how == "all" else how.split():
@@ -140,6 +182,10 @@ class Ends(EndsCase):
             worker.process.wait(DEADLINE)
             self.workers[place] = self.start_worker()
         return place, worker.process.pid
+
+    def stop(self, who, seconds):
+        who.signal(signal.SIGSTOP)
+        self.stopped.append((who, time.monotonic() + seconds))
 
     def parts(self, worker):
         zygotes = worker.children(worker.process.pid)

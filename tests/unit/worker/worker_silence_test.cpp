@@ -15,6 +15,19 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// Its manager, or who answers in its place, does not accept the worker's key.
+class RefusingTransport final : public net::Transport {
+  public:
+    void send(net::PeerId, std::string) override {}
+    bool poll(std::vector<net::Arrival>& inbox) override {
+        inbox.push_back(net::Left{net::PeerId(0), "the manager refused: the keys differ"});
+        return true;
+    }
+    void close(net::PeerId) override {}
+    bool idle() const override { return true; }
+    std::vector<int> descriptors() const override { return {}; }
+};
+
 class WorkerSilence : public ::testing::Test {
   protected:
     static constexpr net::PeerId manager{0};
@@ -41,6 +54,11 @@ class WorkerSilence : public ::testing::Test {
     }
     Call call() {
         Call call;
+        call.not_allowed = [this] { return refusing_; };
+        if (refusing_) {
+            call.transport = std::make_unique<RefusingTransport>();
+            return call;
+        }
         call.transport = network_.endpoint(self);
         call.manager = manager;
         network_.connect(manager, self);
@@ -58,6 +76,7 @@ class WorkerSilence : public ::testing::Test {
     testing::IdleLauncher launcher_;
     Worker worker_{over_tcp(), launcher_};
     net::Heard heard_;
+    bool refusing_ = false;
     std::vector<std::string> said_;
     std::optional<WorkerSession> session_;
 };
@@ -68,6 +87,19 @@ TEST_F(WorkerSilence, OfTheManagerEndsTheLink) {
     EXPECT_NE(session_->link(), nullptr);
     turn(1s);
     EXPECT_THAT(said_, Contains(HasSubstr("it was silent for 15")));
+}
+
+TEST_F(WorkerSilence, OfAManagerThatRefusesItTwiceIsItsEnd) {
+    refusing_ = true;
+    session_->lose_link("the connection was reset", network_.now());
+    turn(10s);
+    turn();
+    EXPECT_FALSE(session_->over()) << "a contact file may be replaced soon";
+    turn(20s);
+    turn();
+    ASSERT_TRUE(session_->over());
+    EXPECT_EQ(session_->code(), ExitCode::not_allowed);
+    EXPECT_THAT(said_, Contains("the manager refused: the keys differ").Times(1));
 }
 
 TEST_F(WorkerSilence, WhileItWasStoppedItselfIsNoneOfTheManager) {
