@@ -83,6 +83,8 @@ void BaseEnvironment::add(std::string_view entry, bool renames) {
 void BaseEnvironment::set_for_mpi() {
     const bool mpich_is_set = std::ranges::any_of(entries_, is_users_for_mpich);
     for (const auto& [name, value] : for_open_mpi) set_default(name, value);
+    // A step that srun starts in a task would wait for the cores that the run holds.
+    if (has("SLURM_JOB_ID")) set_default("SLURM_OVERLAP", "1");
     // Without a program to reach other nodes, mpirun of Open MPI 4 does not even start ranks on this one.
     const auto is_there = [path = value("PATH")](const char* program) {
         return !PathLookup::search(path, program).file.empty();

@@ -23,7 +23,7 @@ mpi_tasks() {
     echo "#WQ cores=2"
     for mpi in "${!START[@]}"; do mpi_task "$mpi" "${START[$mpi]} 0"; done
     # Some Slurms remark on the binding that mpirun asked its own step for.
-    mpi_task step "srun --overlap -N1 -n2 -w \$(hostname) --mpi=pmix $PROBE 0 2>/dev/null"
+    mpi_task step "srun -N1 -n2 -w \$(hostname) --mpi=pmix $PROBE 0 2>/dev/null"
     mpi_task settings "echo \$OMPI_MCA_btl \$UCX_LOG_LEVEL \$SLURM_NODELIST \$SLURM_PROCID"
     echo "#WQ batch-environment=keep"
     mpi_task kept "echo \$SLURM_JOB_NODELIST \$OMPI_MCA_ras"

@@ -74,13 +74,13 @@ TEST_F(Environment, HidesListsAndCountsOfTheBatchSystem) {
     const BaseEnvironment hidden = base(job);
     EXPECT_THAT(
         hidden.entries(),
-        AllOf(IsSupersetOf({"SLURM_JOB_ID=7", "WORK_QUEUE_OUTER_SLURM_JOB_NODELIST=a,b",
+        AllOf(IsSupersetOf({"SLURM_JOB_ID=7", "SLURM_OVERLAP=1", "WORK_QUEUE_OUTER_SLURM_JOB_NODELIST=a,b",
                             "WORK_QUEUE_OUTER_SLURM_STEP_NUM_TASKS=2", "WORK_QUEUE_OUTER_SLURM_PROCID=1",
                             "WORK_QUEUE_OUTER_PBS_NODEFILE=/n", "HYDRA_LAUNCHER=fork"}),
               Not(Contains(StartsWith("SLURM_PROCID")))));
     const std::vector<std::string> kept = of_task(hidden, 1, hidden.as_batch_system());
     EXPECT_THAT(kept, IsSupersetOf(job));
-    for (const char* const gone : {"WORK_QUEUE_OUTER", "OMPI_MCA", "PRTE_MCA", "HYDRA"})
+    for (const char* const gone : {"WORK_QUEUE_OUTER", "SLURM_OVERLAP", "OMPI_MCA", "PRTE_MCA", "HYDRA"})
         EXPECT_THAT(kept, Not(Contains(StartsWith(gone))));
     const BaseEnvironment all_keep = base(job, {{"WORK_QUEUE_BATCH_ENVIRONMENT", "keep"}});
     EXPECT_THAT(of_task(all_keep, 1), AllOf(IsSupersetOf(job), Not(Contains(StartsWith("OMPI_MCA"))),
