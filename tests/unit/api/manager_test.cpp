@@ -79,7 +79,7 @@ TEST(Manager, DisconnectedWorkersAreLostAtOnceOrAfterTenSeconds) {
     options.say = [](const std::string&) {};
     Manager manager(options);
     for (const double seconds : {0.0, 10.0, 600.0}) EXPECT_TRUE(manager.tune("reconnect-timeout", seconds));
-    for (const double seconds : {-1.0, 0.5, 9.9, HUGE_VAL, NAN}) {
+    for (const double seconds : {-1.0, 0.5, 9.9, HUGE_VAL, double{NAN}}) {
         EXPECT_FALSE(manager.tune("reconnect-timeout", seconds));
         EXPECT_EQ(manager.last_error(), "tune: reconnect-timeout takes 0, or a number of at least 10");
     }
