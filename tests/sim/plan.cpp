@@ -15,7 +15,7 @@ constexpr std::int64_t least_memory_mb = 4000;  // of any worker
 core::CategorySet random_category(Random& random, std::uint32_t id) {
     const auto amount = [&] { return 1 + static_cast<std::int64_t>(below(random, least_memory_mb)); };
     core::CategorySet set{.category = CategoryId(id)};
-    set.mode = static_cast<core::AllocationMode>(1 + below(random, 3));
+    set.mode = static_cast<core::AllocationMode>(1 + below(random, 8));
     set.steady_tasks = static_cast<std::uint32_t>(1 + below(random, 5));
     if (chance(random, 0.3)) set.max = core::Sizes{.memory_mb = least_memory_mb};
     if (chance(random, 0.3)) set.min = core::Sizes{.memory_mb = amount()};
