@@ -23,6 +23,7 @@ Duration between_looks(ProgressLine::Style style, Duration elapsed = Duration{0}
 }
 
 constexpr double recent_seconds = 5;  // the rate covers about this much of the past
+constexpr double least_rate = 0.05;   // nothing has ended lately: a lower one tells nothing
 
 constexpr double longest_guess = 10 * 365 * 86400.0;  // seconds; a run without progress has no estimated end
 
@@ -72,7 +73,7 @@ bool stderr_ends_at_terminal() {
 
 std::optional<double> seconds_left(const core::ManagerStats& stats, bool total_known, double rate) {
     const bool goes_on = stats.tasks_on_workers > 0;  // otherwise nobody knows how long the rest waits
-    if (!total_known || !goes_on || rate <= 0) return std::nullopt;
+    if (!total_known || !goes_on || rate < least_rate) return std::nullopt;
     const double left = std::ceil(static_cast<double>(stats.tasks_waiting + stats.tasks_on_workers) / rate);
     return left < longest_guess ? std::optional(left) : std::nullopt;
 }
@@ -87,7 +88,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, std
                        " running of " + number(stats.tasks_submitted) + (total_known ? "" : "+");
     if (total_known && stats.tasks_submitted > 0)
         text += " | " + std::to_string(100 * stats.tasks_done / stats.tasks_submitted) + "%";
-    if (rate >= 0.05) {  // slower rates would show as 0.0
+    if (rate >= least_rate) {
         std::array<char, 32> shown{};
         std::snprintf(shown.data(), shown.size(), rate < 10 ? "%.1f/s" : "%.0f/s", rate);
         text += std::string(" | ") + shown.data();

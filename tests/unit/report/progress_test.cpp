@@ -65,7 +65,7 @@ TEST(ProgressText, SaysWhatIsKnown) {
               "5 succeeded, 0 failed, 0 running of 5 | 100% | 5.0/s | 1s elapsed");
     EXPECT_EQ(progress_text(stats(1, 0, 0, 2), true, 70s, 0.01),  // the other one fits no worker yet
               "1 succeeded, 0 failed, 0 running of 2 | 50% | 1m10s elapsed");
-    EXPECT_EQ(progress_text(stats(5, 0, 1, 100), true, 1h, 1e-300),
+    EXPECT_EQ(progress_text(stats(5, 0, 1, 100), true, 1h, 0.04),
               "5 succeeded, 0 failed, 1 running of 100 | 5% | 1h00m elapsed");
 }
 
