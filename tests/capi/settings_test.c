@@ -54,7 +54,8 @@ static void password_and_logs(void) {
     CHECK_REFUSED(work_queue_tune(q, "hungry-maximum", 20), -1, "work_queue_tune: tune: unknown parameter");
     CHECK_REFUSED(work_queue_tune(q, "hungry-minimum", -3), -1,
                   "work_queue_tune: tune: hungry-minimum takes");
-    CHECK(work_queue_tune(q, "reconnect-timeout", 0) == 0 && work_queue_tune(q, "reconnect-timeout", 10) == 0);
+    CHECK(work_queue_tune(q, "reconnect-timeout", 0) == 0 &&
+          work_queue_tune(q, "reconnect-timeout", 10) == 0);
     CHECK_REFUSED(work_queue_tune(q, "reconnect-timeout", 9.9), -1,
                   "work_queue_tune: tune: reconnect-timeout takes 0, or a number of at least 10");
     cctools_debug_flags_set("all");
@@ -87,7 +88,8 @@ static void contact_and_name(void) {
     CHECK(is_there("contact"));
     work_queue_specify_name(q, "late");
     CHECK_TEXT(work_queue_name(q), "late");
-    CHECK_REFUSED(work_queue_specify_contact_file(q, "other"), 0, "work_queue_specify_contact_file: too late");
+    CHECK_REFUSED(work_queue_specify_contact_file(q, "other"), 0,
+                  "work_queue_specify_contact_file: too late");
     work_queue_delete(q);
     CHECK(!is_there("contact"));
 }
