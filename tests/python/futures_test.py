@@ -313,6 +313,8 @@ def test_it_replaces_a_pool_of_processes(monkeypatch, tmp_path):
         WorkQueueExecutor(0)
     with pytest.raises(ValueError, match="max_workers is for an executor's own queue"):
         WorkQueueExecutor(queue, max_workers=2)
+    with pytest.raises(TypeError, match="queue is '2': give a WorkQueue, or max_workers=N"):
+        WorkQueueExecutor("2")
 
 
 def test_what_a_killed_program_leaves_is_removed_later(monkeypatch, tmp_path):

@@ -230,6 +230,8 @@ class WorkQueueExecutor(Executor):
             queue = self._own = _own_queue(max_workers)
         elif max_workers is not None:
             raise ValueError("max_workers is for an executor's own queue: leave it out, or the queue")
+        if not hasattr(queue, "submit"):
+            raise TypeError(f"queue is {queue!r}: give a WorkQueue, or max_workers=N for a queue of its own")
         if initializer is not None and not callable(initializer):
             raise TypeError(f"initializer is {initializer!r}: give a function")
         self._initializer = None if initializer is None else (initializer, tuple(initargs), secrets.token_hex(8))
