@@ -41,10 +41,16 @@ def receive(link):
 
 
 def new_random_numbers():
-    """The random numbers of one call must not be those of another."""
-    random.seed()
+    """The random numbers of one call must not be those of another. Without a seed, both would read 2,500 bytes each."""
+    seed = os.urandom(16)
+    random.seed(int.from_bytes(seed, "little"))
     if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed()
+        sys.modules["numpy.random"].seed(list(seed))
+
+
+def environment():
+    """As dict(os.environb), which encodes and decodes each name: that takes 50 us."""
+    return dict(getattr(os.environb, "_data", os.environb))
 
 
 def flush_all():
@@ -120,7 +126,7 @@ class Surroundings:
         self.folder = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
         self.nothing = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         self.cores = os.sched_getaffinity(0)
-        self.variables = dict(os.environb)
+        self.variables = environment()
         self.path = list(sys.path)
         self.streams = sys.stdin, sys.stdout, sys.stderr
         self.recursion = sys.getrecursionlimit()
@@ -191,7 +197,7 @@ class Surroundings:
             return len(os.listdir("/proc/self/task")) > 1
 
     def restore_variables(self):
-        found = dict(os.environb)
+        found = environment()
         for name in found.keys() - self.variables.keys():
             del os.environb[name]
         for name, value in self.variables.items():
