@@ -13,7 +13,7 @@ namespace wq::capi {
 template <class Object, std::size_t most>
 class Quarantined {
   public:
-    static void* operator new(std::size_t bytes) { return ::operator new(bytes); }  // as compilers want a pair
+    static void* operator new(std::size_t bytes) { return ::operator new(bytes); }  // compilers want both
     static void operator delete(void* memory) noexcept { ::operator delete(oldest_after(memory)); }
 
   private:

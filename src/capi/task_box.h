@@ -28,7 +28,7 @@ struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
     std::map<std::string, std::string> files;
     std::size_t output_size = 0;
     // Of resources_measured.
-    std::string id_text;
+    std::string category_text, command_text, id_text;
     std::vector<rmsummary> snapshots;
     std::vector<rmsummary*> snapshot_list;
     std::vector<std::string> snapshot_names;

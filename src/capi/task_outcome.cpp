@@ -1,6 +1,7 @@
 // Copies the results of a task to the fields of its struct.
 #include <algorithm>
 
+#include "capi/guard.h"
 #include "capi/summaries.h"
 #include "capi/task_box.h"
 #include "program_manager/task_data.h"
@@ -138,11 +139,14 @@ void show_resources(TaskBox& box, const Task& ended) {
     show_measured(ended.resources_measured(), measured);
     measured.exit_status = ended.exit_status();
     if (ended.result() == TaskResult::signal) measured.signal = ended.return_status();
-    // The task has these texts.
-    measured.category = box.category;
-    measured.command = box.command_line;
-    box.id_text = std::to_string(box.taskid);
-    measured.taskid = box.id_text.data();
+    // Copies, since the task may be specified anew.
+    const auto copy = [](std::string& to, const char* text) {
+        to = text_or_empty(text);
+        return text == nullptr ? nullptr : to.data();
+    };
+    measured.category = copy(box.category_text, box.category);
+    measured.command = copy(box.command_text, box.command_line);
+    measured.taskid = copy(box.id_text, std::to_string(box.taskid).c_str());
     measured.exit_type = const_cast<char*>(exit_type(ended));
     measured.limits_exceeded = box.limits_exceeded;
     show_snapshots(box, ended, measured);

@@ -117,6 +117,8 @@ static void monitoring(void) {
     CHECK_TEXT(t->resources_measured->exit_type, "normal");
     CHECK(atoi(t->resources_measured->taskid) == t->taskid);
     CHECK(!t->limits_exceeded && !t->resources_measured->limits_exceeded);
+    work_queue_task_specify_category(t, "another");
+    CHECK_TEXT(t->resources_measured->category, "default");
     work_queue_task_delete(t);
 
     /* Nobody reads it: it holds its memory until it is ended. */
