@@ -51,7 +51,7 @@ class LauncherProcess final : private Starters::Work {
     std::optional<TaskRunner> runner_;  // until run() ends
     MessageStream stream_;
     Instant now_;
-    Instant kept_until_ = Instant::max();  // the rank's tasks, at the next look
+    Instant kept_until_ = Instant::max();  // when the launcher next asks whether the rank is stopped
     bool last_look_ = false;
     Instant wakes_at_{};  // when the loop wakes at the latest
     bool children_ended_ = false;

@@ -38,7 +38,8 @@ def stay(port, count):
 @contextlib.contextmanager
 def strangers(port, count):
     with subprocess.Popen([sys.executable, __file__, str(port), str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as them:
-        them.stdout.readline()
+        if them.stdout.readline() != b"there\n":
+            raise RuntimeError(f"{count} strangers cannot connect; is 'ulimit -Hn' above {count}?")
         yield
         them.stdin.close()
 
