@@ -7,7 +7,7 @@
 
 #include "api/lines.h"
 #include "api/session_parts.h"
-#include "core/output_cut.h"
+#include "core/outcome.h"
 #include "logs/earlier_summaries.h"
 #include "program_manager/amounts.h"
 #include "program_manager/listening.h"

@@ -15,4 +15,8 @@ using EnvironmentChanges = std::vector<std::pair<std::string, std::optional<std:
 void put(ByteWriter& out, const EnvironmentChanges& changes);
 void get(ByteReader& in, EnvironmentChanges& changes);
 
+// A task whose environment sets this variable to "keep" sees the batch system's variables as they are.
+inline constexpr const char* batch_environment_variable = "WORK_QUEUE_BATCH_ENVIRONMENT";
+inline constexpr const char* batch_environment_kept = "keep";
+
 }  // namespace wq

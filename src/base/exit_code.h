@@ -10,6 +10,7 @@ enum class ExitCode : int {
     bad_input = 65,    // a file that cannot be used; the message names file and line
     unreachable = 69,  // no manager or no worker can be reached
     internal = 70,     // our bug
+    refused = 71,      // the system refuses what is needed, or does not take what is written to stdout
     interrupted = 75,  // stopped before the end; --resume continues
     not_allowed = 77,  // permission or authentication
 };

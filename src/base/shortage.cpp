@@ -1,5 +1,6 @@
 #include "base/shortage.h"
 
+#include <cstdio>
 #include <new>
 #include <system_error>
 
@@ -27,7 +28,7 @@ std::string remedy_of(int number) {
 
 Error refused_by_system(const std::string& what, int number, ExitCode other) {
     const std::string remedy = remedy_of(number);
-    return {remedy.empty() ? other : exit_refused,
+    return {remedy.empty() ? other : ExitCode::refused,
             what + ": " + std::generic_category().message(number) + (remedy.empty() ? "" : "; " + remedy)};
 }
 
@@ -46,6 +47,14 @@ std::optional<Error> shortage_of(const std::exception& error) {
 Error unexpected(const std::exception& error) {
     if (auto shortage = shortage_of(error)) return *shortage;
     return {ExitCode::internal, std::string("bug: ") + error.what() + "; please report it"};
+}
+
+int after_output(const char* program, int code) {
+    const bool lost_before = std::ferror(stdout) != 0;  // nothing tells any more why
+    const bool lost = std::fflush(stdout) != 0;
+    if (code != 0 || !(lost || lost_before)) return code;
+    std::fprintf(stderr, "%s: cannot write to stdout: its disk is full, or it is closed\n", program);
+    return to_int(ExitCode::refused);
 }
 
 }  // namespace wq

@@ -14,7 +14,6 @@
 
 #include "base/find_above.h"
 #include "base/shortage.h"
-#include "base/standard_output.h"
 #include "base/units.h"
 #include "cli/factory_options.h"
 #include "factory/factory.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/standard_output.h"
+#include "base/shortage.h"
 #include "cli/graph_log_gnuplot.h"
 #include "cli/graph_log_options.h"
 #include "records/append_file.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/standard_output.h"
+#include "base/shortage.h"
 #include "cli/mpi_rank_main.h"
 #include "cli/run_options.h"
 #include "cli/status.h"

@@ -7,7 +7,6 @@
 
 #include "base/find_shell.h"
 #include "base/shortage.h"
-#include "base/standard_output.h"
 #include "cli/dry_run.h"
 #include "cli/manager_rank.h"
 #include "machine/batch_share.h"

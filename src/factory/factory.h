@@ -18,7 +18,7 @@
 #include "factory/job_book.h"
 #include "factory/settings.h"
 #include "factory/sizing.h"
-#include "records/run_end.h"
+#include "records/run_status.h"
 #include "wire/messages.h"
 
 namespace wq::factory {

@@ -6,7 +6,7 @@
 #include "factory/ask_status.h"
 #include "listening/registry.h"
 #include "net/contact.h"
-#include "records/run_end.h"
+#include "records/run_status.h"
 
 namespace wq::factory {
 

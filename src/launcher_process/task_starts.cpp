@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/batch_environment.h"
-#include "core/output_cut.h"
+#include "base/environment_changes.h"
+#include "core/outcome.h"
 #include "launcher_process/task_runner.h"
 
 namespace wq::launcher {

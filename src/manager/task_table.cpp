@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/batch_environment.h"
+#include "base/environment_changes.h"
 
 namespace wq::manager {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/units.h"
-#include "core/output_cut.h"
+#include "core/outcome.h"
 #include "manager/status_report.h"
 
 namespace wq::manager {

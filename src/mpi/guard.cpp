@@ -180,7 +180,7 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
     ::close(pipe[1]);
     if (rank < 0) {
         if (options.tell) options.tell(refused_by_system("cannot fork the rank").message);
-        return to_int(exit_refused);
+        return to_int(ExitCode::refused);
     }
     let_go_of_stdin();
     const End end = wait_for(rank, awaited);

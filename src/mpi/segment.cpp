@@ -46,9 +46,9 @@ Status room_in_shared_memory(std::size_t bytes, const char* folder) {
     const std::uint64_t needed = bytes + kOfMpi;
     const std::uint64_t free = disk.f_bavail * disk.f_frsize;
     if (free >= needed) return success();
-    return Error{exit_refused, std::string(folder) + " has " + format_size(static_cast<std::int64_t>(free)) +
-                                   " free, " + format_size(static_cast<std::int64_t>(needed)) +
-                                   " are needed; remove old files there"};
+    return Error{ExitCode::refused,
+                 std::string(folder) + " has " + format_size(static_cast<std::int64_t>(free)) + " free, " +
+                     format_size(static_cast<std::int64_t>(needed)) + " are needed; remove old files there"};
 }
 
 }  // namespace wq::mpi

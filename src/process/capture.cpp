@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/write_all.h"
-#include "core/output_cut.h"
+#include "core/outcome.h"
 
 namespace wq::process {
 

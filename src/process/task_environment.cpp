@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/batch_environment.h"
+#include "base/environment_changes.h"
 #include "machine/launch_variables.h"
 #include "process/path_lookup.h"
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <ctime>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -128,6 +129,14 @@ std::string format_utc(WallMicros time) {
     char text[40];
     const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
     return std::string(text, n);
+}
+
+RunEnd end_of_run(const std::string& contact) {
+    std::error_code error;
+    if (std::filesystem::exists(contact, error) || error) return RunEnd::no;
+    const auto status = read_status(std::filesystem::absolute(contact, error).parent_path().string());
+    if (!status || status->state == "running") return RunEnd::no;
+    return status->state == "interrupted" ? RunEnd::resumable : RunEnd::over;
 }
 
 }  // namespace wq::records

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "base/batch_environment.h"
+#include "base/environment_changes.h"
 #include "base/units.h"
 #include "manager/failures.h"
 

@@ -1,6 +1,6 @@
 #include "run/feeder.h"
 
-#include "base/batch_environment.h"
+#include "base/environment_changes.h"
 #include "run/array_ends.h"
 
 namespace wq::run {

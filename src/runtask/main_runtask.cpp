@@ -4,7 +4,6 @@
 #include <exception>
 
 #include "base/shortage.h"
-#include "base/standard_output.h"
 #include "process/command_host.h"
 #include "runtask/list_commands.h"
 #include "runtask/options.h"

@@ -3,7 +3,6 @@
 #include <exception>
 
 #include "base/shortage.h"
-#include "base/standard_output.h"
 #include "mpi/launch_environment.h"
 #include "process/command_host.h"
 #include "slices_program/audit.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "base/batch_environment.h"
+#include "base/environment_changes.h"
 #include "base/relative_path.h"
 #include "base/units.h"
 #include "taskfile/setting_values.h"

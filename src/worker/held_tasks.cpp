@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/output_cut.h"
+#include "core/outcome.h"
 
 namespace wq::worker {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/output_cut.h"
+#include "core/outcome.h"
 #include "core/task.h"
 #include "files/task_files.h"
 #include "process/fetch_url.h"

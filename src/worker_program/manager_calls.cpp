@@ -6,7 +6,7 @@
 #include "base/random_bits.h"
 #include "base/units.h"
 #include "listening/registry.h"
-#include "records/run_end.h"
+#include "records/run_status.h"
 
 namespace wq::worker_program {
 

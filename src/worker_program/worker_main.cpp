@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/standard_output.h"
+#include "base/shortage.h"
 #include "worker_program/worker_options.h"
 #include "worker_program/worker_program.h"
 

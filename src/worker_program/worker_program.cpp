@@ -12,7 +12,6 @@
 #include "base/find_shell.h"
 #include "base/random_bits.h"
 #include "base/shortage.h"
-#include "base/standard_output.h"
 #include "core/task.h"
 #include "files/kept_cache.h"
 #include "launcher/function_runner.h"

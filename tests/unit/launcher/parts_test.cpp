@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/output_cut.h"
+#include "core/outcome.h"
 #include "launcher_process/accounts.h"
 #include "launcher_process/lane.h"
 #include "launcher_wire/launcher_wire.h"

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "records/run_end.h"
 #include "records/run_status.h"
 #include "unit/records/records_testing.h"
 
