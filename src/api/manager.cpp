@@ -78,7 +78,7 @@ class Manager::Impl {
         // From here on, the manager tells the ranks when it ends.
         if (options.mpi != nullptr) {
             options.mpi->parts().has_manager = true;
-            options.mpi->parts().set_awaited(false);
+            options.mpi->parts().begins_to_manage();
         }
         if (listening && !options.contact_file.empty())
             if (const Status written = listening->port.write_contact(options.contact_file); !written)

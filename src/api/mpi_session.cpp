@@ -105,7 +105,9 @@ struct RankParts : MpiSession::Parts {
     run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi(), {1, 0}).or_throw(); }
     tickets::Counters* open_counters(std::string& why) override;
     void give_back_signals() override;
-    void set_awaited(bool on) override { on ? session().awaited() : session().ready(); }
+    void begins_to_manage() override { session().ready(); }
+    void before_collectives() override { session().before_collectives(say); }
+    void after_collectives() override { session().after_collectives(); }
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);

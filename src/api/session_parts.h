@@ -26,9 +26,12 @@ struct MpiSession::Parts {
     // Counters in rank 0's memory, for nodes without rank 0, even if they are no faster than messages. Null:
     // `why` says why.
     virtual tickets::Counters* open_counters(std::string& why) = 0;
-    // Whether others may wait for this rank; then its death ends the job. They may until it begins to manage,
-    // to serve or to share slices.
-    virtual void set_awaited(bool on) = 0;
+    // Others may wait for this rank, and its death ends the job, until it begins to manage, to serve or to
+    // share slices.
+    virtual void begins_to_manage() = 0;
+    // Around the collectives of a SliceQueue, by all ranks.
+    virtual void before_collectives() = 0;
+    virtual void after_collectives() = 0;
     // The program runs on this rank, too, and its signals are its own.
     virtual void give_back_signals() = 0;
 

@@ -4,12 +4,15 @@
 
 namespace wq::mpi {
 
-Watchdog::Watchdog(Duration limit, std::function<void()> bite) noexcept {
+Watchdog::Watchdog(Duration limit, std::function<void()> bite, Bites bites) noexcept {
     const SignalsHeld held;
     try {
-        thread_ = std::thread([this, limit, bite = std::move(bite)] {
+        thread_ = std::thread([this, limit, bite = std::move(bite), bites] {
             std::unique_lock lock(mutex_);
-            if (!told_.wait_for(lock, limit, [this] { return done_; })) bite();
+            do {
+                if (told_.wait_for(lock, limit, [this] { return done_; })) return;
+                bite();
+            } while (bites == Bites::again);
         });
     } catch (const std::exception&) {  // then nobody watches
     }

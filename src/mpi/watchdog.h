@@ -1,5 +1,5 @@
-// Runs an action on a separate thread unless it is cancelled in time: for library calls that may never
-// return.
+// Runs an action on a separate thread unless it is cancelled in time, once or each time that `limit` has
+// passed: for library calls that may never return.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,8 @@ namespace wq::mpi {
 class Watchdog {
   public:
     // If no thread can be created, nobody watches: the call is still worth making.
-    Watchdog(Duration limit, std::function<void()> bite) noexcept;
+    enum class Bites { once, again };
+    Watchdog(Duration limit, std::function<void()> bite, Bites bites = Bites::once) noexcept;
     ~Watchdog();  // cancels
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;

@@ -20,8 +20,9 @@ namespace wq::run {
 // (When they counted, workers over TCP completed only 0.6 to 0.9 as many per second.) Messages of many calls
 // at once do not count either: their rate matters, and they gather while the thread sleeps.
 //
-// After that the pause is half of the silence, up to 15 ms: a turn of an idle rank takes about 100 us on a
-// virtual machine (0.9 and 1.2 % of a core at 10 ms), so an idle rank stays below 1 % of a core.
+// After that the pause is half of the silence, up to 18 ms: a turn of an idle rank takes about 100 us on a
+// virtual machine, half of it for the sleep itself, so an idle rank stays below 1 % of a core, and the first
+// task after a silence starts within 20 ms.
 class BackOff {
   public:
     explicit BackOff(Instant now) : moved_(now), yields_until_(now) {}
@@ -41,7 +42,7 @@ class BackOff {
 
     static constexpr Duration awake = std::chrono::microseconds(200);
     static constexpr Duration shortest = std::chrono::microseconds(50);
-    static constexpr Duration longest = std::chrono::milliseconds(15);
+    static constexpr Duration longest = std::chrono::milliseconds(18);
 
   private:
     Instant moved_;

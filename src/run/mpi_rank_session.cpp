@@ -4,10 +4,38 @@
 
 #include <cstdio>
 #include <optional>
+#include <utility>
 
+#include "base/bytes.h"
 #include "worker/ticket_client.h"
 
 namespace wq::run {
+
+namespace {
+
+constexpr std::chrono::milliseconds between_looks(200);  // at the other ranks of this node
+constexpr std::chrono::seconds late_after(10);
+
+// Collective.
+std::unique_ptr<mpi::ProcessWatch> watch_mates(const mpi::MpiSession& mpi) {
+    const mpi::ProcessAddress self = mpi::own_process_address();
+    ByteWriter mine;
+    mine.u64(static_cast<std::uint64_t>(self.pid));
+    mine.u64(self.pid_namespace);
+    const auto all = mpi.gather_node(mine.take()).or_throw();
+    auto watch = std::make_unique<mpi::ProcessWatch>();
+    for (std::size_t mate = 0; mate < all.size(); ++mate) {
+        ByteReader in(all[mate]);
+        const auto pid = static_cast<pid_t>(in.u64());
+        const int rank = mpi.node_mates()[mate];
+        if (rank != mpi.rank()) watch->add(static_cast<std::uint32_t>(rank), {pid, in.u64()});
+    }
+    // All ranks are alive until here, so no pid was reused before its watch began.
+    mpi.gather_node("").or_throw();
+    return watch;
+}
+
+}  // namespace
 
 MpiRankSession::MpiRankSession(mpi::LaunchEnvironment environment, mpi::GuardLink& guard)
     : environment_(std::move(environment)), guard_(guard) {}
@@ -37,6 +65,27 @@ void MpiRankSession::open_tickets(NodeRefill refill) {
 void MpiRankSession::ready() {
     is_awaited_ = false;
     if (environment_.launched) guard_.mpi_ready(mpi_->rank());
+}
+
+void MpiRankSession::before_collectives(const std::function<void(const std::string&)>& say) {
+    awaited();
+    if (!mates_) return;
+    const auto look = [mates = mates_.get(), say, is_rank_0 = mpi_->rank() == 0, looks = 0]() mutable {
+        for (const std::uint32_t rank : mates->ended()) {
+            say("rank " + std::to_string(rank) +
+                " has ended, and all ranks must begin to share slices together; start the job again");
+            ::_exit(to_int(ExitCode::interrupted));
+        }
+        if (is_rank_0 && ++looks == late_after / between_looks)
+            say("waits for other ranks that have not begun to share slices again");
+    };
+    collectives_.emplace(between_looks, look, mpi::Watchdog::Bites::again);
+}
+
+void MpiRankSession::after_collectives() {
+    collectives_.reset();
+    if (!mates_) mates_ = watch_mates(*mpi_);
+    ready();
 }
 
 RankWorkEnd MpiRankSession::work(RankWorkParts parts) {

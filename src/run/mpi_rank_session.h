@@ -1,7 +1,10 @@
 // A rank of an MPI job, from the start of MPI to its end, for work_queue_run and for programs.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
@@ -9,6 +12,8 @@
 #include "mpi/launch_environment.h"
 #include "mpi/mpi_session.h"
 #include "mpi/mpi_transport.h"
+#include "mpi/process_watch.h"
+#include "mpi/watchdog.h"
 #include "run/mpi_tickets.h"
 #include "run/rank_loop.h"
 #include "threads/background.h"
@@ -47,6 +52,12 @@ class MpiRankSession {
     void ready();    // after the last collective: from now on, the guard says goodbye for a lost rank
     void awaited();  // others may wait for this rank: if it is lost before the next ready(), the job ends
 
+    // Before and after later collectives of all ranks. If another rank of this node has ended between two of
+    // them, this rank ends, and with it the job: it would wait for ever. `say` is told that, and on rank 0
+    // that others are late; it is called by another thread.
+    void before_collectives(const std::function<void(const std::string&)>& say);
+    void after_collectives();
+
     // Runs the worker of a rank other than 0 until the manager dismisses it or is lost.
     RankWorkEnd work(RankWorkParts parts);
 
@@ -69,6 +80,9 @@ class MpiRankSession {
     std::unique_ptr<mpi::MpiTransport> ranks_;
     RankTickets tickets_;
     bool is_awaited_ = false;
+    std::unique_ptr<mpi::ProcessWatch>
+        mates_;  // by world rank; null: no collectives yet but those of start-up
+    std::optional<mpi::Watchdog> collectives_;  // is set while they are under way
 };
 
 }  // namespace wq::run

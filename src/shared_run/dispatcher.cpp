@@ -116,7 +116,9 @@ void Dispatcher::serve(Turn& turn) {
         if (done) return;
         // A host of the command line that cannot be reached at all is most often a mistyped one.
         const bool never_there = !list.is_open() && list_store::name_of(list.place()) == first;
-        if (list.fail(done.error()) || never_there) turn.problem = done.error();
+        // No text any more: what runs may end first, if somebody mends the list until then.
+        const bool damaged = list.shared().is_damaged() && !runs_lines_of(list);
+        if (list.fail(done.error()) || never_there || damaged) turn.problem = done.error();
     };
     for (auto& [name, list] : lists_) {
         list.begin_turn();
@@ -132,6 +134,12 @@ void Dispatcher::serve(Turn& turn) {
         }
     } while (std::exchange(moved_, false));
     for (auto& [name, list] : lists_) list.end_turn();
+}
+
+bool Dispatcher::runs_lines_of(const RunList& list) const {
+    return std::ranges::any_of(seats_, [&](const auto& entry) {
+        return &lists_.at(entry.second.list) == &list && !entry.second.running.empty();
+    });
 }
 
 Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn) {

@@ -1,11 +1,16 @@
 // Rates of a program's manager, with workers over TCP that this program starts, or with ranks:
 //
-//   bench_api calls|range|commands|latency WORKERS [plain|tls]             WORKERS over TCP on this machine
+//   bench_api calls|range|commands|latency WORKERS [plain|tls|flooded]     WORKERS over TCP on this machine
 //   mpirun -n 2 bench_api calls|range|commands|latency ranks|others        ranks; others: all but this one
 //
+// flooded: beside a worker with the password that sends frames of 100,000 messages as fast as the manager
+// reads.
+//
 // Prints one row of a markdown table.
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +25,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/time.h"
+#include "net/tcp_dialer.h"
+#include "wire/messages.h"
 #include "work_queue/call.h"
 #include "work_queue/functions.h"
 #include "work_queue/manager.h"
@@ -40,20 +48,19 @@ wq::Functions functions() {
     return all;
 }
 
+constexpr const char* password = "bench";
+
 // TCP workers: this program again, one core each.
 class Workers {
   public:
     Workers(int count, const std::string& contact) {
-        for (int index = 0; index < count; ++index) {
-            const pid_t child = ::fork();
-            if (child == 0) {
-                std::freopen("/dev/null", "w", stdout);
-                ::execl("/proc/self/exe", "bench_api", "worker", "--contact", contact.c_str(), "--cores", "1",
-                        "--parent-death", nullptr);
-                ::_exit(127);
-            }
-            children_.push_back(child);
-        }
+        for (int index = 0; index < count; ++index)
+            start({"worker", "--contact", contact, "--cores", "1", "--parent-death"});
+    }
+    void add_flood(int port) { start({"flood", std::to_string(port)}); }
+    bool all_there() const {
+        return std::ranges::all_of(children_,
+                                   [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) == 0; });
     }
     ~Workers() {
         for (const pid_t child : children_) ::kill(child, SIGTERM);
@@ -61,24 +68,77 @@ class Workers {
     }
 
   private:
+    void start(std::vector<std::string> words) {
+        words.insert(words.begin(), "bench_api");
+        std::vector<char*> arguments;
+        for (std::string& word : words) arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            std::freopen("/dev/null", "w", stdout);
+            ::execv("/proc/self/exe", arguments.data());
+            ::_exit(127);
+        }
+        children_.push_back(child);
+    }
     std::vector<pid_t> children_;
 };
+
+void wait_for(wq::net::TcpDialer& link, Clock::duration longest) {
+    pollfd entry{link.descriptors().front(), POLLIN, 0};
+    ::poll(&entry, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
+}
+
+// Joins as a worker and says "I am there" without end, until the manager hangs up.
+int flood(int port) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    wq::net::TcpDialOptions options;
+    options.managers = {{"127.0.0.1", static_cast<std::uint16_t>(port)}};
+    options.key = password;
+    const auto link = wq::net::TcpDialer::open(std::move(options)).or_throw();
+    wq::wire::Hello hello;
+    hello.host = hello.identity = "flood";
+    hello.offers = {0, 100, 100, 0};  // no task fits
+    hello.clock = wq::wall_now();
+    std::string frame;
+    for (int index = 0; index < 100'000; ++index) frame += wq::wire::encode(wq::wire::Beat{});
+    std::vector<wq::net::Arrival> heard;
+    for (bool joined = false;;) {
+        heard.clear();
+        link->poll(heard);
+        for (const wq::net::Arrival& arrival : heard) {
+            if (std::holds_alternative<wq::net::Left>(arrival)) return 1;
+            if (!std::holds_alternative<wq::net::Joined>(arrival)) continue;
+            joined = true;
+            link->send(wq::net::TcpDialer::manager, wq::wire::encode(hello));
+        }
+        if (joined && link->idle())
+            link->send(wq::net::TcpDialer::manager, frame);
+        else
+            wait_for(*link, std::chrono::milliseconds(1));
+    }
+}
 
 struct Setup {
     std::string what;
     std::string place;  // where the workers are, for the table
     int workers = 0;    // over TCP; otherwise ranks
     bool tls = false;
+    bool flooded = false;
     bool others = false;  // only the other ranks work
 };
 
 Setup read_setup(int argc, char** argv) {
     const std::string who = argv[2];
-    Setup setup{argv[1], "", std::atoi(argv[2]), argc > 3 && std::string(argv[3]) == "tls", who == "others"};
+    const std::string how = argc > 3 ? argv[3] : "plain";
+    Setup setup{argv[1], "", std::atoi(argv[2]), how == "tls", how == "flooded", who == "others"};
     const std::string plural = setup.workers > 1 ? "s" : "";
-    setup.place = setup.workers > 0 ? who + " TCP worker" + plural + (setup.tls ? ", TLS" : "")
-                  : setup.others    ? "another rank"
-                                    : "its ranks";
+    setup.place = setup.workers > 0 ? who + " TCP worker" + plural +
+                                          (setup.tls       ? ", TLS"
+                                           : setup.flooded ? " beside a flood"
+                                                           : "")
+                  : setup.others ? "another rank"
+                                 : "its ranks";
     return setup;
 }
 
@@ -133,7 +193,7 @@ double range(wq::Manager& manager, const Setup& setup) {
 }
 
 struct Latency {
-    double middle, high;  // us: median, 99th percentile
+    double middle, high, most;  // us: median, 99th percentile, longest
 };
 
 Latency latency_of(const std::function<void(std::int64_t)>& round_trip) {
@@ -144,7 +204,7 @@ Latency latency_of(const std::function<void(std::int64_t)>& round_trip) {
         took.push_back(seconds_since(began) * 1e6);
     }
     std::sort(took.begin(), took.end());
-    return {took[took.size() / 2], took[took.size() * 99 / 100]};
+    return {took[took.size() / 2], took[took.size() * 99 / 100], took.back()};
 }
 
 // The time for two threads to wake each other: no call of another thread is faster.
@@ -181,8 +241,9 @@ void measure(wq::Manager& manager, const Setup& setup) {
         const Latency calls = latency_of_calls(manager);
         const double threads = latency_of_threads().middle;
         std::printf(
-            "| latency of one call, %s | %.0f us, 99 %% below %.0f us: %.1f times two threads (%.0f us) |\n",
-            setup.place.c_str(), calls.middle, calls.high, calls.middle / threads, threads);
+            "| latency of one call, %s | %.0f us, 99 %% below %.0f us, all below %.0f us: %.1f times two "
+            "threads (%.0f us) |\n",
+            setup.place.c_str(), calls.middle, calls.high, calls.most, calls.middle / threads, threads);
         return;
     }
     const double rate = setup.what == "calls"   ? calls(manager)
@@ -197,13 +258,16 @@ int over_tcp(const Setup& setup) {
     wq::ManagerOptions options;
     options.port = 0;
     options.contact_file = contact;
-    options.password = setup.tls ? "" : "bench";  // a password without `ssl`: no TLS
-    options.say = [](const std::string&) {};      // no messages about workers
+    options.password = setup.tls ? "" : password;  // a password without `ssl`: no TLS
+    options.say = [](const std::string&) {};       // no messages about workers
     wq::Manager manager(options);
-    const Workers workers(setup.workers, contact);
+    Workers workers(setup.workers, contact);
     warm_up(manager, setup.workers);
+    if (setup.flooded) workers.add_flood(manager.port());
     measure(manager, setup);
-    return 0;
+    if (workers.all_there()) return 0;
+    std::fprintf(stderr, "not all workers were there to the end\n");
+    return 1;
 }
 
 int over_ranks(Setup setup) {
@@ -227,6 +291,7 @@ int over_ranks(Setup setup) {
 int main(int argc, char** argv) {
     if (argc > 1 && std::string(argv[1]) == "worker") return wq::worker_main(argc - 1, argv + 1, functions());
     if (argc < 3) return 64;
+    if (std::string(argv[1]) == "flood") return flood(std::atoi(argv[2]));
     const Setup setup = read_setup(argc, argv);
     return setup.workers > 0 ? over_tcp(setup) : over_ranks(setup);
 }

@@ -23,6 +23,7 @@ ROWS = (
     (("latency", "others"), 2, "<= 100 us", True),
     (("latency", "1"), 0, "<= 100 us", True),
     (("latency", "1", "tls"), 0, "", False),
+    (("latency", "1", "flooded"), 0, "all <= 100 ms", True),
 )
 OF_WORK_QUEUE = 2000  # commands for Work Queue 9.9
 

@@ -174,7 +174,7 @@ def test_first_guesses(queue, workers):
     t = wq.Task("true")
     t.specify_category("a")
     assert run(queue, t).resources_allocated.memory in (300, 500) and t.resources_allocated.cores == 1
-    for wrong in (9, -1):
+    for wrong in (9, -1, "max"):
         with pytest.raises(ValueError, match="mode is"):
             queue.specify_category_mode("a", wrong)
     with pytest.raises(ValueError, match="unknown resource 'time'"):

@@ -52,6 +52,8 @@ def test_each_slice_once_an_epoch_and_equal_seeds_give_equal_orders():
             assert len(q) == 20 and (seed is None or q.seed == seed)
             taken = list(q)
             assert q.take() is None and q.taken == 60
+            assert repr(q) == "<WorkQueue 'work_queue': 20 slices an epoch, 60 taken here>"
+        assert repr(q) == "<WorkQueue: ended>"
         for epoch in range(3):
             assert {s.work for s in taken if s.epoch == epoch} == {"odps://" + name for name in NAMES}
         assert sorted(s.position for s in taken) == list(range(60))

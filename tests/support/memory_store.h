@@ -152,4 +152,24 @@ class MemoryStore : public list_store::ListStore {
     MemoryMaster& master_;
 };
 
+// A list that cannot be opened, or not be changed.
+struct Faults {
+    std::optional<Error> open;
+    std::optional<Error> change;
+    int changes = 0;  // that fail
+};
+class FaultyStore : public MemoryStore {
+  public:
+    FaultyStore(MemoryMaster& master, Faults& faults) : MemoryStore(master), faults_(faults) {}
+    Status open() override { return faults_.open ? Status(*faults_.open) : MemoryStore::open(); }
+    Result<list_store::Answer> exchange(const list_store::Request& request) override {
+        if (request.empty() || faults_.changes == 0) return MemoryStore::exchange(request);
+        --faults_.changes;
+        return *faults_.change;
+    }
+
+  private:
+    Faults& faults_;
+};
+
 }  // namespace wq::testing

@@ -366,8 +366,9 @@ class WorkQueue(_core.Queue, Abstractions):
 
     def specify_category_mode(self, category: Path | None, mode: int) -> int:
         """One of the constants WORK_QUEUE_ALLOCATION_MODE_*; category None: for all new categories."""
-        if not WORK_QUEUE_ALLOCATION_MODE_FIXED <= mode <= WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING:
-            raise ValueError(f"mode is {mode}: give one of the constants WORK_QUEUE_ALLOCATION_MODE_*")
+        if not isinstance(mode, int) or not (
+                WORK_QUEUE_ALLOCATION_MODE_FIXED <= mode <= WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING):
+            raise ValueError(f"mode is {mode!r}: give one of the constants WORK_QUEUE_ALLOCATION_MODE_*")
         self._mode("" if category is None else category, mode)
         return 1
 

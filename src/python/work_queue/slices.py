@@ -272,6 +272,12 @@ class WorkQueue:
     def __bool__(self) -> bool:
         return True
 
+    def __repr__(self) -> str:
+        slices = getattr(self, "_slices", None)
+        if slices is None or not slices.is_open:
+            return "<WorkQueue: ended>"
+        return f"<WorkQueue {slices.name!r}: {slices.size} slices an epoch, {slices.taken} taken here>"
+
     # ---- taking ----
 
     def take(self) -> Optional[Slice]:

@@ -12,28 +12,10 @@ namespace {
 using namespace wq;
 using namespace wq::shared_run;
 using marked_list::TryEnd;
+using wq::testing::Faults;
+using wq::testing::FaultyStore;
 using wq::testing::MemoryMaster;
 using wq::testing::MemoryStore;
-
-// A list that cannot be opened, or not be changed.
-struct Faults {
-    std::optional<Error> open;
-    std::optional<Error> change;
-    int changes = 0;  // that fail
-};
-class FaultyStore : public MemoryStore {
-  public:
-    FaultyStore(MemoryMaster& master, Faults& faults) : MemoryStore(master), faults_(faults) {}
-    Status open() override { return faults_.open ? Status(*faults_.open) : MemoryStore::open(); }
-    Result<list_store::Answer> exchange(const list_store::Request& request) override {
-        if (request.empty() || faults_.changes == 0) return MemoryStore::exchange(request);
-        --faults_.changes;
-        return *faults_.change;
-    }
-
-  private:
-    Faults& faults_;
-};
 
 class Dispatching : public ::testing::Test {
   protected:
@@ -390,6 +372,19 @@ TEST_F(Dispatching, TheFirstListMustOpen) {
     make();
     turn({joined(0)});
     EXPECT_TRUE(last_.problem);
+}
+
+TEST_F(Dispatching, AListThatIsNoTextAnyMoreEndsTheRunWhenNothingOfItRuns) {
+    lists["tasks.sh"].file = "a\n";
+    make();
+    turn({joined(0)});
+    lists["tasks.sh"].edit(std::string("a\n\0\n", 4));
+    turn();
+    EXPECT_FALSE(last_.problem);
+    turn({ended(0)});
+    ASSERT_TRUE(last_.problem);
+    EXPECT_EQ(last_.problem->code, ExitCode::bad_input);
+    EXPECT_EQ(last_.problem->message, "list: line 2: a NUL byte; a task list is plain text");
 }
 
 TEST_F(Dispatching, TriesAgainAfterAFullDisk) {
