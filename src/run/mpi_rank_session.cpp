@@ -108,6 +108,7 @@ RankWorkEnd MpiRankSession::work(RankWorkParts parts) {
 
 void MpiRankSession::end(int code) {
     std::fflush(nullptr);
+    collectives_.reset();  // one that failed: from here on the others may end
     const bool is_rank_0 = mpi_->rank() == 0;
     const bool fails_others = is_awaited_ && code != 0;  // then the guard ends the job
     if (!fails_others) ready();
