@@ -106,8 +106,8 @@ struct RankParts : MpiSession::Parts {
     tickets::Counters* open_counters(std::string& why) override;
     void give_back_signals() override;
     void begins_to_manage() override { session().ready(); }
-    void before_collectives() override { session().before_collectives(say); }
-    void after_collectives() override { session().after_collectives(); }
+    std::unique_ptr<mpi::Watchdog> before_collectives() override { return session().before_collectives(say); }
+    void after_collectives() override { session().ready(); }
 
     void start(const Functions& given, const MpiOptions& options);
     void begin(const process::FunctionTable& table);

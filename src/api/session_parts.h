@@ -8,6 +8,7 @@
 
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
+#include "mpi/watchdog.h"
 #include "net/transport.h"
 #include "run/mpi_tickets.h"
 #include "tickets/counters.h"
@@ -26,11 +27,11 @@ struct MpiSession::Parts {
     // Counters in rank 0's memory, for nodes without rank 0, even if they are no faster than messages. Null:
     // `why` says why.
     virtual tickets::Counters* open_counters(std::string& why) = 0;
-    // Others may wait for this rank, and its death ends the job, until it begins to manage, to serve or to
-    // share slices.
+    // Rank 0 manages from now on: its death no longer ends the job as that of a rank for which others wait.
     virtual void begins_to_manage() = 0;
-    // Around the collectives of a SliceQueue, by all ranks.
-    virtual void before_collectives() = 0;
+    // All ranks call them around the collectives of a SliceQueue; see MpiRankSession. The first one throws
+    // Failure, and may be collective itself: no other thread calls MPI then.
+    virtual std::unique_ptr<mpi::Watchdog> before_collectives() = 0;
     virtual void after_collectives() = 0;
     // The program runs on this rank, too, and its signals are its own.
     virtual void give_back_signals() = 0;

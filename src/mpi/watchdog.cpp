@@ -4,15 +4,15 @@
 
 namespace wq::mpi {
 
-Watchdog::Watchdog(Duration limit, std::function<void()> bite, Bites bites) noexcept {
+Watchdog::Watchdog(Duration limit, std::function<void()> bite, Repeats repeats) noexcept {
     const SignalsHeld held;
     try {
-        thread_ = std::thread([this, limit, bite = std::move(bite), bites] {
+        thread_ = std::thread([this, limit, bite = std::move(bite), repeats] {
             std::unique_lock lock(mutex_);
             do {
                 if (told_.wait_for(lock, limit, [this] { return done_; })) return;
                 bite();
-            } while (bites == Bites::again);
+            } while (repeats == Repeats::yes);
         });
     } catch (const std::exception&) {  // then nobody watches
     }

@@ -1,5 +1,5 @@
-// Runs an action on a separate thread unless it is cancelled in time, once or each time that `limit` has
-// passed: for library calls that may never return.
+// Calls `bite` on a thread of its own when `limit` has passed, once or each time, unless it is destroyed
+// before. For library calls that may never return.
 #pragma once
 
 #include <condition_variable>
@@ -13,9 +13,10 @@ namespace wq::mpi {
 
 class Watchdog {
   public:
+    enum class Repeats { no, yes };
+
     // If no thread can be created, nobody watches: the call is still worth making.
-    enum class Bites { once, again };
-    Watchdog(Duration limit, std::function<void()> bite, Bites bites = Bites::once) noexcept;
+    Watchdog(Duration limit, std::function<void()> bite, Repeats repeats = Repeats::no) noexcept;
     ~Watchdog();  // cancels
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;

@@ -67,25 +67,25 @@ void MpiRankSession::ready() {
     if (environment_.launched) guard_.mpi_ready(mpi_->rank());
 }
 
-void MpiRankSession::before_collectives(const std::function<void(const std::string&)>& say) {
+std::unique_ptr<mpi::Watchdog> MpiRankSession::before_collectives(
+    const std::function<void(const std::string&)>& say) {
     awaited();
-    if (!mates_) return;
+    if (!mates_) {
+        mates_ = watch_mates(*mpi_);
+        return nullptr;
+    }
     const auto look = [mates = mates_.get(), say, is_rank_0 = mpi_->rank() == 0, looks = 0]() mutable {
-        for (const std::uint32_t rank : mates->ended()) {
-            say("rank " + std::to_string(rank) +
+        if (const auto ended = mates->ended(); !ended.empty()) {
+            say("rank " + std::to_string(ended.front()) +
                 " has ended, and all ranks must begin to share slices together; start the job again");
+            std::fflush(nullptr);  // what the program has printed; its own thread is in MPI
             ::_exit(to_int(ExitCode::interrupted));
         }
         if (is_rank_0 && ++looks == late_after / between_looks)
-            say("waits for other ranks that have not begun to share slices again");
+            say("after 10 s, not all ranks are ready to share slices: each of them must begin the same "
+                "queue");
     };
-    collectives_.emplace(between_looks, look, mpi::Watchdog::Bites::again);
-}
-
-void MpiRankSession::after_collectives() {
-    collectives_.reset();
-    if (!mates_) mates_ = watch_mates(*mpi_);
-    ready();
+    return std::make_unique<mpi::Watchdog>(between_looks, look, mpi::Watchdog::Repeats::yes);
 }
 
 RankWorkEnd MpiRankSession::work(RankWorkParts parts) {
@@ -108,7 +108,6 @@ RankWorkEnd MpiRankSession::work(RankWorkParts parts) {
 
 void MpiRankSession::end(int code) {
     std::fflush(nullptr);
-    collectives_.reset();  // one that failed: from here on the others may end
     const bool is_rank_0 = mpi_->rank() == 0;
     const bool fails_others = is_awaited_ && code != 0;  // then the guard ends the job
     if (!fails_others) ready();

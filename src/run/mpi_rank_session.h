@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "launcher/function_runner.h"
@@ -52,11 +51,11 @@ class MpiRankSession {
     void ready();    // after the last collective: from now on, the guard says goodbye for a lost rank
     void awaited();  // others may wait for this rank: if it is lost before the next ready(), the job ends
 
-    // Before and after later collectives of all ranks. If another rank of this node has ended between two of
-    // them, this rank ends, and with it the job: it would wait for ever. `say` is told that, and on rank 0
-    // that others are late; it is called by another thread.
-    void before_collectives(const std::function<void(const std::string&)>& say);
-    void after_collectives();
+    // Before collectives of all ranks after start-up; after them call ready(). The first time it is
+    // collective itself, and returns null. Later, as long as the result lives: if a rank of this node has
+    // ended since, this rank says so and exits with 75, which ends the job, as the collectives would never
+    // return. `say` is called on another thread.
+    std::unique_ptr<mpi::Watchdog> before_collectives(const std::function<void(const std::string&)>& say);
 
     // Runs the worker of a rank other than 0 until the manager dismisses it or is lost.
     RankWorkEnd work(RankWorkParts parts);
@@ -80,9 +79,8 @@ class MpiRankSession {
     std::unique_ptr<mpi::MpiTransport> ranks_;
     RankTickets tickets_;
     bool is_awaited_ = false;
-    std::unique_ptr<mpi::ProcessWatch>
-        mates_;  // by world rank; null: no collectives yet but those of start-up
-    std::optional<mpi::Watchdog> collectives_;  // is set while they are under way
+    // The other ranks of this node, by world rank. Null before the first collectives after start-up.
+    std::unique_ptr<mpi::ProcessWatch> mates_;
 };
 
 }  // namespace wq::run

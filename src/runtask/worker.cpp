@@ -119,7 +119,8 @@ void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
         if (served.error().code == ExitCode::interrupted) return;
         const shared_list::SharedList& list = member_->list();
-        if (list.lock_failed() || (list.is_damaged() && running_.empty())) {
+        const bool damaged = list.is_damaged() && served.error().code == ExitCode::bad_input;
+        if (list.lock_failed() || (damaged && running_.empty())) {
             fatal_ = served.error();
             return;
         }

@@ -115,9 +115,11 @@ void Dispatcher::serve(Turn& turn) {
         const Status done = what();
         if (done) return;
         // A host of the command line that cannot be reached at all is most often a mistyped one.
-        const bool never_there = !list.is_open() && list_store::name_of(list.place()) == first;
-        // No text any more: what runs may end first, if somebody mends the list until then.
-        const bool damaged = list.shared().is_damaged() && !runs_lines_of(list);
+        const bool is_first = list_store::name_of(list.place()) == first;
+        const bool never_there = is_first && !list.is_open();
+        // It is no longer plain text. Lines that run may end before: somebody may mend the list meanwhile.
+        const bool damaged = is_first && done.error().code == ExitCode::bad_input &&
+                             list.shared().is_damaged() && !runs_lines();
         if (list.fail(done.error()) || never_there || damaged) turn.problem = done.error();
     };
     for (auto& [name, list] : lists_) {
@@ -136,10 +138,8 @@ void Dispatcher::serve(Turn& turn) {
     for (auto& [name, list] : lists_) list.end_turn();
 }
 
-bool Dispatcher::runs_lines_of(const RunList& list) const {
-    return std::ranges::any_of(seats_, [&](const auto& entry) {
-        return &lists_.at(entry.second.list) == &list && !entry.second.running.empty();
-    });
+bool Dispatcher::runs_lines() const {
+    return std::ranges::any_of(seats_, [](const auto& entry) { return !entry.second.running.empty(); });
 }
 
 Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn) {

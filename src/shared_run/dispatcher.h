@@ -156,7 +156,7 @@ class Dispatcher {
     RunList& list_at(const list_store::ListPlace& place);
     void serve(Turn& turn);
     Status serve(WorkerId number, Seat& seat, RunList& list, Turn& turn);
-    bool runs_lines_of(const RunList& list) const;
+    bool runs_lines() const;
     Status keep(const std::string& name, RunList& list, Turn& turn);
     Instant next(Instant now) const;
     bool over() const;

@@ -176,7 +176,7 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
     // Before the first collective, which calls MPI, too. It is so on all ranks.
     if (parts.is_using_counters && !parts.threads_may_call)
         throw SetupError("another SliceQueue of this MpiSession calls MPI: end it before the next one", 64);
-    parts.before_collectives();
+    const auto watch = parts.before_collectives();
     try {
         AmongRanks opened = open_together(parts, works, options);
         parts.after_collectives();

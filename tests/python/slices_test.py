@@ -53,7 +53,7 @@ def test_each_slice_once_an_epoch_and_equal_seeds_give_equal_orders():
             taken = list(q)
             assert q.take() is None and q.taken == 60
             assert repr(q) == "<WorkQueue 'work_queue': 20 slices an epoch, 60 taken here>"
-        assert repr(q) == "<WorkQueue: ended>"
+        assert repr(q) == "<WorkQueue: not open>"
         for epoch in range(3):
             assert {s.work for s in taken if s.epoch == epoch} == {"odps://" + name for name in NAMES}
         assert sorted(s.position for s in taken) == list(range(60))

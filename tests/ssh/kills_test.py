@@ -43,7 +43,7 @@ class Kills(Case):
 
     def has_lines(self):
         """Whether a line has not ended well yet."""
-        return re.search(r"^(?!#.* #ok$)#?echo ", self.read("tasks.sh"), re.M)
+        return re.search(r"^(?!#.* #ok$)#?echo ", self.read("tasks.sh"), re.M) is not None
 
     def waiting(self):
         """What the test waits for: the workers that do not end, with their last words. They are killed."""
@@ -65,7 +65,7 @@ class Kills(Case):
         while any(process.poll() is None for process in self.started):
             if time.monotonic() > end:
                 self.fail(self.waiting())
-            # A worker that is cut off again and again waits up to a minute before it connects anew: what is cut has lines to lose.
+            # Cuts stop with the lines: a worker that is cut off repeatedly waits up to a minute before its next try.
             has_lines = has_lines and self.has_lines()
             workers, connections, helpers = self.victims()
             # Its connection, or a command of its helper, was cut before it had joined.

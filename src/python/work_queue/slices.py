@@ -273,10 +273,11 @@ class WorkQueue:
         return True
 
     def __repr__(self) -> str:
-        slices = getattr(self, "_slices", None)
-        if slices is None or not slices.is_open:
-            return "<WorkQueue: ended>"
-        return f"<WorkQueue {slices.name!r}: {slices.size} slices an epoch, {slices.taken} taken here>"
+        try:
+            slices = self._slices
+            return f"<WorkQueue {slices.name!r}: {slices.size} slices an epoch, {slices.taken} taken here>"
+        except (AttributeError, RuntimeError):  # another thread may close it meanwhile
+            return "<WorkQueue: not open>"
 
     # ---- taking ----
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <future>
+#include <thread>
 
 namespace wq::mpi {
 namespace {
@@ -40,6 +42,18 @@ class NoThreads {
   private:
     pthread_attr_t before_;
 };
+
+TEST(Watchdog, BitesAgainUntilItIsDestroyed) {
+    std::atomic<int> bites{0};
+    {
+        const Watchdog watchdog(
+            1ms, [&] { ++bites; }, Watchdog::Repeats::yes);
+        while (bites < 3) std::this_thread::yield();
+    }
+    const int last = bites;
+    std::this_thread::yield();
+    EXPECT_EQ(bites, last);
+}
 
 TEST(Watchdog, WhereNoThreadCanBeHadNobodyWatches) {
     const NoThreads none;

@@ -381,6 +381,7 @@ TEST_F(Dispatching, AListThatIsNoTextAnyMoreEndsTheRunWhenNothingOfItRuns) {
     lists["tasks.sh"].edit(std::string("a\n\0\n", 4));
     turn();
     EXPECT_FALSE(last_.problem);
+    EXPECT_EQ(said_, "list: line 2: a NUL byte; a task list is plain text; trying again\n");
     turn({ended(0)});
     ASSERT_TRUE(last_.problem);
     EXPECT_EQ(last_.problem->code, ExitCode::bad_input);
