@@ -1,4 +1,4 @@
-// What the system refuses: processes, descriptors, memory, or to take output. Errors name the remedy.
+// What the system refuses: processes, descriptors, memory, room for output. Errors name the remedy.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,5 @@
-// Calls `bite` on a thread of its own when `limit` has passed, once or each time, unless it is destroyed
-// before. For library calls that may never return.
+// Guards library calls that may never return. When `limit` has passed, a separate thread calls `bite`: once,
+// or after each further `limit`. Destroying the watchdog cancels this.
 #pragma once
 
 #include <condition_variable>

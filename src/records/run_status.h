@@ -32,9 +32,9 @@ Result<RunStatus> read_status(const std::string& run_directory);
 std::string host_name();
 std::string format_utc(WallMicros time);  // 2026-11-20T09:48:00Z
 
-// What has become of a run, for workers and factories that have its contact file. A run removes that file at
-// its end; then this is read from the status beside it. resumable: its workers may wait for it; over: nothing
-// will need them; no: it may run, or come, or it is the manager of a program.
+// How a run ended, for workers and factories that have its contact file. A run removes the contact file when
+// it ends; the answer then comes from the status file beside it. resumable: workers may wait for the run;
+// over: nobody needs workers any more; no: the run lives, is not there yet, or is the manager of a program.
 enum class RunEnd : std::uint8_t { no, resumable, over };
 RunEnd end_of_run(const std::string& contact);
 

@@ -45,7 +45,7 @@ class SharedList {
     const marked_list::Document& list() const { return copy_.list(); }
     // The list's file system does not lock: no later call can succeed.
     bool lock_failed() const { return log_.lock_failed(); }
-    // The list was not plain text at the last reading. Calls fail until it is mended.
+    // The list is not plain text (a NUL byte). Calls fail until somebody repairs the file.
     bool is_damaged() const { return is_damaged_; }
 
     // Asks `decide` what to do to the list as it stands, and does all of it or, if others were faster, asks
