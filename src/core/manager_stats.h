@@ -95,6 +95,8 @@ struct ManagerStats {
     WQ_OWN_STATS(WQ_FIELD)
     WQ_GPU_STATS(WQ_FIELD)
 #undef WQ_FIELD
+
+    friend bool operator==(const ManagerStats&, const ManagerStats&) = default;
 };
 
 }  // namespace wq::core

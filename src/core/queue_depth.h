@@ -23,9 +23,9 @@ class MeanWallTime {
     double us_ = -1;
 };
 
-// Enough for 20 ms: the report of an end may wait for 10 ms in the launcher (ReportBuffer), and as long until
-// an idle MPI rank looks (BackOff). None if nothing is known yet, or tasks take over a second: a wait of 10 ms
-// is then below 1 %. `at_once`: tasks that run at the same time.
+// Enough for 20 ms: the report of an end may wait for 10 ms in the launcher (ReportBuffer), and the manager's
+// rank looks after half of the silence (BackOff), thus 10 ms later. None if nothing is known yet, or tasks
+// take over a second: such a wait is then about 1 %. `at_once`: tasks that run at the same time.
 inline std::int64_t queue_depth(const MeanWallTime& mean, std::int64_t at_once) {
     constexpr double cover_us = 20'000;
     constexpr double longest_task_us = 1'000'000;

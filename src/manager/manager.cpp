@@ -38,9 +38,9 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       next_beat_(started.instant),
       environment_(links_),
       tickets_(tasks, options.counters),
-      records_({std::move(options.categories), std::move(options.earlier_attempts), options.output_limit,
-                options.sample_every},
-               tasks, recorder, *this, started.instant),
+      records_({std::move(options.categories), std::move(options.earlier_attempts), options.output_limit},
+               tasks, recorder, *this),
+      series_(recorder, options.sample_every, started.instant),
       storage_({options.most_unwritten_bytes, options.storage_retry_limit}, recorder, *this),
       leases_(tasks, links_, records_, *this, options.background),
       notices_({environment_, leases_, tickets_, records_, release_}),
@@ -172,7 +172,9 @@ void Manager::react(const core::Event& event, core::Now now) {
 void Manager::handle(const core::Event& event, core::Now now) {
     actions_.clear();
     reactor_.on(event, now, actions_);
+    const bool was_finished = finished().has_value();
     performer_.perform(actions_, now);
+    if (!was_finished && finished()) series_.finish(stats(), now);
 }
 
 // ---- the run ----
@@ -204,12 +206,12 @@ void Manager::tick(core::Now now) {
             if (link.record && link.session == nullptr) links_.tell(link, wire::Beat{});
         next_beat_ = now.instant + beat_;
     }
-    if (records_.sample_due(now.instant)) records_.sample(stats(), now);
+    if (now.instant >= series_.next()) series_.take(stats(), now);
 }
 
 std::optional<Instant> Manager::wakeup() const {
     if (!waiting_.empty()) return Instant{};
-    Instant next = std::min(next_beat_, records_.next_sample());
+    Instant next = std::min(next_beat_, series_.next());
     for (const auto& at : {reactor_.wakeup(), links_.next_hello_limit(), storage_.wakeup()})
         if (at) next = std::min(next, *at);
     return next;

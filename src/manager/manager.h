@@ -22,6 +22,7 @@
 #include "manager/storage_watch.h"
 #include "manager/task_texts.h"
 #include "manager/ticket_server.h"
+#include "manager/time_series.h"
 #include "manager/worker_messages.h"
 #include "manager/worker_notices.h"
 #include "manager/worker_release.h"
@@ -50,8 +51,7 @@ struct ManagerOptions {
     // A TCP worker that sends no hello within this time is disconnected.
     Duration hello_limit = std::chrono::seconds(30);
     Duration beat = std::chrono::seconds(1);
-    Duration sample_every =
-        std::chrono::milliseconds(100);  // of the time series; doubled as the run gets long
+    Duration sample_every = std::chrono::milliseconds(100);  // of the time series (TimeSeries)
     // Above this amount of unwritten records and output, dispatching pauses until half of it is written.
     std::uint64_t most_unwritten_bytes = 512u << 20;
     // How long writing results is retried; then the run stops and can be resumed.
@@ -125,7 +125,7 @@ class Manager final : private Router {
     // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
-    void sample_every(Duration interval, core::Now now) { records_.sample_every(interval, now.instant); }
+    void sample_every(Duration interval, core::Now now) { series_.start_anew(interval, now.instant); }
 
     // Measures sending and receiving; if not set, these times stay 0.
     std::function<Instant()> clock = [] { return Instant{}; };
@@ -161,6 +161,7 @@ class Manager final : private Router {
     EnvironmentLines environment_;
     TicketServer tickets_;
     RunRecords records_;
+    TimeSeries series_;
     StorageWatch storage_;
     LeaseSender leases_;
     WorkerNotices notices_;

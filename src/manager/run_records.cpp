@@ -8,21 +8,12 @@
 
 namespace wq::manager {
 
-namespace {
-// After this many samples their interval doubles: a run of a week stays below 10,000 rows.
-constexpr std::uint64_t samples_before_doubling = 600;
-constexpr Duration longest_between_samples = std::chrono::minutes(5);
-}  // namespace
-
-RunRecords::RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router,
-                       Instant started)
+RunRecords::RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router)
     : options_(std::move(options)),
       tasks_(tasks),
       recorder_(recorder),
       router_(router),
-      categories_(options_.categories),
-      next_sample_(started),
-      sample_every_(options_.sample_every) {
+      categories_(options_.categories) {
     for (const std::string& name : categories_)
         category_ids_.emplace(name, static_cast<std::uint32_t>(category_ids_.size()));
 }
@@ -203,15 +194,6 @@ void RunRecords::transferred(const transfers::Transfer& transfer, core::Now now)
     if (!recorder_.wants().transactions) return;
     recorder_.transaction(now.wall, records::transfer_text({transfer.task, transfer.input, transfer.cached,
                                                             transfer.bytes, took, transfer.name}));
-}
-
-// ---- the time series ----
-
-void RunRecords::sample(const core::ManagerStats& stats, core::Now now) {
-    recorder_.sample({now.wall, stats});
-    if (++samples_ % samples_before_doubling == 0)
-        sample_every_ = std::min(2 * sample_every_, longest_between_samples);
-    next_sample_ = now.instant + sample_every_;
 }
 
 }  // namespace wq::manager

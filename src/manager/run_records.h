@@ -27,8 +27,6 @@ struct RecordOptions {
     // Attempts of tasks in earlier runs, by key; this run continues the numbers.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
     std::uint64_t output_limit = 8u << 20;  // bytes that workers keep of each stream of a task
-    Duration sample_every =
-        std::chrono::milliseconds(100);  // of the time series; doubled as the run gets long
 };
 
 // What arrived of an attempt's output.
@@ -39,8 +37,7 @@ struct AttemptOutput {
 
 class RunRecords {
   public:
-    RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router,
-               Instant started);
+    RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router);
 
     // ---- categories ----
     CategoryId category(const std::string& name);                               // creates it if needed
@@ -79,12 +76,6 @@ class RunRecords {
 
     void finished() { recorder_.write_at_once(); }  // the run ends when all is written
 
-    // ---- the time series ----
-    bool sample_due(Instant now) const { return now >= next_sample_; }
-    void sample(const core::ManagerStats& stats, core::Now now);
-    Instant next_sample() const { return next_sample_; }
-    void sample_every(Duration interval, Instant now) { sample_every_ = interval, next_sample_ = now; }
-
     // ---- figures ----
     void succeeded_earlier(std::uint64_t tasks) { succeeded_earlier_ += tasks; }
     std::uint64_t succeeded_earlier() const { return succeeded_earlier_; }  // tasks, in an earlier run
@@ -117,9 +108,6 @@ class RunRecords {
     std::uint64_t outputs_truncated_ = 0;
     std::unordered_map<WorkerId, std::uint64_t> ended_there_;   // attempts, of workers that have not left
     std::unordered_map<TaskId, records::FileTraffic> traffic_;  // of attempts that have not ended
-    Instant next_sample_;
-    Duration sample_every_;
-    std::uint64_t samples_ = 0;
 };
 
 }  // namespace wq::manager

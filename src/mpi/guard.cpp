@@ -3,51 +3,30 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cstdlib>
+#include <new>
 
 #include "base/exit_code.h"
 #include "base/shortage.h"
 
 namespace wq::mpi {
 
+// Everything that the guard knows about the rank. Atomic, as the rank may be killed at any moment.
+struct RankStory {
+    std::atomic<bool> starting = false;
+    std::atomic<bool> again = false;  // MPI has started; others may wait for it
+    std::atomic<bool> ready = false;
+    std::atomic<bool> finalized = false;
+    std::atomic<int> rank = 0;
+};
+
 namespace {
-
-enum Word : char { kStarting = 's', kReady = 'r', kFinalized = 'f' };
-
-struct StoryNote {
-    char word;
-    int number;
-};
-
-// Everything the guard knows about the rank.
-struct Story {
-    bool starting = false;
-    bool again = false;  // MPI has started; others may wait for it
-    bool ready = false;
-    bool finalized = false;
-    int rank = 0;
-};
-
-Story read_story(int descriptor) {
-    Story story;
-    StoryNote note{};
-    // Each note is written in one call (far below PIPE_BUF), so it is never read in part.
-    while (::read(descriptor, &note, sizeof note) == static_cast<ssize_t>(sizeof note)) {
-        if (note.word == kStarting) {
-            story.again = story.again || story.ready;
-            story.starting = true;
-            story.ready = false;
-        }
-        if (note.word == kReady) story.ready = true, story.rank = note.number;
-        if (note.word == kFinalized) story.finalized = true, story.ready = story.ready || story.again;
-    }
-    return story;
-}
 
 // Signals of a crash are our bug and do not mean "resume later": a job that requeues on 75 would loop.
 int own_code(int status) {
@@ -69,14 +48,16 @@ void wait_to_be_killed(Duration limit) {
            static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()));
 }
 
-int judge(const Story& story, const End& end, const LaunchEnvironment& environment,
+int judge(const RankStory& story, const End& end, const LaunchEnvironment& environment,
           const GuardOptions& options) {
     const int status = end.status;
     if (!story.starting) return own_code(status);
     if (!story.ready) {
         const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
         const bool killed = WIFSIGNALED(status);
-        if ((killed || story.again) && !end.launcher_ends_us && options.tell)
+        // Who ends with 75 before later collectives has said why.
+        const bool unsaid = killed || (story.again && code != to_int(ExitCode::interrupted));
+        if (unsaid && !end.launcher_ends_us && options.tell)
             options.tell("a rank " +
                          (killed ? "was killed by signal " + std::to_string(WTERMSIG(status))
                                  : "ended with code " + std::to_string(code)) +
@@ -135,26 +116,29 @@ void ignore_what_the_rank_handles() {
 }  // namespace
 
 void GuardLink::mpi_starting() {
-    tell(kStarting, 0);
+    if (story_ == nullptr) return;
+    story_->again = story_->again || story_->ready;
+    story_->starting = true;
+    story_->ready = false;
 }
 void GuardLink::mpi_ready(int rank) {
-    tell(kReady, rank);
+    if (story_ == nullptr) return;
+    story_->rank = rank;
+    story_->ready = true;
 }
 void GuardLink::mpi_finalized() {
-    tell(kFinalized, 0);
-}
-
-void GuardLink::tell(char word, int number) {
-    if (descriptor_ < 0) return;
-    const StoryNote note{word, number};
-    // Fails only if the guard is dead; then the kernel is about to kill us.
-    if (::write(descriptor_, &note, sizeof note) < 0) descriptor_ = -1;
+    if (story_ == nullptr) return;
+    story_->ready = story_->ready || story_->again;
+    story_->finalized = true;
 }
 
 std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& link,
                               const GuardOptions& options) {
-    std::array<int, 2> pipe{-1, -1};
-    if (!environment.launched || ::pipe2(pipe.data(), O_CLOEXEC) != 0) return std::nullopt;
+    if (!environment.launched) return std::nullopt;
+    void* const shared =
+        ::mmap(nullptr, sizeof(RankStory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return std::nullopt;
+    RankStory& story = *new (shared) RankStory;
 
     const pid_t guard = ::getpid();
     ::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, it would never arrive
@@ -167,8 +151,7 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != guard) ::_exit(to_int(ExitCode::interrupted));
         ::sigprocmask(SIG_SETMASK, &before, nullptr);
-        ::close(pipe[0]);
-        link = GuardLink(pipe[1]);
+        link = GuardLink(story);
         return std::nullopt;
     }
     if (rank > 0) ignore_what_the_rank_handles();
@@ -177,17 +160,12 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
     ::sigaddset(&awaited, SIGCHLD);
     ::sigaddset(&awaited, SIGTERM);
     ::sigprocmask(SIG_SETMASK, &awaited, nullptr);
-    ::close(pipe[1]);
     if (rank < 0) {
         if (options.tell) options.tell(refused_by_system("cannot fork the rank").message);
         return to_int(ExitCode::refused);
     }
     let_go_of_stdin();
     const End end = wait_for(rank, awaited);
-    // A process that inherited the pipe from the rank may hold it open: read only what is there.
-    ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
-    const Story story = read_story(pipe[0]);
-    ::close(pipe[0]);
     return judge(story, end, environment, options);
 }
 

@@ -26,19 +26,20 @@
 
 namespace wq::mpi {
 
-// The rank's end of the pipe to its guard. Does nothing without a guard.
+struct RankStory;
+
+// What the rank tells its guard, in memory that both share. Does nothing without a guard.
 class GuardLink {
   public:
     GuardLink() = default;
-    explicit GuardLink(int descriptor) : descriptor_(descriptor) {}
+    explicit GuardLink(RankStory& story) : story_(&story) {}
 
     void mpi_starting();       // MPI_Init is next, or others may wait for this rank in later collectives
     void mpi_ready(int rank);  // the last of these collectives is done
     void mpi_finalized();      // MPI_Finalize succeeded: no goodbye is needed
 
   private:
-    void tell(char word, int number);
-    int descriptor_ = -1;
+    RankStory* story_ = nullptr;  // until the process ends
 };
 
 struct GuardOptions {

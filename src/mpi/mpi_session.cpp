@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/bytes.h"
 #include "mpi/mpi_error.h"
+#include "mpi/process_watch.h"
 #include "mpi/watchdog.h"
 
 namespace wq::mpi {
@@ -152,6 +154,24 @@ Status MpiSession::agree_world(const Status& mine) const {
 
 Status MpiSession::agree_node(const Status& mine) const {
     return first_error(gather_node(encode(mine)).or_throw());
+}
+
+Status MpiSession::watch_node(ProcessWatch& watch) const {
+    const ProcessAddress self = own_process_address();
+    ByteWriter mine;
+    mine.u64(static_cast<std::uint64_t>(self.pid));
+    mine.u64(self.pid_namespace);
+    const auto all = gather_node(mine.take());
+    if (!all) return all.error();
+    for (std::size_t mate = 0; mate < all->size(); ++mate) {
+        ByteReader in((*all)[mate]);
+        const auto pid = static_cast<pid_t>(in.u64());
+        const int rank = node_mates_[mate];
+        if (rank != rank_) watch.add(static_cast<std::uint32_t>(rank), {pid, in.u64()});
+    }
+    // All ranks are alive until here, so no pid was reused before its watch began.
+    const auto last = gather_node("");
+    return last ? success() : last.error();
 }
 
 bool MpiSession::finish(int exit_code, Duration limit) {

@@ -1,6 +1,6 @@
-// This process as a rank of an MPI job. Collectives happen at start-up only: start(), the gathers, and
-// opening transports and windows, by all ranks in the same order. After that a rank may be lost at any
-// moment, and a collective that includes a lost rank never returns.
+// This process as a rank of an MPI job. Collectives happen at start-up, and when all ranks begin a
+// SliceQueue: start(), the gathers, and opening transports and windows, by all ranks in the same order. At
+// other times a rank may be lost, and a collective that includes a lost rank never returns.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,8 @@
 #include "mpi/launch_environment.h"
 
 namespace wq::mpi {
+
+class ProcessWatch;
 
 class MpiSession {
   public:
@@ -51,6 +53,8 @@ class MpiSession {
     // Collective: each rank's blob, by world rank or by node rank.
     Result<std::vector<std::string>> gather_world(std::string_view blob) const;
     Result<std::vector<std::string>> gather_node(std::string_view blob) const;
+    // Collective: watches the other ranks of this node, by world rank.
+    Status watch_node(ProcessWatch& watch) const;
 
     // Collective, after a step that may fail on some ranks only: success if all succeeded, else the error of
     // the first rank that failed, on all ranks. So all ranks continue the same way, and none waits in a

@@ -2,7 +2,6 @@
 
 #include <mpi.h>
 
-#include "base/bytes.h"
 #include "mpi/fragments.h"
 #include "mpi/mpi_error.h"
 #include "mpi/mpi_receiver.h"
@@ -18,28 +17,6 @@ namespace {
 // its last frames and exited was reported as Left before them in 17 of 60 runs.
 constexpr int kRoundsToDrain = 32;
 
-struct Card {  // a rank's data for the others at start
-    std::string processor;
-    ProcessAddress process;
-};
-
-std::string encode(const Card& card) {
-    ByteWriter out;
-    out.blob(card.processor);
-    out.u64(static_cast<std::uint64_t>(card.process.pid));
-    out.u64(card.process.pid_namespace);
-    return out.take();
-}
-
-Card decode_card(std::string_view bytes) {
-    ByteReader in(bytes);
-    Card card;
-    card.processor = in.blob();
-    card.process.pid = static_cast<pid_t>(in.u64());
-    card.process.pid_namespace = in.u64();
-    return card;
-}
-
 std::string processor_name() {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
     int length = 0;
@@ -48,7 +25,7 @@ std::string processor_name() {
 }
 
 struct Rank {
-    Card card;
+    std::string processor;
     FrameAssembler assembler;
     bool open = true;
     bool close_by = false;
@@ -71,19 +48,22 @@ struct Communicator {
 
 class Ranks final : public MpiTransport {
   public:
-    Ranks(MpiSession& session, MPI_Comm comm, const MpiTransportOptions& options, std::vector<Card> cards)
+    Ranks(MpiSession& session, MPI_Comm comm, const MpiTransportOptions& options,
+          const std::vector<std::string>& processors)
         : session_(session),
           communicator_(comm),
           receiver_(MPI_Comm_c2f(comm), options.receives),
           sender_(MPI_Comm_c2f(comm), session.size(), options.most_outstanding) {
-        for (Card& card : cards) ranks_.push_back({std::move(card), {}, true});
+        for (const std::string& processor : processors) ranks_.push_back({processor, {}, true});
         ranks_[static_cast<std::size_t>(session.rank())].open = false;
         for (const int mate : session.node_mates()) rank(mate).close_by = true;
-        if (!options.watch_node_mates) return;
-        for (const int mate : session.node_mates()) {
-            if (mate == session.rank()) continue;
-            if (watch_.add(static_cast<std::uint32_t>(mate), rank(mate).card.process)) ++counts_.watched;
-        }
+    }
+
+    // Collective.
+    Status watch_node_mates() {
+        const Status watched = session_.watch_node(watch_);
+        counts_.watched = watch_.watched();
+        return watched;
     }
 
     void send(net::PeerId peer, std::string frame) override {
@@ -100,7 +80,7 @@ class Ranks final : public MpiTransport {
         if (!ended.empty()) {
             for (int round = 0; round < kRoundsToDrain; ++round) moved = receive_all(inbox) || moved;
         }
-        for (const std::uint32_t mate : ended) lose(mate, inbox);
+        for (const std::uint32_t mate : ended) leave(net::PeerId(mate), "was killed or has ended", inbox);
         moved = sender_.advance() || moved;
         return moved || inbox.size() != before;
     }
@@ -156,8 +136,7 @@ class Ranks final : public MpiTransport {
         told_joined_ = true;
         for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
             if (!ranks_[i].open) continue;
-            inbox.push_back(
-                net::Joined{net::PeerId(i), ranks_[i].card.processor + ":rank " + std::to_string(i)});
+            inbox.push_back(net::Joined{net::PeerId(i), ranks_[i].processor + ":rank " + std::to_string(i)});
         }
     }
 
@@ -183,11 +162,6 @@ class Ranks final : public MpiTransport {
             if (ranks_[rank].fragments_received < settlement_->sent_by(rank)) return false;
         }
         return true;
-    }
-
-    void lose(std::uint32_t mate, std::vector<net::Arrival>& inbox) {
-        const std::string pid = std::to_string(ranks_[mate].card.process.pid);
-        leave(net::PeerId(mate), "(pid " + pid + ") was killed or has ended", inbox);
     }
 
     void leave(net::PeerId peer, const std::string& what, std::vector<net::Arrival>& inbox) {
@@ -220,13 +194,12 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MpiSession& session,
         return mpi_error("MPI_Comm_dup", code);
     }
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    auto blobs = session.gather_world(encode({processor_name(), own_process_address()}));
-    if (!blobs) return blobs.error();
-    std::vector<Card> cards;
-    for (const std::string& blob : *blobs) cards.push_back(decode_card(blob));
-    auto ranks = std::make_unique<Ranks>(session, comm, options, std::move(cards));
-    // All ranks are alive until here, so no pid was reused before its watch began.
-    if (auto all = session.gather_world(""); !all) return all.error();
+    auto processors = session.gather_world(processor_name());
+    if (!processors) return processors.error();
+    auto ranks = std::make_unique<Ranks>(session, comm, options, *processors);
+    if (options.watch_node_mates) {
+        if (const Status watched = ranks->watch_node_mates(); !watched) return watched.error();
+    }
     return std::unique_ptr<MpiTransport>(std::move(ranks));
 }
 

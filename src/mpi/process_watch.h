@@ -7,8 +7,6 @@
 #include <map>
 #include <vector>
 
-#include "base/result.h"
-
 namespace wq::mpi {
 
 // Identifies this process on its machine; valid between processes of one PID namespace.
@@ -36,6 +34,7 @@ class ProcessWatch {
 
     // Readable when ended() returns something; -1 if nothing can be watched.
     int descriptor() const { return epoll_; }
+    std::size_t watched() const { return pidfds_.size(); }
 
   private:
     int epoll_ = -1;

@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <utility>
 
-#include "base/bytes.h"
 #include "worker/ticket_client.h"
 
 namespace wq::run {
@@ -16,24 +17,44 @@ namespace {
 constexpr std::chrono::milliseconds between_looks(200);  // at the other ranks of this node
 constexpr std::chrono::seconds late_after(10);
 
-// Collective.
-std::unique_ptr<mpi::ProcessWatch> watch_mates(const mpi::MpiSession& mpi) {
-    const mpi::ProcessAddress self = mpi::own_process_address();
-    ByteWriter mine;
-    mine.u64(static_cast<std::uint64_t>(self.pid));
-    mine.u64(self.pid_namespace);
-    const auto all = mpi.gather_node(mine.take()).or_throw();
-    auto watch = std::make_unique<mpi::ProcessWatch>();
-    for (std::size_t mate = 0; mate < all.size(); ++mate) {
-        ByteReader in(all[mate]);
-        const auto pid = static_cast<pid_t>(in.u64());
-        const int rank = mpi.node_mates()[mate];
-        if (rank != mpi.rank()) watch->add(static_cast<std::uint32_t>(rank), {pid, in.u64()});
+// Looks at the other ranks of this node while this one waits for them in collectives.
+class MateLooks {
+  public:
+    MateLooks(const mpi::MpiSession& mpi, mpi::ProcessWatch& mates,
+              std::function<void(const std::string&)> say)
+        : mates_(mates), rank_(mpi.rank()), node_(mpi.node_mates()), say_(std::move(say)) {}
+
+    // If one has ended, this rank says so and ends the job by its exit; if there are several, the first one.
+    void operator()() {
+        for (const std::uint32_t rank : mates_.ended()) ended_.insert(static_cast<int>(rank));
+        if (!ended_.empty() && (is_first_left() || was_there_last_time_)) {
+            if (!was_there_last_time_)
+                say_("rank " + std::to_string(*ended_.begin()) +
+                     " has ended, and all ranks must begin to share slices together; start the job again");
+            std::fflush(nullptr);  // what the program has printed; its own thread is in MPI
+            ::_exit(to_int(ExitCode::interrupted));
+        }
+        was_there_last_time_ = !ended_.empty();
+        if (rank_ == 0 && ++looks_ == late_after / between_looks)
+            say_(
+                "after 10 s, not all ranks are ready to share slices: each of them must begin the same "
+                "queue");
     }
-    // All ranks are alive until here, so no pid was reused before its watch began.
-    mpi.gather_node("").or_throw();
-    return watch;
-}
+
+  private:
+    bool is_first_left() const {
+        return std::all_of(node_.begin(), node_.end(),
+                           [&](int mate) { return mate >= rank_ || ended_.contains(mate); });
+    }
+
+    mpi::ProcessWatch& mates_;
+    int rank_;
+    std::vector<int> node_;
+    std::function<void(const std::string&)> say_;
+    std::set<int> ended_;
+    bool was_there_last_time_ = false;  // that a rank has ended was seen at the last look
+    int looks_ = 0;
+};
 
 }  // namespace
 
@@ -71,21 +92,12 @@ std::unique_ptr<mpi::Watchdog> MpiRankSession::before_collectives(
     const std::function<void(const std::string&)>& say) {
     awaited();
     if (!mates_) {
-        mates_ = watch_mates(*mpi_);
+        mates_ = std::make_unique<mpi::ProcessWatch>();
+        mpi_->watch_node(*mates_).or_throw();
         return nullptr;
     }
-    const auto look = [mates = mates_.get(), say, is_rank_0 = mpi_->rank() == 0, looks = 0]() mutable {
-        if (const auto ended = mates->ended(); !ended.empty()) {
-            say("rank " + std::to_string(ended.front()) +
-                " has ended, and all ranks must begin to share slices together; start the job again");
-            std::fflush(nullptr);  // what the program has printed; its own thread is in MPI
-            ::_exit(to_int(ExitCode::interrupted));
-        }
-        if (is_rank_0 && ++looks == late_after / between_looks)
-            say("after 10 s, not all ranks are ready to share slices: each of them must begin the same "
-                "queue");
-    };
-    return std::make_unique<mpi::Watchdog>(between_looks, look, mpi::Watchdog::Repeats::yes);
+    return std::make_unique<mpi::Watchdog>(between_looks, MateLooks(*mpi_, *mates_, say),
+                                           mpi::Watchdog::Repeats::yes);
 }
 
 RankWorkEnd MpiRankSession::work(RankWorkParts parts) {

@@ -53,8 +53,8 @@ class MpiRankSession {
 
     // Before collectives of all ranks after start-up; after them call ready(). The first time it is
     // collective itself, and returns null. Later, as long as the result lives: if a rank of this node has
-    // ended since, this rank says so and exits with 75, which ends the job, as the collectives would never
-    // return. `say` is called on another thread.
+    // ended since, this rank exits with 75, which ends the job, as the collectives would never return; the
+    // first rank left on the node says why. `say` is called on another thread.
     std::unique_ptr<mpi::Watchdog> before_collectives(const std::function<void(const std::string&)>& say);
 
     // Runs the worker of a rank other than 0 until the manager dismisses it or is lost.

@@ -81,7 +81,7 @@ struct Start {
     }
 };
 
-// Collective. Lines' threads call them only when a consumer takes, thus after the last collective here.
+// Collective. Lines' threads call them only after use(), which comes after the last collective here.
 tickets::Counters* counters_of(MpiSession::Parts& parts, const SliceOptions& options) {
     const bool may_call = parts.threads_may_call || options.only_mpi_caller;
     const bool are_fast = parts.counters != nullptr;

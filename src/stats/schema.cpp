@@ -48,8 +48,10 @@ constexpr Schema schema(const char* name, std::size_t chunk_rows, const char* me
 }
 
 constexpr std::array<Schema, dataset_count> all_schemas{
-    schema<ManagerRow>("manager", rows_by_run,
-                       "the manager's time series: ten rows a second at first, fewer the longer the run"),
+    schema<ManagerRow>(
+        "manager", rows_by_run,
+        "the manager's time series: ten rows a second at first, fewer in a long run, one in ten "
+        "seconds while nothing happens"),
     schema<TaskRow>("tasks", rows_by_task,
                     "a row for every attempt of a task that ended, in the order of their ends"),
     schema<WorkerRow>("workers", rows_by_run, "a row for every worker that joined; rewritten when it leaves"),

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -74,6 +75,26 @@ TEST(Guard, AloneTheRankRunsInThisProcessAndReturnsItsCode) {
         return ::getpid() == self ? 42 : 1;
     });
     EXPECT_EQ(code, 42);
+}
+
+// Each SliceQueue of a program tells the guard twice; a pipe was full after 4,096 of them.
+TEST(Guard, ARankTellsItsGuardAnyNumberOfTimes) {
+    LaunchEnvironment launched;
+    launched.launched = true;
+    launched.manager = ProcessManager::none;
+    launched.ends_job_at_failure = true;
+    const pid_t job = ::fork();
+    if (job == 0) {
+        ::alarm(60);
+        ::_exit(run_guarded(launched, [](GuardLink& link) {
+            for (int queue = 0; queue < 10'000; ++queue) link.mpi_starting(), link.mpi_ready(0);
+            return 42;
+        }));
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(job, &status, 0), job);
+    EXPECT_TRUE(WIFEXITED(status)) << status;
+    EXPECT_EQ(WEXITSTATUS(status), 42);
 }
 
 }  // namespace

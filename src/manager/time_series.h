@@ -1,0 +1,41 @@
+// The time series of a run's statistics: a sample ten times a second at first, less often as the run gets
+// long, and much less often while nothing happens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+#include "core/events.h"
+#include "records/records.h"
+#include "stats/recorder.h"
+
+namespace wq::manager {
+
+class TimeSeries {
+  public:
+    TimeSeries(stats::Recorder& recorder, Duration every, Instant started)
+        : recorder_(recorder), next_(started), every_(every) {}
+
+    Instant next() const { return next_; }  // when take() should be called
+    // While only clocks differ from the last sample written, one is written every ten seconds. The one before
+    // a change is written too, so that a curve through the samples stays flat until the change.
+    void take(const core::ManagerStats& stats, core::Now now);
+    // Samples are taken this often from now on; the next is due at once, and written whatever it is.
+    void start_anew(Duration every, Instant now);
+    // The run has ended: the last sample is written whatever it is.
+    void finish(const core::ManagerStats& stats, core::Now now);
+
+  private:
+    void write(const records::Sample& sample);
+
+    stats::Recorder& recorder_;
+    Instant next_;
+    Duration every_;
+    std::uint64_t written_count_ = 0;
+    std::optional<records::Sample> written_;
+    Instant written_at_{};
+    std::optional<records::Sample> unwritten_;  // the newest, if nothing but clocks has changed
+};
+
+}  // namespace wq::manager
