@@ -45,8 +45,8 @@ class Kills(Case):
         """Whether a line has not ended well yet."""
         return re.search(r"^(?!#.* #ok$)#?echo ", self.read("tasks.sh"), re.M) is not None
 
-    def waiting(self):
-        """What the test waits for: the workers that do not end, with their last words. They are killed."""
+    def kill_those_left(self):
+        """Ends the workers that the test waits for; returns their last words."""
         left = [process for process in self.started if process.poll() is None]
         for process in left:
             process.kill()
@@ -60,13 +60,13 @@ class Kills(Case):
         self.write("tasks.sh", "".join(f"echo {n} >> {self.folder}/out\n" for n in range(LINES)))
         for _ in range(WORKERS):
             self.start_worker()
-        killed, cut, refused, has_lines = 0, 0, [], True
+        killed, cut, refused, lines_left = 0, 0, [], True
         end = time.monotonic() + support.DEADLINE * 3
         while any(process.poll() is None for process in self.started):
             if time.monotonic() > end:
-                self.fail(self.waiting())
+                self.fail(self.kill_those_left())
             # Cuts stop with the lines: a worker that is cut off repeatedly waits up to a minute before its next try.
-            has_lines = has_lines and self.has_lines()
+            lines_left = lines_left and self.has_lines()
             workers, connections, helpers = self.victims()
             # Its connection, or a command of its helper, was cut before it had joined.
             for process in [one for one in self.started if one.returncode in (65, 69) and one not in refused]:
@@ -77,7 +77,7 @@ class Kills(Case):
                 os.kill(chance.choice(workers), signal.SIGKILL)
                 killed += 1
                 self.start_worker()
-            elif kind < 3 and cut < 150 and has_lines and (connections or helpers):
+            elif kind < 3 and cut < 150 and lines_left and (connections or helpers):
                 try:
                     os.kill(chance.choice(connections if kind == 1 and connections else helpers or connections), signal.SIGKILL)
                     cut += 1
@@ -114,6 +114,7 @@ class Kills(Case):
         log = self.read("tasks.sh.runtask/edits").splitlines()
         self.assertFalse(orphans, "\n".join(record for line in orphans for record in log if re.search(rf"\t{line.split('# ')[1].partition(' # ')[0]}\t", record)))
         self.assertGreater(killed, 0)
+        self.assertGreater(cut, 0)
         self.assertLessEqual(lost, killed)
         print(f"{LINES} lines, {killed} workers killed, {cut} connections cut, {lost} lines lost with their worker and run again", flush=True)
 
