@@ -15,6 +15,9 @@ from ssh_support import Case
 
 WORKERS = 8
 LINES = 5000 // (10 if support.EVERY > 1 else 1)
+# Few enough that they end before the lines do: a worker that is cut off repeatedly waits up to a minute before its next try,
+# and on a busy machine the last lines were never marked.
+CUTS = LINES // 25
 TRY = re.compile(r"# worker (\d+) # \(" + support.STAMP + r" \.\.\.( (?:line[+-]\d+ )?" + support.STAMP + r"\) #(ok|error\d+|lost))?")
 
 
@@ -65,7 +68,6 @@ class Kills(Case):
         while any(process.poll() is None for process in self.started):
             if time.monotonic() > end:
                 self.fail(self.kill_those_left())
-            # Cuts stop with the lines: a worker that is cut off repeatedly waits up to a minute before its next try.
             lines_left = lines_left and self.has_lines()
             workers, connections, helpers = self.victims()
             # Its connection, or a command of its helper, was cut before it had joined.
@@ -77,7 +79,7 @@ class Kills(Case):
                 os.kill(chance.choice(workers), signal.SIGKILL)
                 killed += 1
                 self.start_worker()
-            elif kind < 3 and cut < 150 and lines_left and (connections or helpers):
+            elif kind < 3 and cut < CUTS and lines_left and (connections or helpers):
                 try:
                     os.kill(chance.choice(connections if kind == 1 and connections else helpers or connections), signal.SIGKILL)
                     cut += 1
