@@ -70,7 +70,8 @@ po::options_description visible_options() {
         "condor-requirements", text("EXPR"), "HTCondor: of the machines")(
         "scratch-dir,S", text("DIR"),
         "folder of scripts, logs and the list of jobs, which the nodes must see (default: ./wq-factory-UID)")(
-        "status-interval", text("TIME"), "ask the system for its jobs at most every TIME (default: 1m)");
+        "status-interval", text("TIME"),
+        "ask the system for its jobs at most every TIME (default: 1m; local: each cycle)");
     po::options_description work("Operation", help_width, help_width / 2);
     work.add_options()("config-file,C", text("FILE"),
                        "JSON with these options, read again when it changes; it wins")(
@@ -164,6 +165,7 @@ Status take_settings(const Given& given, FactoryCommand& command) {
     check(take(given, "memory", settings.size.memory_mb, size));
     check(take(given, "disk", settings.size.disk_mb, size));
     check(take(given, "cycle", command.cycle, time));
+    if (given_text(given, "batch-type") == "local") command.status_interval = {};
     check(take(given, "status-interval", command.status_interval, time));
     if (bad) return *bad;
     // A maximum below the default minimum is enough said.

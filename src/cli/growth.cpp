@@ -1,5 +1,8 @@
 #include "cli/growth.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/units.h"
 #include "machine/asked_command.h"
 
@@ -44,8 +47,12 @@ Result<Growth> Growth::start(const Grow& grow, const std::string& run_directory,
     return Growth(std::move(*factory));
 }
 
-void Growth::look(const std::function<void(const std::string&)>& say) {
+void Growth::look(const std::function<void(const std::string&)>& say, std::int64_t connected) {
     factory_.look(say);
+    connected_ = connected;
+    if (const auto& report = factory_.report();
+        report && report->time != std::exchange(reported_, report->time))
+        connected_then_ = connected;
     if (factory_.running() || told_end_) return;
     told_end_ = true;
     say("the factory has ended: no more workers are submitted");
@@ -55,8 +62,9 @@ std::string Growth::text() const {
     const auto& report = factory_.report();
     if (!report || !factory_.running()) return {};
     if (!report->held.empty()) return "none submitted: " + line_for_message(report->held, 80);
-    // The supply was counted before the submission.
-    const std::int64_t coming = report->supply.pending + report->supply.starting + report->submitted;
+    // The supply was counted before the submission, and before some have joined.
+    const std::int64_t coming = report->supply.pending + report->supply.starting + report->submitted -
+                                std::max<std::int64_t>(connected_ - connected_then_, 0);
     if (coming <= 0) return {};
     const std::string why =
         report->pending_why.empty() ? "" : " (" + line_for_message(report->pending_why, 40) + ")";

@@ -20,7 +20,8 @@ class Growth {
     static Result<Growth> start(const Grow& grow, const std::string& run_directory,
                                 const std::string& contact);
 
-    void look(const std::function<void(const std::string&)>& say);
+    // `connected`: workers, now.
+    void look(const std::function<void(const std::string&)>& say, std::int64_t connected);
     const std::optional<factory::CycleReport>& report() const { return factory_.report(); }
     // "3 workers pending": of the batch system, for the progress line; why none is submitted. Empty: none
     // waits.
@@ -34,6 +35,9 @@ class Growth {
 
     factory::FactoryProcess factory_;
     bool told_end_ = false;
+    WallMicros reported_ = 0;          // when the last report was made
+    std::int64_t connected_then_ = 0;  // workers, when it was read
+    std::int64_t connected_ = 0;       // now
 };
 
 }  // namespace wq::cli

@@ -205,7 +205,8 @@ class Run {
     }
 
     void look_at_growth() {
-        growth_->look([this](const std::string& text) { progress_.say(text); });
+        growth_->look([this](const std::string& text) { progress_.say(text); },
+                      manager::brief_stats(manager_->reactor()).workers_connected);
         if (const auto& report = growth_->report())
             manager_->note_growth(report->decision.wanted, report->supply.pending + report->supply.starting);
     }

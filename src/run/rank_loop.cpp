@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "base/time.h"
+#include "base/units.h"
 
 namespace wq::run {
 
@@ -182,7 +183,8 @@ void ManagerLoop::handle_signals() {
         const Duration grace = again ? Duration{0} : parts_.stop.grace_after(*signal);
         if (parts_.own_worker != nullptr) parts_.own_worker->worker().note_stop(*signal);
         parts_.manager.say("stopping at " + core::signal_name(*signal) + ": " +
-                           (grace > Duration{0} ? "running tasks may finish; a second signal kills them"
+                           (grace > Duration{0} ? "running tasks may finish for " + format_duration(grace) +
+                                                      "; a second signal kills them"
                                                 : "running tasks are killed"));
         parts_.manager.stop(core::StopReason::interrupted, grace, now());
     }

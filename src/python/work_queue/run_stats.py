@@ -23,7 +23,10 @@ def read_stats(run: Path) -> Any:
     any session; -1: none or unknown. Besides, `command` is that of joblog.tsv ("" without one), `host` that of the worker.
     Raises OSError if the file cannot be read.
     """
-    import h5py  # type: ignore[import-untyped,unused-ignore]
+    try:
+        import h5py  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise ImportError("read_stats() needs h5py (Debian: python3-h5py, run by /usr/bin/python3; else: pip install h5py)") from error
     import numpy
 
     path = os.fsdecode(run)
