@@ -484,7 +484,7 @@ main() {
     ask_driver
     case $code in
     0) ;;
-    124) fail 75 "the workers may have been submitted or not: $why; look for jobs of $WORKERS_SCRIPT" ;;
+    124) fail 75 "whether the workers were submitted is unknown: $why; look for jobs of $WORKERS_SCRIPT" ;;
     *)
         rm -f -- "$WORKERS_SCRIPT"
         fail 69 "nothing was submitted: ${why:-no reason was given}"

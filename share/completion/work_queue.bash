@@ -8,7 +8,7 @@ _work_queue_run() {
         mapfile -t COMPREPLY < <(compgen -A command -f -- "$word")
         return
     fi
-    # --output RUN_DIR TASK: the second is a number.
+    # --output RUN TASK: the second is a number.
     if ((COMP_CWORD > 2)) && [[ ${COMP_WORDS[COMP_CWORD - 2]} == --output ]]; then
         COMPREPLY=()
         return

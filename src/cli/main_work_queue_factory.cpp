@@ -273,7 +273,9 @@ class Program {
             removed = factory_.end();
             if (removed) return 0;
         }
-        complain(removed.error().message + "; jobs may be left: run this command again with -W 0 and end it");
+        complain(removed.error().message +
+                 "; jobs may be left: remove them by the batch system's own command, or run "
+                 "work_queue_factory in this folder again, with -W 0");
         return to_int(ExitCode::unreachable);
     }
 

@@ -1,5 +1,8 @@
 #include "cli/question_options.h"
 
+#include <filesystem>
+
+#include "cli/run_place.h"
 #include "options/option_values.h"
 
 namespace wq::cli {
@@ -12,17 +15,17 @@ using options::usage_error;
 
 Result<Command> output_command(const po::variables_map& given) {
     const auto& words = given["output"].as<std::vector<std::string>>();
-    if (words.size() != 2) return usage_error("--output needs RUN_DIR and TASK");
+    if (words.size() != 2) return usage_error("--output needs RUN and TASK");
     const auto task = parse_count(words[1], 1, std::int64_t{1} << 62);
     if (!task) return usage_error("--output: TASK: " + task.error().message);
     Command command;
     command.kind = Command::Kind::output;
-    command.output_directory = words[0];
+    command.output_directory = directory_of_run(words[0]);
     command.output_task = static_cast<std::uint64_t>(*task - 1);
     return command;
 }
 
-// The task list determines the run; --run-dir alone does, too.
+// The task list, or the run's directory, determines the run; --run-dir alone does, too.
 Result<Command> why_command(const po::variables_map& given) {
     const auto line = parse_count(given["why"].as<std::string>(), 1, std::int64_t{1} << 62);
     if (!line) return usage_error("--why: LINE: " + line.error().message);
@@ -40,6 +43,9 @@ Result<Command> why_command(const po::variables_map& given) {
     if (lists.size() + (each ? 1U : 0U) != 1)
         return usage_error("--why LINE needs the task list of the run, or --run-dir DIR");
     command.run.source.path = each ? given["each"].as<std::string>() : lists.front();
+    std::error_code unknown;
+    if (std::filesystem::is_directory(command.run.source.path, unknown))
+        command.run.run_directory = command.run.source.path;
     return command;
 }
 

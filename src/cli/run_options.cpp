@@ -111,10 +111,10 @@ po::options_description visible_run_options() {
         "bytes kept of each stream of a task (default: 8M)");
     po::options_description shown("Output", help_width, help_width / 2);
     shown.add_options()("dry-run", "print the tasks, each with a worker that could run it; run nothing")(
-        "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN_DIR TASK"),
-        "print what a task of a run wrote, and exit; TASK counts from 1, as in joblog.tsv")(
-        "why", po::value<std::string>()->value_name("LINE"),
-        "print why the task in LINE does not run, or how it ended, and exit")(
+        "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN TASK"),
+        "print what a task of a run wrote, and exit; RUN is its list or directory, TASK counts from 1, as in "
+        "joblog.tsv")("why", po::value<std::string>()->value_name("LINE"),
+                      "print why the task in LINE does not run, or how it ended, and exit")(
         "status", po::value<std::string>()->value_name("RUN"),
         "print the progress, rate and time left of a run, and exit; RUN is its list, directory or contact "
         "file")(

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/units.h"
+#include "machine/batch_share.h"
 #include "records/journal.h"
 #include "records/text_log.h"
 #include "stats/stats_log.h"
@@ -118,6 +119,15 @@ std::string choose_run_directory(const RunOptions& options, const std::string& j
     std::string newest = starts_anew(options.source) ? newest_run(own) : has_journal(own) ? own : "";
     if (newest.empty()) newest = newest_run(base);
     return newest.empty() ? own : newest;
+}
+
+std::string directory_of_run(const std::string& list_or_directory) {
+    std::error_code unknown;
+    if (!fs::is_regular_file(list_or_directory, unknown)) return list_or_directory;
+    RunOptions list;
+    list.source.path = list_or_directory;
+    list.resume = true;
+    return choose_run_directory(list, machine::batch_job(machine::batch_environment()));
 }
 
 bool is_of_a_run(const std::string& path) {

@@ -14,6 +14,8 @@ namespace wq::cli {
 // standard input the first free of stdin.wq, stdin.wq-2 ... --resume takes the newest of them that has a
 // journal.
 std::string choose_run_directory(const RunOptions& options, const std::string& job_id);
+// The newest run of a list, or the run of a directory.
+std::string directory_of_run(const std::string& list_or_directory);
 
 // Checks that Work Queue's statistics log can be written to `path`; empty: none is wanted. Errors: usage
 // (also if the file exists and is not ours), not_allowed.

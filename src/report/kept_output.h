@@ -1,4 +1,4 @@
-// `--output RUN_DIR TASK`: prints the output of a task.
+// `--output RUN TASK`: prints the output of a task.
 #pragma once
 
 #include <string>

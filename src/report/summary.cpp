@@ -124,8 +124,12 @@ std::string failures_text(const manager::Failures& failures) {
                 count_of(example.workers, "worker") + (example.text.empty() ? "" : ": ") +
                 printable(example.text) + "\n";
     if (!failures.skipped().empty()) text += "Can never run:\n";
-    for (const manager::SkippedExample& example : failures.skipped())
-        text += "  " + count_of(example.count, "task") + ": " + example.reason + "\n";
+    for (const manager::SkippedExample& example : failures.skipped()) {
+        const std::string first = manager::place_of(example.first, example.first_line);
+        text += "  " +
+                (example.count == 1 ? first : count_of(example.count, "task") + ", the first " + first) +
+                ": " + example.reason + "\n";
+    }
     if (failures.skipped_for_other_reasons() > 0)
         text += "  and " + count_of(failures.skipped_for_other_reasons(), "task") + " for other reasons\n";
     return text;

@@ -280,7 +280,7 @@ END""", ["77.1", "77.2"])):
         self.system("squeue", "echo 'Socket timed out' >&2; exit 1")
         said = self.submit("slurm", "--scratch-dir", "s", "login1", "9123", "3")
         self.assertEqual((said.returncode, len(self.errors(said))), (75, 1), said)
-        self.assertIn("the workers may have been submitted or not: Socket timed out", said.stderr)
+        self.assertIn("whether the workers were submitted is unknown: Socket timed out", said.stderr)
 
     def test_a_failed_submission_that_came_through(self):
         found = (("pbs", "qsub", "qselect", "echo '13[].server'", "13[2].server"), ("torque", "qsub", "qselect", "echo '13[1].server'", "13[2].server"),
@@ -298,7 +298,7 @@ END""", ["77.1", "77.2"])):
         self.system("squeue", "exit 0")
         said = self.submit("slurm", "--scratch-dir", "s", "login1", "9123", WORKERS_PATIENCE="0.3")
         self.assertEqual((said.returncode, len(self.errors(said))), (75, 1), said)
-        self.assertIn("may have been submitted or not: sbatch did not answer within 0.3 s", said.stderr)
+        self.assertIn("whether the workers were submitted is unknown: sbatch did not answer within 0.3 s", said.stderr)
         script = self.called()[0][-1]
         self.assertTrue(pathlib.Path(script).exists(), "the job may start yet")
         self.system("sbatch", f'for word in "$@"; do last=$word; done; echo "$last" > "{self.here}/script"; {HANGS}')

@@ -107,7 +107,7 @@ class NeverRun(Case):
         self.write("tasks.sh", "false #:g\ntouch ran #:g\ntouch ran #:g\ntrue\n")
         run = self.run_to_end("tasks.sh", code=1)
         self.assertIn("2 tasks, the first task 2, can never run: a predecessor failed: task 1; its command: false\n", run.err)
-        self.assertIn("Can never run:\n  2 tasks: a predecessor failed: task 1\n", run.out)
+        self.assertIn("Can never run:\n  2 tasks, the first task 2: a predecessor failed: task 1\n", run.out)
         self.assertFalse(os.path.exists(self.path("ran")))
 
     def test_a_task_too_large_is_named_and_the_rest_runs(self):
