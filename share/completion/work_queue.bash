@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_slices, runtask, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_graph_workers, work_queue_slices, runtask, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -52,6 +52,17 @@ _work_queue_graph_log() {
         fi
         ;;
     esac
+}
+
+_work_queue_graph_workers() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    if [[ $before == -c ]]; then
+        mapfile -t COMPREPLY < <(compgen -A command -- "$word")
+    elif [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "-c -g -o -t -w --help --png --version" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
 }
 
 _work_queue_slices() {
@@ -207,6 +218,7 @@ complete -o filenames -F _work_queue_run work_queue_run
 complete -F _work_queue_worker work_queue_worker
 complete -o filenames -F _work_queue_factory work_queue_factory
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
+complete -o filenames -F _work_queue_graph_workers work_queue_graph_workers
 complete -o filenames -F _work_queue_slices work_queue_slices
 complete -o filenames -F _runtask runtask
 complete -o filenames -F _work_queue_serverize work_queue_serverize poncho_package_serverize

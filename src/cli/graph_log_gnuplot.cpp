@@ -12,6 +12,7 @@
 
 #include "base/shortage.h"
 #include "base/write_all.h"
+#include "records/append_file.h"
 
 extern char** environ;
 
@@ -92,9 +93,27 @@ int spawn(const std::string& program, int input, int complaints, pid_t& child) {
     return failed;
 }
 
+// Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
+Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) {
+    for (const std::string& path : stats::plot_paths(style, plots)) {
+        const bool existed = ::access(path.c_str(), F_OK) == 0;
+        const auto file = records::AppendFile::open(path);
+        if (!file) {
+            const bool forbidden = file.error().code == ExitCode::not_allowed;
+            return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,
+                         file.error().message + "; choose another place with -o"};
+        }
+        if (!existed) ::unlink(path.c_str());
+    }
+    return success();
+}
+
 }  // namespace
 
-Status run_gnuplot(const std::string& program, std::string_view script) {
+Status draw_with_gnuplot(const std::string& program, const stats::PlotStyle& style,
+                         const stats::Plots& plots) {
+    if (auto checked = check_writable(style, plots); !checked) return checked;
+    const std::string script = stats::plot_script(style, plots);
     const Complaints complaints;
     Pipe input;
     if (complaints.fd < 0 || input.read_end < 0) return refused_by_system("no pipe");

@@ -1,15 +1,16 @@
-// Runs gnuplot on a script.
+// Draws plots with gnuplot.
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
+#include "stats/plot_script.h"
 
 namespace wq::cli {
 
-// Feeds `script` to `program` and waits for its end. Errors: unreachable (no such program), internal (it
-// failed; the message is its first error, in one line).
-Status run_gnuplot(const std::string& program, std::string_view script);
+// Runs `program`, a gnuplot, and waits for its end. Errors: usage, not_allowed (a file cannot be written),
+// unreachable (no such program), internal (it failed; the message is its first error, in one line).
+Status draw_with_gnuplot(const std::string& program, const stats::PlotStyle& style,
+                         const stats::Plots& plots);
 
 }  // namespace wq::cli

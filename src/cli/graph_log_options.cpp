@@ -124,10 +124,10 @@ std::string graph_log_help() {
     std::ostringstream out;
     out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
            "Draws the statistics of a run with gnuplot as PREFIX.tasks.png and so on: tasks,\n"
-           "workers, cores, time and transfer over time; run times of tasks, use of nodes,\n"
-           "memory allocated and used. STATS is a run directory or its stats.h5, of a live,\n"
-           "ended or killed run, or a text statistics log (work_queue_run --stats-log, or of\n"
-           "another Work Queue), which has only the plots over time.\n\n"
+           "workers, cores, time and transfer over time; attempts as bars; run times, use of\n"
+           "nodes, memory allocated and used. STATS is a run directory or its stats.h5, of a\n"
+           "live, ended or killed run, or a text statistics log (work_queue_run --stats-log,\n"
+           "or of another Work Queue), which has only the plots over time.\n\n"
         << visible_graph_log_options()
         << "\nExamples:\n"
            "  work_queue_graph_log tasks.sh.wq              its plots beside its stats.h5\n"

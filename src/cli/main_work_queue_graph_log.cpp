@@ -1,6 +1,4 @@
 // work_queue_graph_log: draws the statistics of a run.
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 
@@ -14,6 +12,8 @@
 #include "stats/stats_log.h"
 #include "stats/stats_reader.h"
 #include "stats/task_figures.h"
+#include "views/attempts_figure.h"
+#include "views/stats_attempts.h"
 
 namespace {
 
@@ -24,7 +24,8 @@ struct Statistics {
     std::vector<stats::SliceQueueRow> slice_queue;
     std::vector<stats::SliceRankRow> slice_ranks;
     std::string caption;
-    std::vector<stats::Figure> figures;  // of tasks and nodes; only in stats.h5
+    std::vector<stats::Figure> figures;  // of tasks and nodes; only in stats.h5, as the next
+    views::Attempts attempts;
 };
 
 Result<Statistics> read_statistics(const std::string& path) {
@@ -34,7 +35,7 @@ Result<Statistics> read_statistics(const std::string& path) {
         if (!text) return text.error();
         auto rows = stats::read_stats_log(*text, path);
         if (!rows) return rows.error();
-        return Statistics{std::move(*rows), {}, {}, name, {}};
+        return Statistics{std::move(*rows), {}, {}, name, {}, {}};
     }
     const auto reader = stats::StatsReader::open(path);
     if (!reader) return reader.error();
@@ -43,32 +44,19 @@ Result<Statistics> read_statistics(const std::string& path) {
     if (auto slices = reader->slice_queue(); rows->empty() && slices && !slices->empty()) {
         auto ranks = reader->slice_ranks();
         if (!ranks) return ranks.error();
-        return Statistics{{}, std::move(*slices), std::move(*ranks), reader->attribute("name"), {}};
+        return Statistics{{}, std::move(*slices), std::move(*ranks), reader->attribute("name"), {}, {}};
     }
     auto workers = reader->workers();
     if (!workers) return workers.error();
-    stats::TaskFigures tasks(std::move(*workers), *rows);
+    const auto categories = reader->categories();  // old files have none
+    stats::TaskFigures tasks(stats::WorkerSessions(std::move(*workers), *rows),
+                             categories ? *categories : std::vector<stats::CategoryRow>());
     if (auto read = reader->each_task([&](const stats::TaskRow& task) { tasks.add(task); }); !read)
         return read.error();
-    const std::string list = reader->attribute("list");
-    // Show only the file name of a path; other names, such as --array 1-9, are short.
-    const std::string shown = list.starts_with("--") ? list : std::filesystem::path(list).filename().string();
-    return Statistics{std::move(*rows), {}, {}, shown.empty() ? name : shown, tasks.figures()};
-}
-
-// Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
-Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) {
-    for (const std::string& path : stats::plot_paths(style, plots)) {
-        const bool existed = ::access(path.c_str(), F_OK) == 0;
-        const auto file = records::AppendFile::open(path);
-        if (!file) {
-            const bool forbidden = file.error().code == ExitCode::not_allowed;
-            return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,
-                         file.error().message + "; choose another place with -o"};
-        }
-        if (!existed) ::unlink(path.c_str());
-    }
-    return success();
+    auto attempts = views::read_stats(*reader);
+    if (!attempts) return attempts.error();
+    return Statistics{std::move(*rows),    {}, {}, views::title_of(*reader, path), tasks.figures(),
+                      std::move(*attempts)};
 }
 
 Status draw(const cli::GraphLogOptions& options) {
@@ -86,18 +74,20 @@ Status draw(const cli::GraphLogOptions& options) {
         return Error{ExitCode::bad_input, options.log + ": no samples in the range of -r (in " +
                                               stats::name_of(plots.unit) + " since the start)"};
     }
+    if (!statistics->attempts.attempts.empty())
+        plots.figures.push_back(views::attempts_figure(statistics->attempts, views::Order::attempts,
+                                                       stats::start_of(statistics->rows), plots.unit,
+                                                       options.range));
     if (!options.range)  // of the time
         plots.figures.insert(plots.figures.end(), statistics->figures.begin(), statistics->figures.end());
     if (options.skip_empty) stats::drop_empty_figures(plots);
     const stats::PlotStyle style{options.prefix, options.format, statistics->caption, options.range,
                                  options.log_scale};
-    const std::string script = stats::plot_script(style, plots);
     if (options.script_only) {
-        std::fputs(script.c_str(), stdout);
+        std::fputs(stats::plot_script(style, plots).c_str(), stdout);
         return success();
     }
-    if (auto checked = check_writable(style, plots); !checked) return checked;
-    if (auto ran = cli::run_gnuplot(options.gnuplot, script); !ran) return ran;
+    if (auto drawn = cli::draw_with_gnuplot(options.gnuplot, style, plots); !drawn) return drawn;
     for (const std::string& path : stats::plot_paths(style, plots)) std::printf("%s\n", path.c_str());
     return success();
 }

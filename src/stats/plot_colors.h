@@ -1,6 +1,8 @@
 // Colours that colour-blind readers can distinguish (after Okabe and Ito).
 #pragma once
 
+#include <array>
+
 namespace wq::stats {
 
 inline constexpr const char* blue = "#0072B2";
@@ -11,5 +13,8 @@ inline constexpr const char* red = "#D55E00";
 inline constexpr const char* pink = "#CC79A7";
 inline constexpr const char* grey = "#7F7F7F";
 inline constexpr const char* black = "#222222";
+
+// Of categories, in this order.
+inline constexpr std::array category_colors{blue, orange, green, pink, sky, red};
 
 }  // namespace wq::stats

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "stats/plot_colors.h"
@@ -82,12 +84,14 @@ constexpr std::array time_units{ValueUnit{1e3, "milliseconds"}, ValueUnit{1e6, "
 constexpr std::array byte_units{ValueUnit{1, "bytes"}, ValueUnit{1024, "KiB"}, ValueUnit{1048576, "MiB"},
                                 ValueUnit{1073741824, "GiB"}, ValueUnit{1099511627776, "TiB"}};
 
-using Rows = std::vector<const ManagerRow*>;
+using Rows = std::vector<const ManagerRow*>;  // nullptr: the pause between two sessions of a run
+constexpr double pause = std::numeric_limits<double>::quiet_NaN();
 
 template <std::size_t N>
 double greatest_of(const Rows& rows, const std::array<Line, N>& lines) {
     std::int64_t greatest = 0;
     for (const ManagerRow* row : rows) {
+        if (row == nullptr) continue;
         for (const Line& line : lines) greatest = std::max(greatest, row->*line.field);
     }
     return static_cast<double>(greatest);
@@ -102,27 +106,16 @@ Figure figure(const char* name, const char* title, const std::string& y_label, c
         curve.values.reserve(rows.size());
         bool is_zero = true;
         for (const ManagerRow* row : rows) {
-            is_zero = is_zero && row->*line.field == 0;
-            curve.values.push_back(static_cast<double>(row->*line.field) / unit);
+            is_zero = is_zero && (row == nullptr || row->*line.field == 0);
+            curve.values.push_back(row == nullptr ? pause : static_cast<double>(row->*line.field) / unit);
         }
         if (!is_zero) figure.curves.push_back(std::move(curve));
     }
     return figure;
 }
 
-std::int64_t start_of(std::span<const ManagerRow> rows) {
-    const std::int64_t first = rows.front().timestamp;
-    const std::int64_t started = rows.front().time_when_started;
-    return started > 0 && started <= first ? started : first;
-}
-
-// What each run of the directory counts anew, and what was so only while it ran.
+// What each session of the run counts anew.
 constexpr std::array counted_anew{&ManagerRow::workers_removed, &ManagerRow::workers_lost};
-constexpr std::array only_while_it_runs{
-    &ManagerRow::tasks_on_workers,  &ManagerRow::tasks_running,  &ManagerRow::tasks_with_results,
-    &ManagerRow::workers_connected, &ManagerRow::workers_busy,   &ManagerRow::workers_idle,
-    &ManagerRow::workers_init,      &ManagerRow::total_cores,    &ManagerRow::committed_cores,
-    &ManagerRow::workers_wanted,    &ManagerRow::workers_pending};
 
 // A damaged log may hold any numbers, so the sum may wrap around.
 void add(ManagerRow& row, std::int64_t ManagerRow::*field, const ManagerRow& to) {
@@ -130,22 +123,14 @@ void add(ManagerRow& row, std::int64_t ManagerRow::*field, const ManagerRow& to)
                                            static_cast<std::uint64_t>(to.*field));
 }
 
-// Each run of a directory counts from 0, so its totals are added to those of the earlier runs. From the end
-// of one to the start of the next, nothing runs and nothing changes.
+// Each session of a run counts from 0, so its totals are added to those of the earlier ones.
 std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
     std::vector<ManagerRow> joined;
-    joined.reserve(rows.size() + 1);
-    ManagerRow before;  // totals of the earlier runs
+    joined.reserve(rows.size());
+    ManagerRow before;  // totals of the earlier sessions
     for (const ManagerRow& row : rows) {
-        if (!joined.empty() && row.time_when_started != joined.back().time_when_started) {
+        if (!joined.empty() && row.time_when_started != joined.back().time_when_started)
             before = joined.back();
-            ManagerRow pause = before;
-            for (const auto field : only_while_it_runs) pause.*field = 0;
-            joined.push_back(pause);
-            pause.timestamp =
-                std::clamp(row.time_when_started, std::min(before.timestamp, row.timestamp), row.timestamp);
-            joined.push_back(pause);
-        }
         joined.push_back(row);
         for (const auto field : counted_anew) add(joined.back(), field, before);
         for (const Line& line : time_lines) add(joined.back(), line.field, before);
@@ -154,7 +139,23 @@ std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
     return joined;
 }
 
+// No line is drawn from the end of a session to the start of the next.
+void add_pauses(TimeAxis<ManagerRow>& axis) {
+    for (std::size_t i = 1; i < axis.rows.size(); ++i) {
+        if (axis.rows[i]->time_when_started == axis.rows[i - 1]->time_when_started) continue;
+        const auto at = static_cast<std::ptrdiff_t>(i++);
+        axis.rows.insert(axis.rows.begin() + at, nullptr);
+        axis.x.insert(axis.x.begin() + at, pause);
+    }
+}
+
 }  // namespace
+
+std::int64_t start_of(std::span<const ManagerRow> rows) {
+    const std::int64_t first = rows.front().timestamp;
+    const std::int64_t started = rows.front().time_when_started;
+    return started > 0 && started <= first ? started : first;
+}
 
 const char* name_of(TimeUnit unit) {
     switch (unit) {
@@ -198,6 +199,7 @@ Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> un
     const std::vector<ManagerRow> rows = continued(samples);
     const std::int64_t start = rows.empty() ? 0 : start_of(rows);
     auto axis = time_axis(std::span<const ManagerRow>(rows), start, unit, range, most_samples);
+    add_pauses(axis);
     plots.unit = axis.unit;
     plots.x = std::move(axis.x);
     const Rows& chosen = axis.rows;

@@ -19,7 +19,7 @@ struct Curve {
     std::string color;    // #rrggbb
     bool is_step = true;  // constant until the next sample; false: changes continuously
     double width = 2;
-    std::vector<double> values;  // one per sample
+    std::vector<double> values;  // one per sample; of a pause NaN
 };
 
 // Boxes from `low` to `high` above each `left` to `right`.
@@ -43,6 +43,9 @@ struct Figure {
     std::vector<double> x{};           // of the curves' values
     std::vector<Bars> bars{};          // later ones before earlier ones
     std::vector<std::string> ticks{};  // names of 0, 1, 2 ...; none: numbers
+    // Of figures whose bars are rows, from 0 at the top: names of the rows; none: numbers.
+    bool has_rows = false;
+    std::vector<std::string> row_names{};
     bool x_is_log = false;
 
     bool over_time() const { return x_label.empty(); }
@@ -58,14 +61,17 @@ struct PlotRange {
 
 struct Plots {
     TimeUnit unit = TimeUnit::seconds;
-    std::vector<double> x;        // per sample, in the unit, since the start of the run
+    std::vector<double> x;        // per sample, in the unit, since the start of the run; NaN: a pause of it
     std::vector<Figure> figures;  // tasks, workers, cores, time, transfer
 };
 
-// The samples of a resumed run continue those of the earlier run. `unit`: if unset, chosen by the length of
-// the run. More than `most_samples` are thinned out evenly, keeping the last one.
+// The samples of a resumed run continue those of its earlier sessions. `unit`: if unset, chosen by the length
+// of the run. More than `most_samples` are thinned out evenly, keeping the last one.
 Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples = 1600);
+
+// 0 of the time axis; there is at least one row.
+std::int64_t start_of(std::span<const ManagerRow> rows);
 
 // Removes figures that show nothing.
 void drop_empty_figures(Plots& plots);

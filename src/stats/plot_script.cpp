@@ -90,8 +90,23 @@ Bounds values_of(const Figure& figure) {
     return bounds;
 }
 
+// The first row is at the top.
+std::string row_axis(const Figure& figure) {
+    const double rows = figure.row_names.empty() ? std::ceil(values_of(figure).high)
+                                                 : static_cast<double>(figure.row_names.size());
+    std::string out =
+        "unset logscale\nset yrange [" + number(std::max(rows, 1.0)) + ":0]\nset format y '%.0f'\n";
+    if (figure.row_names.empty()) return out + "set ytics " + (rows < 10 ? "1" : "autofreq") + "\n";
+    out += "set ytics noenhanced (";
+    for (std::size_t i = 0; i < figure.row_names.size(); ++i)
+        out += (i == 0 ? "" : ", ") + gnuplot_quoted(figure.row_names[i]) + " " +
+               number(static_cast<double>(i) + 0.5);
+    return out + ")\n";
+}
+
 std::string y_axis(const Figure& figure, Scale scale) {
     const Bounds values = values_of(figure);
+    if (figure.has_rows) return row_axis(figure);
     if (scale == Scale::linear) {
         const double high = values.high > 0 ? values.high * 1.05 : 1;
         const bool ones = figure.is_count && high < 10;
@@ -112,6 +127,10 @@ std::string y_axis(const Figure& figure, Scale scale) {
 std::string data_block(const std::vector<double>& x, const Figure& figure) {
     std::string out = "$" + figure.name + " << EOD\n";
     for (std::size_t i = 0; i < x.size(); ++i) {
+        if (std::isnan(x[i])) {  // a line ends at an empty one
+            out += '\n';
+            continue;
+        }
         out += number(x[i]);
         for (const Curve& curve : figure.curves) out += ' ' + number(curve.values[i]);
         out += '\n';
@@ -206,7 +225,7 @@ Stretches stretches_above_zero(const std::vector<double>& x, const Curve& curve)
         const std::string value = " " + number(curve.values[i]) + "\n";
         if (begins && !out.lines.empty()) out.lines += '\n';
         out.lines += number(x[i]) + value;
-        if (curve.is_step && i + 1 < x.size()) out.lines += number(x[i + 1]) + value;
+        if (curve.is_step && i + 1 < x.size() && !std::isnan(x[i + 1])) out.lines += number(x[i + 1]) + value;
         if (begins && !is_drawn(i + 1)) out.alone += number(x[i]) + value;
     }
     return out;
@@ -248,6 +267,7 @@ const char* name_of(PlotFormat format) {
 }
 
 std::string plot_path(const PlotStyle& style, const Figure& figure, Scale scale) {
+    if (!style.file.empty()) return style.file;
     return style.prefix + "." + figure.name + (scale == Scale::log ? "-log." : ".") + name_of(style.format);
 }
 

@@ -19,6 +19,7 @@ struct PlotStyle {
     std::string caption;             // names the run next to each title; may be empty
     std::optional<PlotRange> range;  // of the time axis
     bool log = false;                // also draw on a logarithmic scale what shows the time
+    std::string file{};              // of the only figure, instead of one by the prefix
 };
 
 const char* name_of(PlotFormat format);  // "png"

@@ -36,6 +36,7 @@ class StatsReader {
     }
     Result<std::vector<WorkerRow>> workers() const { return rows<WorkerRow>(Dataset::workers); }
     Result<std::vector<CategoryRow>> categories() const { return rows<CategoryRow>(Dataset::categories); }
+    Result<std::vector<TransferRow>> transfers() const { return rows<TransferRow>(Dataset::transfers); }
     Result<std::vector<SliceRow>> slices() const { return rows<SliceRow>(Dataset::slices); }
     Result<std::vector<SliceQueueRow>> slice_queue() const {
         return rows<SliceQueueRow>(Dataset::slice_queue);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -44,79 +44,117 @@ std::vector<std::size_t> thinned(std::size_t count) {
 
 }  // namespace
 
-TaskFigures::TaskFigures(std::vector<WorkerRow> workers, std::span<const ManagerRow> samples)
-    : workers_(std::move(workers)), of_worker_(workers_.size()) {
-    std::map<std::int64_t, std::int64_t> ends;  // of the runs of the directory, by their starts
-    for (const ManagerRow& row : samples) ends[row.time_when_started] = row.timestamp;
-    for (std::size_t place = 0; place < workers_.size(); ++place) {
-        WorkerRow& worker = workers_[place];
-        places_[worker.worker].push_back(place);
-        const auto next = ends.upper_bound(worker.joined);
-        if (worker.left <= 0 && next != ends.begin()) worker.left = std::prev(next)->second;
-    }
+TaskFigures::TaskFigures(WorkerSessions workers, std::span<const CategoryRow> categories)
+    : workers_(std::move(workers)), of_worker_(workers_.workers().size()) {
+    for (const CategoryRow& row : categories) categories_[row.category] = row.name.view();
 }
 
 void TaskFigures::add(const TaskRow& task) {
     if (task.started <= 0 || task.wall < 0) return;
     const auto calls = std::max<std::uint32_t>(task.calls, 1);
     const bool succeeded = task.ending == core::Ending::exited && task.exit_code == 0;
-    ran_.push_back({static_cast<double>(task.wall) / calls / 1e6, calls, succeeded});
+    ran_.push_back({static_cast<double>(task.wall) / calls / 1e6, calls, succeeded, task.category});
     const double used = task.memory_peak >= 0 ? static_cast<double>(task.memory_peak)
                                               : static_cast<double>(task.peak_memory) / 1024;
     memory_.push_back({used, static_cast<double>(task.given_memory)});
-    // Ids begin anew with each run of a directory, so the last worker of that id that had joined is meant.
-    const std::vector<std::size_t>& places = places_[task.worker];
-    for (auto at = places.rbegin(); at != places.rend(); ++at) {
-        const std::size_t place = *at;
-        if (workers_[place].joined > task.received) continue;
-        of_worker_[place].first += task.given_cores * static_cast<double>(task.wall);
-        of_worker_[place].second += static_cast<double>(task.user + task.system);
-        return;
-    }
+    const auto place = workers_.place_of(task.worker, task.received);
+    if (!place) return;
+    of_worker_[*place].first += task.given_cores * static_cast<double>(task.wall);
+    of_worker_[*place].second += static_cast<double>(task.user + task.system);
 }
 
 std::vector<Figure> TaskFigures::figures() const {
-    std::vector<Figure> all{run_times(), nodes(), memory()};
+    std::vector<Figure> all{run_times(), run_times_by_category(), nodes(), memory()};
     std::erase_if(all, [](const Figure& figure) { return figure.empty(); });
     return all;
 }
 
-// Bins are even, or even on a logarithmic axis if times differ much.
+// Of durations. They are even, or even on a logarithmic axis if times differ much.
+class TaskFigures::Bins {
+  public:
+    explicit Bins(std::span<const Ran> all) : low_(time_of(all.front())), high_(low_) {
+        constexpr double differ_much = 20;
+        for (const Ran& ran : all) low_ = std::min(low_, time_of(ran)), high_ = std::max(high_, time_of(ran));
+        is_log_ = high_ > differ_much * low_;
+        if (!is_log_) low_ = 0;
+        if (high_ <= low_) high_ = low_ + 1;
+        unit_ = unit_for(high_, units_of_seconds);
+    }
+
+    // Attempts of the `classes`, stacked. Those that have none are omitted.
+    void fill(Figure& figure, std::span<const Ran> all, std::vector<Bars> classes,
+              const std::function<std::size_t(const Ran&)>& class_of) const {
+        std::vector<std::array<double, most_bins>> counts(classes.size());
+        for (const Ran& ran : all) counts[class_of(ran)][bin_of(ran)] += ran.calls;
+        for (int bin = 0; bin < most_bins; ++bin) {
+            double low = 0;
+            for (std::size_t i = 0; i < classes.size(); ++i) {
+                const double high = low + counts[i][static_cast<std::size_t>(bin)];
+                if (high > low) classes[i].bars.push_back({edge(bin), edge(bin + 1), low, high});
+                low = high;
+            }
+        }
+        std::erase_if(classes, [](const Bars& bars) { return bars.bars.empty(); });
+        figure.bars = std::move(classes);
+        figure.x_is_log = is_log_;
+        figure.x_label = std::string("run time (") + unit_.name + ")";
+    }
+
+  private:
+    static constexpr double shortest = 1e-4;
+    static double time_of(const Ran& ran) { return std::max(ran.seconds, shortest); }
+    double ratio() const { return high_ / std::max(low_, shortest); }
+    double edge(int bin) const {
+        const double part = static_cast<double>(bin) / most_bins;
+        return (is_log_ ? low_ * std::pow(ratio(), part) : low_ + (high_ - low_) * part) / unit_.size;
+    }
+    std::size_t bin_of(const Ran& ran) const {
+        const double time = time_of(ran);
+        const double part =
+            is_log_ ? std::log(time / low_) / std::log(ratio()) : (time - low_) / (high_ - low_);
+        return static_cast<std::size_t>(std::clamp(static_cast<int>(part * most_bins), 0, most_bins - 1));
+    }
+
+    double low_, high_;
+    bool is_log_ = false;
+    Unit unit_{};
+};
+
 Figure TaskFigures::run_times() const {
     Figure figure{"durations", "Run times of attempts", "attempts", true, {}};
     if (ran_.empty()) return figure;
-    constexpr double shortest = 1e-4;
-    constexpr double differ_much = 20;
-    const auto time_of = [&](const Ran& ran) { return std::max(ran.seconds, shortest); };
-    double low = time_of(ran_.front());
-    double high = low;
-    for (const Ran& ran : ran_) low = std::min(low, time_of(ran)), high = std::max(high, time_of(ran));
-    figure.x_is_log = high > differ_much * low;
-    if (!figure.x_is_log) low = 0;
-    if (high <= low) high = low + 1;
-    const Unit unit = unit_for(high, units_of_seconds);
-    figure.x_label = std::string("run time (") + unit.name + ")";
-    const double ratio = high / std::max(low, shortest);
-    const auto edge = [&](int bin) {
-        const double part = static_cast<double>(bin) / most_bins;
-        return (figure.x_is_log ? low * std::pow(ratio, part) : low + (high - low) * part) / unit.size;
-    };
-    std::array<std::array<double, most_bins>, 2> counts{};
-    for (const Ran& ran : ran_) {
-        const double time = time_of(ran);
-        const double part =
-            figure.x_is_log ? std::log(time / low) / std::log(ratio) : (time - low) / (high - low);
-        const int bin = std::clamp(static_cast<int>(part * most_bins), 0, most_bins - 1);
-        counts[ran.succeeded ? 0 : 1][static_cast<std::size_t>(bin)] += ran.calls;
+    Bins(ran_).fill(figure, ran_, {{"succeeded", green, {}}, {"did not succeed", red, {}}},
+                    [](const Ran& ran) { return ran.succeeded ? std::size_t{0} : std::size_t{1}; });
+    return figure;
+}
+
+// Nothing of a single category: it is the same as run_times(). Of many, the small ones share a colour.
+Figure TaskFigures::run_times_by_category() const {
+    Figure figure{"categories", "Run times of attempts by category", "attempts", true, {}};
+    std::map<std::uint32_t, std::uint64_t> sizes;
+    for (const Ran& ran : ran_) sizes[ran.category] += ran.calls;
+    if (sizes.size() < 2) return figure;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
+    for (const auto& [category, size] : sizes) sorted.emplace_back(size, category);
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+        return std::pair(b.first, a.second) < std::pair(a.first, b.second);
+    });
+    std::vector<Bars> classes;
+    std::unordered_map<std::uint32_t, std::size_t> class_of;
+    for (const auto& [size, category] : sorted) {
+        class_of[category] = std::min(classes.size(), category_colors.size());
+        if (classes.size() > category_colors.size()) continue;
+        const auto name = categories_.find(category);
+        classes.push_back({name != categories_.end() ? name->second : "unknown", "", {}});
     }
-    figure.bars = {{"succeeded", green, {}}, {"did not succeed", red, {}}};
-    for (int bin = 0; bin < most_bins; ++bin) {
-        const double good = counts[0][static_cast<std::size_t>(bin)];
-        const double bad = counts[1][static_cast<std::size_t>(bin)];
-        if (good > 0) figure.bars[0].bars.push_back({edge(bin), edge(bin + 1), 0, good});
-        if (bad > 0) figure.bars[1].bars.push_back({edge(bin), edge(bin + 1), good, good + bad});
+    if (classes.size() > category_colors.size()) {
+        classes.back().title = std::to_string(sizes.size() - category_colors.size()) + " others";
+        classes.back().color = grey;
     }
-    std::erase_if(figure.bars, [](const Bars& bars) { return bars.bars.empty(); });
+    for (std::size_t i = 0; i < std::min(classes.size(), category_colors.size()); ++i)
+        classes[i].color = category_colors[i];
+    Bins(ran_).fill(figure, ran_, std::move(classes),
+                    [&](const Ran& ran) { return class_of.at(ran.category); });
     return figure;
 }
 
@@ -124,8 +162,8 @@ Figure TaskFigures::run_times() const {
 Figure TaskFigures::nodes() const {
     Figure figure{"nodes", "Use of the nodes' cores", "% of core time while connected", false, {}};
     std::map<std::string, Node> by_host;
-    for (std::size_t place = 0; place < workers_.size(); ++place) {
-        const WorkerRow& worker = workers_[place];
+    for (std::size_t place = 0; place < workers_.workers().size(); ++place) {
+        const WorkerRow& worker = workers_.workers()[place];
         Node& node = by_host[std::string(worker.host.view())];
         const auto there = static_cast<double>(std::max<std::int64_t>(worker.left - worker.joined, 0));
         node.offered += static_cast<double>(worker.cores) * there;

@@ -4,20 +4,21 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "stats/plot_figures.h"
+#include "stats/worker_sessions.h"
 
 namespace wq::stats {
 
 // Takes the rows of /tasks one after the other, because a run may have millions.
 class TaskFigures {
   public:
-    // Rows of /workers, and of /manager: a worker whose end is not known leaves with the last sample of its
-    // run.
-    TaskFigures(std::vector<WorkerRow> workers, std::span<const ManagerRow> samples);
+    // `categories`: rows of /categories.
+    TaskFigures(WorkerSessions workers, std::span<const CategoryRow> categories);
 
     void add(const TaskRow& task);
     std::vector<Figure> figures() const;  // without empty ones
@@ -27,7 +28,9 @@ class TaskFigures {
         double seconds = 0;  // each
         std::uint32_t calls = 1;
         bool succeeded = false;
+        std::uint32_t category = 0;
     };
+    class Bins;
     struct Memory {
         double used_mb = 0;
         double allocated_mb = 0;
@@ -38,11 +41,12 @@ class TaskFigures {
         double cpu = 0;
     };
     Figure run_times() const;
+    Figure run_times_by_category() const;
     Figure nodes() const;
     Figure memory() const;
 
-    std::vector<WorkerRow> workers_;
-    std::unordered_map<std::uint32_t, std::vector<std::size_t>> places_;  // in workers_, by id
+    WorkerSessions workers_;
+    std::unordered_map<std::uint32_t, std::string> categories_;  // names by id
     std::vector<Ran> ran_;
     std::vector<Memory> memory_;
     std::vector<std::pair<double, double>> of_worker_;  // allocated and CPU, by place in workers_

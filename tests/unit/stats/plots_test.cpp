@@ -43,19 +43,23 @@ TEST(Plots, AResumedRunGoesOnWhereTheEarlierOneEnded) {
         rows.push_back(row);
     }
     const Plots plots = make_plots(rows, TimeUnit::seconds, {});
-    EXPECT_THAT(plots.x, ElementsAre(0, 1, 2, 2, 10, 10, 11, 12));
     const auto values = [&](std::string_view figure, std::string_view title) {
         for (const Figure& one : plots.figures)
             for (const Curve& curve : one.curves)
                 if (one.name == figure && curve.title == title) return curve.values;
         return std::vector<double>{};
     };
-    EXPECT_THAT(values("workers", "connected"), ElementsAre(2, 2, 2, 0, 0, 2, 2, 2));
-    EXPECT_THAT(values("tasks", "waiting"), ElementsAre(2, 1, 0, 0, 0, 2, 1, 0))
-        << "nothing changes in a pause";
-    EXPECT_THAT(values("cores", "allocated to tasks"), ElementsAre(3, 3, 3, 0, 0, 3, 3, 3));
-    EXPECT_THAT(values("time", "manager: waiting"), ElementsAre(0, 500, 1000, 1000, 1000, 1000, 1500, 2000));
-    EXPECT_THAT(values("tasks", "ended"), ElementsAre(0, 1, 2, 2, 2, 0, 1, 2)) << "the journal counts these";
+    const auto pause = ::testing::IsNan();
+    EXPECT_THAT(plots.x, ElementsAre(0, 1, 2, pause, 10, 11, 12));
+    EXPECT_THAT(values("workers", "connected"), ElementsAre(2, 2, 2, pause, 2, 2, 2));
+    EXPECT_THAT(values("tasks", "waiting"), ElementsAre(2, 1, 0, pause, 2, 1, 0));
+    EXPECT_THAT(values("time", "manager: waiting"), ElementsAre(0, 500, 1000, pause, 1000, 1500, 2000));
+    EXPECT_THAT(values("tasks", "ended"), ElementsAre(0, 1, 2, pause, 0, 1, 2)) << "the journal counts these";
+    // An empty line ends a line of gnuplot.
+    const std::string script = plot_script({"p", PlotFormat::png, "", {}, true}, plots);
+    EXPECT_THAT(script, HasSubstr("\n2 0 2\n\n10 2 0\n"));
+    EXPECT_THAT(script, HasSubstr("$workers_log1 << EOD\n0 2\n1 2\n1 2\n2 2\n2 2\n\n10 2\n"));
+    EXPECT_THAT(script, Not(HasSubstr("nan")));
 }
 
 TEST(Plots, ChooseTheUnitByTheLengthOfTheRun) {

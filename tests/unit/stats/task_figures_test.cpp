@@ -55,8 +55,9 @@ std::vector<double> heights(const Bars& bars) {
 TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
     ManagerRow sample;
     sample.timestamp = 10 * second;
-    TaskFigures of({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
-                   std::vector{sample});
+    TaskFigures of(WorkerSessions({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
+                                  std::vector{sample}),
+                   {});
     of.add(task(1, 1, 4));
     of.add(task(1, 5, 4, 1));
     of.add(task(2, 2, 8));
@@ -86,11 +87,33 @@ TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
                 ElementsAre("p.durations.png", "p.nodes.png", "p.memory.png"));
 }
 
+TEST(TaskFigures, ShowRunTimesByCategory) {
+    std::vector<CategoryRow> rows(2);
+    rows[1].category = 1;
+    rows[1].name = Text<64>(std::string("long"));
+    TaskFigures of(WorkerSessions({worker(1, "a", 0, 100)}, {}), rows);
+    of.add(task(1, 1, 4));
+    EXPECT_EQ(of.figures().size(), 3U) << "one category has the same run times as all";
+    for (std::uint32_t category = 1; category < 10; ++category) {
+        TaskRow row = task(1, 5, category == 1 ? 9 : 4);
+        row.category = category;
+        of.add(row);
+        if (category == 1) of.add(row);
+    }
+    const Figure figure = find(of.figures(), "categories");
+    ASSERT_EQ(figure.bars.size(), 7U);
+    EXPECT_EQ(figure.bars[0].title, "long") << "the largest";
+    EXPECT_THAT(heights(figure.bars[0]), ElementsAre(2));
+    EXPECT_EQ(figure.bars[6].title, "4 others");
+    EXPECT_THAT(heights(figure.bars[6]), ElementsAre(4));
+    EXPECT_EQ(figure.bars[6].bars[0].low, 5) << "on top";
+}
+
 TEST(TaskFigures, OfManyNodesShowSome) {
     std::vector<WorkerRow> workers;
     for (std::uint32_t id = 0; id < 1000; ++id)
         workers.push_back(worker(id, std::to_string(id).c_str(), 0, 100));
-    TaskFigures of(workers, {});
+    TaskFigures of(WorkerSessions(workers, {}), {});
     of.add(task(7, 1, 99));
     const Figure nodes = find(of.figures(), "nodes");
     EXPECT_EQ(nodes.ticks.size(), 40U);

@@ -1,0 +1,227 @@
+#include "views/attempts_page.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "records/text_log.h"
+#include "stats/plot_colors.h"
+
+namespace wq::views {
+
+namespace {
+
+std::string number(std::uint64_t value) {
+    std::string digits;
+    records::put_number(digits, value);
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+    return digits;
+}
+
+// Any text of a log as text of HTML.
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
+            out.append("&#").append(std::to_string(static_cast<int>(c))).append(";");
+        else
+            out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+    return out;
+}
+
+// In a <script>, no text may end it.
+std::string json(std::string_view text) {
+    std::string plain;
+    records::put_json_string(plain, text);
+    std::string out;
+    for (const char c : plain) {
+        if (c == '<' || c == '>' || c == '&')
+            out += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026";
+        else
+            out += c;
+    }
+    return out;
+}
+
+// A column of numbers as attempts.js reads it: of each the difference from the one before, zigzag, 7 bits a
+// byte, the lowest first; in base64. Zeros alone are an empty text.
+class Column {
+  public:
+    void add(std::int64_t value) {
+        const std::int64_t difference = value - last_;
+        last_ = value;
+        is_zero_ = is_zero_ && value == 0;
+        auto rest = static_cast<std::uint64_t>(difference) << 1;
+        if (difference < 0) rest = ~rest;
+        for (; rest > 127; rest >>= 7) bytes_ += static_cast<char>(128 | (rest & 127));
+        bytes_ += static_cast<char>(rest);
+    }
+    std::string base64() const {
+        if (is_zero_) return {};
+        constexpr std::string_view letters =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        std::string out;
+        for (std::size_t i = 0; i < bytes_.size(); i += 3) {
+            std::uint32_t group = 0;
+            for (std::size_t k = i; k < i + 3; ++k)
+                group = group << 8 | (k < bytes_.size() ? static_cast<unsigned char>(bytes_[k]) : 0U);
+            for (std::size_t k = 0; k < 4; ++k)
+                out += i + k > bytes_.size() ? '=' : letters[group >> (18 - 6 * k) & 63];
+        }
+        return out;
+    }
+
+  private:
+    std::string bytes_;
+    std::int64_t last_ = 0;
+    bool is_zero_ = true;
+};
+
+template <class Row, class Value>
+void put_column(std::string& out, std::string_view name, const std::vector<Row>& rows, Value value) {
+    Column column;
+    for (const Row& row : rows) column.add(static_cast<std::int64_t>(value(row)));
+    out += out.back() == '{' ? "\"" : ",\"";
+    out.append(name).append("\":\"").append(column.base64()).append("\"");
+}
+
+template <class Row, class Text>
+void put_list(std::string& out, const std::vector<Row>& rows, Text text) {
+    out += '[';
+    for (std::size_t i = 0; i < rows.size(); ++i) out.append(i == 0 ? "" : ",").append(text(i));
+    out += ']';
+}
+
+// Microseconds that one unit of time in the page has: a power of ten, with which any time has at most 8
+// digits.
+std::int64_t tick_of(const Attempts& all) {
+    std::int64_t tick = 1;
+    while ((all.end - all.begin) / tick > 100'000'000) tick *= 10;
+    return tick;
+}
+
+// The place of the outcome of those that succeeded; none: one past the last.
+std::ptrdiff_t good_of(const Attempts& all) {
+    return std::find(all.outcomes.begin(), all.outcomes.end(), succeeded) - all.outcomes.begin();
+}
+
+std::string data_of(const Attempts& all, Order shown_first) {
+    const std::int64_t tick = tick_of(all);
+    const auto since_begin = [&](WallMicros time) { return (time - all.begin) / tick; };
+    std::string out = "{\"tick\":" + std::to_string(tick) +
+                      ",\"end\":" + std::to_string(since_begin(all.end)) + ",\"order\":\"" +
+                      static_cast<char>(shown_first) + "\",\"working\":\"" + stats::blue +
+                      "\",\"good\":" + std::to_string(good_of(all)) + ",\n\"categories\":";
+    put_list(out, all.categories, [&](std::size_t i) {
+        return "{\"name\":" + json(all.categories[i]) + ",\"color\":\"" + category_color(i) + "\"}";
+    });
+    out += ",\n\"outcomes\":";
+    put_list(out, all.outcomes, [&](std::size_t i) { return json(all.outcomes[i]); });
+    out += ",\n\"workers\":{\"names\":";
+    put_list(out, all.workers, [&](std::size_t i) { return json(all.workers[i].name); });
+    out += ",\n\"columns\":{";
+    put_column(out, "joined", all.workers, [&](const Worker& one) { return since_begin(one.joined); });
+    put_column(out, "left", all.workers, [&](const Worker& one) { return since_begin(one.left); });
+    put_column(out, "slots", all.workers, [](const Worker& one) { return one.slots; });
+    out += "}},\n\"attempts\":{\"count\":" + std::to_string(all.attempts.size()) + ",\"columns\":{";
+    const auto column = [&](std::string_view name, auto value) {
+        put_column(out, name, all.attempts, value);
+    };
+    const auto ticks = [&](WallMicros from, WallMicros to) { return since_begin(to) - since_begin(from); };
+    column("task", [](const Attempt& one) { return one.task; });
+    column("calls", [](const Attempt& one) { return one.calls - 1; });
+    column("category", [](const Attempt& one) { return one.category; });
+    column("worker", [](const Attempt& one) { return one.worker; });
+    column("slot", [](const Attempt& one) { return one.slot; });
+    column("outcome", [](const Attempt& one) { return one.outcome; });
+    column("input", [&](const Attempt& one) { return since_begin(one.input); });
+    column("waited", [&](const Attempt& one) { return ticks(one.waiting, one.input); });
+    column("sending", [&](const Attempt& one) { return ticks(one.input, one.started); });
+    column("ran", [&](const Attempt& one) { return ticks(one.started, one.output); });
+    column("receiving", [&](const Attempt& one) { return ticks(one.output, one.ended); });
+    return out + "}}}\n";
+}
+
+// Also what those read whose browser runs no script.
+std::string summary(const Attempts& all) {
+    const auto counted = [](std::uint64_t count, const char* what) {
+        return number(count) + " " + what + (count == 1 ? "" : "s");
+    };
+    std::string out = "<p>" + counted(all.attempts.size(), "attempt");
+    const auto bad = std::count_if(all.attempts.begin(), all.attempts.end(), [&](const Attempt& one) {
+        return static_cast<std::ptrdiff_t>(one.outcome) != good_of(all);
+    });
+    if (bad > 0)
+        out += ", <label><input type=\"checkbox\" id=\"only-bad\"> only the " +
+               number(static_cast<std::uint64_t>(bad)) + " that did not succeed</label>";
+    if (all.never_ran > 0) out += "; " + counted(all.never_ran, "task") + " never ran";
+    return out + "; " + counted(all.workers.size(), "worker") + "</p>\n";
+}
+
+std::string legend(const Attempts& all) {
+    std::vector<std::uint64_t> counts(all.categories.size());
+    for (const Attempt& attempt : all.attempts) counts[attempt.category] += attempt.calls;
+    std::string out = "<div id=\"legend\">\n";
+    for (std::size_t i = 0; i < all.categories.size(); ++i)
+        out += "<label><input type=\"checkbox\" checked><span class=\"box\" style=\"background:" +
+               category_color(i) + "\"></span>" + escaped(all.categories[i]) + " <span class=\"faint\">" +
+               number(counts[i]) + "</span></label>\n";
+    return out + "</div>\n";
+}
+
+}  // namespace
+
+std::string category_color(std::size_t category) {
+    constexpr std::array<double, 3> to_white{0, -0.35, 0.45};  // less than 0: to black
+    const std::string base = stats::category_colors[category % stats::category_colors.size()];
+    const double part = to_white[category / stats::category_colors.size() % to_white.size()];
+    std::string out = "#";
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto value = static_cast<double>(std::strtol(base.substr(1 + 2 * i, 2).c_str(), nullptr, 16));
+        char text[8];
+        std::snprintf(
+            text, sizeof text, "%02x",
+            static_cast<unsigned>(part < 0 ? value * (1 + part) : value + (255 - value) * part) & 255U);
+        out += text;
+    }
+    return out;
+}
+
+std::string attempts_page(const Attempts& all, const std::string& title, Order shown_first) {
+    std::string out =
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+        "'unsafe-inline'; "
+        "style-src 'unsafe-inline'\">\n<title>Workers of ";
+    out += escaped(title) + "</title>\n<style>\n" + std::string(attempts_style) +
+           "</style>\n</head>\n<body>\n<h1>" + escaped(title) + "</h1>\n" + summary(all);
+    out +=
+        "<nav>\n<span><button data-order=\"g\">Attempts</button><button data-order=\"t\">Slots of "
+        "workers</button>"
+        "<button data-order=\"w\">Workers</button></span>\n"
+        "<span><button id=\"in\" aria-label=\"zoom in\">+</button><button id=\"out\" aria-label=\"zoom out\">"
+        "\xE2\x88\x92</button><button id=\"all\">Show all</button></span>\n</nav>\n"
+        "<canvas id=\"timeline\" tabindex=\"0\" role=\"img\" aria-describedby=\"info\" "
+        "aria-label=\"bars of attempts over time\"></canvas>\n"
+        "<noscript>The bars need JavaScript.</noscript>\n"
+        "<p id=\"info\" aria-live=\"polite\">Point at a bar to read about it. Wheel, pinch or + and "
+        "\xE2\x88\x92 zoom, "
+        "dragging or arrow keys move, 0 shows all, n and p read the next and the previous bar.</p>\n";
+    out += "<p class=\"faint\" data-only=\"w\"><span class=\"box\" style=\"background:" +
+           std::string(stats::blue) +
+           "\"></span> working <span class=\"box idle\"></span> idle</p>\n"
+           "<p class=\"faint\" data-only=\"t\"><span class=\"box idle\"></span> connected; of each bar, the "
+           "light part "
+           "is the input of files, the dark part their output</p>\n";
+    out += legend(all);
+    out += "<script type=\"application/json\" id=\"data\">\n" + data_of(all, shown_first) +
+           "</script>\n<script>\n" + std::string(attempts_script) + "</script>\n</body>\n</html>\n";
+    return out;
+}
+
+}  // namespace wq::views

@@ -1,0 +1,152 @@
+#include "views/attempts_page.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "views/attempts_figure.h"
+
+namespace wq::views {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Attempts some() {
+    Attempts all;
+    all.categories = {"quick", "</script><script>alert(1)</script>"};
+    all.outcomes = {std::string(succeeded), "exit 1"};
+    all.workers = {{"a:1", 1'000'000, 0, 0}, {"<b>", 500'000, 9'000'000, 0}};
+    all.attempts = {
+        {7, 1, 0, 0, 0, 0, 1'500'000, 2'000'000, 2'250'000, 4'000'000, 4'100'000},
+        {8, 1, 1, 0, 0, 1, 1'500'000, 3'000'000, 3'000'000, 5'000'000, 5'000'000},
+        {300, 20, 0, 0, 0, 0, 4'500'000, 4'500'000, 4'500'000, 6'000'000, 6'000'000},
+        {9, 1, 0, 1, 0, 0, 1'500'000, 1'600'000, 1'600'000, 8'000'000, 8'000'000},
+    };
+    all.never_ran = 3;
+    finish(all);
+    return all;
+}
+
+// The numbers of a column, as a browser decodes them.
+std::vector<std::int64_t> column(const std::string& page, const std::string& name) {
+    const std::string key = "\"" + name + "\":\"";
+    const auto begin = page.find(key) + key.size();
+    const std::string text = page.substr(begin, page.find('"', begin) - begin);
+    const std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::vector<std::int64_t> values;
+    std::uint64_t bits = 0, number = 0;
+    int held = 0, shift = 0;
+    for (const char letter : text) {
+        if (letter == '=') break;
+        bits = bits << 6 | letters.find(letter);
+        if ((held += 6) < 8) continue;
+        held -= 8;
+        const std::uint64_t byte = bits >> held & 255;
+        number |= (byte & 127) << shift;
+        shift = byte > 127 ? shift + 7 : 0;
+        if (shift != 0) continue;
+        const auto difference = static_cast<std::int64_t>(number >> 1);
+        values.push_back((values.empty() ? 0 : values.back()) +
+                         ((number & 1) != 0 ? ~difference : difference));
+        number = 0;
+    }
+    return values;
+}
+
+TEST(AttemptsPage, HasTheRows) {
+    const std::string page = attempts_page(some(), "run", Order::slots);
+    EXPECT_THAT(page, HasSubstr("\"tick\":1,\"end\":8500000,\"order\":\"t\""));
+    EXPECT_THAT(page, HasSubstr("\"names\":[\"\\u003cb\\u003e\",\"a:1\"]")) << "by joining";
+    EXPECT_THAT(page, HasSubstr("\"count\":4,"));
+    EXPECT_THAT(column(page, "task"), ElementsAre(9, 7, 8, 300));
+    EXPECT_THAT(column(page, "calls"), ElementsAre(0, 0, 0, 19));
+    EXPECT_THAT(column(page, "category"), ElementsAre(0, 0, 1, 0));
+    EXPECT_THAT(column(page, "worker"), ElementsAre(0, 1, 1, 1));
+    EXPECT_THAT(column(page, "slot"), ElementsAre(0, 0, 1, 0));
+    EXPECT_THAT(column(page, "input"), ElementsAre(1'100'000, 1'500'000, 2'500'000, 4'000'000));
+    EXPECT_THAT(column(page, "waited"), ElementsAre(100'000, 500'000, 1'500'000, 0));
+    EXPECT_THAT(column(page, "sending"), ElementsAre(0, 250'000, 0, 0));
+    EXPECT_THAT(column(page, "ran"), ElementsAre(6'400'000, 1'750'000, 2'000'000, 1'500'000));
+    EXPECT_THAT(column(page, "receiving"), ElementsAre(0, 100'000, 0, 0));
+    EXPECT_THAT(column(page, "joined"), ElementsAre(0, 500'000));
+    EXPECT_THAT(column(page, "left"), ElementsAre(8'500'000, 8'500'000)) << "the end of the log";
+    EXPECT_THAT(column(page, "slots"), ElementsAre(1, 2));
+    EXPECT_THAT(page, HasSubstr("4 attempts, "));
+    EXPECT_THAT(page, HasSubstr("only the 1 that did not succeed"));
+    EXPECT_THAT(page, HasSubstr("3 tasks never ran; 2 workers"));
+}
+
+TEST(AttemptsPage, RunsNothingOfALogAndRefersToNothing) {
+    std::string page = attempts_page(some(), "<img src=x onerror=alert(2)>", Order::attempts);
+    EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+    EXPECT_THAT(page, Not(HasSubstr("<img")));
+    EXPECT_THAT(page, Not(HasSubstr("<b>\"")));
+    EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+    for (const std::string_view outside : {"http://", "https://", "src=", "@import", "url("})
+        EXPECT_THAT(page.substr(page.find("</h1>")), Not(HasSubstr(outside)));
+}
+
+TEST(AttemptsPage, OfALongRunHasTimesOfEightDigits) {
+    Attempts all = some();
+    all.attempts[0].ended = 500 * 3'600'000'000;
+    finish(all);
+    const std::string page = attempts_page(all, "run", Order::attempts);
+    EXPECT_THAT(page, HasSubstr("\"tick\":100000,"));
+    EXPECT_THAT(column(page, "waited"), ElementsAre(1, 5, 15, 0));
+}
+
+TEST(AttemptsPage, HasColorsForAnyNumberOfCategories) {
+    std::vector<std::string> colors;
+    for (std::size_t i = 0; i < 18; ++i) colors.push_back(category_color(i));
+    std::sort(colors.begin(), colors.end());
+    EXPECT_EQ(std::unique(colors.begin(), colors.end()), colors.end());
+    EXPECT_EQ(category_color(18), category_color(0));
+    EXPECT_EQ(category_color(1), "#e69f00");
+}
+
+std::vector<double> rights(const stats::Bars& bars) {
+    std::vector<double> rights;
+    for (const stats::Bars::Bar& bar : bars.bars) rights.push_back(bar.right);
+    return rights;
+}
+
+TEST(AttemptsFigure, HasTheThreeOrders) {
+    const Attempts all = some();
+    const stats::Figure attempts = attempts_figure(all, Order::attempts, all.begin, {}, {});
+    ASSERT_EQ(attempts.bars.size(), 2U);
+    EXPECT_THAT(rights(attempts.bars[0]), ElementsAre(7.5, 3.6, 5.5));
+    EXPECT_THAT(rights(attempts.bars[1]), ElementsAre(4.5));
+    EXPECT_EQ(attempts.bars[1].bars[0].low, 2.1) << "the third row";
+    const stats::Figure slots = attempts_figure(all, Order::slots, all.begin, {}, {});
+    EXPECT_THAT(slots.row_names, ElementsAre("<b>", "a:1", ""));
+    EXPECT_EQ(slots.bars.size(), 3U) << "connected, and two categories";
+    const stats::Figure workers = attempts_figure(all, Order::workers, all.begin, {}, {});
+    EXPECT_THAT(workers.row_names, ElementsAre("<b>", "a:1"));
+    EXPECT_THAT(rights(workers.bars[1]), ElementsAre(7.5, 5.5)) << "what overlaps is one";
+    const stats::Figure part =
+        attempts_figure(all, Order::workers, all.begin, stats::TimeUnit::seconds, stats::PlotRange{6, 8});
+    EXPECT_THAT(rights(part.bars[1]), ElementsAre(7.5));
+}
+
+TEST(AttemptsFigure, OfManyRowsHasAsManyAsThePictureHasLines) {
+    Attempts all;
+    all.categories = {"a", "b"};
+    all.outcomes = {std::string(succeeded)};
+    all.workers = {{"a:1", 0, 0, 0}};
+    for (std::int64_t i = 0; i < 100'000; ++i)
+        all.attempts.push_back({static_cast<std::uint64_t>(i), 1, static_cast<std::uint32_t>(i % 2), 0, 0, 0,
+                                i, i, i, i + 1000, i + 1000});
+    finish(all);
+    for (const Order order : {Order::attempts, Order::slots, Order::workers}) {
+        const stats::Figure figure = attempts_figure(all, order, all.begin, {}, {});
+        std::size_t count = 0;
+        for (const stats::Bars& bars : figure.bars) count += bars.bars.size();
+        EXPECT_LE(count, 500'000U);
+        EXPECT_GE(count, order == Order::workers ? 1U : 1000U);
+    }
+}
+
+}  // namespace
+}  // namespace wq::views
