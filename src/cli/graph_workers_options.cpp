@@ -17,7 +17,7 @@ using options::usage_error;
 
 namespace po = boost::program_options;
 
-po::options_description visible_options() {
+po::options_description visible_graph_workers_options() {
     po::options_description options("Options", help_width, help_width / 2);
     auto add = options.add_options();
     add(",g", "show first a bar for each attempt, by start (default)");
@@ -54,7 +54,8 @@ Status fill(const po::variables_map& given, GraphWorkersOptions& options) {
 }  // namespace
 
 Result<GraphWorkersOptions> parse_graph_workers_options(int argc, const char* const* argv) {
-    const auto given = options::split_words(options::words_of(argc, argv), visible_options(), "place");
+    const auto given =
+        options::split_words(options::words_of(argc, argv), visible_graph_workers_options(), "place");
     if (!given) return given.error();
     GraphWorkersOptions options;
     if (auto filled = fill(*given, options); !filled) return filled.error();
@@ -69,7 +70,7 @@ std::string graph_workers_help() {
            "each attempt, and change between the orders -g, -t and -w. LOG is a run\n"
            "directory, a stats.h5 (attempts that have ended), or a transactions log of this\n"
            "or another Work Queue; the run may be live, ended or killed.\n\n"
-        << visible_options()
+        << visible_graph_workers_options()
         << "\nExamples:\n"
            "  work_queue_graph_workers tasks.sh.wq          writes tasks.sh.wq/stats.h5.html\n"
            "  work_queue_graph_workers -w -o workers.html my.tr.log\n"
