@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_graph_workers, work_queue_slices, runtask, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_graph_workers, work_queue_slices, runtask, catalog_server, catalog_query, catalog_update, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -204,6 +204,38 @@ _work_queue_serverize() {
     esac
 }
 
+_catalog_server() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    --port | -p | --interface | -I | --name | -n | --lifetime | -l | --memory | --server-size | -M | --timeout | -T | --ssl-port | --update-host | -u | --update-interval | -U)
+        COMPREPLY=()
+        ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "--background --help --interface --lifetime --memory --name --pid-file --port --port-file --server-size --ssl-cert --ssl-key --ssl-port --ssl-port-file --timeout
+                --update-host --update-interval --version -B -C -I -K -M -T -U -Y -Z -b -h -l -n -p -u -v" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        fi
+        ;;
+    esac
+}
+
+_catalog_query() {
+    local word=${COMP_WORDS[COMP_CWORD]}
+    COMPREPLY=()
+    [[ $word != -* ]] || mapfile -t COMPREPLY < <(compgen -W "--catalog --help --output --timeout --version --where -c -h -p -t -v -w" -- "$word")
+}
+
+_catalog_update() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    --file | -f) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --catalog | -c) COMPREPLY=() ;;
+    *) mapfile -t COMPREPLY < <(compgen -W "--catalog --file --help --version -c -f -h -v" -- "$word") ;;
+    esac
+}
+
 _work_queue_python() {
     local word=${COMP_WORDS[COMP_CWORD]}
     # What follows the script is its own.
@@ -221,6 +253,9 @@ complete -o filenames -F _work_queue_graph_log work_queue_graph_log
 complete -o filenames -F _work_queue_graph_workers work_queue_graph_workers
 complete -o filenames -F _work_queue_slices work_queue_slices
 complete -o filenames -F _runtask runtask
+complete -o filenames -F _catalog_server catalog_server
+complete -F _catalog_query catalog_query
+complete -o filenames -F _catalog_update catalog_update
 complete -o filenames -F _work_queue_serverize work_queue_serverize poncho_package_serverize
 complete -o filenames -F _work_queue_python work_queue_python
 for system in slurm condor pbs torque uge; do

@@ -1,0 +1,48 @@
+// Expressions over a JSON record, for --where and --output: JX, CCTools' language (its manual:
+// doc/manuals/jx), without what reaches outside the record (fetch, listdir) and without comprehensions.
+//
+// Values are those of JSON. A symbol is a member of the record. Operators, from strong to weak:
+//   a[b] a[b:c] f(a)    -a    * / %    + -    == != < <= > >=    not, !    and, &&    or, ||
+// `and` and `or` take booleans, and evaluate both sides. Values of unlike types are unequal, and have no
+// order. Functions: len like keys values items range join ceil floor basename dirname. like(TEXT, REGEX) is
+// true if the regular expression (RE2's syntax) matches the whole text. CCTools before 7.10 has the two the
+// other way round: if only one is a literal, that is the regular expression.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace wq::catalog {
+
+// Members keep their order; an object with few of them takes half the memory of a sorted one.
+using Json = nlohmann::ordered_json;
+struct JxNode;
+
+class JxExpression {
+  public:
+    // Strangers send expressions: what one may cost is limited. A step is an operator, an element, or 64
+    // bytes.
+    static constexpr std::size_t most_bytes = 4096;
+    static constexpr int most_depth = 100;
+    static constexpr int most_steps = 10'000;
+
+    // Error bad_input: no expression; the message names the place: "column 7: ...".
+    static Result<JxExpression> parse(std::string_view text);
+
+    // Error bad_input: it has no value: a symbol that the record does not have, a wrong type, too many steps.
+    Result<Json> value(const Json& record) const;
+    // Whether the value is `true`; all else matches nothing.
+    bool matches(const Json& record) const;
+    // A server of CCTools may read like() the other way round.
+    bool uses_like() const;
+
+  private:
+    explicit JxExpression(std::shared_ptr<const JxNode> root) : root_(std::move(root)) {}
+    std::shared_ptr<const JxNode> root_;
+};
+
+}  // namespace wq::catalog

@@ -1,0 +1,37 @@
+// A record of a catalog: what a manager, a factory or another catalog says of itself, as CCTools' programs
+// send it (deltadb/src/catalog_server.c, dttools/src/catalog_query.c).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "catalog/jx.h"
+
+namespace wq::catalog {
+
+inline constexpr std::size_t most_record_bytes = 1 << 20;
+
+// Reads an update: a JSON object; or lines "key value"; or either as a zlib stream behind the byte 0x1a.
+// Error bad_input: none of them, larger than most_record_bytes, or nested deeper than 100 levels.
+Result<Json> read_update(std::string_view bytes);
+
+// JSON, in one line or indented, that does nothing to a terminal: what is not UTF-8 is replaced, control
+// characters are escaped.
+std::string text_of(const Json& value, int indent = -1);
+// A text of a record, with blanks in place of control characters.
+std::string without_controls(std::string_view text);
+
+// A record as a packet: compressed if the text has `limit` bytes or more.
+std::string packet_of(const Json& record, std::size_t limit);
+
+// "ADDRESS:PORT:NAME", and ":UUID" if the record has one: a record replaces the one of the same key.
+std::string key_of(const Json& record);
+
+// How long it is kept: its own `lifetime` (s), at most `longest`.
+Duration lifetime_of(const Json& record, Duration longest);
+
+}  // namespace wq::catalog

@@ -1,0 +1,107 @@
+// The records that a catalog server holds: the last of each key, for as long as they live, in bounded memory.
+//
+// Anyone may send records, and by UDP in anyone's name. So records that came by TCP, whose sender has
+// answered from its address, are replaced by TCP only, and of the memory each of the two ways is sure of its
+// half. A way that takes more, when all is used, loses the oldest record of the address that has most of it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "catalog/jx.h"
+
+namespace wq::catalog {
+
+struct TableLimits {
+    Duration lifetime = std::chrono::minutes(30);
+    std::size_t bytes = 100 << 20;      // of records, with what their memory costs
+    std::int64_t believed = INT64_MAX;  // `total` and `avail` above it become it
+};
+
+struct Sender {
+    std::string address;  // "10.0.0.7"
+    std::string name;     // of its host; empty: unknown, then the record's own name holds
+    bool by_udp = false;
+};
+
+class RecordTable {
+  public:
+    explicit RecordTable(TableLimits limits) : limits_(limits) {}
+
+    // By name without case, then by key: the order in which records are listed.
+    struct Place {
+        std::string name, key;
+        auto operator<=>(const Place&) const = default;
+    };
+    struct Entry {
+        Json record;
+        std::string text;  // its JSON
+        std::string address, own_name;
+        bool by_udp = false;
+        Instant dies{};
+    };
+
+    // Adds a record, or replaces the one of its key, and sets `address`, `name` and `lastheardfrom` (s since
+    // 1970), as CCTools' server does. Returns its key. Errors: refused: the one of its key came by TCP, and
+    // this one did not; bad_input: its name has more than 1,024 bytes.
+    Result<std::string> update(Json record, const Sender& sender, Instant now, WallMicros wall);
+
+    // All records of this address are of the host `name`.
+    void name_host(const std::string& address, const std::string& name);
+
+    // Removes records whose lifetime is over; call it now and then. Returns their keys.
+    std::vector<std::string> expire(Instant now);
+
+    std::size_t size() const { return by_order_.size(); }
+    std::size_t bytes() const { return pools_[0].bytes + pools_[1].bytes; }
+    std::uint64_t evicted() const { return evicted_; }
+
+    // The first record, or the first behind `last`, and those behind it, until the table changes: a reader of
+    // all may take its time, and each record that stays is seen once.
+    using Order = std::map<Place, Entry>;
+    Order::const_iterator behind(const Place* last) const;
+    Order::const_iterator end() const { return by_order_.end(); }
+    const Entry* find(const std::string& key) const;
+
+  private:
+    struct Group {  // of one address
+        std::size_t bytes = 0;
+        std::map<std::uint64_t, std::string> oldest;  // keys by the number of their last update
+    };
+    struct Pool {  // of one way
+        std::size_t bytes = 0;
+        std::unordered_map<std::string, Group> groups;
+        std::set<std::pair<std::size_t, std::string>> largest;
+    };
+    struct Known {
+        Order::iterator at;
+        std::uint64_t number;  // of its last update
+        std::size_t bytes;
+    };
+    void insert(std::string key, Entry entry, std::uint64_t number);
+    void erase(const std::string& key);
+    void count(const Entry& entry, const std::string& key, const Known& known, bool comes);
+    void make_room();
+
+    TableLimits limits_;
+    Order by_order_;
+    std::unordered_map<std::string, Known> by_key_;
+    std::set<std::pair<Instant, std::string>> deaths_;  // and keys
+    Pool pools_[2];                                     // by TCP, by UDP
+    std::uint64_t updates_ = 0;
+    std::uint64_t evicted_ = 0;
+};
+
+}  // namespace wq::catalog

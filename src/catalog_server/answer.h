@@ -1,0 +1,43 @@
+// What a query is answered, piece by piece: nothing holds a copy of all records for a reader that is slow.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/time.h"
+#include "catalog/record_table.h"
+#include "catalog_server/http_request.h"
+
+namespace wq::catalog_server {
+
+inline constexpr std::size_t piece_bytes = 64 << 10;
+
+// Appends the next bytes to `out`, about piece_bytes of them; perhaps none yet, so that a search lets others
+// be served. False: these were the last ones.
+using Pieces = std::function<bool(std::string& out)>;
+
+// What pages say of the server itself.
+struct ServerFacts {
+    std::string name, version;
+    std::function<WallMicros()> wall;
+};
+
+// The records of `table`, which must outlive the answer, by the path: all of HTTP's answer.
+Pieces answer_to(const HttpRequest& request, const catalog::RecordTable& table, const ServerFacts& facts);
+
+Pieces answer_of_refusal(const Error& why);
+
+// The head of an answer. CCTools' clients read until the connection closes.
+std::string http_head(std::string_view status, std::string_view type, std::string_view more = {});
+// All of an answer.
+Pieces whole(std::string text);
+
+// Each record of the table for which `writes` says so goes through it, between `begin` and `end`.
+struct RecordForm {
+    std::string begin, between, end;
+    std::function<void(const std::string& key, const catalog::RecordTable::Entry&, std::string& out)> write;
+    std::function<bool(const catalog::Json&)> matches;  // empty: all
+};
+Pieces listed(const catalog::RecordTable& table, RecordForm form);
+
+}  // namespace wq::catalog_server

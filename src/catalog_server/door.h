@@ -1,0 +1,43 @@
+// Accepts connections while there is room for guests, a few in each turn.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catalog_server/guests.h"
+#include "catalog_server/stream.h"
+#include "net/tcp_socket.h"
+
+namespace wq::catalog_server {
+
+class Door {
+  public:
+    using Enter = std::function<void(Socket socket, std::string address)>;
+    Door(boost::asio::io_context& context, net::Listening sockets, Guests& guests, Enter enter);
+    // Looks for room again.
+    void resume();
+    std::uint16_t port() const { return port_; }
+
+  private:
+    struct Listener {
+        boost::asio::ip::tcp::acceptor acceptor;
+        bool waits = false;
+    };
+    void wait(Listener& listener);
+    void accept(Listener& listener);
+
+    boost::asio::io_context& context_;
+    Guests& guests_;
+    Enter enter_;
+    std::uint16_t port_;
+    std::vector<std::unique_ptr<Listener>> listeners_;
+};
+
+// The protocol of a socket's address.
+boost::asio::ip::tcp protocol_of(int descriptor);
+
+}  // namespace wq::catalog_server

@@ -1,0 +1,28 @@
+// Names of the hosts that addresses belong to, as the system's resolver says. It may take its time, so it is
+// asked on a thread of its own, and nobody waits for it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/time.h"
+
+namespace wq::catalog_server {
+
+class HostNames {
+  public:
+    // `found` is called on that thread: an address, and its name.
+    using Found = std::function<void(const std::string& address, const std::string& name)>;
+    explicit HostNames(Found found);
+    ~HostNames();  // an answer that comes later is dropped
+
+    // Empty: none, or not known yet; then it is asked for, unless too many are.
+    std::string name_of(const std::string& address, Instant now);
+
+  private:
+    struct Shared;
+    std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace wq::catalog_server

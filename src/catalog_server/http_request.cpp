@@ -1,0 +1,59 @@
+#include "catalog_server/http_request.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <charconv>
+
+namespace wq::catalog_server {
+
+namespace {
+
+namespace http = boost::beast::http;
+
+Error no_request(const std::string& why) {
+    return {ExitCode::bad_input, why};
+}
+
+std::string decoded(std::string_view text) {
+    std::string bytes;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        unsigned value = 0;
+        const char* const digits = text.data() + at + 1;
+        if (text[at] == '%' && at + 2 < text.size() &&
+            std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+            bytes += static_cast<char>(value);
+            at += 2;
+        } else {
+            bytes += text[at];
+        }
+    }
+    return bytes;
+}
+
+}  // namespace
+
+Result<std::optional<HttpRequest>> read_request(std::string_view bytes) {
+    if (bytes.find("\r\n\r\n") == std::string_view::npos) {
+        if (bytes.size() >= most_request_bytes) return no_request("the request is too long");
+        return std::optional<HttpRequest>();
+    }
+    http::request_parser<http::empty_body> parser;
+    parser.header_limit(most_request_bytes);
+    parser.body_limit(most_request_bytes);
+    boost::system::error_code error;
+    parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+    if (!parser.is_header_done()) return no_request("this is no request of HTTP: " + error.message());
+    const auto target = parser.get().target();
+    std::string_view path(target.data(), target.size());
+    if (path.starts_with("http://") || path.starts_with("https://"))  // as proxies ask
+        path.remove_prefix(std::min(path.find('/', path.find("//") + 2), path.size()));
+    path = path.substr(0, path.find('?'));
+    HttpRequest request{decoded(path), parser.get().method() == http::verb::head};
+    if (request.path.empty()) request.path = "/";
+    if (!request.path.starts_with('/')) return no_request("a path begins with '/'");
+    return std::optional(std::move(request));
+}
+
+}  // namespace wq::catalog_server

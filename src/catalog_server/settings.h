@@ -1,0 +1,37 @@
+// What a catalog server is told at its start.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog_hosts.h"
+#include "catalog/record_table.h"
+
+namespace wq::catalog_server {
+
+// Strangers connect: what each may hold is limited.
+struct GuestLimits {
+    std::size_t most = 512;        // connections of queries, and as many of updates
+    std::size_t bytes = 32 << 20;  // that wait in all of them for their readers, or for their ends
+    Duration request = std::chrono::seconds(10);  // for the whole request
+    Duration update = std::chrono::seconds(15);   // for the whole update
+    Duration piece = std::chrono::seconds(10);    // for each 64 KiB of an answer
+    Duration answer = std::chrono::minutes(10);   // for all of it
+};
+
+struct ServerSettings {
+    std::vector<std::string> interfaces;                 // addresses; empty: all of this machine
+    std::uint16_t port = catalog::default_catalog_port;  // 0: any; updates by TCP have the next one
+    bool ssl = false;
+    std::uint16_t ssl_port = 0;  // 0: any
+    std::string ssl_certificate, ssl_key;
+    std::string name;  // shown on pages
+    std::string version;
+    catalog::TableLimits table;
+    GuestLimits guests;
+    catalog::CatalogHosts upstream;  // are told of this server
+    Duration upstream_every = std::chrono::minutes(5);
+};
+
+}  // namespace wq::catalog_server

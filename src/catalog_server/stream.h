@@ -1,0 +1,43 @@
+// One connection as bytes, plain or in TLS.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace wq::catalog_server {
+
+class Stream {
+  public:
+    // Bytes; 0: the connection is over. One reading or writing at a time; what it is given must live until
+    // then.
+    using Done = std::function<void(std::size_t)>;
+    virtual ~Stream() = default;
+    virtual void read(char* bytes, std::size_t most, Done done) = 0;
+    virtual void write(std::string_view bytes, Done done) = 0;  // all of them
+    virtual void close() = 0;                                   // what is being done ends
+    // No more is written. `done` once the peer has closed, too, or `close` was called.
+    virtual void finish(Done done) = 0;
+};
+
+using Socket = boost::asio::ip::tcp::socket;
+std::unique_ptr<Stream> make_plain_stream(Socket socket);
+
+class TlsServer {
+  public:
+    // Error bad_input: names the file.
+    static Result<TlsServer> open(const std::string& certificate_file, const std::string& key_file);
+    std::unique_ptr<Stream> make_stream(Socket socket) const;
+
+  private:
+    struct Context;
+    std::shared_ptr<Context> context_;
+};
+
+}  // namespace wq::catalog_server

@@ -1,0 +1,138 @@
+"""catalog_server, catalog_query and catalog_update by themselves."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import subprocess
+import unittest
+import urllib.request
+import zlib
+
+from catalog_support import PATIENCE, PROGRAMS, Case, Server
+
+
+def record_of(port, size=0):
+    return {"type": "wq_master", "project": f"p{port}", "port": port, "name": "n", "text": "x" * size}
+
+
+class Programs(Case):
+    def test_an_update_is_found(self):
+        server = Server(self)
+        pathlib.Path(self.folder, "record").write_text('{"type": "license", "free": 3}')
+        self.run_program("catalog_update", "-c", server.host, "-f", "record")
+        self.run_program("catalog_update", "-f", "-", text='{"name": "by stdin", "port": 1}', CATALOG_HOST=server.host)
+        found = json.loads(self.run_program("catalog_query", "-c", server.host, "-w", "free==3"))
+        self.assertEqual([(one["type"], one["free"], one["address"]) for one in found], [("license", 3, "127.0.0.1")])
+        self.assertIn("memory_total", found[0])
+        lines = self.run_program("catalog_query", "-c", server.host, "-w", 'like(type, "n.d.")', "-p", "port+1", "-p", "nothing")
+        self.assertEqual(lines, "port+1\tnothing\t\n2\t???\t\n")
+        self.assertEqual(self.run_program("catalog_query", "-c", server.host, "-w", "free==4"), "[\n\n]\n")
+        self.assertEqual(server.end(), (0, ""))
+
+    def test_every_host_is_told_and_one_that_answers_is_asked(self):
+        servers = [Server(self), Server(self)]
+        hosts = ",".join(["127.0.0.1:1", *(server.host for server in servers)])
+        self.run_program("catalog_update", "-c", hosts)
+        for server in servers:
+            self.assertEqual(len(server.records()), 1)
+        self.assertEqual(len(json.loads(self.run_program("catalog_query", "-c", hosts))), 1)
+
+    def test_wrong_words_and_nobody_there(self):
+        nobody = {"CATALOG_HOST": "127.0.0.1:1"}
+        self.assertIn("name a catalog server", self.run_program("catalog_query", code=64, CATALOG_HOST=""))
+        self.assertIn("name a catalog server", self.run_program("catalog_update", code=64, CATALOG_HOST=""))
+        self.assertIn("--where: column 2", self.run_program("catalog_query", "-w", "a=", code=65, **nobody))
+        self.assertIn("127.0.0.1:1: ", self.run_program("catalog_query", "-t", "0", code=69, **nobody))
+        self.assertIn("127.0.0.1:2: ", self.run_program("catalog_update", code=69, **nobody))
+        self.assertIn("its JSON is damaged", self.run_program("catalog_update", "-f", "-", text="{", code=65, **nobody))
+        self.assertIn("CATALOG_UPDATE_PROTOCOL", self.run_program("catalog_update", code=64, CATALOG_UPDATE_PROTOCOL="x", **nobody))
+        for words in (["--ssl-port", "0"], ["-p", "65535"], ["word"], ["-l", "0"], ["-u", ":"], ["--memory", "1"]):
+            self.run_program("catalog_server", *words, code=64)
+        server = Server(self)
+        self.assertIn(str(server.port), self.run_program("catalog_server", "-I", "127.0.0.1", "-p", str(server.port), code=69))
+        self.run_program("catalog_server", "-Z", "port2", "-I", "127.0.0.1", "--ssl-port", "0", "--ssl-cert", "none", "--ssl-key", "none", code=65)
+
+    def test_a_daemon_goes_on_when_its_command_has_ended(self):
+        self.run_program("catalog_server", "-b", "-I", "127.0.0.1", "-Z", "port", "-B", "pid")
+        process = int(pathlib.Path(self.folder, "pid").read_text())
+        self.addCleanup(lambda: os.kill(process, signal.SIGKILL) if os.path.exists(f"/proc/{process}") else None)
+        host = "127.0.0.1:" + pathlib.Path(self.folder, "port").read_text()
+        self.run_program("catalog_update", "-c", host)
+        os.kill(process, signal.SIGTERM)
+        self.run_program("catalog_server", "-b", "-p", "65535", code=64)
+
+    def test_one_catalog_tells_another_of_itself(self):
+        above = Server(self)
+        Server(self, "-n", "below.example", "-u", above.host)
+        found = self.until(above.records)
+        self.assertEqual((found[0]["type"], found[0]["url"].split(":")[1]), ("catalog", "//below.example"))
+
+
+class Http(Case):
+    def test_updates_come_plain_or_compressed_by_both_ways(self):
+        server = Server(self)
+        server.send_tcp(json.dumps(record_of(1)).encode())
+        server.send_tcp(b"\x1a" + zlib.compress(json.dumps(record_of(2)).encode()))
+        server.send_tcp(b"name old\nport 3\nproject p3\n\n")
+        long = json.dumps(record_of(5, 60_000)).encode()
+        for port, datagram in ((4, b"\x1a" + zlib.compress(json.dumps(record_of(4)).encode())), (5, long)):
+            self.until(lambda: any(one["port"] == port for one in server.records()), lambda: server.send_udp(datagram))
+        self.assertEqual(sorted(one["project"] for one in server.records()), ["p1", "p2", "p3", "p4", "p5"])
+
+    def test_pages(self):
+        server = Server(self, "-n", "here")
+        server.send_tcp(json.dumps(record_of(7)).encode())
+        code, page = server.get("/")
+        self.assertEqual(code, 200)
+        self.assertIn("Catalog of here", page)
+        detail = page.split('href="detail/')[1].split('"')[0]
+        self.assertIn("<th>project</th><td>p7</td>", server.get("/detail/" + detail)[1])
+        self.assertEqual(server.get("/detail/x")[0], 404)
+        self.assertEqual(server.get("/query/AA==")[0], 400)
+
+    def test_strangers_hold_nobody(self):
+        server = Server(self)
+        server.send_tcp(json.dumps(record_of(1)).encode())
+        silent = [socket.create_connection(("127.0.0.1", server.port + n % 2), PATIENCE) for n in range(200)]
+        for n, connection in enumerate(silent):
+            connection.sendall(b"G" if n % 4 < 2 else b"{")
+        for garbage in (b"\0" * 1000, b"\x1a" + b"\xff" * 50, b"{" * 5000, b"GET / HTTP/1.1\r\n\r\n", b"{\"name\":\"" + b"n" * 100_000 + b"\"}"):
+            server.send_tcp(garbage)
+            server.send_udp(garbage[:60_000])
+        self.assertEqual([one["port"] for one in server.records()], [1])
+        for connection in silent:
+            connection.close()
+        code, said = server.end()
+        self.assertEqual(code, 0)
+        self.assertRegex(said, r"^catalog_server: refused 1 update; the last, of 127\.0\.0\.1: .*\n$")
+
+    def test_many_ask_for_all_at_once(self):
+        server = Server(self)
+        for port in range(300):
+            server.send_tcp(json.dumps(record_of(port, 10_000)).encode())
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            for records in pool.map(lambda _: server.records(), range(40)):
+                self.assertEqual(len(records), 300)
+
+    def test_https(self):
+        key, certificate = (str(pathlib.Path(self.folder, name)) for name in ("key", "certificate"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key,
+                        "-out", certificate, "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+                       check=True, capture_output=True)
+        server = Server(self, "--ssl-port", "0", "--ssl-port-file", "ssl_port", "--ssl-cert", certificate, "--ssl-key", key)
+        for port in range(100):
+            server.send_tcp(json.dumps(record_of(port, 10_000)).encode())
+        address = "https://127.0.0.1:" + pathlib.Path(self.folder, "ssl_port").read_text() + "/query.json"
+        with urllib.request.urlopen(address, timeout=PATIENCE, context=ssl.create_default_context(cafile=certificate)) as answer:
+            self.assertEqual(len(json.loads(answer.read())), 100)
+        with self.assertRaises(OSError):
+            urllib.request.urlopen(address, timeout=PATIENCE)
+
+
+if __name__ == "__main__":
+    assert PROGRAMS.exists()
+    unittest.main()

@@ -1,0 +1,82 @@
+"""Our server with CCTools' programs, and our programs with CCTools' server. In a machine of its own (tests/cluster/machine)."""
+
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import unittest
+
+from catalog_support import PATIENCE, Case, Server
+
+STOCK = pathlib.Path(subprocess.run([os.environ["PREPARE"], "--folder", "cctools"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+LIBRARIES = STOCK / f"usr/lib/{platform.machine()}-linux-gnu"
+
+
+class Stock(Case):
+    def stock(self, program, *words, **environment):
+        return self.run_program(STOCK / "usr/bin" / program, *words, LD_LIBRARY_PATH=str(LIBRARIES), **environment)
+
+    def stock_server(self):
+        words = [STOCK / "usr/bin/catalog_server", "-Z", "stock_port", "-I", "127.0.0.1", "-u", "127.0.0.1:1", "-H", "history", "-n", "localhost"]
+        process = subprocess.Popen(words, cwd=self.folder, env={**self.environment, "LD_LIBRARY_PATH": str(LIBRARIES)},
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait, PATIENCE)
+        self.addCleanup(process.terminate)
+        port = pathlib.Path(self.folder, "stock_port")
+        return "127.0.0.1:" + self.until(lambda: port.exists() and port.read_text().strip())
+
+    def record(self, **members):
+        path = pathlib.Path(self.folder, "record")
+        path.write_text(json.dumps({"type": "wq_master", "port": 9123, **members}))
+        return str(path)
+
+    def test_stock_programs_with_our_server(self):
+        server = Server(self)
+        for protocol in ("udp", "tcp"):
+            record = self.record(project="by_" + protocol, tasks_waiting=3, tasks_running=2, tasks_complete=70, workers=4)
+            self.until(lambda: any(one["project"] == "by_" + protocol for one in server.records()),
+                       lambda: self.stock("catalog_update", "-c", server.host, "-f", record, CATALOG_UPDATE_PROTOCOL=protocol))
+        self.run_program("catalog_update", "-c", server.host, "-f", self.record(project="ours", port=9124, name="x", deep=[{"a": [1.5, None]}]))
+        table = self.stock("work_queue_status", "-C", server.host, COLUMNS="80")
+        self.assertRegex(table, r"by_tcp +\S+ +9123 +3 +2 +70 +4 \n")
+        self.assertRegex(table, r"ours +\S+ +9124 ")
+        found = json.loads(self.stock("catalog_query", "-c", server.host, "-w", 'like("ou.*",project) and deep[0]["a"][0]==1.5'))
+        self.assertEqual([one["project"] for one in found], ["ours"])
+        self.assertEqual(len(json.loads(self.stock("catalog_query", "-c", server.host))), 2)
+        self.assertEqual(len(json.loads(self.stock("work_queue_status", "-C", server.host, "-l"))), 2)
+
+    def test_a_stock_worker_finds_a_stock_manager_by_our_server(self):
+        server = Server(self)
+        source = pathlib.Path(__file__).with_name("stock_manager.c")
+        library = STOCK / "usr/lib"
+        subprocess.run(["cc", source, "-o", "manager", "-I", STOCK / "usr/include/cctools", library / "libwork_queue.a",
+                        library / "libdttools.a", "-lm", "-lz", "-lssl", "-lcrypto"], cwd=self.folder, check=True)
+        environment = {**self.environment, "CATALOG_HOST": server.host}
+        with subprocess.Popen(["./manager", "sim"], cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True) as manager:
+            self.addCleanup(manager.kill)
+            self.until(server.records)
+            self.assertRegex(self.stock("work_queue_status", "-C", server.host), r"\nsim +\S+ +\d+ +1 ")
+            self.stock("work_queue_worker", "-C", server.host, "-M", "sim", "-t", "60", "--single-shot", "-s", self.folder)
+            self.assertEqual(manager.stdout.read(), "done\n")
+
+    def test_our_programs_with_the_stock_server(self):
+        host = self.stock_server()
+        record = self.record(project="ours", tasks_waiting=3)
+        for protocol in ("tcp", "udp"):
+            record = self.record(project="by_" + protocol, deep=[{"a": 1}])
+            self.until(lambda: "by_" + protocol in self.run_program("catalog_query", "-c", host),
+                       lambda: self.run_program("catalog_update", "-c", host, "-f", record, CATALOG_UPDATE_PROTOCOL=protocol,
+                                                CATALOG_UPDATE_LIMIT="100"))
+        found = json.loads(self.run_program("catalog_query", "-c", host, "-w", 'type=="wq_master" and port>9000'))
+        self.assertEqual([one["project"] for one in found], ["by_udp"])
+        self.assertEqual(self.run_program("catalog_query", "-c", host, "-w", 'like(project, "by_u.*")', "-p", "project"), "project\t\nby_udp\t\n")
+
+
+if __name__ == "__main__":
+    if not STOCK.is_dir():
+        print("SKIP: CCTools' programs are not unpacked here; tests/cluster/prepare does that")
+        sys.exit(77)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    unittest.main()

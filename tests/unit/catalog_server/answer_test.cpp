@@ -1,0 +1,183 @@
+#include "catalog_server/answer.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "catalog/query.h"
+#include "catalog_server/guests.h"
+#include "catalog_server/pages.h"
+
+namespace {
+
+using namespace wq;
+using namespace wq::catalog_server;
+using catalog::Json;
+
+struct Answers : testing::Test {
+    catalog::RecordTable table{{}};
+    ServerFacts facts{"here", "1", [] { return WallMicros{10'000'000}; }};
+    void add(Json record) {
+        ASSERT_TRUE(table.update(std::move(record), {"10.0.0.1", "", false}, Instant{}, 7'000'000));
+    }
+    std::string all_of(const Pieces& pieces, std::size_t* longest = nullptr) {
+        std::string text;
+        for (bool more = true; more;) {
+            std::string piece;
+            more = pieces(piece);
+            if (longest != nullptr) *longest = std::max(*longest, piece.size());
+            text += piece;
+        }
+        return text;
+    }
+    std::string body(const std::string& path) {
+        const std::string answer = all_of(answer_to({path, false}, table, facts));
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer.substr(0, 40);
+        return answer.substr(answer.find("\r\n\r\n") + 4);
+    }
+    std::string status(const std::string& path) {
+        const std::string answer = all_of(answer_to({path, false}, table, facts));
+        return answer.substr(9, 3);
+    }
+};
+
+TEST_F(Answers, EachFormHasAllRecords) {
+    add({{"name", "b"}, {"port", 2}, {"list", {1, "x"}}});
+    add({{"name", "a\n"}, {"port", 1}});
+    EXPECT_EQ(
+        body("/query.json"),
+        "[\n{\"name\":\"a\\n\",\"port\":1,\"address\":\"10.0.0.1\",\"lastheardfrom\":7},\n"
+        "{\"name\":\"b\",\"port\":2,\"list\":[1,\"x\"],\"address\":\"10.0.0.1\",\"lastheardfrom\":7}\n\n]\n");
+    EXPECT_EQ(body("/query.text"),
+              "name a \nport 1\naddress 10.0.0.1\nlastheardfrom 7\n\n"
+              "name b\nport 2\nlist [1,\"x\"]\naddress 10.0.0.1\nlastheardfrom 7\n\n");
+    EXPECT_TRUE(body("/query.newclassads").starts_with("[\nname=\"a\\n\";\nport=1;\n"));
+    EXPECT_EQ(body("/query/" + catalog::base64_of("port==2")),
+              "[\n{\"name\":\"b\",\"port\":2,\"list\":[1,\"x\"],\"address\":\"10.0.0.1\",\"lastheardfrom\":7}"
+              "\n\n]\n");
+    EXPECT_EQ(body("/query/" + catalog::base64_of("port==2") + "/").size(),
+              body("/query/" + catalog::base64_of("port==2")).size());
+    EXPECT_EQ(status("/query/!"), "400");
+    EXPECT_EQ(status("/query/" + catalog::base64_of("port==")), "400");
+    EXPECT_EQ(status("/nothing"), "404");
+    EXPECT_EQ(status("/detail/none"), "404");
+}
+
+TEST_F(Answers, ALargeTableComesInPieces) {
+    for (int port = 0; port < 3000; ++port)
+        add({{"name", "n"}, {"port", port}, {"text", std::string(100, 'x')}});
+    std::size_t longest = 0;
+    const std::string answer = all_of(answer_to({"/query.json", false}, table, facts), &longest);
+    EXPECT_EQ(Json::parse(answer.substr(answer.find("\r\n\r\n"))).size(), 3000U);
+    EXPECT_LT(longest, 2 * piece_bytes);
+}
+
+TEST_F(Answers, ARecordMayGoWhileOneReads) {
+    for (int port = 1000; port < 4000; ++port)
+        add({{"name", "n"}, {"port", port}, {"text", std::string(100, 'x')}});
+    const Pieces pieces = answer_to({"/query.json", false}, table, facts);
+    std::string text;
+    ASSERT_TRUE(pieces(text));
+    table.expire(Instant(std::chrono::hours(1)));
+    add({{"name", "z"}, {"port", 1}});
+    text += all_of(pieces);
+    const Json left = Json::parse(text.substr(text.find("\r\n\r\n")));
+    EXPECT_LT(left.size(), 3000U);
+    EXPECT_EQ(left.back()["port"], 1);
+}
+
+// Strangers announce records.
+TEST_F(Answers, PagesRunNothingOfARecord) {
+    const std::string attack = "<script>alert(1)</script>\"'&\x1b[31m\n";
+    add({{"project", attack},
+         {"name", attack},
+         {"owner", attack},
+         {"type", attack},
+         {"tasks_waiting", attack},
+         {attack, {attack}}});
+    const std::string list = body("/");
+    const std::string key = table.behind(nullptr)->first.key;
+    const std::string detail = body("/detail/" + key);
+    for (const std::string& page : {list, detail}) {
+        EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+        EXPECT_EQ(page.find('\x1b'), std::string::npos);
+        EXPECT_NE(page.find("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp; [31m"), std::string::npos);
+    }
+    EXPECT_NE(list.find("href=\"detail/10.0.0.1%3A0%3A%3Cscript%3E"), std::string::npos);
+    EXPECT_EQ(in_html("ab\xc3\xa9", 3), "ab…") << "no half of a character";
+    EXPECT_EQ(in_html(std::string(400, 'x')).size(), 300 + std::string("…").size());
+}
+
+TEST_F(Answers, APageShowsTheStateOfEach) {
+    add({{"project", "sim"},
+         {"type", "wq_master"},
+         {"port", 9123},
+         {"tasks_waiting", 1},
+         {"tasks_running", 1},
+         {"tasks_complete", 2},
+         {"workers", 5}});
+    const std::string page = body("/");
+    for (const char* const part :
+         {">sim</a>", "data-value=\"9123\">9123<", "value=\"0.500000\"></progress>", ">3 s<", "1 record,"})
+        EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+}
+
+TEST(HttpRequest, HasAPath) {
+    const auto path_of = [](const std::string& target) {
+        const auto request = read_request("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n");
+        return !request ? "refused" : !*request ? "more" : (*request)->path;
+    };
+    EXPECT_EQ(path_of("/query.json"), "/query.json");
+    EXPECT_EQ(path_of("http://h:1/a%2Fb%zz?c=d"), "/a/b%zz");
+    EXPECT_EQ(path_of("https://h"), "/");
+    EXPECT_EQ(path_of("a"), "refused");
+    EXPECT_TRUE((*read_request("HEAD / HTTP/1.0\r\n\r\n"))->head_only);
+    EXPECT_FALSE(*read_request("GET / HTTP/1.1\r\n"));
+    for (const std::string& wrong : {std::string("\r\n\r\n"), std::string("\x16\x03\x01\r\n\r\n"),
+                                     std::string("a") + std::string(20'000, 'b')})
+        EXPECT_FALSE(read_request(wrong));
+}
+
+struct Visitor : Guest {
+    bool left = false;
+    void leave() override { left = true; }
+};
+std::shared_ptr<Visitor> visitor(Guests& guests, const std::string& address, Instant now) {
+    auto one = std::make_shared<Visitor>();
+    one->address = address;
+    one->progressed = now;
+    one->deadline = now + std::chrono::seconds(10);
+    guests.add(one);
+    return one;
+}
+
+TEST(Guests, TheIdleOfTheMostLeaveForOthers) {
+    const Instant begin{};
+    Guests guests(3, 1000);
+    const auto quiet = visitor(guests, "a", begin);
+    const auto first = visitor(guests, "b", begin);
+    const auto second = visitor(guests, "b", begin + std::chrono::seconds(1));
+    EXPECT_FALSE(guests.has_room(begin + std::chrono::seconds(1))) << "they have only just come";
+    EXPECT_TRUE(guests.has_room(begin + std::chrono::seconds(4)));
+    EXPECT_TRUE(first->left);
+    EXPECT_FALSE(quiet->left || second->left);
+    guests.sweep(begin + std::chrono::seconds(10));
+    EXPECT_TRUE(quiet->left);
+    EXPECT_FALSE(second->left);
+    EXPECT_EQ(guests.size(), 1U);
+}
+
+TEST(Guests, WhoeverHoldsMemoryLongestLeavesWhenItIsShort) {
+    const Instant begin{};
+    Guests guests(10, 1000);
+    const auto slow = visitor(guests, "a", begin);
+    const auto fast = visitor(guests, "b", begin);
+    guests.step(*slow, begin, begin, 600);
+    guests.step(*fast, begin + std::chrono::seconds(1), begin, 300);
+    guests.step(*fast, begin + std::chrono::seconds(2), begin, 500);
+    EXPECT_TRUE(slow->left);
+    EXPECT_FALSE(fast->left);
+    EXPECT_EQ(guests.bytes(), 500U);
+}
+
+}  // namespace
