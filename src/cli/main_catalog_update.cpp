@@ -4,8 +4,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
+#include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/shortage.h"
@@ -43,11 +44,14 @@ catalog::Json record_of_machine() {
 }
 
 Result<catalog::Json> object_of(const std::string& file) {
-    const auto text = records::read_whole(file == "-" ? "/dev/stdin" : file);
+    const bool from_stdin = file == "-";
+    const auto text = from_stdin
+                          ? Result<std::string>(std::string(std::istreambuf_iterator<char>(std::cin), {}))
+                          : records::read_whole(file);
     if (!text) return Error{ExitCode::bad_input, text.error().message};
     auto record = catalog::read_update(*text);
     if (!record)
-        return Error{ExitCode::bad_input, (file == "-" ? "stdin" : file) + ": " + record.error().message};
+        return Error{ExitCode::bad_input, (from_stdin ? "stdin" : file) + ": " + record.error().message};
     return record;
 }
 
