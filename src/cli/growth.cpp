@@ -58,14 +58,21 @@ void Growth::look(const std::function<void(const std::string&)>& say, std::int64
     say("the factory has ended: no more workers are submitted");
 }
 
+std::int64_t Growth::pending() const {
+    const auto& report = factory_.report();
+    if (!report) return 0;
+    // The supply was counted before the submission, and before some have joined.
+    const std::int64_t joined = std::max<std::int64_t>(connected_ - connected_then_, 0);
+    return std::max<std::int64_t>(
+        report->supply.pending + report->supply.starting + report->submitted - joined, 0);
+}
+
 std::string Growth::text() const {
     const auto& report = factory_.report();
     if (!report || !factory_.running()) return {};
     if (!report->held.empty()) return "none submitted: " + line_for_message(report->held, 80);
-    // The supply was counted before the submission, and before some have joined.
-    const std::int64_t coming = report->supply.pending + report->supply.starting + report->submitted -
-                                std::max<std::int64_t>(connected_ - connected_then_, 0);
-    if (coming <= 0) return {};
+    const std::int64_t coming = pending();
+    if (coming == 0) return {};
     const std::string why =
         report->pending_why.empty() ? "" : " (" + line_for_message(report->pending_why, 40) + ")";
     return count_of(static_cast<std::uint64_t>(coming), "worker") + " pending" + why;

@@ -26,6 +26,7 @@ class Growth {
     // "3 workers pending": of the batch system, for the progress line; why none is submitted. Empty: none
     // waits.
     std::string text() const;
+    std::int64_t pending() const;  // workers that were submitted and have not joined
     void begin_end() const { factory_.ask_to_stop(); }
     // Waits until the workers are removed.
     void end(const std::function<void(const std::string&)>& say);

@@ -208,7 +208,7 @@ class Run {
         growth_->look([this](const std::string& text) { progress_.say(text); },
                       manager::brief_stats(manager_->reactor()).workers_connected);
         if (const auto& report = growth_->report())
-            manager_->note_growth(report->decision.wanted, report->supply.pending + report->supply.starting);
+            manager_->note_growth(report->decision.wanted, growth_->pending());
     }
 
     // After the recorder is closed, results that it could not write do not count as done.

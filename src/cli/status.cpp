@@ -4,7 +4,6 @@
 
 #include "cli/run_place.h"
 #include "factory/ask_status.h"
-#include "machine/batch_share.h"
 #include "net/contact.h"
 #include "report/run_view.h"
 
@@ -47,11 +46,7 @@ Result<report::RunView> view_by_contact(const std::string& path) {
 Result<std::string> run_status(const std::string& run, bool json) {
     std::error_code unknown;
     const bool is_file = std::filesystem::is_regular_file(run, unknown);
-    RunOptions list;
-    list.source.path = run;
-    list.resume = true;
-    const std::string directory =
-        is_file ? choose_run_directory(list, machine::batch_job(machine::batch_environment())) : run;
+    const std::string directory = directory_of_run(run);
     const auto view = is_file && !records::read_status(directory) ? view_by_contact(run)
                                                                   : report::view_of_directory(directory);
     if (!view) return view.error();

@@ -88,6 +88,14 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, max_gpus, "gpus", "largest worker")                            \
     X(std::int64_t, min_gpus, "gpus", "smallest worker")
 
+// What runs on while nothing happens.
+#define WQ_CLOCK_STATS(X) \
+    X(time_status_msgs)   \
+    X(time_internal)      \
+    X(time_polling)       \
+    X(time_application)   \
+    X(manager_load)
+
 struct ManagerStats {
     std::int64_t time_when_started = 0;  // wall clock, us
 #define WQ_FIELD(type, name, unit, meaning) type name = 0;

@@ -172,9 +172,7 @@ void Manager::react(const core::Event& event, core::Now now) {
 void Manager::handle(const core::Event& event, core::Now now) {
     actions_.clear();
     reactor_.on(event, now, actions_);
-    const bool was_finished = finished().has_value();
     performer_.perform(actions_, now);
-    if (!was_finished && finished()) series_.finish(stats(), now);
 }
 
 // ---- the run ----

@@ -126,6 +126,8 @@ class Manager final : private Router {
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
     void sample_every(Duration interval, core::Now now) { series_.start_anew(interval, now.instant); }
+    // The run is over: writes its last figures.
+    void end_samples(core::Now now) { series_.finish(stats(), now); }
 
     // Measures sending and receiving; if not set, these times stay 0.
     std::function<Instant()> clock = [] { return Instant{}; };

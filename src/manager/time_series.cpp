@@ -1,7 +1,6 @@
 #include "manager/time_series.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace wq::manager {
 
@@ -13,14 +12,12 @@ constexpr Duration longest_between_samples = std::chrono::minutes(5);
 // Written ten times a second, samples of an idle manager took 0.12 % of a core, of 1 % in all.
 constexpr Duration longest_unchanged = std::chrono::seconds(10);
 
-// Whether they differ by more than what runs on while nothing happens.
+// Whether more than clocks differ.
 bool has_changed(const core::ManagerStats& from, const core::ManagerStats& to) {
     core::ManagerStats now = to;
-    now.time_status_msgs = from.time_status_msgs;
-    now.time_internal = from.time_internal;
-    now.time_polling = from.time_polling;
-    now.time_application = from.time_application;
-    now.manager_load = from.manager_load;
+#define WQ_COPY(name) now.name = from.name;
+    WQ_CLOCK_STATS(WQ_COPY)
+#undef WQ_COPY
     return now != from;
 }
 
@@ -33,7 +30,7 @@ void TimeSeries::take(const core::ManagerStats& stats, core::Now now) {
         unwritten_ = records::Sample{now.wall, stats};
         return;
     }
-    if (changed && unwritten_) write(*std::exchange(unwritten_, std::nullopt));
+    if (changed && unwritten_) write(records::Sample(*unwritten_));
     write({now.wall, stats});
     written_at_ = now.instant;
 }
@@ -42,6 +39,7 @@ void TimeSeries::start_anew(Duration every, Instant now) {
     every_ = every;
     next_ = now;
     written_.reset();
+    unwritten_.reset();  // it is of a time before the new log
 }
 
 void TimeSeries::finish(const core::ManagerStats& stats, core::Now now) {

@@ -21,9 +21,10 @@ class TimeSeries {
     // While only clocks differ from the last sample written, one is written every ten seconds. The one before
     // a change is written too, so that a curve through the samples stays flat until the change.
     void take(const core::ManagerStats& stats, core::Now now);
-    // Samples are taken this often from now on; the next is due at once, and written whatever it is.
+    // Samples are taken this often from now on; the next is due at once, and written even if nothing has
+    // changed.
     void start_anew(Duration every, Instant now);
-    // The run has ended: the last sample is written whatever it is.
+    // The run has ended: the last sample is written even if nothing has changed.
     void finish(const core::ManagerStats& stats, core::Now now);
 
   private:

@@ -25,6 +25,8 @@ struct RankStory {
     std::atomic<bool> finalized = false;
     std::atomic<int> rank = 0;
 };
+// A lock would stay locked if its holder is killed.
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 namespace {
 
@@ -55,7 +57,7 @@ int judge(const RankStory& story, const End& end, const LaunchEnvironment& envir
     if (!story.ready) {
         const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
         const bool killed = WIFSIGNALED(status);
-        // Who ends with 75 before later collectives has said why.
+        // A rank that ends with 75 before later collectives has said why.
         const bool unsaid = killed || (story.again && code != to_int(ExitCode::interrupted));
         if (unsaid && !end.launcher_ends_us && options.tell)
             options.tell("a rank " +
@@ -137,7 +139,10 @@ std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& l
     if (!environment.launched) return std::nullopt;
     void* const shared =
         ::mmap(nullptr, sizeof(RankStory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return std::nullopt;
+    if (shared == MAP_FAILED) {
+        if (options.tell) options.tell(refused_by_system("no guard watches this rank").message);
+        return std::nullopt;
+    }
     RankStory& story = *new (shared) RankStory;
 
     const pid_t guard = ::getpid();

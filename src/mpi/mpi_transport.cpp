@@ -197,9 +197,7 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MpiSession& session,
     auto processors = session.gather_world(processor_name());
     if (!processors) return processors.error();
     auto ranks = std::make_unique<Ranks>(session, comm, options, *processors);
-    if (options.watch_node_mates) {
-        if (const Status watched = ranks->watch_node_mates(); !watched) return watched.error();
-    }
+    if (const Status watched = ranks->watch_node_mates(); !watched) return watched.error();
     return std::unique_ptr<MpiTransport>(std::move(ranks));
 }
 

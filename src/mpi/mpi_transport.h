@@ -15,7 +15,6 @@ namespace wq::mpi {
 struct MpiTransportOptions {
     std::size_t receives = 64;           // posted in advance
     std::size_t most_outstanding = 256;  // fragments per rank that MPI holds at a time
-    bool watch_node_mates = true;
 };
 
 struct MpiTransportCounts {

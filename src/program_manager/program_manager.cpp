@@ -160,7 +160,6 @@ void ProgramManager::serve() {
     for (CommandQueue::Command& command : late)
         if (auto* asked = std::get_if<std::unique_ptr<Asked>>(&command)) (*asked)->run();
     recorder_.log_gathered();
-    recorder_.sample({wall_now(), manager_->stats()});
     results_.end();
 }
 

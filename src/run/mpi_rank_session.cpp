@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "worker/ticket_client.h"
@@ -20,39 +19,47 @@ constexpr std::chrono::seconds late_after(10);
 // Looks at the other ranks of this node while this one waits for them in collectives.
 class MateLooks {
   public:
-    MateLooks(const mpi::MpiSession& mpi, mpi::ProcessWatch& mates,
+    // `mates` and `ended`, the ranks that have ended so far, outlive it.
+    MateLooks(const mpi::MpiSession& mpi, mpi::ProcessWatch& mates, std::set<std::uint32_t>& ended,
               std::function<void(const std::string&)> say)
-        : mates_(mates), rank_(mpi.rank()), node_(mpi.node_mates()), say_(std::move(say)) {}
+        : mates_(mates),
+          ended_(ended),
+          say_(std::move(say)),
+          is_rank_0_(mpi.rank() == 0),
+          turn_(std::min(mpi.node_rank(), last_turn)) {}
 
-    // If one has ended, this rank says so and ends the job by its exit; if there are several, the first one.
+    // If a rank has ended, this one ends the job by its exit. Ranks that wait do so in turns, and only the
+    // first says why: a lower one that does not wait, as it still computes, does not look.
     void operator()() {
-        for (const std::uint32_t rank : mates_.ended()) ended_.insert(static_cast<int>(rank));
-        if (!ended_.empty() && (is_first_left() || was_there_last_time_)) {
-            if (!was_there_last_time_)
-                say_("rank " + std::to_string(*ended_.begin()) +
-                     " has ended, and all ranks must begin to share slices together; start the job again");
-            std::fflush(nullptr);  // what the program has printed; its own thread is in MPI
-            ::_exit(to_int(ExitCode::interrupted));
+        for (const std::uint32_t rank : mates_.ended()) ended_.insert(rank);
+        if (!ended_.empty()) {
+            if (looks_at_ended_ == 0) ended_at_first_ = ended_.size();
+            if (looks_at_ended_++ == turn_) end_job();
         }
-        was_there_last_time_ = !ended_.empty();
-        if (rank_ == 0 && ++looks_ == late_after / between_looks)
+        if (is_rank_0_ && ++looks_ == late_after / between_looks)
             say_(
                 "after 10 s, not all ranks are ready to share slices: each of them must begin the same "
                 "queue");
     }
 
   private:
-    bool is_first_left() const {
-        return std::all_of(node_.begin(), node_.end(),
-                           [&](int mate) { return mate >= rank_ || ended_.contains(mate); });
+    static constexpr int last_turn = 2;
+
+    [[noreturn]] void end_job() const {
+        if (ended_.size() == ended_at_first_)  // no other has said it, and left
+            say_("rank " + std::to_string(*ended_.begin()) +
+                 " has ended, and all ranks must begin to share slices together; start the job again");
+        std::fflush(nullptr);  // what the program has printed; its own thread is in MPI
+        ::_exit(to_int(ExitCode::interrupted));
     }
 
     mpi::ProcessWatch& mates_;
-    int rank_;
-    std::vector<int> node_;
+    std::set<std::uint32_t>& ended_;
     std::function<void(const std::string&)> say_;
-    std::set<int> ended_;
-    bool was_there_last_time_ = false;  // that a rank has ended was seen at the last look
+    bool is_rank_0_;
+    int turn_;  // at which look after the end of a rank this one ends the job
+    int looks_at_ended_ = 0;
+    std::size_t ended_at_first_ = 0;
     int looks_ = 0;
 };
 
@@ -96,7 +103,7 @@ std::unique_ptr<mpi::Watchdog> MpiRankSession::before_collectives(
         mpi_->watch_node(*mates_).or_throw();
         return nullptr;
     }
-    return std::make_unique<mpi::Watchdog>(between_looks, MateLooks(*mpi_, *mates_, say),
+    return std::make_unique<mpi::Watchdog>(between_looks, MateLooks(*mpi_, *mates_, ended_mates_, say),
                                            mpi::Watchdog::Repeats::yes);
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "launcher/function_runner.h"
@@ -54,7 +55,7 @@ class MpiRankSession {
     // Before collectives of all ranks after start-up; after them call ready(). The first time it is
     // collective itself, and returns null. Later, as long as the result lives: if a rank of this node has
     // ended since, this rank exits with 75, which ends the job, as the collectives would never return; the
-    // first rank left on the node says why. `say` is called on another thread.
+    // first rank that notices says why. `say` is called on another thread.
     std::unique_ptr<mpi::Watchdog> before_collectives(const std::function<void(const std::string&)>& say);
 
     // Runs the worker of a rank other than 0 until the manager dismisses it or is lost.
@@ -81,6 +82,7 @@ class MpiRankSession {
     bool is_awaited_ = false;
     // The other ranks of this node, by world rank. Null before the first collectives after start-up.
     std::unique_ptr<mpi::ProcessWatch> mates_;
+    std::set<std::uint32_t> ended_mates_;
 };
 
 }  // namespace wq::run

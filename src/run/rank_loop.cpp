@@ -63,6 +63,7 @@ Status ManagerLoop::run() {
         const bool moved = turn();
         if (!parts_.manager.over()) wait(moved);
     }
+    parts_.manager.end_samples(now());
     say_goodbye();
     if (source_error_) return *source_error_;
     return success();

@@ -224,7 +224,7 @@ std::string View::why(TaskId task, Now now, Attempt earlier) const {
             const Attempted& attempted = *ledger_.find_attempted(task);
             const Worker& worker = *workers_.find(attempted.worker);
             const bool queues = queues_at(worker, task);
-            return (queues ? "it is queued on worker " : "it runs on worker ") +
+            return (queues ? "it is queued on worker " : "it was sent to worker ") +
                    std::to_string(worker.id.value()) + " on " + worker.host +
                    (queues ? ", whose running tasks leave it no room" : "") + " (attempt " +
                    std::to_string(earlier + attempted.shown()) + ", " + core::describe(attempted.given) +

@@ -148,7 +148,8 @@ Figure TaskFigures::run_times_by_category() const {
         classes.push_back({name != categories_.end() ? name->second : "unknown", "", {}});
     }
     if (classes.size() > category_colors.size()) {
-        classes.back().title = std::to_string(sizes.size() - category_colors.size()) + " others";
+        const std::size_t others = sizes.size() - category_colors.size();
+        if (others > 1) classes.back().title = std::to_string(others) + " others";
         classes.back().color = grey;
     }
     for (std::size_t i = 0; i < std::min(classes.size(), category_colors.size()); ++i)

@@ -117,7 +117,7 @@ class Why(Case):
                    f"echo here > {bell.path}; read x < {gate.path}\ntrue\n#WQ category=\nexit 3\nfalse #:g\ntrue #:g\n")
         run = self.start("tasks.sh", ranks=2)
         bell.wait(1)
-        self.assertIn("task 1 (line 3): it runs on worker ", self.why(3, "tasks.sh"))
+        self.assertIn("task 1 (line 3): it was sent to worker ", self.why(3, "tasks.sh"))
         self.assertIn("task 2 (line 4): not now: its category runs as many tasks as it may: ", self.why(4, "tasks.sh"))
         run.wait_for_text("can never run")
         self.assertIn("task 5 (line 8): never: a predecessor failed: task 4 (line 7)", self.why(8, "--run-dir", "tasks.sh.wq"))

@@ -75,6 +75,10 @@ class Kills(Case):
                 refused.append(process)
                 self.start_worker()
             kind = chance.randrange(10)
+            if not killed and workers:  # one of each is certain
+                kind = 0
+            elif not cut and (connections or helpers):
+                kind = 1
             if kind == 0 and workers and killed < 30:
                 os.kill(chance.choice(workers), signal.SIGKILL)
                 killed += 1

@@ -22,7 +22,7 @@ TEST_F(WhyTest, NobodyIsThereOrNobodyIsLargeEnough) {
     EXPECT_EQ(why(0), "not now: no worker can hold it: it needs 8 cores; the largest worker has 4");
     join_watched(2, 8);
     expect({"lease 0.1 to 2"});
-    EXPECT_EQ(why(0), "it runs on worker 2 on node2 (attempt 1, 8 cores, 8000 MB memory)");
+    EXPECT_EQ(why(0), "it was sent to worker 2 on node2 (attempt 1, 8 cores, 8000 MB memory)");
     away(2);
     EXPECT_THAT(why(0), HasSubstr("disconnected"));
     back(2, {{TaskId(0), 1}});
@@ -70,7 +70,7 @@ TEST_F(WhyTest, WhatIsQueuedOnAWorkerIsNotSaidToRunThere) {
     add(4);
     expect({"lease 1.1 to 1", "lease 2.1 to 1", "lease 3.1 to 1", "lease 4.1 to 1"});
     for (const std::uint64_t runs : {1U, 2U})
-        EXPECT_THAT(why(runs), StartsWith("it runs on worker 1 on node1 (attempt 1"));
+        EXPECT_THAT(why(runs), StartsWith("it was sent to worker 1 on node1 (attempt 1"));
     for (const std::uint64_t queued : {3U, 4U})
         EXPECT_THAT(why(queued),
                     StartsWith("it is queued on worker 1 on node1, whose running tasks leave it no room"));
@@ -88,7 +88,7 @@ TEST_F(WhyTest, AnAttemptThatNeverStartedIsNotCounted) {
     EXPECT_EQ(last_ended_.attempt - last_ended_.unstarted, 1U) << "as the records count";
     expect({"0.2 ended: exit 1", "lease 0.3 to 1"});
     EXPECT_EQ(reactor_.why(TaskId(0), now(), 5),
-              "it runs on worker 1 on node1 (attempt 7, 1 core, 1000 MB memory)");
+              "it was sent to worker 1 on node1 (attempt 7, 1 core, 1000 MB memory)");
     fail(1, 0, 3);
     expect({"0.3 ended for good: exit 1"});
     EXPECT_EQ(last_ended_.attempt - last_ended_.unstarted, 2U);
