@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_graph_workers, work_queue_slices, runtask, catalog_server, catalog_query, catalog_update, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
+# Completion of the options of work_queue_run, work_queue_worker, work_queue_factory, work_queue_graph_log, work_queue_graph_workers, work_queue_status, work_queue_slices, runtask, catalog_server, catalog_query, catalog_update, work_queue_serverize, work_queue_python and *_submit_workers for bash; installed where bash-completion finds it.
 
 _work_queue_run() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -63,6 +63,22 @@ _work_queue_graph_workers() {
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
+}
+
+_work_queue_status() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    case $before in
+    --project-name | -M | --timeout | -t | --every) COMPREPLY=() ;;
+    --contact | --password | -P | --ssl-ca) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "-A -M -P -Q -R -T -W -h -l -t -v --able-workers --capacity --contact --every --help --json
+                --password --project-name --resources --ssl --ssl-ca --statistics --tasks --timeout --verbose --version --workers" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -A hostname -f -- "$word")
+        fi
+        ;;
+    esac
 }
 
 _work_queue_slices() {
@@ -251,6 +267,7 @@ complete -F _work_queue_worker work_queue_worker
 complete -o filenames -F _work_queue_factory work_queue_factory
 complete -o filenames -F _work_queue_graph_log work_queue_graph_log
 complete -o filenames -F _work_queue_graph_workers work_queue_graph_workers
+complete -o filenames -F _work_queue_status work_queue_status
 complete -o filenames -F _work_queue_slices work_queue_slices
 complete -o filenames -F _runtask runtask
 complete -o filenames -F _catalog_server catalog_server

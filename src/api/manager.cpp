@@ -106,6 +106,7 @@ class Manager::Impl {
         };
         program.wires.push_back({std::move(listening->port.listener), true});
         program.worker = listening->worker;
+        program.described = described();
         program.tell = [this](const core::ManagerStats& stats) {
             const std::unique_lock lock(changing, std::try_to_lock);
             if (lock && listening->port.entry)
@@ -114,6 +115,9 @@ class Manager::Impl {
         };
     }
 
+    status::QueueOfStatus described() const {
+        return {options.name, listening->port.number(), 0, listening->port.contact().tls};
+    }
     Status change(const ManagerOptions& to);
     Status change_access(const ManagerOptions& to);
 
@@ -213,6 +217,7 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
     options.name = to.name;
     options.password = to.password;
     options.password_file = to.password_file;
+    if (listening) manager->describe(described());
     if (listening)
         manager->say_how_to_start_a_worker(
             program_manager::command_of_worker(options, listening->port.number()));

@@ -1,12 +1,70 @@
 #include "api/status_parts.h"
 
+#include <algorithm>
+#include <map>
+
 namespace wq::api {
 
-program_manager::StatusParts status_parts(const Manager& manager) {
-    program_manager::StatusParts parts{manager.stats(), manager.workers(), manager.blocked_hosts(), {}};
-    for (const CategorySummary& one : manager.categories())
-        parts.categories.emplace_back(one, manager.stats_category(one.name));
+namespace {
+
+using status::TaskOfStatus;
+
+std::string tasks_as_json(const Manager& manager, TasksOfProgram& tasks) {
+    std::map<std::int64_t, status::PlaceOfTask> places;
+    for (const WorkerSummary& worker : manager.workers())
+        for (const DispatchedTask& task : worker.dispatched)
+            places.try_emplace(task.id, status::PlaceOfTask{worker.host, worker.address, task});
+    std::sort(tasks.begin(), tasks.end(),
+              [](const auto& a, const auto& b) { return a.second.id < b.second.id; });
+    std::string all;
+    for (auto& [id, task] : tasks) {
+        task.state = manager.task_state(id);
+        if (const auto place = places.find(id); place != places.end()) task.place = place->second;
+        all += (all.empty() ? "" : ",") + status::task_as_json(task);
+    }
+    return all;
+}
+
+std::string workers_as_json(const Manager& manager, const TasksOfProgram& tasks) {
+    std::map<std::int64_t, const TaskOfStatus*> named;
+    for (const auto& [id, task] : tasks) named.emplace(id, &task);
+    const status::NameTask name_task = [&](std::int64_t id) {
+        const auto found = named.find(id);
+        return found == named.end() ? std::nullopt : std::optional(*found->second);
+    };
+    std::string all;
+    for (const WorkerSummary& worker : manager.workers())
+        all += (all.empty() ? "" : ",") + status::worker_as_json(worker, name_task);
+    return all;
+}
+
+status::QueueParts status_parts(const Manager& manager, status::QueueOfStatus queue) {
+    status::QueueParts parts{std::move(queue), manager.stats(), {}, manager.blocked_hosts(), {}};
+    for (const WorkerSummary& worker : manager.workers())
+        if (worker.connected) parts.resources.add(worker);
+    for (CategorySummary& one : manager.categories()) {
+        Statistics stats = manager.stats_category(one.name);
+        parts.categories.push_back({std::move(one), stats});
+    }
     return parts;
+}
+
+}  // namespace
+
+std::string status_as_json(wire::StatusOf what, const Manager& manager, status::QueueOfStatus queue,
+                           TasksOfProgram tasks) {
+    switch (what) {
+        case wire::StatusOf::tasks:
+            return "[" + tasks_as_json(manager, tasks) + "]";
+        case wire::StatusOf::workers:
+            return "[" + workers_as_json(manager, tasks) + "]";
+        case wire::StatusOf::categories:
+            return "[" + status::categories_as_json(status_parts(manager, std::move(queue))) + "]";
+        case wire::StatusOf::queue:
+        case wire::StatusOf::shapes:
+            break;
+    }
+    return "[" + status::queue_as_json(status_parts(manager, std::move(queue))) + "]";
 }
 
 }  // namespace wq::api

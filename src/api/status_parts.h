@@ -1,11 +1,21 @@
-// Collects what a queue's status tells, for C and Python.
+// A program's own listing of its queue, for C and Python.
 #pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "program_manager/queue_status.h"
 #include "work_queue/manager.h"
 
 namespace wq::api {
 
-program_manager::StatusParts status_parts(const Manager& manager);
+// Tasks of the program, in any order, with their ids at the manager.
+using TasksOfProgram = std::vector<std::pair<std::int64_t, status::TaskOfStatus>>;
+
+// An array of records; `what` is none of the shapes.
+std::string status_as_json(wire::StatusOf what, const Manager& manager, status::QueueOfStatus queue,
+                           TasksOfProgram tasks);
 
 }  // namespace wq::api

@@ -7,7 +7,7 @@
 #include "capi/guard.h"
 #include "capi/queue.h"
 #include "capi/statistics.h"
-#include "program_manager/worker_summaries.h"
+#include "status/figures.h"
 
 namespace wq::capi {
 
@@ -151,7 +151,7 @@ rmsummary** work_queue_workers_summary(work_queue* q) {
     return guarded(__func__, static_cast<rmsummary**>(nullptr), [&](const char* me) -> rmsummary** {
         const wq::Manager* manager = manager_of(me, q);
         if (manager == nullptr) return nullptr;
-        const auto groups = wq::program_manager::groups_of(manager->workers());
+        const auto groups = wq::status::groups_of(manager->workers());
         auto** all = static_cast<rmsummary**>(std::calloc(groups.size() + 1, sizeof(rmsummary*)));
         if (all == nullptr) throw std::bad_alloc();
         for (std::size_t n = 0; n < groups.size(); ++n) {

@@ -43,6 +43,19 @@ Result<report::RunView> view_by_contact(const std::string& path) {
 
 }  // namespace
 
+Result<std::string> contact_of_run(const std::string& run) {
+    std::error_code unknown;
+    const bool is_file = std::filesystem::is_regular_file(run, unknown);
+    if (is_file && net::read_contact(run)) return run;
+    const std::string directory = directory_of_run(run);
+    const auto view = report::view_of_directory(directory);
+    if (!view) return view.error();
+    if (std::filesystem::exists(directory + "/contact", unknown)) return directory + "/contact";
+    return Error{ExitCode::unreachable,
+                 directory + (view->live ? ": this run answers nobody: start it with --listen"
+                                         : ": this run has ended; without a mode, its end is shown")};
+}
+
 Result<std::string> run_status(const std::string& run, bool json) {
     std::error_code unknown;
     const bool is_file = std::filesystem::is_regular_file(run, unknown);

@@ -11,4 +11,8 @@ namespace wq::cli {
 // `json` an object. Errors: bad_input (neither), unreachable, not_allowed.
 Result<std::string> run_status(const std::string& run, bool json);
 
+// The contact file by which the manager of such a run is asked. Errors: bad_input (no run), unreachable (it
+// does not listen, or has ended).
+Result<std::string> contact_of_run(const std::string& run);
+
 }  // namespace wq::cli

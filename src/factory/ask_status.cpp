@@ -37,7 +37,11 @@ Answer checked(wire::StatusReport report) {
 
 class Question {
   public:
-    explicit Question(net::TcpDialOptions manager) {
+    using TakePart = std::function<void(const std::string& records)>;
+
+    Question(net::TcpDialOptions manager, wire::StatusOf what, TakePart take)
+        : take_(std::move(take)), heard_(instant_now()) {
+        query_.what = what;
         manager.limits.most_frame_bytes = most_answer_bytes;
         auto line = net::TcpDialer::open(std::move(manager));
         if (line)
@@ -56,14 +60,16 @@ class Question {
     }
 
     bool answered() const { return answer_.has_value(); }
+    Instant heard() const { return heard_; }  // the last part, or when it was asked
     int descriptor() const { return answer_ ? -1 : line_->descriptors().front(); }
     Answer take(const Error& otherwise) { return answer_ ? std::move(*answer_) : Answer(otherwise); }
 
   private:
     void on(const net::Joined&) {
         line_->admit(net::TcpDialer::manager);
-        line_->send(net::TcpDialer::manager, wire::encode(wire::StatusQuery{}));
+        ask();
     }
+    void ask() { line_->send(net::TcpDialer::manager, wire::encode(query_)); }
     void on(const net::Frame& frame) {
         const auto messages = wire::decode(frame.bytes);
         if (!messages) return end(Error{ExitCode::bad_input, "what it answered cannot be read"});
@@ -71,7 +77,18 @@ class Question {
             if (const auto* refused = std::get_if<wire::Refused>(&message))
                 return end(Error{ExitCode::not_allowed, line_for_message(refused->why)});
             if (const auto* report = std::get_if<wire::StatusReport>(&message)) return end(checked(*report));
+            if (const auto* part = std::get_if<wire::StatusPart>(&message)) return on(*part);
         }
+    }
+    void on(const wire::StatusPart& part) {
+        const bool goes_on = part.next > query_.from;
+        if (!take_ || (part.next != 0 && !goes_on))
+            return end(Error{ExitCode::bad_input, "what it answered cannot be read"});
+        take_(part.records);
+        heard_ = instant_now();
+        if (!goes_on) return end(wire::StatusReport{});
+        query_.from = part.next;
+        ask();
     }
     void on(const net::Left& left) {
         const auto failure = line_->failure();
@@ -79,6 +96,9 @@ class Question {
     }
     void end(Answer answer) { answer_.emplace(std::move(answer)); }
 
+    wire::StatusQuery query_;
+    TakePart take_;  // empty: for the shapes
+    Instant heard_;
     std::unique_ptr<net::TcpDialer> line_;
     std::optional<Answer> answer_;
 };
@@ -88,22 +108,19 @@ int milliseconds_until(Instant until) {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-}  // namespace
-
-std::vector<Answer> ask_status(const std::vector<net::TcpDialOptions>& managers, Duration limit, int stop) {
-    const Instant until = instant_now() + limit;
-    std::vector<std::unique_ptr<Question>> questions;
-    for (const net::TcpDialOptions& manager : managers)
-        questions.push_back(std::make_unique<Question>(manager));
+// Until all have answered, nothing came for `limit`, or `stop` is readable. The answers, in their order.
+std::vector<Answer> await(std::vector<std::unique_ptr<Question>> questions, Duration limit, int stop) {
     Error missing{ExitCode::unreachable, "it did not answer within " + format_duration(limit)};
-    while (instant_now() < until) {
+    for (;;) {
         std::vector<pollfd> descriptors{{stop, POLLIN, 0}};
+        Instant heard{};
         for (const auto& question : questions) {
             question->look();
+            heard = std::max(heard, question->heard());
             if (!question->answered()) descriptors.push_back({question->descriptor(), POLLIN, 0});
         }
-        if (descriptors.size() == 1) break;
-        ::poll(descriptors.data(), descriptors.size(), milliseconds_until(until));
+        if (descriptors.size() == 1 || instant_now() >= heard + limit) break;
+        ::poll(descriptors.data(), descriptors.size(), milliseconds_until(heard + limit));
         if ((descriptors.front().revents & POLLIN) != 0) {
             missing.message = "stopped before it answered";
             break;
@@ -112,6 +129,28 @@ std::vector<Answer> ask_status(const std::vector<net::TcpDialOptions>& managers,
     std::vector<Answer> answers;
     for (const auto& question : questions) answers.push_back(question->take(missing));
     return answers;
+}
+
+}  // namespace
+
+std::vector<Answer> ask_status(const std::vector<net::TcpDialOptions>& managers, Duration limit, int stop) {
+    std::vector<std::unique_ptr<Question>> questions;
+    for (const net::TcpDialOptions& manager : managers)
+        questions.push_back(std::make_unique<Question>(manager, wire::StatusOf::shapes, nullptr));
+    return await(std::move(questions), limit, stop);
+}
+
+std::vector<Status> ask_listing(
+    const std::vector<net::TcpDialOptions>& managers, wire::StatusOf what, Duration limit,
+    const std::function<void(std::size_t manager, const std::string& records)>& take) {
+    std::vector<std::unique_ptr<Question>> questions;
+    for (std::size_t n = 0; n < managers.size(); ++n)
+        questions.push_back(std::make_unique<Question>(
+            managers[n], what, [&take, n](const std::string& records) { take(n, records); }));
+    std::vector<Status> ends;
+    for (const Answer& answer : await(std::move(questions), limit, -1))
+        ends.push_back(answer ? success() : Status(answer.error()));
+    return ends;
 }
 
 }  // namespace wq::factory

@@ -1,6 +1,8 @@
-// Asks managers for their status, all at once: one connection each, one answer, and the connection ends.
+// Asks managers for their status: one connection each.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -10,9 +12,17 @@
 
 namespace wq::factory {
 
-// The answers, in the order of `managers`. Errors: unreachable: no answer within `limit`, or before `stop`
-// became readable; not_allowed: another key, version or certificate. They do not name the manager.
+// All at once. The answers, in the order of `managers`. Errors: unreachable: no answer within `limit`, or
+// before `stop` became readable; not_allowed: another key, version or certificate. They do not name the
+// manager.
 std::vector<Result<wire::StatusReport>> ask_status(const std::vector<net::TcpDialOptions>& managers,
                                                    Duration limit, int stop = -1);
+
+// The same for a listing, which is none of the shapes. `take` gets its parts as they arrive, with the
+// manager's place in `managers`: JSON objects separated by commas, or nothing. `limit`: for the first part
+// and between two.
+std::vector<Status> ask_listing(
+    const std::vector<net::TcpDialOptions>& managers, wire::StatusOf what, Duration limit,
+    const std::function<void(std::size_t manager, const std::string& records)>& take);
 
 }  // namespace wq::factory

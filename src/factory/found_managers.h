@@ -2,10 +2,12 @@
 // together.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "factory/factory.h"
+#include "listening/registry.h"
 #include "net/tcp_dialer.h"
 
 namespace wq::factory {
@@ -20,20 +22,22 @@ struct ManagerPlace {
     int stop = -1;                              // a descriptor: once readable, no answer is waited for
 };
 
+struct FoundManager {
+    std::string name;  // for messages
+    net::TcpDialOptions dial;
+    std::optional<listening::Listing> listing{};  // of one found by its name
+};
+// `name`: a regular expression for the registry, if the place has neither addresses nor a contact file. Reads
+// the files anew: a manager that is started again writes a new one. Errors: those of read_contact(),
+// read_password() and listening::find_managers().
+Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name);
+
 class FoundManagers final : public Managers {
   public:
     explicit FoundManagers(ManagerPlace place) : place_(std::move(place)) {}
-    // Reads the files anew: a manager that is started again writes a new one.
     Result<Answers> ask(const Settings& settings) override;
 
   private:
-    struct Found {
-        std::string name;
-        net::TcpDialOptions dial;
-    };
-    Result<std::vector<Found>> find(const Settings& settings) const;
-    Status add_security(net::TcpDialOptions& dial) const;
-
     ManagerPlace place_;
     bool found_ = false;  // the contact file was there
 };

@@ -39,6 +39,7 @@ struct Link {
     std::uint64_t turn = 0;               // the last one in which it was heard
     std::size_t share = 0;                // messages of it that may still be handled in that turn
     Instant hello_until;                  // hello limit of an untrusted link
+    bool asks = false;                    // for a part of a listing, and has not got it
     session::Session* session = nullptr;  // of a worker over TCP
 };
 

@@ -46,7 +46,8 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
       notices_({environment_, leases_, tickets_, records_, release_}),
       sessions_(session_options(options), links_, *this, notices_),
       release_(sessions_, links_, *this),
-      messages_({links_, sessions_, leases_, tickets_, environment_, release_, records_,
+      answers_(links_, clock),
+      messages_({links_, sessions_, leases_, tickets_, environment_, release_, records_, answers_,
                  !options.mark_path.empty()},
                 *this),
       performer_({links_, leases_, tickets_, sessions_, messages_, records_, storage_, times_}, *this,
@@ -198,6 +199,7 @@ void Manager::tick(core::Now now) {
     storage_.tick(now);
     sessions_.dismiss_silent(now);
     release_.tick(now);
+    answers_.tick();
     if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
     if (now.instant >= next_beat_) {
         for (auto& [key, link] : links_.all())
@@ -208,7 +210,7 @@ void Manager::tick(core::Now now) {
 }
 
 std::optional<Instant> Manager::wakeup() const {
-    if (!waiting_.empty()) return Instant{};
+    if (!waiting_.empty() || answers_.waits()) return Instant{};
     Instant next = std::min(next_beat_, series_.next());
     for (const auto& at : {reactor_.wakeup(), links_.next_hello_limit(), storage_.wakeup()})
         if (at) next = std::min(next, *at);

@@ -19,6 +19,7 @@
 #include "manager/manager_times.h"
 #include "manager/router.h"
 #include "manager/run_records.h"
+#include "manager/status_answers.h"
 #include "manager/storage_watch.h"
 #include "manager/task_texts.h"
 #include "manager/ticket_server.h"
@@ -122,6 +123,8 @@ class Manager final : private Router {
     void note_growth(std::int64_t wanted, std::int64_t pending) { wanted_ = wanted, pending_ = pending; }
     // For programs that ask: when the run began, and how many tasks end per second, lately.
     void note_rate(WallMicros started, double rate) { messages_.note_rate(started, rate); }
+    // Who lists the queue for programs that ask; it outlives the manager. Without one, they are refused.
+    void list_by(StatusLister& lister) { answers_.list_by(lister); }
     // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
@@ -169,6 +172,7 @@ class Manager final : private Router {
     WorkerNotices notices_;
     WorkerSessions sessions_;
     WorkerRelease release_;
+    StatusAnswers answers_;
     WorkerMessages messages_;
     ActionPerformer performer_;
 };

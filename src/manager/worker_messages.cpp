@@ -92,18 +92,24 @@ void WorkerMessages::on(Link& link, const wire::Keeps&, core::Now now) {
 }
 
 void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now now) {
+    if (!to_.sessions.may_ask(link, message, now)) return;
+    if (message.what != wire::StatusOf::shapes && to_.answers.lists()) return to_.answers.ask(link, message);
+    if (message.what != wire::StatusOf::shapes)
+        return to_.sessions.refuse(link, "it tells nobody its status", now);
+    to_.links.close(link, status(now));
+    to_.links.remove(link.key);
+}
+
+const wire::StatusReport& WorkerMessages::status(core::Now now) {
     // Whoever asks all the time does not stop the run.
     constexpr Duration fresh = std::chrono::seconds(1);
-    const auto report = [&] {
-        if (!status_ || now.instant - status_at_ >= fresh) {
-            status_ = status_report(router_, to_.records.categories(), to_.sessions);
-            if (started_us_ > 0) status_->elapsed_us = now.wall - started_us_;
-            if (rate_ >= 0) status_->ended_in_1000_s = static_cast<std::int64_t>(rate_ * 1000);
-            status_at_ = now.instant;
-        }
-        return *status_;
-    };
-    to_.sessions.answer(link, message, report, now);
+    if (!status_ || now.instant - status_at_ >= fresh) {
+        status_ = status_report(router_, to_.records.categories(), to_.sessions);
+        if (started_us_ > 0) status_->elapsed_us = now.wall - started_us_;
+        if (rate_ >= 0) status_->ended_in_1000_s = static_cast<std::int64_t>(rate_ * 1000);
+        status_at_ = now.instant;
+    }
+    return *status_;
 }
 
 // ---- tasks ----

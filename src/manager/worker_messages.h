@@ -11,6 +11,7 @@
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/run_records.h"
+#include "manager/status_answers.h"
 #include "manager/ticket_server.h"
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
@@ -28,6 +29,7 @@ class WorkerMessages {
         const EnvironmentLines& environment;
         WorkerRelease& release;
         RunRecords& records;
+        StatusAnswers& answers;
         bool files_may_be_shared = false;  // tell workers how to find out whether they see our files
     };
     WorkerMessages(Receivers receivers, Router& router) : to_(receivers), router_(router) {}
@@ -53,6 +55,7 @@ class WorkerMessages {
     void on(Link& link, const wire::EnvironmentReport& message, core::Now now);
     void on(Link& link, const wire::Beat& message, core::Now now);
     void on(Link& link, const wire::StatusQuery& message, core::Now now);
+    const wire::StatusReport& status(core::Now now);
     void on(Link& link, const wire::Keeps& message, core::Now now);
     void on(Link& link, const wire::LastWords& message, core::Now now) {
         to_.sessions.hear(link, message, now);

@@ -186,12 +186,15 @@ wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
 
 // ---- no workers ----
 
-void WorkerSessions::answer(Link& link, const wire::StatusQuery& query, const StatusReporter& report,
-                            core::Now now) {
-    if (link.record || !link.untrusted) return refuse(link, "a worker asked for the status", now);
-    if (query.version != wire::protocol_version) return refuse_version(link, query.version, now);
-    links_.close(link, report());
-    links_.remove(link.key);
+bool WorkerSessions::may_ask(Link& link, const wire::StatusQuery& query, core::Now now) {
+    const bool is_worker = link.record || !link.untrusted;
+    if (is_worker)
+        refuse(link, "a worker asked for the status", now);
+    else if (query.version != wire::protocol_version)
+        refuse_version(link, query.version, now);
+    else
+        return true;
+    return false;
 }
 
 void WorkerSessions::hear(Link& link, const wire::LastWords& words, core::Now now) {

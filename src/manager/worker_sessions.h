@@ -51,9 +51,8 @@ class WorkerSessions {
     // Before its welcome, a worker may send only a hello. If it sent anything else, refuses it and returns
     // true.
     bool out_of_turn(Link& link, core::Now now);
-    // A program that is no worker: gets its answer, and the link ends.
-    using StatusReporter = std::function<wire::StatusReport()>;
-    void answer(Link& link, const wire::StatusQuery& query, const StatusReporter& report, core::Now now);
+    // Whether a program that is no worker may be answered; if not, refuses it.
+    bool may_ask(Link& link, const wire::StatusQuery& query, core::Now now);
     // What outlives a worker's process says whether that worker's tasks have ended.
     void hear(Link& link, const wire::LastWords& words, core::Now now);
     // Null: a rank.

@@ -71,28 +71,4 @@ void ProgramCategories::set_max(const core::Sizes& most, manager::Manager& manag
     for (const auto& [name, category] : known_) manager.set_category(name, what, now);
 }
 
-std::vector<CategorySummary> ProgramCategories::summaries(const manager::Manager& manager) const {
-    std::vector<std::pair<CategoryId, std::string>> by_id;
-    for (const auto& [name, category] : known_) by_id.emplace_back(category.id, name);
-    std::sort(by_id.begin(), by_id.end());
-    std::vector<CategorySummary> all;
-    for (auto& [id, name] : by_id) {
-        const core::ManagerStats stats = manager.stats(id);
-        CategorySummary summary;
-        summary.running = stats.tasks_running;
-        summary.waiting = stats.tasks_waiting + stats.tasks_on_workers - stats.tasks_running;
-        summary.fit_workers = manager.reactor().able_workers(id);
-        const core::Category* const category = manager.reactor().category(id);
-        const auto most = [&](core::ResourceKind kind) {
-            return describe(category == nullptr ? core::Largest{} : category->largest(kind), kind);
-        };
-        summary.max_cores = most(core::ResourceKind::cores);
-        summary.max_memory = most(core::ResourceKind::memory);
-        summary.max_disk = most(core::ResourceKind::disk);
-        summary.name = std::move(name);
-        all.push_back(std::move(summary));
-    }
-    return all;
-}
-
 }  // namespace wq::program_manager

@@ -8,7 +8,6 @@
 
 #include "core/events.h"
 #include "manager/manager.h"
-#include "work_queue/category.h"
 
 namespace wq::program_manager {
 
@@ -31,8 +30,6 @@ class ProgramCategories {
                  core::Now now);  // of known categories
     // Whether all tasks are measured.
     void monitor(bool measures) { measures_ = measures; }
-
-    std::vector<CategorySummary> summaries(const manager::Manager& manager) const;
 
   private:
     struct Known {

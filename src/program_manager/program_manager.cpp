@@ -4,8 +4,8 @@
 
 #include "program_manager/hungry.h"
 #include "program_manager/shapes.h"
-#include "program_manager/worker_summaries.h"
 #include "run/dismiss_ranks.h"
+#include "status/figures.h"
 #include "threads/quiet_thread.h"
 
 namespace wq::program_manager {
@@ -29,21 +29,6 @@ scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options)
     return reactor;
 }
 
-Statistics as_statistics(const core::ManagerStats& from) {
-    Statistics to;
-    to.time_when_started = from.time_when_started;
-#define WQ_COPY(type, name, unit, meaning) to.name = from.name;
-    WQ_MANAGER_STATS(WQ_COPY)
-    WQ_OWN_STATS(WQ_COPY)
-    WQ_GPU_STATS(WQ_COPY)
-#undef WQ_COPY
-    to.workers_blacklisted = from.workers_blocked;
-    to.time_workers_execute = from.time_execute;
-    to.time_workers_execute_good = from.time_execute_good;
-    to.time_workers_execute_exhaustion = from.time_execute_exhaustion;
-    return to;
-}
-
 }  // namespace
 
 ProgramManager::ProgramManager(ProgramManagerOptions options)
@@ -55,7 +40,9 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
       categories_(options_.say),
       first_worker_(options_.worker),
       source_(queue_, tasks_, recorder_, categories_),
-      unfinished_(tasks_, source_, queue_, results_) {
+      unfinished_(tasks_, source_, queue_, results_),
+      status_(tasks_, recorder_, started_) {
+    status_.describe(options_.described);
     tuning_.begin("keepalive-interval", options_.keep_alive.interval);
     tuning_.begin("keepalive-timeout", options_.keep_alive.timeout);
     tuning_.begin("reconnect-timeout", std::chrono::duration<double>(options_.disconnect_limit).count());
@@ -80,6 +67,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     manager.background = program->files_.get();
     program->manager_ = std::make_unique<manager::Manager>(std::move(manager), program->tasks_,
                                                            program->recorder_, program->started_);
+    program->status_.list(*program->manager_);
     program->manager_->say = [raw = program.get()](const std::string& text) {
         raw->options_.say(text);
         raw->debug("wq", text);
@@ -361,9 +349,7 @@ void ProgramManager::unblock(const std::string* host) {
 
 std::vector<std::string> ProgramManager::blocked_hosts() {
     std::vector<std::string> hosts;
-    queue_.ask([&] {
-        for (const auto& [host, block] : manager_->reactor().blocked_hosts().all()) hosts.push_back(host);
-    });
+    queue_.ask([&] { hosts = status::blocked_hosts_of(*manager_); });
     return hosts;
 }
 
@@ -384,7 +370,7 @@ core::ManagerStats ProgramManager::stats() {
 }
 
 Statistics ProgramManager::statistics() {
-    return as_statistics(stats());
+    return status::statistics_of(stats());
 }
 
 Statistics ProgramManager::statistics_of(const std::string& category) {
@@ -396,7 +382,11 @@ Statistics ProgramManager::statistics_of(const std::string& category) {
     const Results::Figures figures = results_.figures();
     stats.time_application = figures.outside_us;
     stats.time_when_started = started_.wall;
-    return as_statistics(stats);
+    return status::statistics_of(stats);
+}
+
+void ProgramManager::describe(const status::QueueOfStatus& described) {
+    queue_.ask([&] { status_.describe(described); });
 }
 
 int ProgramManager::hungry() {
@@ -467,13 +457,16 @@ bool ProgramManager::begin_categories(const std::map<std::string, std::vector<co
 
 std::vector<CategorySummary> ProgramManager::categories() {
     std::vector<CategorySummary> all;
-    queue_.ask([&] { all = categories_.summaries(*manager_); });
+    queue_.ask([&] {
+        for (status::CategoryOfStatus& one : status::categories_of(*manager_))
+            all.push_back(std::move(one.summary));
+    });
     return all;
 }
 
 std::vector<WorkerSummary> ProgramManager::workers() {
     std::vector<WorkerSummary> all;
-    queue_.ask([&] { all = summaries_of(*manager_); });
+    queue_.ask([&] { all = status::summaries_of(*manager_); });
     return all;
 }
 

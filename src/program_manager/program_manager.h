@@ -23,6 +23,7 @@
 #include "program_manager/program_categories.h"
 #include "program_manager/program_recorder.h"
 #include "program_manager/program_source.h"
+#include "program_manager/queue_status.h"
 #include "program_manager/results.h"
 #include "program_manager/submitted_tasks.h"
 #include "program_manager/tuning.h"
@@ -50,8 +51,9 @@ struct ProgramManagerOptions {
     tickets::Counters* counters = nullptr;
     Duration disconnect_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;
-    bool ends_workers = false;  // workers over TCP end with the manager
-    std::string worker;         // command that starts one, for FirstWorkerNotice
+    bool ends_workers = false;        // workers over TCP end with the manager
+    std::string worker;               // command that starts one, for FirstWorkerNotice
+    status::QueueOfStatus described;  // to those who look at the queue
     logs::LogPaths logs;
     logs::SummaryLimits summaries;
     KeepAlive keep_alive;
@@ -109,6 +111,7 @@ class ProgramManager {
     bool tune(const std::string& name, double value, std::string& error);
     // Writes these logs, too. Error: one cannot be opened, or the manager has ended.
     Status log_to(const logs::LogPaths& paths);
+    void describe(const status::QueueOfStatus& described);
     // Another command that starts a worker, for FirstWorkerNotice.
     void say_how_to_start_a_worker(std::string command);
     // Runs `work` on the manager's thread. False: it has ended.
@@ -152,6 +155,7 @@ class ProgramManager {
     FirstWorkerNotice first_worker_;
     ProgramSource source_;
     UnfinishedTasks unfinished_;
+    ProgramQueue status_;
     std::unique_ptr<manager::Manager> manager_;
     std::unique_ptr<BackgroundThread> files_;  // ends before the manager, because it serves the manager
     IntervalSet cancelled_;                    // ids

@@ -5,11 +5,11 @@
 
 #include "net/contact.h"
 #include "program_manager/tuning.h"
-#include "program_manager/worker_summaries.h"
 #include "python/amounts.h"
 #include "python/queue.h"
 #include "python/ranks.h"
 #include "python/text.h"
+#include "status/figures.h"
 
 namespace py = pybind11;
 
@@ -114,7 +114,7 @@ void bind_start(py::class_<PyQueue>& queue) {
 
 py::list worker_groups(PyQueue& queue) {
     py::list all;
-    for (const auto& group : program_manager::groups_of(queue.serving().workers())) {
+    for (const auto& group : status::groups_of(queue.serving().workers())) {
         py::dict one;
         one["workers"] = group.workers;
         one["cores"] = group.cores;

@@ -140,36 +140,19 @@ std::vector<py::object> PyQueue::tasks() const {
 }
 
 std::string PyQueue::status(const std::string& request, const std::string& project) {
-    using namespace program_manager;
     Manager& manager = serving();
-    const auto named = [](const PyTask& task, std::int64_t id) {
-        return TaskOfStatus{task.id, id, TaskState::unknown, &task.spec, task.call_name};
-    };
-    switch (status_of(request)) {
-        case StatusOf::queue:
-            return queue_as_json({project, static_cast<int>(manager.port()), 0, deferred_->options.ssl},
-                                 api::status_parts(manager));
-        case StatusOf::categories:
-            return categories_as_json(api::status_parts(manager));
-        case StatusOf::workers:
-            return workers_as_json(manager.workers(), [&](std::int64_t id) -> std::optional<TaskOfStatus> {
-                const auto found = tasks_.find(id);
-                if (found == tasks_.end()) return std::nullopt;
-                return named(found->second.cast<PyTask&>(), id);
-            });
-        case StatusOf::tasks:
-            break;
-        case StatusOf::nothing:
-            throw py::value_error("status of '" + request + "': give queue, tasks, workers or categories");
-    }
-    std::vector<TaskOfStatus> all;
+    const auto what = status::status_of(request);
+    if (!what) throw py::value_error("status of '" + request + "': give queue, tasks, workers or categories");
+    api::TasksOfProgram tasks;
     for (const auto& [id, object] : tasks_) {
-        all.push_back(named(object.cast<PyTask&>(), id));
-        all.back().state = manager.task_state(id);
+        const PyTask& task = object.cast<PyTask&>();
+        status::TaskOfStatus named = program_manager::named(task.id, TaskAccess::data(task.spec));
+        if (!task.call_name.empty()) named.command = task.call_name;
+        tasks.emplace_back(id, std::move(named));
     }
-    std::sort(all.begin(), all.end(),
-              [](const TaskOfStatus& a, const TaskOfStatus& b) { return a.id < b.id; });
-    return tasks_as_json(all, manager.workers());
+    return api::status_as_json(*what, manager,
+                               {project, static_cast<int>(manager.port()), 0, deferred_->options.ssl},
+                               std::move(tasks));
 }
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {

@@ -226,7 +226,11 @@ void fields(Dismiss& m, V& visit) {
 }
 template <class V>
 void fields(StatusQuery& m, V& visit) {
-    visit(m.version);
+    visit(m.version, m.what, m.from);
+}
+template <class V>
+void fields(StatusPart& m, V& visit) {
+    visit(m.records, m.next);
 }
 template <class V>
 void fields(TasksOfShape& v, V& visit) {

@@ -27,7 +27,7 @@
 
 namespace wq::wire {
 
-inline constexpr std::uint32_t protocol_version = 11;
+inline constexpr std::uint32_t protocol_version = 12;
 
 // ---- worker -> manager ----
 
@@ -312,9 +312,20 @@ struct LastWords {
     bool all_ended = false;  // all its tasks; false: some process could not be killed
 };
 
-// The first message of such a program. The answer is a StatusReport or Refused, and then the connection ends.
+// What a program asks for: what a factory needs, or a listing with the names of CCTools' status protocol.
+enum class StatusOf : std::uint8_t { shapes, queue, tasks, workers, categories };
+// The first message of such a program. The answer to `shapes` is a StatusReport, to any other listing a
+// StatusPart, or Refused. Then the connection ends, unless a part says that more follows: the program asks
+// for it on the same connection.
 struct StatusQuery {
     std::uint32_t version = protocol_version;
+    StatusOf what = StatusOf::shapes;
+    std::uint64_t from = 0;  // the last part's `next`
+};
+// So a long listing is never in the manager's memory as a whole, and a slow reader delays nobody.
+struct StatusPart {
+    std::string records;     // JSON objects, separated by commas; may be empty
+    std::uint64_t next = 0;  // where the listing goes on; 0: it is complete
 };
 // Unfinished tasks that are equal in all this.
 struct TasksOfShape {
@@ -353,7 +364,8 @@ struct StatusReport {
     std::int64_t ended_in_1000_s = -1;  // tasks, at the recent rate; -1: not known
 };
 
-inline constexpr std::size_t part_bytes = 256 << 10;  // approximate size of a part
+inline constexpr std::size_t part_bytes = 256 << 10;        // approximate size of a part
+inline constexpr std::size_t status_part_bytes = 64 << 10;  // the same, of a listing: a millisecond's work
 // How much of an input may be requested and not yet received.
 inline constexpr std::uint64_t input_window = 4 * part_bytes;
 // How much of a task's outputs may be sent before the first TakeOutput.
@@ -366,7 +378,8 @@ using Message =
                  WantTexts, Goodbye, EnvironmentReport, Acknowledged, EnvironmentLine, Lease, Kill, KillAll,
                  Recall, SealedBatch, Tickets, RevokedBatch, Dismiss, Beat, WantInput, InputPart, NoInput,
                  OutputPart, TakeOutput, OutputsSent, OutputsKept, WatchedPart, WatchedTaken, HaveInput,
-                 InputIsAt, SharesFiles, StatusQuery, StatusReport, SharesMemory, Keeps, LastWords>;
+                 InputIsAt, SharesFiles, StatusQuery, StatusReport, SharesMemory, Keeps, LastWords,
+                 StatusPart>;
 
 void encode(const Message& message, ByteWriter& out);
 std::string encode(const Message& message);

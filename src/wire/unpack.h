@@ -112,6 +112,7 @@ class Unpack {
     }
     void get(const msgpack::object& in, core::Rest& value) { get_enum(in, value, core::Rest::whole); }
     void get(const msgpack::object& in, InputKind& value) { get_enum(in, value, InputKind::command); }
+    void get(const msgpack::object& in, StatusOf& value) { get_enum(in, value, StatusOf::categories); }
     template <class T>
     void get(const msgpack::object& in, T& value) {
         if constexpr (std::is_integral_v<T>)

@@ -43,7 +43,7 @@ concept NotForWorkers =
            wire::WantTickets, wire::WantTexts, wire::Goodbye, wire::EnvironmentReport, wire::Beat,
            wire::WantInput, wire::OutputPart, wire::OutputsSent, wire::WatchedPart, wire::HaveInput,
            wire::SharesFiles, wire::SharesMemory, wire::StatusQuery, wire::StatusReport, wire::Keeps,
-           wire::LastWords>;
+           wire::LastWords, wire::StatusPart>;
 
 class Worker {
   public:

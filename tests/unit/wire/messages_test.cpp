@@ -97,7 +97,7 @@ std::vector<Message> samples() {
         HaveInput{TaskId(9), 3, 2, "/tmp/cache"},
         InputIsAt{TaskId(9), 3, 2, "/tmp/cache/key"},
         SharesFiles{},
-        StatusQuery{},
+        StatusQuery{protocol_version, StatusOf::tasks, 7},
         StatusReport{protocol_version,
                      {{"sims", {2, 100, -1, -1}, {core::Rest::proportional, false}, {"big"}, 7, 3}},
                      9,
@@ -114,6 +114,7 @@ std::vector<Message> samples() {
         SharesMemory{},
         Keeps{3},
         LastWords{protocol_version, "identity", "token", true},
+        StatusPart{R"({"taskid":1})", 8},
     };
 }
 

@@ -1,0 +1,37 @@
+// The command line of work_queue_status.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "factory/found_managers.h"
+#include "wire/messages.h"
+
+namespace wq::cli {
+
+struct StatusOptions {
+    enum class Mode { queues, workers, tasks, categories, resources, capacity };
+    Mode mode = Mode::queues;
+    bool has_mode = false;
+    bool json = false;
+    // Where the managers are: HOST PORT; a contact file; a run; else `name`, or all managers of the user.
+    factory::ManagerPlace place;
+    std::string run;   // a run directory, a list, or a contact file
+    std::string name;  // a regular expression for whole names; empty: all
+    std::optional<Duration> every;
+    bool help = false;
+    bool version = false;
+
+    wire::StatusOf listing() const;
+    bool needs_manager() const {
+        return mode == Mode::workers || mode == Mode::tasks || mode == Mode::categories;
+    }
+};
+
+// Error usage.
+Result<StatusOptions> parse_status_options(int argc, const char* const* argv);
+std::string status_help();
+
+}  // namespace wq::cli

@@ -1,0 +1,40 @@
+// Answers programs that ask for a listing, such as work_queue_status. Parts are built for a short time in
+// each turn of the loop, so the run goes on however many ask.
+#pragma once
+
+#include <deque>
+#include <functional>
+
+#include "manager/links.h"
+
+namespace wq::manager {
+
+// Who knows the manager's queue.
+class StatusLister {
+  public:
+    virtual ~StatusLister() = default;
+    // About wire::status_part_bytes of it, from where the last part ended.
+    virtual wire::StatusPart part(wire::StatusOf what, std::uint64_t from) = 0;
+};
+
+class StatusAnswers {
+  public:
+    StatusAnswers(Links& links, const std::function<Instant()>& clock) : links_(links), clock_(clock) {}
+
+    void list_by(StatusLister& lister) { lister_ = &lister; }
+    bool lists() const { return lister_ != nullptr; }
+    // The link gets this part in one of the next turns.
+    void ask(Link& link, const wire::StatusQuery& query);
+    void tick();
+    bool waits() const { return !asked_.empty(); }
+
+  private:
+    void answer(Link& link, const wire::StatusQuery& query);
+
+    Links& links_;
+    const std::function<Instant()>& clock_;
+    StatusLister* lister_ = nullptr;
+    std::deque<std::pair<LinkKey, wire::StatusQuery>> asked_;
+};
+
+}  // namespace wq::manager
