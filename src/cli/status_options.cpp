@@ -166,7 +166,7 @@ std::string status_help() {
            "  work_queue_status                             all your managers\n"
            "  work_queue_status tasks.sh.wq                 how far this run is\n"
            "  work_queue_status -T login1 9123              tasks of an open manager\n"
-           "  work_queue_status -W --contact tasks.sh.wq/contact\n"
+           "  work_queue_status -W --contact contact        workers, with the key\n"
            "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"
            "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 a manager is not reachable,\n"
            "71 stdout cannot be written, 77 not allowed (key, password or version).\n";
