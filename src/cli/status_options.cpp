@@ -20,9 +20,9 @@ namespace po = boost::program_options;
 using options::help_width;
 using options::usage_error;
 
-constexpr std::uint16_t default_port = 9123;
+constexpr std::uint16_t default_status_port = 9123;
 
-auto text(const char* name) {
+auto status_value(const char* name) {
     return po::value<std::string>()->value_name(name);
 }
 
@@ -35,29 +35,31 @@ po::options_description visible_status_options() {
         "resources,R", "managers: cores, memory and disk of their workers")(
         "capacity", "managers: how many tasks and resources they could keep busy");
     po::options_description managers("The managers", help_width, help_width / 2);
-    managers.add_options()("project-name,M", text("REGEX"), "those whose whole name matches")(
-        "contact", text("FILE"), "contact file of the manager")(
-        "password,P", text("FILE"), "both sides prove that they know the content of FILE")(
+    managers.add_options()("project-name,M", status_value("REGEX"), "those whose whole name matches")(
+        "contact", status_value("FILE"), "contact file of the manager")(
+        "password,P", status_value("FILE"), "both sides prove that they know the content of FILE")(
         "ssl", "use TLS; the certificate is checked only with --contact or --ssl-ca")(
-        "ssl-ca", text("FILE"), "like --ssl, and check the certificate against the authorities in FILE")(
-        "timeout,t", text("TIME"), "wait at most TIME for an answer (default: 30)");
+        "ssl-ca", status_value("FILE"),
+        "like --ssl, and check the certificate against the authorities in FILE")(
+        "timeout,t", status_value("TIME"), "wait at most TIME for an answer (default: 30)");
     po::options_description output("Output", help_width, help_width / 2);
     output.add_options()("json", "a JSON array of whole records, one a line")("verbose,l", "the same")(
-        "every", text("TIME"), "show it again every TIME")("version,v", "print the version and exit")(
+        "every", status_value("TIME"), "show it again every TIME")("version,v", "print the version and exit")(
         "help,h", "print this help and exit");
     all.add(modes).add(managers).add(output);
     return all;
 }
 
-using Given = po::variables_map;
-using Mode = StatusOptions::Mode;
+using StatusGiven = po::variables_map;
+using StatusMode = StatusOptions::Mode;
 
-constexpr std::pair<const char*, Mode> modes[] = {
-    {"statistics", Mode::queues},       {"tasks", Mode::tasks},         {"workers", Mode::workers},
-    {"able-workers", Mode::categories}, {"resources", Mode::resources}, {"capacity", Mode::capacity}};
+constexpr std::pair<const char*, StatusMode> status_modes[] = {
+    {"statistics", StatusMode::queues},   {"tasks", StatusMode::tasks},
+    {"workers", StatusMode::workers},     {"able-workers", StatusMode::categories},
+    {"resources", StatusMode::resources}, {"capacity", StatusMode::capacity}};
 
-Status take_mode(const Given& given, StatusOptions& options) {
-    for (const auto& [name, mode] : modes) {
+Status take_status_mode(const StatusGiven& given, StatusOptions& options) {
+    for (const auto& [name, mode] : status_modes) {
         if (given.count(name) == 0) continue;
         if (options.has_mode) return usage_error("give one of -Q, -T, -W, -A, -R and --capacity");
         options.mode = mode;
@@ -66,8 +68,8 @@ Status take_mode(const Given& given, StatusOptions& options) {
     return success();
 }
 
-Status take_address(const std::vector<std::string>& words, StatusOptions& options) {
-    std::uint16_t port = default_port;
+Status take_status_address(const std::vector<std::string>& words, StatusOptions& options) {
+    std::uint16_t port = default_status_port;
     if (words.size() > 1) {
         const auto number = parse_count(words[1], 1, 65535);
         if (!number) return usage_error("PORT: " + number.error().message);
@@ -80,7 +82,7 @@ Status take_address(const std::vector<std::string>& words, StatusOptions& option
 }
 
 // A word that is a file here, or looks like one, is no host.
-Status take_place(const Given& given, StatusOptions& options) {
+Status take_status_place(const StatusGiven& given, StatusOptions& options) {
     const auto value = [&](const char* name) {
         return given.count(name) != 0 ? given[name].as<std::string>() : std::string();
     };
@@ -103,18 +105,18 @@ Status take_place(const Given& given, StatusOptions& options) {
     std::error_code unknown;
     const bool is_file = words.size() == 1 && (words[0].find('/') != std::string::npos ||
                                                std::filesystem::exists(words[0], unknown));
-    if (!is_file) return take_address(words, options);
+    if (!is_file) return take_status_address(words, options);
     options.run = words[0];
     return success();
 }
 
-Status fill(const Given& given, StatusOptions& options) {
+Status fill_status(const StatusGiven& given, StatusOptions& options) {
     options.help = given.count("help") != 0;
     options.version = given.count("version") != 0;
     if (options.help || options.version) return success();
     options.json = given.count("json") != 0 || given.count("verbose") != 0;
-    if (const Status mode = take_mode(given, options); !mode) return mode;
-    if (const Status place = take_place(given, options); !place) return place;
+    if (const Status mode = take_status_mode(given, options); !mode) return mode;
+    if (const Status place = take_status_place(given, options); !place) return place;
     options.place.limit = std::chrono::seconds(30);
     const auto time = [](const std::string& word) { return parse_duration(word); };
     if (const Status limit = options::take(given, "timeout", options.place.limit, time); !limit) return limit;
@@ -128,15 +130,15 @@ Status fill(const Given& given, StatusOptions& options) {
 
 wire::StatusOf StatusOptions::listing() const {
     switch (mode) {
-        case Mode::tasks:
+        case StatusMode::tasks:
             return wire::StatusOf::tasks;
-        case Mode::workers:
+        case StatusMode::workers:
             return wire::StatusOf::workers;
-        case Mode::categories:
+        case StatusMode::categories:
             return wire::StatusOf::categories;
-        case Mode::queues:
-        case Mode::resources:
-        case Mode::capacity:
+        case StatusMode::queues:
+        case StatusMode::resources:
+        case StatusMode::capacity:
             break;
     }
     return wire::StatusOf::queue;
@@ -146,7 +148,7 @@ Result<StatusOptions> parse_status_options(int argc, const char* const* argv) {
     const auto given = options::split_words(options::words_of(argc, argv), visible_status_options(), "place");
     if (!given) return given.error();
     StatusOptions options;
-    if (const Status filled = fill(*given, options); !filled) return filled.error();
+    if (const Status filled = fill_status(*given, options); !filled) return filled.error();
     return options;
 }
 
