@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "catalog/checked_arithmetic.h"
 #include "catalog/jx_node.h"
 
 namespace wq::catalog {
@@ -42,27 +43,6 @@ Error no_type(std::string_view what, const Json& value) {
     return fails(std::string(what) + " of a value of the type " + value.type_name());
 }
 
-std::optional<std::int64_t> added(std::int64_t a, std::int64_t b) {
-    std::int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? std::nullopt : std::optional(sum);
-}
-std::optional<std::int64_t> subtracted(std::int64_t a, std::int64_t b) {
-    std::int64_t rest = 0;
-    return __builtin_sub_overflow(a, b, &rest) ? std::nullopt : std::optional(rest);
-}
-std::optional<std::int64_t> multiplied(std::int64_t a, std::int64_t b) {
-    std::int64_t product = 0;
-    return __builtin_mul_overflow(a, b, &product) ? std::nullopt : std::optional(product);
-}
-std::optional<std::int64_t> divided(std::int64_t a, std::int64_t b) {
-    if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt;
-    return a / b;
-}
-std::optional<std::int64_t> remainder(std::int64_t a, std::int64_t b) {
-    if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0);
-    return a % b;
-}
-
 std::shared_ptr<const re2::RE2> regex_of(const std::string& text) {
     re2::RE2::Options options(re2::RE2::Quiet);
     options.set_max_mem(regex_memory);
@@ -80,7 +60,7 @@ bool is_of_two(JxOp op) {
 
 class Evaluation {
   public:
-    explicit Evaluation(const Json& record) : record_(record) {}
+    explicit Evaluation(const JxMembers& members) : members_(members) {}
 
     Result<Value> of(const JxNode& node) {
         if (!costs(1)) return too_long();
@@ -118,9 +98,10 @@ class Evaluation {
     static Error too_long() { return fails("the expression takes too many steps"); }
 
     Result<Value> symbol(const std::string& name) {
-        const auto found = record_.find(name);
-        if (found == record_.end()) return fails(name + " is not in the record");
-        return Value(&*found);
+        Json made;
+        const Json* const found = members_(name, made);
+        if (found == nullptr) return fails(name + " is not in the record");
+        return found == &made ? Value(std::move(made)) : Value(found);
     }
 
     Result<std::vector<Value>> parts_of(const JxNode& node) {
@@ -449,7 +430,7 @@ class Evaluation {
         return Value(std::move(made));
     }
 
-    const Json& record_;
+    const JxMembers& members_;
     std::size_t left_ = JxExpression::most_steps;
 };
 
@@ -477,8 +458,20 @@ Result<JxExpression> JxExpression::parse(std::string_view text) {
     return JxExpression(std::make_shared<const JxNode>(std::move(*root)));
 }
 
+namespace {
+
+JxMembers members_of(const Json& record) {
+    return [&record](const std::string& name, Json&) -> const Json* {
+        const auto found = record.find(name);
+        return found == record.end() ? nullptr : &*found;
+    };
+}
+
+}  // namespace
+
 Result<Json> JxExpression::value(const Json& record) const {
-    auto value = Evaluation(record).of(*root_);
+    const JxMembers members = members_of(record);
+    auto value = Evaluation(members).of(*root_);
     if (!value) return value.error();
     return std::move(*value).take();
 }
@@ -488,7 +481,11 @@ bool JxExpression::uses_like() const {
 }
 
 bool JxExpression::matches(const Json& record) const {
-    const auto value = Evaluation(record).of(*root_);
+    return matches(members_of(record));
+}
+
+bool JxExpression::matches(const JxMembers& members) const {
+    const auto value = Evaluation(members).of(*root_);
     return value && **value == true;
 }
 

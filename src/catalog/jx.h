@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
@@ -21,6 +22,8 @@ namespace wq::catalog {
 // Members keep their order; an object with few of them takes half the memory of a sorted one.
 using Json = nlohmann::ordered_json;
 struct JxNode;
+// The value of a member: somewhere, or put into `made`; nullptr: there is none.
+using JxMembers = std::function<const Json*(const std::string& name, Json& made)>;
 
 class JxExpression {
   public:
@@ -37,6 +40,7 @@ class JxExpression {
     Result<Json> value(const Json& record) const;
     // Whether the value is `true`; all else matches nothing.
     bool matches(const Json& record) const;
+    bool matches(const JxMembers& members) const;
     // A server of CCTools may read like() the other way round.
     bool uses_like() const;
 

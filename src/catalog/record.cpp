@@ -43,6 +43,26 @@ Result<std::string> inflated(std::string_view bytes) {
     return text;
 }
 
+// DEL, or one of U+0080 to U+009F, which some terminals obey: how many bytes it has.
+std::size_t control_at(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t n) { return static_cast<unsigned char>(text[n]); };
+    if (byte(at) == 0x7f) return 1;
+    return byte(at) == 0xc2 && at + 1 < text.size() && byte(at + 1) >= 0x80 && byte(at + 1) < 0xa0 ? 2 : 0;
+}
+
+// JSON with these as escapes.
+std::string with_escapes(std::string text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    for (std::size_t at = text.find_first_of("\x7f\xc2"); at < text.size();
+         at = text.find_first_of("\x7f\xc2", at + 1)) {
+        const std::size_t size = control_at(text, at);
+        if (size == 0) continue;
+        const auto code = static_cast<unsigned char>(text[at + size - 1]);
+        text.replace(at, size, std::string("\\u00") + digits[code >> 4] + digits[code & 15]);
+    }
+    return text;
+}
+
 // Before it is parsed: what prints or removes a value uses stack for each level.
 bool is_too_deep(std::string_view text) {
     int level = 0;
@@ -58,11 +78,16 @@ bool is_too_deep(std::string_view text) {
     return false;
 }
 
-Result<Json> read_object(std::string_view text) {
+Result<std::string> read_object(std::string_view text) {
     if (is_too_deep(text)) return no_record("more than 100 levels");
-    Json record = Json::parse(text, nullptr, false);
+    // The usual one is taken as it is: no tree is made of it.
+    if (text.find_first_of("\\\n\r\t") == std::string_view::npos) {
+        if (!Json::accept(text)) return no_record("its JSON is damaged, or no object");
+        return with_escapes(std::string(text));
+    }
+    const Json record = Json::parse(text, nullptr, false);
     if (!record.is_object()) return no_record("its JSON is damaged, or no object");
-    return record;
+    return text_of(record);
 }
 
 template <class Number>
@@ -80,7 +105,7 @@ Json value_of_line(std::string_view text) {
 }
 
 // Of programs before 2013: "key value" in each line, an empty line at the end.
-Result<Json> read_lines(std::string_view text) {
+Result<std::string> read_lines(std::string_view text) {
     Json record = Json::object();
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
@@ -92,40 +117,13 @@ Result<Json> read_lines(std::string_view text) {
         record[std::string(line.substr(0, blank))] = value_of_line(line.substr(blank + 1));
     }
     if (record.empty()) return no_record("it is empty");
-    // What is not UTF-8 cannot be told in JSON.
-    return Json::parse(text_of(record));
-}
-
-std::string member_text(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t integer_of(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    return found != record.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
-
-// DEL, or one of U+0080 to U+009F, which some terminals obey: how many bytes it has.
-std::size_t control_at(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t n) { return static_cast<unsigned char>(text[n]); };
-    if (byte(at) == 0x7f) return 1;
-    return byte(at) == 0xc2 && at + 1 < text.size() && byte(at + 1) >= 0x80 && byte(at + 1) < 0xa0 ? 2 : 0;
+    return text_of(record);
 }
 
 }  // namespace
 
 std::string text_of(const Json& value, int indent) {
-    std::string text = value.dump(indent, ' ', false, Json::error_handler_t::replace);
-    constexpr std::string_view digits = "0123456789abcdef";
-    for (std::size_t at = text.find_first_of("\x7f\xc2"); at < text.size();
-         at = text.find_first_of("\x7f\xc2", at + 1)) {
-        const std::size_t size = control_at(text, at);
-        if (size == 0) continue;
-        const auto code = static_cast<unsigned char>(text[at + size - 1]);
-        text.replace(at, size, std::string("\\u00") + digits[code >> 4] + digits[code & 15]);
-    }
-    return text;
+    return with_escapes(value.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string without_controls(std::string_view text) {
@@ -138,7 +136,7 @@ std::string without_controls(std::string_view text) {
     return clean;
 }
 
-Result<Json> read_update(std::string_view bytes) {
+Result<std::string> read_update(std::string_view bytes) {
     if (bytes.size() > most_record_bytes) return no_record("more than 1 MiB");
     if (bytes.starts_with(compressed)) {
         auto text = inflated(bytes.substr(1));
@@ -162,16 +160,16 @@ std::string packet_of(const Json& record, std::size_t limit) {
     return packet;
 }
 
-std::string key_of(const Json& record) {
-    std::string key = member_text(record, "address") + ":" + std::to_string(integer_of(record, "port")) +
-                      ":" + member_text(record, "name");
-    if (const std::string uuid = member_text(record, "uuid"); !uuid.empty())
+std::string key_of(const FlatRecord& record, const std::string& own_name) {
+    std::string key =
+        record.text_of("address") + ":" + std::to_string(record.integer_of("port")) + ":" + own_name;
+    if (const std::string uuid = record.text_of("uuid"); !uuid.empty())
         key += ":" + uuid.substr(0, most_uuid);
     return key;
 }
 
-Duration lifetime_of(const Json& record, Duration longest) {
-    const std::int64_t own = integer_of(record, "lifetime");
+Duration lifetime_of(const FlatRecord& record, Duration longest) {
+    const std::int64_t own = record.integer_of("lifetime");
     if (own <= 0 || own >= std::chrono::duration_cast<std::chrono::seconds>(longest).count()) return longest;
     return std::chrono::seconds(own);
 }

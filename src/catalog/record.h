@@ -9,15 +9,17 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "catalog/flat_record.h"
 #include "catalog/jx.h"
 
 namespace wq::catalog {
 
 inline constexpr std::size_t most_record_bytes = 1 << 20;
 
-// Reads an update: a JSON object; or lines "key value"; or either as a zlib stream behind the byte 0x1a.
-// Error bad_input: none of them, larger than most_record_bytes, or nested deeper than 100 levels.
-Result<Json> read_update(std::string_view bytes);
+// The text of a record, in one line, from an update: a JSON object; or lines "key value"; or either as a zlib
+// stream behind the byte 0x1a. Error bad_input: none of them, larger than most_record_bytes, or nested deeper
+// than 100 levels.
+Result<std::string> read_update(std::string_view bytes);
 
 // JSON, in one line or indented, that does nothing to a terminal: what is not UTF-8 is replaced, control
 // characters are escaped.
@@ -28,10 +30,11 @@ std::string without_controls(std::string_view text);
 // A record as a packet: compressed if the text has `limit` bytes or more.
 std::string packet_of(const Json& record, std::size_t limit);
 
-// "ADDRESS:PORT:NAME", and ":UUID" if the record has one: a record replaces the one of the same key.
-std::string key_of(const Json& record);
+// "ADDRESS:PORT:NAME" with the name that it has given itself, and ":UUID" if the record has one: a record
+// replaces the one of the same key.
+std::string key_of(const FlatRecord& record, const std::string& own_name);
 
 // How long it is kept: its own `lifetime` (s), at most `longest`.
-Duration lifetime_of(const Json& record, Duration longest);
+Duration lifetime_of(const FlatRecord& record, Duration longest);
 
 }  // namespace wq::catalog

@@ -13,15 +13,6 @@ namespace {
 constexpr std::size_t bytes_of_an_entry = 800;  // in the tables: measured
 constexpr std::size_t most_name_bytes = 1024;
 
-std::size_t memory_of(const Json& value) {
-    if (value.is_string()) return value.get_ref<const std::string&>().capacity();
-    if (!value.is_structured()) return 0;
-    std::size_t bytes =
-        value.size() * (value.is_object() ? sizeof(Json::object_t::value_type) : sizeof(Json));
-    for (const auto& [key, part] : value.items()) bytes += memory_of(part);
-    return bytes;
-}
-
 std::string without_case(std::string text) {
     std::ranges::transform(text, text.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -29,52 +20,49 @@ std::string without_case(std::string text) {
 }
 
 std::size_t bytes_of(const RecordTable::Entry& entry) {
-    return bytes_of_an_entry + entry.text.size() + memory_of(entry.record);
+    return bytes_of_an_entry + entry.record.bytes();
 }
 
-void set_name(RecordTable::Entry& entry, const std::string& of_host) {
-    const std::string& otherwise = entry.own_name.empty() ? entry.address : entry.own_name;
-    entry.record["name"] = of_host.empty() ? otherwise : of_host;
-    entry.text = text_of(entry.record);
-}
-
-void believe_at_most(Json& record, std::int64_t most) {
-    for (const char* const key : {"total", "avail"})
-        if (const auto found = record.find(key); found != record.end() && found->is_number() && *found > most)
-            *found = most;
+std::string name_of(const RecordTable::Entry& entry, const std::string& of_host) {
+    if (!of_host.empty()) return of_host;
+    return entry.own_name.empty() ? entry.address : entry.own_name;
 }
 
 }  // namespace
 
-Result<std::string> RecordTable::update(Json record, const Sender& sender, Instant now, WallMicros wall) {
+Result<std::string> RecordTable::update(const FlatRecord& record, const Sender& sender, Instant now,
+                                        WallMicros wall) {
     Entry entry;
     entry.address = sender.address;
     entry.by_udp = sender.by_udp;
-    if (const auto own = record.find("name"); own != record.end() && own->is_string())
-        entry.own_name = own->get<std::string>();
+    entry.own_name = record.text_of("name");
     if (entry.own_name.size() > most_name_bytes)
         return Error{ExitCode::bad_input, "the name of a record has more than 1,024 bytes"};
-    record["address"] = sender.address;
-    record["lastheardfrom"] = wall / micros_per_second;
-    if (limits_.believed != INT64_MAX) believe_at_most(record, limits_.believed);
-    std::string key = key_of(record);
+    std::vector<FlatRecord::Given> given{{"address", text_of(Json(sender.address))},
+                                         {"lastheardfrom", std::to_string(wall / micros_per_second)},
+                                         {"name", text_of(Json(name_of(entry, sender.name)))}};
+    for (const std::string_view key : {"total", "avail"})
+        if (Json value; limits_.believed != INT64_MAX && record.value_of(key, value) && value.is_number() &&
+                        value > limits_.believed)
+            given.push_back({key, std::to_string(limits_.believed)});
+    entry.record = record.with(given);
+    std::string key = key_of(entry.record, entry.own_name);
     if (const auto old = by_key_.find(key); old != by_key_.end()) {
         if (sender.by_udp && !old->second.at->second.by_udp)
             return Error{ExitCode::refused, "its last record came by TCP: it is replaced by TCP only"};
         erase(key);
     }
     entry.dies = now + lifetime_of(record, limits_.lifetime);
-    entry.record = std::move(record);
-    set_name(entry, sender.name);
-    insert(key, std::move(entry), ++updates_);
+    std::string name = name_of(entry, sender.name);
+    insert(key, std::move(name), std::move(entry), ++updates_);
     make_room();
     return key;
 }
 
-void RecordTable::insert(std::string key, Entry entry, std::uint64_t number) {
+void RecordTable::insert(const std::string& key, std::string name, Entry entry, std::uint64_t number) {
     const std::size_t bytes = bytes_of(entry);
     deaths_.emplace(entry.dies, key);
-    Place place{without_case(entry.record["name"].get<std::string>()), key};
+    Place place{without_case(std::move(name)), key};
     const auto at = by_order_.emplace(std::move(place), std::move(entry)).first;
     const Known& known = by_key_.emplace(key, Known{at, number, bytes}).first->second;
     count(at->second, key, known, true);
@@ -125,8 +113,8 @@ void RecordTable::name_host(const std::string& address, const std::string& name)
         for (const auto& [number, key] : keys) {
             Entry entry = by_key_.at(key).at->second;
             erase(key);
-            set_name(entry, name);
-            insert(key, std::move(entry), number);
+            entry.record = entry.record.with({{"name", text_of(Json(name))}});
+            insert(key, name, std::move(entry), number);
         }
     }
 }

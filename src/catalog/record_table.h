@@ -9,7 +9,6 @@
 #include <deque>
 #include <list>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,7 +19,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "catalog/jx.h"
+#include "catalog/flat_record.h"
 
 namespace wq::catalog {
 
@@ -46,8 +45,7 @@ class RecordTable {
         auto operator<=>(const Place&) const = default;
     };
     struct Entry {
-        Json record;
-        std::string text;  // its JSON
+        FlatRecord record;
         std::string address, own_name;
         bool by_udp = false;
         Instant dies{};
@@ -56,7 +54,7 @@ class RecordTable {
     // Adds a record, or replaces the one of its key, and sets `address`, `name` and `lastheardfrom` (s since
     // 1970), as CCTools' server does. Returns its key. Errors: refused: the one of its key came by TCP, and
     // this one did not; bad_input: its name has more than 1,024 bytes.
-    Result<std::string> update(Json record, const Sender& sender, Instant now, WallMicros wall);
+    Result<std::string> update(const FlatRecord& record, const Sender& sender, Instant now, WallMicros wall);
 
     // All records of this address are of the host `name`.
     void name_host(const std::string& address, const std::string& name);
@@ -90,7 +88,7 @@ class RecordTable {
         std::uint64_t number;  // of its last update
         std::size_t bytes;
     };
-    void insert(std::string key, Entry entry, std::uint64_t number);
+    void insert(const std::string& key, std::string name, Entry entry, std::uint64_t number);
     void erase(const std::string& key);
     void count(const Entry& entry, const std::string& key, const Known& known, bool comes);
     void make_room();

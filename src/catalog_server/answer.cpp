@@ -21,11 +21,12 @@ constexpr std::size_t scanned_at_once = 1000;
 constexpr std::string_view plain_text = "text/plain; charset=utf-8";
 
 void write_json(const std::string&, const RecordTable::Entry& entry, std::string& out) {
-    out += entry.text;
+    out += entry.record.text();
 }
 
 void write_text(const std::string&, const RecordTable::Entry& entry, std::string& out) {
-    for (const auto& [key, value] : entry.record.items())
+    const Json record = entry.record.json();
+    for (const auto& [key, value] : record.items())
         out += catalog::without_controls(key) + " " +
                catalog::without_controls(value.is_string() ? value.get<std::string>()
                                                            : catalog::text_of(value)) +
@@ -34,8 +35,9 @@ void write_text(const std::string&, const RecordTable::Entry& entry, std::string
 }
 
 void write_classads(const std::string&, const RecordTable::Entry& entry, std::string& out) {
+    const Json record = entry.record.json();
     out += "[\n";
-    for (const auto& [key, value] : entry.record.items())
+    for (const auto& [key, value] : record.items())
         out += catalog::without_controls(key) + "=" + catalog::text_of(value) + ";\n";
     out += "]\n";
 }
@@ -45,18 +47,22 @@ Pieces refusal(std::string_view status, const std::string& why) {
 }
 
 Pieces query(std::string_view text, const RecordTable& table) {
-    while (text.ends_with('/')) text.remove_suffix(1);
+    // A final '/' of the path; others are of the base64.
+    if (text.size() % 4 == 1 && text.ends_with('/')) text.remove_suffix(1);
     const auto where = catalog::bytes_of_base64(text);
     if (!where) return refusal("400 Bad Request", "Invalid base-64 encoding.");
     auto expression = catalog::JxExpression::parse(*where);
     if (!expression) return refusal("400 Bad Request", "Invalid query text: " + expression.error().message);
-    return listed(table, {.begin = http_head("200 OK", plain_text) + "[\n",
-                          .between = ",\n",
-                          .end = "\n\n]\n",
-                          .write = write_json,
-                          .matches = [expression = std::move(*expression)](const Json& record) {
-                              return expression.matches(record);
-                          }});
+    return listed(table,
+                  {.begin = http_head("200 OK", plain_text) + "[\n",
+                   .between = ",\n",
+                   .end = "\n\n]\n",
+                   .write = write_json,
+                   .matches = [expression = std::move(*expression)](const catalog::FlatRecord& record) {
+                       return expression.matches([&](const std::string& name, Json& made) {
+                           return record.value_of(name, made) ? &made : nullptr;
+                       });
+                   }});
 }
 
 std::string http_date(WallMicros wall) {

@@ -36,7 +36,7 @@ Pieces whole(std::string text);
 struct RecordForm {
     std::string begin, between, end;
     std::function<void(const std::string& key, const catalog::RecordTable::Entry&, std::string& out)> write;
-    std::function<bool(const catalog::Json&)> matches;  // empty: all
+    std::function<bool(const catalog::FlatRecord&)> matches;  // empty: all
 };
 Pieces listed(const catalog::RecordTable& table, RecordForm form);
 

@@ -131,8 +131,8 @@ struct CatalogServer::State {
         auto record = catalog::read_update(bytes);
         if (!record) return refuse(address, record.error());
         const Instant now = instant_now();
-        const auto taken =
-            table.update(std::move(*record), {address, names.name_of(address, now), by_udp}, now, wall_now());
+        const auto taken = table.update(catalog::FlatRecord(std::move(*record)),
+                                        {address, names.name_of(address, now), by_udp}, now, wall_now());
         if (!taken) refuse(address, taken.error());
     }
     // One line a minute at most: senders are strangers.

@@ -13,6 +13,7 @@ namespace wq::catalog_server {
 
 namespace {
 
+using catalog::FlatRecord;
 using catalog::Json;
 using catalog::RecordTable;
 
@@ -22,30 +23,30 @@ std::string page_begin(const std::string& title) {
            title + "</title>\n<style>\n" + std::string(page_style) + "</style></head><body><main>\n";
 }
 
-std::string text_in(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    if (found == record.end()) return {};
-    return found->is_string() ? found->get<std::string>() : catalog::text_of(*found);
+std::string text_in(const FlatRecord& record, const char* key) {
+    Json value;
+    if (!record.value_of(key, value)) return {};
+    return value.is_string() ? value.get<std::string>() : catalog::text_of(value);
 }
 
-std::optional<double> number_in(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    if (found == record.end() || !found->is_number()) return std::nullopt;
-    return found->get<double>();
+std::optional<double> number_in(const FlatRecord& record, const char* key) {
+    Json value;
+    if (!record.value_of(key, value) || !value.is_number()) return std::nullopt;
+    return value.get<double>();
 }
 
 std::string cell(const std::string& text, const char* classes = "") {
     return std::string("<td class=\"") + classes + "\">" + in_html(text) + "</td>";
 }
 
-std::string number_cell(const Json& record, const char* key, const char* classes) {
+std::string number_cell(const FlatRecord& record, const char* key, const char* classes) {
     const auto number = number_in(record, key);
     if (!number) return std::string("<td class=\"") + classes + " faint\" data-value=\"\">–</td>";
-    const std::string text = catalog::text_of(*record.find(key));
+    const std::string text(record.member(key));
     return std::string("<td class=\"") + classes + "\" data-value=\"" + text + "\">" + text + "</td>";
 }
 
-std::string progress_cell(const Json& record) {
+std::string progress_cell(const FlatRecord& record) {
     const double done = number_in(record, "tasks_complete").value_or(0);
     const double all = done + number_in(record, "tasks_waiting").value_or(0) +
                        number_in(record, "tasks_running").value_or(0);
@@ -55,7 +56,7 @@ std::string progress_cell(const Json& record) {
            "\"></progress></td>";
 }
 
-std::string age_cell(const Json& record, WallMicros wall) {
+std::string age_cell(const FlatRecord& record, WallMicros wall) {
     const auto heard = static_cast<std::int64_t>(number_in(record, "lastheardfrom").value_or(0));
     const std::int64_t age = std::max<std::int64_t>(0, wall / micros_per_second - heard);
     return "<td class=\"n third\" data-value=\"" + std::to_string(age) + "\">" +
@@ -77,7 +78,7 @@ std::string in_path(std::string_view text) {
 }
 
 void write_row(const std::string& key, const RecordTable::Entry& entry, WallMicros wall, std::string& out) {
-    const Json& record = entry.record;
+    const FlatRecord& record = entry.record;
     std::string title = text_in(record, "project");
     for (const char* const other : {"factory_name", "name"})
         if (title.empty()) title = text_in(record, other);
@@ -155,13 +156,14 @@ Pieces records_page(const RecordTable& table, const ServerFacts& facts) {
 }
 
 std::string record_page(const RecordTable::Entry& entry, const ServerFacts& facts) {
+    const Json record = entry.record.json();
     std::string title = text_in(entry.record, "project");
     if (title.empty()) title = text_in(entry.record, "name");
     constexpr std::size_t most = 20'000;
     std::string page = page_begin(in_html(title, 120)) + "<p><a href=\"../\">" + title_of(facts) +
                        "</a></p>\n<h1>" + in_html(title) + "</h1>\n<div class=\"wide\"><table><tbody>\n";
     std::size_t rows = 0;
-    for (const auto& [key, value] : entry.record.items()) {
+    for (const auto& [key, value] : record.items()) {
         if (++rows > 1000) break;
         page += "<tr><th>" + in_html(key) + "</th><td>";
         if (value.is_structured())

@@ -49,10 +49,10 @@ Result<catalog::Json> object_of(const std::string& file) {
                           ? Result<std::string>(std::string(std::istreambuf_iterator<char>(std::cin), {}))
                           : records::read_whole(file);
     if (!text) return Error{ExitCode::bad_input, text.error().message};
-    auto record = catalog::read_update(*text);
+    const auto record = catalog::read_update(*text);
     if (!record)
         return Error{ExitCode::bad_input, (from_stdin ? "stdin" : file) + ": " + record.error().message};
-    return record;
+    return catalog::Json::parse(*record);
 }
 
 Status tell(const cli::CatalogUpdateCommand& command) {

@@ -8,11 +8,12 @@
 namespace {
 
 using namespace wq;
+using catalog::FlatRecord;
 using catalog::Json;
 
 std::string read_back(const std::string& bytes) {
     const auto record = catalog::read_update(bytes);
-    return record ? record->dump() : record.error().message;
+    return record ? Json::parse(*record).dump() : record.error().message;
 }
 
 std::string compressed(const std::string& text) {
@@ -64,14 +65,39 @@ TEST(Record, ItsTextDoesNothingToATerminal) {
     EXPECT_EQ(catalog::without_controls("a\x1b\n\x7f\xc2\x9b\xc3\xa9"), "a    \xc3\xa9");
 }
 
+// Whatever an update looks like, what the server sets is there once, and members are found.
+TEST(Record, AFlatOneIsWhatATreeIs) {
+    for (const std::string update :
+         {R"({"address":"forged", "a" : {"b":[1,"}",{}]} ,"text":"x,}y","none":null,"f":-1.5e3,"last":[]})",
+          R"({"\u0061ddress":"forged","a\"b":1,"text":"\u00e9\n"})", R"({})", R"({"address":1,"address":2})",
+          "address forged\nport 9\n"}) {
+        const auto text = catalog::read_update(update);
+        ASSERT_TRUE(text) << update;
+        const FlatRecord record = FlatRecord(*text).with({{"address", "\"own\""}});
+        const Json tree = record.json();
+        ASSERT_TRUE(tree.is_object()) << record.text();
+        EXPECT_EQ(tree["address"], "own");
+        EXPECT_EQ(record.text().find("address"), record.text().rfind("address")) << record.text();
+        for (const auto& [key, value] : tree.items()) {
+            Json found;
+            if (key.find('"') != std::string::npos) continue;
+            EXPECT_TRUE(record.value_of(key, found)) << key;
+            EXPECT_EQ(found, value) << key;
+        }
+    }
+    Json none;
+    EXPECT_FALSE(FlatRecord(R"({"ab":1})").value_of("a", none));
+    EXPECT_EQ(FlatRecord(R"({"port":"9"})").integer_of("port"), 0);
+}
+
 TEST(Record, HasAKeyAndALifetime) {
-    EXPECT_EQ(catalog::key_of({{"address", "10.0.0.1"}, {"port", 9}, {"name", "n"}}), "10.0.0.1:9:n");
-    EXPECT_EQ(catalog::key_of({{"address", "10.0.0.1"}, {"uuid", "u"}}), "10.0.0.1:0::u");
+    EXPECT_EQ(catalog::key_of(FlatRecord(R"({"address":"10.0.0.1","port":9})"), "n"), "10.0.0.1:9:n");
+    EXPECT_EQ(catalog::key_of(FlatRecord(R"({"address":"10.0.0.1","uuid":"u"})"), ""), "10.0.0.1:0::u");
     const Duration longest = std::chrono::minutes(30);
-    EXPECT_EQ(catalog::lifetime_of({{"lifetime", 200}}, longest), std::chrono::seconds(200));
-    EXPECT_EQ(catalog::lifetime_of({{"lifetime", 20000}}, longest), longest);
-    EXPECT_EQ(catalog::lifetime_of({{"lifetime", -1}}, longest), longest);
-    EXPECT_EQ(catalog::lifetime_of({{"lifetime", "1"}}, longest), longest);
+    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":200})"), longest), std::chrono::seconds(200));
+    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":20000})"), longest), longest);
+    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":-1})"), longest), longest);
+    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":"1"})"), longest), longest);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catalog/query.h"
+#include "catalog/record.h"
 #include "catalog_server/guests.h"
 #include "catalog_server/pages.h"
 
@@ -17,8 +18,9 @@ using catalog::Json;
 struct Answers : testing::Test {
     catalog::RecordTable table{{}};
     ServerFacts facts{"here", "1", [] { return WallMicros{10'000'000}; }};
-    void add(Json record) {
-        ASSERT_TRUE(table.update(std::move(record), {"10.0.0.1", "", false}, Instant{}, 7'000'000));
+    void add(const Json& record) {
+        ASSERT_TRUE(table.update(catalog::FlatRecord(catalog::text_of(record)), {"10.0.0.1", "", false},
+                                 Instant{}, 7'000'000));
     }
     std::string all_of(const Pieces& pieces, std::size_t* longest = nullptr) {
         std::string text;
@@ -46,14 +48,14 @@ TEST_F(Answers, EachFormHasAllRecords) {
     add({{"name", "a\n"}, {"port", 1}});
     EXPECT_EQ(
         body("/query.json"),
-        "[\n{\"name\":\"a\\n\",\"port\":1,\"address\":\"10.0.0.1\",\"lastheardfrom\":7},\n"
-        "{\"name\":\"b\",\"port\":2,\"list\":[1,\"x\"],\"address\":\"10.0.0.1\",\"lastheardfrom\":7}\n\n]\n");
+        "[\n{\"port\":1,\"address\":\"10.0.0.1\",\"lastheardfrom\":7,\"name\":\"a\\n\"},\n"
+        "{\"port\":2,\"list\":[1,\"x\"],\"address\":\"10.0.0.1\",\"lastheardfrom\":7,\"name\":\"b\"}\n\n]\n");
     EXPECT_EQ(body("/query.text"),
-              "name a \nport 1\naddress 10.0.0.1\nlastheardfrom 7\n\n"
-              "name b\nport 2\nlist [1,\"x\"]\naddress 10.0.0.1\nlastheardfrom 7\n\n");
-    EXPECT_TRUE(body("/query.newclassads").starts_with("[\nname=\"a\\n\";\nport=1;\n"));
+              "port 1\naddress 10.0.0.1\nlastheardfrom 7\nname a \n\n"
+              "port 2\nlist [1,\"x\"]\naddress 10.0.0.1\nlastheardfrom 7\nname b\n\n");
+    EXPECT_TRUE(body("/query.newclassads").starts_with("[\nport=1;\naddress=\"10.0.0.1\";\n"));
     EXPECT_EQ(body("/query/" + catalog::base64_of("port==2")),
-              "[\n{\"name\":\"b\",\"port\":2,\"list\":[1,\"x\"],\"address\":\"10.0.0.1\",\"lastheardfrom\":7}"
+              "[\n{\"port\":2,\"list\":[1,\"x\"],\"address\":\"10.0.0.1\",\"lastheardfrom\":7,\"name\":\"b\"}"
               "\n\n]\n");
     EXPECT_EQ(body("/query/" + catalog::base64_of("port==2") + "/").size(),
               body("/query/" + catalog::base64_of("port==2")).size());
