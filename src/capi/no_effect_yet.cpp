@@ -16,7 +16,8 @@ void take(const char* function, const work_queue* q, const char* what) {
     });
 }
 
-constexpr const char* listing = "there is no catalog; workers find the queue by its name or port";
+constexpr const char* listing =
+    "queues do not announce themselves to catalogs; workers find the queue by its name or port";
 
 }  // namespace
 

@@ -36,7 +36,15 @@ Result<CatalogHosts> read_catalog_hosts(const std::string& text) {
 Result<CatalogHosts> named_catalog_hosts(const std::string& option) {
     if (!option.empty()) return read_catalog_hosts(option);
     const char* const named = std::getenv("CATALOG_HOST");
-    return read_catalog_hosts(named == nullptr ? "" : named);
+    auto hosts = read_catalog_hosts(named == nullptr ? "" : named);
+    if (!hosts) return Error{ExitCode::usage, "CATALOG_HOST: " + hosts.error().message};
+    return hosts;
+}
+
+std::string to_text(const CatalogHosts& hosts) {
+    std::string text;
+    for (const net::HostPort& host : hosts) text += (text.empty() ? "" : ",") + net::to_text(host);
+    return text;
 }
 
 }  // namespace wq::catalog

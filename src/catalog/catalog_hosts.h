@@ -21,4 +21,7 @@ Result<CatalogHosts> read_catalog_hosts(const std::string& text);
 // `option` (of --catalog), else $CATALOG_HOST.
 Result<CatalogHosts> named_catalog_hosts(const std::string& option);
 
+// "HOST:PORT,HOST:PORT", for read_catalog_hosts() and messages.
+std::string to_text(const CatalogHosts& hosts);
+
 }  // namespace wq::catalog

@@ -1,14 +1,16 @@
 #include "catalog/conversation.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
-#include "net/tcp_socket.h"
+#include "net/tcp_resolver.h"
 
 namespace wq::catalog {
 
@@ -81,11 +83,29 @@ Status wait_for(int descriptor, short events, const Patience& patience, const st
     }
 }
 
+Result<std::vector<net::SocketAddress>> look_up(const net::HostPort& host, const Patience& patience) {
+    const std::string name = net::to_text(host);
+    const net::OwnedDescriptor ready(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (ready.get() < 0) return failed(name);
+    std::mutex mutex;
+    net::Resolved found = std::vector<net::SocketAddress>{};
+    net::TcpResolver resolver([&](std::size_t, net::Resolved answer) {
+        const std::lock_guard lock(mutex);
+        found = std::move(answer);
+        ::eventfd_write(ready.get(), 1);
+    });
+    resolver.resolve(0, host);
+    if (const Status done = wait_for(ready.get(), POLLIN, patience, name); !done) return done.error();
+    const std::lock_guard lock(mutex);
+    if (!found) return unreachable(name + ": " + found.error().message);
+    return std::move(*found);
+}
+
 Result<std::string> converse(const net::HostPort& host, std::string_view says, std::size_t most_bytes,
                              const Patience& patience) {
     const std::string name = net::to_text(host);
-    const auto addresses = net::resolve(host);
-    if (!addresses) return unreachable(name + ": " + addresses.error().message);
+    const auto addresses = look_up(host, patience);
+    if (!addresses) return addresses.error();
     Error last = unreachable(name + ": it has no address");
     for (const net::SocketAddress& address : *addresses) {
         auto socket = connected(address, patience, name);

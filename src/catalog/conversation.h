@@ -1,14 +1,16 @@
-// One short conversation with a server: connect, write, read until it closes; with a time when it is over.
-// Names are looked up first, which nothing interrupts: call it where that may take its time.
+// One short conversation with a server: look up its name, connect, write, read until it closes; with a time
+// when it is over.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "net/tcp_options.h"
+#include "net/tcp_socket.h"
 
 namespace wq::catalog {
 
@@ -22,6 +24,7 @@ struct Patience {
 Status wait_for(int descriptor, short events, const Patience& patience, const std::string& what);
 
 // Errors (unreachable) name the host.
+Result<std::vector<net::SocketAddress>> look_up(const net::HostPort& host, const Patience& patience);
 Result<std::string> converse(const net::HostPort& host, std::string_view says, std::size_t most_bytes,
                              const Patience& patience);
 

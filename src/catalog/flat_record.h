@@ -29,7 +29,7 @@ class FlatRecord {
     bool value_of(std::string_view key, Json& value) const;
     Json json() const;
 
-    // Another one with these members (JSON) in place of its own, at the end.
+    // A copy in which these members (JSON) replace its own.
     struct Given {
         std::string_view key;
         std::string json;

@@ -27,7 +27,7 @@ enum class JxOp {
     slice,    // parts: what, from, to; null: from the first, to the last
     negative,
     not_,
-    // Of two parts, from here on.
+    // The following have two parts.
     and_,
     or_,
     multiply,

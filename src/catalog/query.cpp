@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
 #include "catalog/conversation.h"
+#include "catalog/record.h"
 
 namespace wq::catalog {
 
 namespace {
 
-constexpr std::size_t most_answer_bytes = std::size_t{1} << 30;
 constexpr Duration patience_with_one = std::chrono::seconds(5);
 constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -65,11 +66,12 @@ Result<std::vector<Json>> records_of_answer(std::string_view answer) {
         return no_answer("this is no answer of a catalog server");
     if (const std::string_view line = answer.substr(0, first); line.size() < 12 || line.substr(9, 3) != "200")
         return no_answer("it refuses: " + line_for_message(line));
-    const Json array = Json::parse(answer.substr(head), nullptr, false);
+    if (is_too_deep(answer.substr(head))) return no_answer("its answer is nested too deeply");
+    Json array = Json::parse(answer.substr(head), nullptr, false);
     if (!array.is_array() ||
         !std::ranges::all_of(array, [](const Json& record) { return record.is_object(); }))
         return no_answer("its answer is incomplete, or no list of records");
-    return std::vector<Json>(array.begin(), array.end());
+    return std::vector<Json>(std::move_iterator(array.begin()), std::move_iterator(array.end()));
 }
 
 Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant until, int stop) {
@@ -85,10 +87,12 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
                 if (failing_.contains(at) == failing) order.push_back(at);
         std::string why;
         for (const std::size_t at : order) {
+            if (!why.empty() && instant_now() >= until)
+                break;  // the rest was not asked, and comes first next time
             const std::string name = net::to_text(hosts_[at]);
             const auto answer = converse(
                 hosts_[at], "GET " + path + " HTTP/1.1\r\nHost: " + name + "\r\nConnection: close\r\n\r\n",
-                most_answer_bytes, {std::min(until, instant_now() + patience_with_one), stop});
+                most_answer_bytes_, {std::min(until, instant_now() + patience_with_one), stop});
             if (!answer && answer.error().code == ExitCode::interrupted) return answer.error();
             auto records = answer ? records_of_answer(*answer) : Result<std::vector<Json>>(answer.error());
             if (records) {

@@ -15,7 +15,8 @@ namespace wq::catalog {
 
 class CatalogClient {
   public:
-    explicit CatalogClient(CatalogHosts hosts) : hosts_(std::move(hosts)) {}
+    explicit CatalogClient(CatalogHosts hosts, std::size_t most_answer_bytes = std::size_t{64} << 20)
+        : hosts_(std::move(hosts)), most_answer_bytes_(most_answer_bytes) {}
 
     // The records for which `where` (a JX expression; empty: all) is true, of the first host that answers:
     // those that failed before come last, each has 5 s; then all again, after 1, 2, 4 ... s, until `until`.
@@ -25,6 +26,7 @@ class CatalogClient {
 
   private:
     CatalogHosts hosts_;
+    std::size_t most_answer_bytes_;
     std::set<std::size_t> failing_;
 };
 

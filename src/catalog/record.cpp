@@ -13,7 +13,6 @@ namespace wq::catalog {
 namespace {
 
 constexpr char compressed = 0x1a;  // Control-Z
-constexpr int most_levels = 100;
 constexpr std::size_t most_uuid = 128;
 
 Error no_record(std::string why) {
@@ -63,21 +62,6 @@ std::string with_escapes(std::string text) {
     return text;
 }
 
-// Before it is parsed: what prints or removes a value uses stack for each level.
-bool is_too_deep(std::string_view text) {
-    int level = 0;
-    bool quoted = false;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const char c = text[at];
-        if (quoted && c == '\\') ++at;
-        if (c == '"') quoted = !quoted;
-        if (quoted) continue;
-        if ((c == '{' || c == '[') && ++level > most_levels) return true;
-        if (c == '}' || c == ']') --level;
-    }
-    return false;
-}
-
 Result<std::string> read_object(std::string_view text) {
     if (is_too_deep(text)) return no_record("more than 100 levels");
     // The usual one is taken as it is: no tree is made of it.
@@ -121,6 +105,20 @@ Result<std::string> read_lines(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_too_deep(std::string_view text) {
+    int level = 0;
+    bool quoted = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        if (quoted && c == '\\') ++at;
+        if (c == '"') quoted = !quoted;
+        if (quoted) continue;
+        if ((c == '{' || c == '[') && ++level > most_levels) return true;
+        if (c == '}' || c == ']') --level;
+    }
+    return false;
+}
 
 std::string text_of(const Json& value, int indent) {
     return with_escapes(value.dump(indent, ' ', false, Json::error_handler_t::replace));

@@ -16,6 +16,10 @@ namespace wq::catalog {
 
 inline constexpr std::size_t most_record_bytes = 1 << 20;
 
+// Before JSON is parsed: what copies, prints or removes a value uses stack for each level.
+inline constexpr int most_levels = 100;
+bool is_too_deep(std::string_view text);
+
 // The text of a record, in one line, from an update: a JSON object; or lines "key value"; or either as a zlib
 // stream behind the byte 0x1a. Error bad_input: none of them, larger than most_record_bytes, or nested deeper
 // than 100 levels.

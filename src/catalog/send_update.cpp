@@ -15,8 +15,8 @@ namespace wq::catalog {
 
 namespace {
 
-Status by_udp(const net::HostPort& host, const std::string& packet) {
-    const auto addresses = net::resolve(host);
+Status by_udp(const net::HostPort& host, const std::string& packet, const Patience& patience) {
+    const auto addresses = look_up(host, patience);
     if (!addresses) return addresses.error();
     int error = EADDRNOTAVAIL;
     for (const net::SocketAddress& address : *addresses) {
@@ -29,10 +29,10 @@ Status by_udp(const net::HostPort& host, const std::string& packet) {
     return Error{ExitCode::unreachable, net::to_text(host) + ": " + std::strerror(error)};
 }
 
-Status by_tcp(net::HostPort host, const std::string& text, int stop) {
+Status by_tcp(net::HostPort host, const std::string& text, const Patience& patience) {
     if (host.port == 65535) return Error{ExitCode::unreachable, net::to_text(host) + ": it has no next port"};
     ++host.port;
-    const auto answer = converse(host, text, most_record_bytes, {instant_now() + update_patience, stop});
+    const auto answer = converse(host, text, most_record_bytes, patience);
     return answer ? success() : Status(answer.error());
 }
 
@@ -57,14 +57,15 @@ Result<UpdateWay> update_way_of_environment() {
 }
 
 Status send_update(const CatalogHosts& hosts, const Json& record, const UpdateWay& way, const Json* lean,
-                   int stop) {
+                   int stop, Duration patience) {
     std::string packet = packet_of(record, way.by_udp ? way.compressed : SIZE_MAX);
     if (way.by_udp && lean != nullptr && packet.size() > way.compressed)
         packet = packet_of(*lean, way.compressed);
     std::string why;
     bool taken = false;
     for (const net::HostPort& host : hosts) {
-        const Status sent = way.by_udp ? by_udp(host, packet) : by_tcp(host, packet, stop);
+        const Patience until{instant_now() + patience, stop};
+        const Status sent = way.by_udp ? by_udp(host, packet, until) : by_tcp(host, packet, until);
         taken = taken || sent.ok();
         if (!sent && sent.error().code == ExitCode::interrupted) return sent;
         if (!sent) why += (why.empty() ? "" : "; ") + sent.error().message;

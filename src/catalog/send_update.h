@@ -20,10 +20,10 @@ Result<UpdateWay> update_way_of_environment();
 
 inline constexpr Duration update_patience = std::chrono::seconds(15);
 
-// To every host, one after the other, each with update_patience at most: call it on a thread that may wait.
+// To every host, one after the other, each with `patience` at most: call it on a thread that may wait.
 // `lean` is sent in place of a record that is too large for a datagram. Error (unreachable): none took it,
 // with the reason of each; interrupted: by `stop`, a descriptor. A datagram that is lost is no error.
 Status send_update(const CatalogHosts& hosts, const Json& record, const UpdateWay& way,
-                   const Json* lean = nullptr, int stop = -1);
+                   const Json* lean = nullptr, int stop = -1, Duration patience = update_patience);
 
 }  // namespace wq::catalog

@@ -1,4 +1,4 @@
-// What a query is answered, piece by piece: nothing holds a copy of all records for a reader that is slow.
+// Answers to queries, made in pieces as the reader takes them: a slow reader needs no copy of all records.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Names of the hosts that addresses belong to, as the system's resolver says. It may take its time, so it is
-// asked on a thread of its own, and nobody waits for it.
+// Host names of addresses, from the system's resolver. The resolver may be slow, so a thread of its own asks
+// it, and nobody waits.
 #pragma once
 
 #include <functional>

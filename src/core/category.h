@@ -90,6 +90,10 @@ class Category {
     const Sizes& min() const { return min_; }
     const Sizes& first() const { return first_; }
     std::int64_t max_concurrent() const { return max_concurrent_; }
+    // Whether the user has limited its tasks, or has them sized.
+    bool has_limits() const {
+        return max_ != Sizes{} || min_ != Sizes{} || mode_ != AllocationMode::fixed || max_concurrent_ >= 0;
+    }
     bool automatic(ResourceKind kind) const { return automatic_.at(kind); }
 
     // Whether the limit allows one more task besides `running`.

@@ -1,5 +1,5 @@
-// Answers programs that ask for a listing, such as work_queue_status. Parts are built for a short time in
-// each turn of the loop, so the run goes on however many ask.
+// Answers programs that ask for a listing, such as work_queue_status. It builds parts for 2 ms in each turn
+// of the loop, so many askers do not stop the run.
 #pragma once
 
 #include <deque>

@@ -150,11 +150,6 @@ std::string categories_text(const std::vector<CategoryFigures>& categories) {
     return text;
 }
 
-bool has_limits(const core::Category& category) {
-    return category.max() != core::Sizes{} || category.mode() != core::AllocationMode::fixed ||
-           category.max_concurrent() >= 0;
-}
-
 }  // namespace
 
 const char* name_of(core::StopReason reason) {
@@ -178,8 +173,8 @@ std::vector<CategoryFigures> category_figures(const manager::Manager& manager, b
         const CategoryId id(index);
         const core::Category* const known = manager.reactor().category(id);
         const core::ManagerStats stats = manager.stats(id);
-        if (known == nullptr || (stats.tasks_submitted == 0 && !has_limits(*known))) continue;
-        any = any || has_limits(*known);
+        if (known == nullptr || (stats.tasks_submitted == 0 && !known->has_limits())) continue;
+        any = any || known->has_limits();
         const auto largest = [&](core::ResourceKind kind) { return describe(known->largest(kind), kind); };
         using enum core::ResourceKind;
         all.push_back({manager.records().categories()[index], stats.tasks_running, stats.tasks_waiting,

@@ -94,21 +94,14 @@ std::vector<WorkerGroup> groups_of(const std::vector<WorkerSummary>& workers) {
     return groups;
 }
 
-namespace {
-bool has_limits(const core::Category* category) {
-    return category != nullptr &&
-           (category->max() != core::Sizes{} || category->min() != core::Sizes{} ||
-            category->mode() != core::AllocationMode::fixed || category->max_concurrent() >= 0);
-}
-}  // namespace
-
 std::vector<CategoryOfStatus> categories_of(const manager::Manager& manager) {
     std::vector<CategoryOfStatus> all;
     for (std::uint32_t id = 0; id < manager.records().categories().size(); ++id) {
         const core::Category* const category = manager.reactor().category(CategoryId(id));
         const core::ManagerStats stats = manager.stats(CategoryId(id));
         // The first, "default", is there from the beginning.
-        if (id == 0 && stats.tasks_submitted == 0 && !has_limits(category)) continue;
+        if (id == 0 && stats.tasks_submitted == 0 && (category == nullptr || !category->has_limits()))
+            continue;
         const auto most = [&](core::ResourceKind kind) {
             return core::describe(category == nullptr ? core::Largest{} : category->largest(kind), kind);
         };

@@ -464,7 +464,7 @@ class WorkQueue(_core.Queue, Abstractions):
     specify_master_mode = specify_manager_mode
 
     def specify_catalog_server(self, hostname: str, port: int) -> None:
-        """Accepted, without effect: names are found in a folder, not by a catalog server."""
+        """Accepted, without effect: a queue does not announce itself to a catalog server; workers find its name in a folder."""
         has_no_effect("specify_catalog_server", "workers find the queue by its name in a folder, or by its port")
 
     def specify_manager_preferred_connection(self, mode: str) -> None:
@@ -474,7 +474,7 @@ class WorkQueue(_core.Queue, Abstractions):
     specify_master_preferred_connection = specify_manager_preferred_connection
 
     def specify_priority(self, priority: int) -> None:
-        """Only statistics show it: there is no catalog."""
+        """Only statistics show it."""
         self._priority = priority
 
     def specify_num_tasks_left(self, ntasks: int) -> None:

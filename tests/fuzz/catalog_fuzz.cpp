@@ -1,0 +1,57 @@
+// An update of a catalog, and an expression over it. Any bytes are refused, or a record: in one line, read
+// again as the same, with its members where a tree has them, and with what the server sets just once. Any
+// text is no expression, or has a value within its limits.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "catalog/record.h"
+#include "require.h"
+
+namespace {
+
+using namespace wq::catalog;
+using wq::fuzz::require;
+
+void check_record(const FlatRecord& record) {
+    const Json tree = record.json();
+    require(tree.is_object(), "a record is an object");
+    require(record.text().find('\n') == std::string::npos, "in one line");
+    const auto again = read_update(record.text());
+    require(again.ok() && Json::parse(*again) == tree, "a record is read again");
+    for (const auto& [key, value] : tree.items()) {
+        if (key.find_first_of("\"\\") != std::string::npos || text_of(Json(key)).size() != key.size() + 2)
+            continue;
+        Json found;
+        require(record.value_of(key, found), "a member of the tree is one of the record");
+    }
+    const FlatRecord own = record.with({{"address", "\"own\""}});
+    require(own.json()["address"] == "own", "the server's address holds");
+    require(own.with({{"address", "1"}}).text().size() <= own.text().size(), "it replaces the one before");
+}
+
+void check_expression(std::string_view text, const FlatRecord& record) {
+    const auto expression = JxExpression::parse(text);
+    if (!expression) return require(!expression.error().message.empty(), "a refusal says why");
+    const Json tree = record.json();
+    const auto value = expression->value(tree);
+    require(!value || text_of(*value).size() < (std::size_t{8} << 20), "a value is no bomb");
+    require(expression->matches(tree) == (value && *value == true), "only true matches");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    const std::size_t cut = std::min(bytes.find('\n'), bytes.size());
+    FlatRecord record(R"({"a":1,"b":[1,{"c":"x"}],"s":"text","f":0.5,"t":true})");
+    if (const auto text = read_update(bytes.substr(std::min(cut + 1, size)))) {
+        record = FlatRecord(*text);
+        check_record(record);
+    }
+    check_expression(bytes.substr(0, cut), record);
+    return 0;
+}
