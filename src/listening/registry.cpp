@@ -16,7 +16,7 @@
 #include <random>
 
 #include "base/units.h"
-#include "listening/entry_keeper.h"
+#include "listening/keeper.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
 
@@ -225,6 +225,55 @@ void go_through(const std::string& folder, Duration stale, const std::function<v
     }
 }
 
+// Rewrites the entry: once started, only its thread accesses the file system, which may be an unavailable
+// shared one.
+class Entry final : public Registration {
+  public:
+    Entry(std::string path, net::Contact contact, std::function<void(const std::string&)> say, Duration every)
+        : file_(std::make_shared<const File>(File{std::move(path), std::move(contact)})),
+          keeper_(keeping(file_, std::move(say), every)) {
+        post(false);
+    }
+    void tell(const Workload& load) override {
+        if (load == load_) return keeper_.look();
+        const bool urgent = (load.waiting > 0) != (load_.waiting > 0);
+        load_ = load;
+        post(urgent);
+    }
+
+  private:
+    struct File {
+        std::string path;
+        net::Contact contact;
+    };
+    using SharedFile = std::shared_ptr<const File>;
+
+    static Keeping keeping(const SharedFile& file, std::function<void(const std::string&)> say,
+                           Duration every) {
+        Keeping keeping;
+        keeping.every = every;
+        keeping.last = [file] { ::unlink(file->path.c_str()); };
+        if (say) keeping.say = std::move(say);
+        keeping.failed = [](const std::string& why) {
+            return "the entry of this manager in the registry cannot be written: " + why +
+                   "; workers do not find it by name after 2 minutes";
+        };
+        keeping.succeeded_again = "the entry of this manager in the registry is written again";
+        keeping.not_ended = "the registry of managers did not answer within " +
+                            format_duration(keeping.timeout) +
+                            ": the entry of this manager may remain, and is skipped after 2 minutes";
+        return keeping;
+    }
+    void post(bool at_once) {
+        keeper_.post([file = file_, load = load_] { return write_entry(file->path, file->contact, load); },
+                     at_once);
+    }
+
+    const SharedFile file_;
+    Workload load_;
+    Keeper keeper_;
+};
+
 }  // namespace
 
 std::string registry_folder() {
@@ -254,12 +303,7 @@ Result<std::unique_ptr<Registration>> register_manager(const std::string& folder
     if (Status written = write_entry(path, contact, {}); !written)
         return Error{ExitCode::not_allowed, "the name cannot be registered: " + written.error().message +
                                                 "; name another folder in WORK_QUEUE_REGISTRY"};
-    EntryKeeping keeping;
-    keeping.write = [path, contact](const Workload& load) { return write_entry(path, contact, load); };
-    keeping.remove = [path] { ::unlink(path.c_str()); };
-    keeping.every = every;
-    if (say) keeping.say = std::move(say);
-    return std::unique_ptr<Registration>(std::make_unique<EntryKeeper>(std::move(keeping)));
+    return std::unique_ptr<Registration>(std::make_unique<Entry>(path, contact, std::move(say), every));
 }
 
 Status check_manager_pattern(const std::string& pattern) {

@@ -44,9 +44,9 @@ class Registration {
 
 // Creates the folder (mode 0700) if missing, and the entry: it exists on return, so that workers can start
 // next, and an unusable folder is the caller's error. (So only this call can block on a file system that
-// hangs.) `say` gets a line from tell() the first time that the entry cannot be rewritten, and one if the file
-// system does not answer at the end. Errors: not_allowed: it is not writable, belongs to another user, or
-// others may write there; usage: contact.name is empty or has a byte below 32.
+// hangs.) `say` gets a line from tell() the first time that the entry cannot be rewritten, and one if the
+// file system does not answer at the end. Errors: not_allowed: it is not writable, belongs to another user,
+// or others may write there; usage: contact.name is empty or has a byte below 32.
 Result<std::unique_ptr<Registration>> register_manager(const std::string& folder, const net::Contact& contact,
                                                        std::function<void(const std::string&)> say = {},
                                                        Duration every = std::chrono::seconds(10));

@@ -7,14 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <set>
 #include <thread>
 
-#include "listening/entry_keeper.h"
 #include "records/run_status.h"
 
 namespace wq::listening {
@@ -213,42 +210,6 @@ TEST_F(Registry, ItsThreadTakesNoSignal) {
             EXPECT_NE(blocked >> (signal - 1) & 1, 0u) << signal;
     }
     EXPECT_GE(others, 1);
-}
-
-// As on a shared file system that is away.
-TEST(EntryKeeping, ItsEndWaitsForNoFileSystemThatHangs) {
-    struct Gate {
-        std::mutex mutex;
-        std::condition_variable changed;
-        bool entered = false;
-        bool open = false;
-        void pass() {
-            std::unique_lock lock(mutex);
-            entered = true;
-            changed.notify_all();
-            changed.wait(lock, [this] { return open; });
-        }
-    };
-    const auto gate = std::make_shared<Gate>();
-    std::string said;
-    EntryKeeping keeping;
-    keeping.write = [gate](const Workload&) {
-        gate->pass();
-        return success();
-    };
-    keeping.remove = [] {};
-    keeping.timeout = std::chrono::milliseconds(10);
-    keeping.say = [&said](const std::string& text) { said += text; };
-    {
-        EntryKeeper keeper(std::move(keeping));
-        keeper.tell({1, 0});
-        std::unique_lock lock(gate->mutex);
-        gate->changed.wait(lock, [&] { return gate->entered; });
-    }
-    EXPECT_NE(said.find("did not answer"), std::string::npos) << said;
-    const std::lock_guard lock(gate->mutex);
-    gate->open = true;
-    gate->changed.notify_all();
 }
 
 TEST_F(Registry, AnEntryThatCannotBeWrittenAnewIsSaidOnce) {

@@ -1,0 +1,48 @@
+// A thread that does the newest work it was given, again and again: it keeps something up to date at a place
+// that may not answer, such as a shared file system. Others wait for it only at the end, and only briefly.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace wq::listening {
+
+struct Keeping {
+    std::optional<Duration> every{};             // the newest work is repeated; nothing: done once
+    std::function<void()> last{};                // at the end
+    Duration timeout = std::chrono::seconds(3);  // how long to wait for it
+    // Gets a line when the work fails, when it succeeds again, and if `last` takes longer than the timeout;
+    // called by whoever posts work, looks, or ends the keeper. failed: makes the line of the reason; the
+    // others may be empty.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
+    std::function<std::string(const std::string& why)> failed = [](const std::string& why) { return why; };
+    std::string succeeded_again{};
+    std::string not_ended{};
+};
+
+class Keeper {
+  public:
+    using Work = std::function<Status()>;
+
+    explicit Keeper(Keeping keeping);
+    ~Keeper();
+    Keeper(const Keeper&) = delete;
+
+    // Replaces the earlier work, also one that was not done yet. at_once: now; else with the next repetition.
+    void post(Work work, bool at_once);
+    void look();  // says what there is to say of the work
+
+  private:
+    struct State;
+
+    std::shared_ptr<State> state_;  // shared with a detached thread
+    std::thread thread_;
+};
+
+}  // namespace wq::listening
