@@ -86,6 +86,7 @@ std::string entry_text(const net::Contact& contact, const Workload& load) {
     entry["contact"] = json::parse(net::to_json(contact));
     entry["waiting"] = load.waiting;
     entry["workers"] = load.workers;
+    entry["priority"] = load.priority;
     return entry.dump(1) + "\n";
 }
 
@@ -98,7 +99,10 @@ std::optional<Listing> parse_entry(const std::string& text) {
     };
     auto contact = net::parse_contact(entry["contact"].dump(-1, ' ', false, json::error_handler_t::replace));
     if (!contact) return std::nullopt;
-    return Listing{std::move(*contact), {number("waiting"), number("workers")}};
+    const auto priority = entry.find("priority");
+    const bool ranked = priority != entry.end() && priority->is_number_integer();
+    return Listing{std::move(*contact),
+                   {number("waiting"), number("workers"), ranked ? priority->get<std::int64_t>() : 0}};
 }
 
 Error refused_folder(const std::string& folder, const std::string& why) {
@@ -306,6 +310,11 @@ Result<std::unique_ptr<Registration>> register_manager(const std::string& folder
     return std::unique_ptr<Registration>(std::make_unique<Entry>(path, contact, std::move(say), every));
 }
 
+bool goes_first(const Workload& a, const Workload& b) {
+    if ((a.waiting > 0) != (b.waiting > 0)) return a.waiting > 0;
+    return a.priority > b.priority;
+}
+
 Status check_manager_pattern(const std::string& pattern) {
     const auto compiled = Pattern::of(pattern);
     if (!compiled) return compiled.error();
@@ -324,8 +333,8 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
         if (wanted->matches(listing.contact.name)) managers.push_back(std::move(listing));
     });
     std::shuffle(managers.begin(), managers.end(), std::mt19937_64(seed));
-    std::stable_partition(managers.begin(), managers.end(),
-                          [](const Listing& listing) { return listing.load.waiting > 0; });
+    std::stable_sort(managers.begin(), managers.end(),
+                     [](const Listing& a, const Listing& b) { return goes_first(a.load, b.load); });
     return managers;
 }
 

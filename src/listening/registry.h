@@ -27,6 +27,7 @@ std::string registry_folder();
 struct Workload {
     std::uint64_t waiting = 0;  // tasks
     std::uint64_t workers = 0;  // connected
+    std::int64_t priority = 0;  // of the manager
     bool operator==(const Workload&) const = default;
 };
 
@@ -51,13 +52,16 @@ Result<std::unique_ptr<Registration>> register_manager(const std::string& folder
                                                        std::function<void(const std::string&)> say = {},
                                                        Duration every = std::chrono::seconds(10));
 
+// Whether workers should look at `a` first: it has waiting tasks, or else a higher priority.
+bool goes_first(const Workload& a, const Workload& b);
+
 // Error usage: no POSIX extended regular expression.
 Status check_manager_pattern(const std::string& pattern);
 
 // Current managers whose whole name matches `pattern` (a POSIX extended regular expression): those with
-// waiting tasks first, among equals in random order by `seed`. No folder: none. Skips truncated entries and
-// those that others may have written; removes those of processes that are gone. Errors: usage: no regular
-// expression; not_allowed: the folder is another user's, or others may write in it.
+// waiting tasks first, by priority, among equals in random order by `seed`. No folder: none. Skips truncated
+// entries and those that others may have written; removes those of processes that are gone. Errors: usage: no
+// regular expression; not_allowed: the folder is another user's, or others may write in it.
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale = stale_entry);
 

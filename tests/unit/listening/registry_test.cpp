@@ -110,6 +110,30 @@ TEST_F(Registry, ThoseWithWaitingTasksComeFirst) {
     }
 }
 
+TEST_F(Registry, AmongThoseWithWaitingTasksPriorityDecides) {
+    const auto idle = add(contact("idle"));
+    const auto low = add(contact("low"));
+    const auto high = add(contact("high"));
+    idle->tell({0, 0, 9});
+    low->tell({5, 0, -1});
+    high->tell({1, 0, 3});
+    std::vector<Listing> listings;
+    const auto waiting = [&] {
+        std::uint64_t tasks = 0;
+        for (const Listing& listing : listings) tasks += listing.load.waiting;
+        return tasks;
+    };
+    do listings = find_managers(folder_, ".*", 1).or_throw();
+    while (waiting() < 6);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        listings = find_managers(folder_, ".*", seed).or_throw();
+        EXPECT_EQ(listings.at(0).contact.name, "high");
+        EXPECT_EQ(listings.at(0).load, (Workload{1, 0, 3}));
+        EXPECT_EQ(listings.at(1).contact.name, "low");
+        EXPECT_EQ(listings.at(2).contact.name, "idle");
+    }
+}
+
 TEST_F(Registry, AmongEqualsTheOrderIsRandom) {
     const auto one = add(contact("one"));
     const auto two = add(contact("two"));
