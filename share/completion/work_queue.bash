@@ -25,7 +25,7 @@ _work_queue_run() {
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--array --bind --cores --disk --dry-run --each --gpus --grace --grow --grow-options
+            mapfile -t COMPREPLY < <(compgen -W "--array --bind --catalog --cores --disk --dry-run --each --gpus --grace --grow --grow-options
                 --halt-on-failure --help --index-variable --jobs --json --keep-batch-environment --keep-hosts --lease --listen --manager-only --max-losses --memory --monitor
                 --monitor-output --name --once --output --output-limit --plots --poll --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shared-list --shell --speculate --stats-log --status
                 --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -j -v" \

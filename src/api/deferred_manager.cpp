@@ -28,6 +28,7 @@ Status DeferredManager::specify(const std::function<void(ManagerOptions&)>& chan
     if (!ours() || (begun() && !manager_)) return Error{ExitCode::unreachable, why_not()};
     ManagerOptions changed = options;
     change(changed);
+    if (Status sound = program_manager::check_description(changed); !sound) return sound;
     if (manager_ && !manager_->change(changed)) return Error{ExitCode::usage, manager_->last_error()};
     options = std::move(changed);
     return success();

@@ -89,7 +89,10 @@ class Manager::Impl {
     // Lines said meanwhile may call the manager; it still exists, but accepts nothing more.
     void end() {
         manager->end();
-        if (listening) listening->port.entry.reset();  // it may have a line to say, too
+        if (listening) {  // they may have a line to say, too
+            listening->port.entry.reset();
+            listening->port.announcer.reset();
+        }
         lines.close();
     }
     ~Impl() {
@@ -111,12 +114,18 @@ class Manager::Impl {
             const std::unique_lock lock(changing, std::try_to_lock);
             if (lock && listening->port.entry)
                 listening->port.entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
-                                             static_cast<std::uint64_t>(stats.workers_connected)});
+                                             static_cast<std::uint64_t>(stats.workers_connected),
+                                             options.priority});
+        };
+        program.announce = [this](const std::function<std::string()>& record) {
+            const std::unique_lock lock(changing, std::try_to_lock);
+            if (lock && listening->port.announcer) listening->port.announcer->tell(record());
+            return lock.owns_lock();
         };
     }
 
     status::QueueOfStatus described() const {
-        return {options.name, listening->port.number(), 0, listening->port.contact().tls};
+        return program_manager::described(options, listening->port.number(), listening->port.contact().tls);
     }
     Status change(const ManagerOptions& to);
     Status change_access(const ManagerOptions& to);
@@ -206,8 +215,8 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
         const bool same = to.password == options.password && to.password_file == options.password_file;
         const auto key = same ? before : program_manager::key_of(to, say);
         if (!key) return key.error();
-        if (const Status listed = port.change(to.name, *key, say); !listed) {
-            static_cast<void>(port.change(options.name, before, say));
+        if (const Status listed = port.change({to.name, to.catalog}, *key, say); !listed) {
+            static_cast<void>(port.change({options.name, options.catalog}, before, say));
             return listed;
         }
         manager->ask([&] { transport->set_key(*key); });
@@ -215,9 +224,9 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
             if (const Status written = port.write_contact(options.contact_file); !written) return written;
     }
     options.name = to.name;
+    options.catalog = to.catalog;
     options.password = to.password;
     options.password_file = to.password_file;
-    if (listening) manager->describe(described());
     if (listening)
         manager->say_how_to_start_a_worker(
             program_manager::command_of_worker(options, listening->port.number()));
@@ -226,10 +235,15 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
 
 Status Manager::Impl::change(const ManagerOptions& to) {
     const std::lock_guard lock(changing);
+    if (const Status sound = program_manager::check_description(to); !sound) return sound;
     const auto differs = [&](auto field) { return to.*field != options.*field; };
-    if (differs(&ManagerOptions::name) || differs(&ManagerOptions::password) ||
-        differs(&ManagerOptions::password_file))
+    if (differs(&ManagerOptions::name) || differs(&ManagerOptions::catalog) ||
+        differs(&ManagerOptions::password) || differs(&ManagerOptions::password_file))
         if (const Status done = change_access(to); !done) return done;
+    options.priority = to.priority;
+    options.tasks_left = to.tasks_left;
+    options.preferred_connection = to.preferred_connection;
+    if (listening) manager->describe(described());
     logs::LogPaths fresh = logs_of(to);
     if (!differs(&ManagerOptions::debug_log)) fresh.debug.clear();
     if (!differs(&ManagerOptions::stats_log)) fresh.statistics.clear();

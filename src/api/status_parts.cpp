@@ -39,7 +39,8 @@ std::string workers_as_json(const Manager& manager, const TasksOfProgram& tasks)
 }
 
 status::QueueParts status_parts(const Manager& manager, status::QueueOfStatus queue) {
-    status::QueueParts parts{std::move(queue), manager.stats(), {}, manager.blocked_hosts(), {}};
+    status::QueueParts parts{std::move(queue), manager.stats(),         {},
+                             std::nullopt,     manager.blocked_hosts(), {}};
     for (const WorkerSummary& worker : manager.workers())
         if (worker.connected) parts.resources.add(worker);
     for (CategorySummary& one : manager.categories()) {

@@ -46,8 +46,7 @@ struct work_queue : wq::capi::Quarantined<work_queue, 64> {
     const wq::ManagerOptions& options() const { return deferred_.options; }
     int port() const { return deferred_.port(); }
     wq::program_manager::Tuning tuning;  // checks the names
-    int priority = 0;
-    bool ends_slow_tasks = false;  // for categories without a setting of their own
+    bool ends_slow_tasks = false;        // for categories without a setting of their own
     wq::program_manager::Numbering ids;
     std::unordered_map<std::int64_t, wq::capi::TaskBox*>
         tasks;  // all tasks in the queue, by the manager's ids

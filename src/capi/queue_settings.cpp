@@ -101,6 +101,50 @@ void work_queue_specify_name(work_queue* q, const char* name) {
     });
 }
 
+// ---- what others are told of the queue ----
+
+void work_queue_specify_catalog_server(work_queue* q, const char* hostname, int port) {
+    guarded(__func__, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return;
+        if (text_or_empty(hostname).empty() || port < 0 || port > 65535)
+            return complain(me, "give the name of a host, and a port (0: CATALOG_PORT, or 9097)");
+        std::string server = hostname;
+        if (port > 0) server = wq::net::to_text({server, static_cast<std::uint16_t>(port)});
+        specify(me, *queue, [&](wq::ManagerOptions& options) { options.catalog = server; });
+    });
+}
+
+void work_queue_specify_catalog_servers(work_queue* q, const char* hosts) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.catalog = text_or_empty(hosts); });
+    });
+}
+
+void work_queue_specify_priority(work_queue* q, int priority) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.priority = priority; });
+    });
+}
+
+void work_queue_specify_num_tasks_left(work_queue* q, int ntasks) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.tasks_left = ntasks; });
+    });
+}
+
+void work_queue_manager_preferred_connection(work_queue* q, const char* preferred_connection) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) {
+                options.preferred_connection = text_or_empty(preferred_connection);
+            });
+    });
+}
+
 int work_queue_specify_log(work_queue* q, const char* file) {
     return specify_log(__func__, q, &wq::ManagerOptions::stats_log, file);
 }

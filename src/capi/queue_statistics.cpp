@@ -107,7 +107,7 @@ void get_stats(const char* function, work_queue* q, const char* category, work_q
         if (manager == nullptr) return;
         *s = figures(category == nullptr ? manager->stats() : manager->stats_category(category));
         s->port = q->port();
-        s->priority = q->priority;
+        s->priority = q->options().priority;
     });
 }
 

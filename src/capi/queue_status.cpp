@@ -16,7 +16,7 @@ std::string answer_to(const char* request, const work_queue& queue, const Manage
     for (const auto& [id, box] : queue.tasks)
         tasks.emplace_back(id, program_manager::named(box->taskid, TaskAccess::data(box->spec)));
     return api::status_as_json(*what, manager,
-                               {queue.options().name, queue.port(), queue.priority, queue.options().ssl},
+                               program_manager::described(queue.options(), queue.port(), queue.options().ssl),
                                std::move(tasks));
 }
 

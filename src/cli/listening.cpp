@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "net/tls_identity.h"
+#include "records/run_status.h"
 #include "taskfile/sources.h"
 
 namespace wq::cli {
@@ -29,15 +30,26 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     // Of a worker's last task: both streams, behind messages of a frame.
     constexpr std::uint64_t other_messages = 64u << 20;
     tcp.limits.most_frame_bytes = 2 * options.output_limit + other_messages;
-    auto port = listening::open_port(std::move(tcp), options.name, [](const std::string& text) {
-        std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
-    });
+    auto port = listening::open_port(
+        std::move(tcp), {options.name, options.catalog},
+        [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); });
     if (!port) return port.error();
     std::unique_ptr<Listening> listening(
         new Listening(std::move(*port), run_directory + "/contact", std::move(*mark)));
     if (Status written = listening->port_.write_contact(listening->contact_path_); !written)
         return written.error();
     return listening;
+}
+
+status::QueueOfStatus Listening::described() const {
+    const net::Contact contact = port_.contact();
+    status::QueueOfStatus described;
+    described.project = contact.name;
+    described.port = contact.port;
+    described.ssl = contact.tls;
+    described.owner = records::user_name();
+    described.addresses = contact.addresses;
+    return described;
 }
 
 std::string Listening::description() const {

@@ -9,6 +9,7 @@
 #include "cli/run_options.h"
 #include "listening/mark_file.h"
 #include "listening/open_port.h"
+#include "status/records.h"
 
 namespace wq::cli {
 
@@ -35,6 +36,12 @@ class Listening {
     void tell(const listening::Workload& load) {
         if (port_.entry) port_.entry->tell(load);
     }
+    // To the catalog servers, if the run has a name and one is named.
+    void announce(const std::function<std::string()>& record) {
+        if (port_.announcer) port_.announcer->tell(record());
+    }
+    // To those who look at the run.
+    status::QueueOfStatus described() const;
 
   private:
     Listening(listening::OpenPort port, std::string contact_path, listening::MarkFile mark)

@@ -1,5 +1,4 @@
 // catalog_update: tells catalog servers of this machine.
-#include <pwd.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "catalog/send_update.h"
 #include "cli/catalog_options.h"
 #include "records/append_file.h"
+#include "records/run_status.h"
 
 namespace {
 
@@ -26,7 +26,6 @@ catalog::Json record_of_machine() {
     struct sysinfo info {};
     ::sysinfo(&info);
     const auto load = [&](int at) { return static_cast<double>(info.loads[at]) / (1 << SI_LOAD_SHIFT); };
-    const passwd* const user = ::getpwuid(::getuid());
     return {{"type", "node"},
             {"name", system.nodename},
             {"version", WQ_VERSION},
@@ -40,7 +39,7 @@ catalog::Json record_of_machine() {
             {"memory_avail", std::uint64_t{info.freeram} * info.mem_unit},
             {"cpus", ::sysconf(_SC_NPROCESSORS_ONLN)},
             {"uptime", info.uptime},
-            {"owner", user != nullptr ? user->pw_name : std::to_string(::getuid())}};
+            {"owner", records::user_name()}};
 }
 
 Result<catalog::Json> object_of(const std::string& file) {

@@ -11,6 +11,7 @@
 #include "cli/status_options.h"
 #include "cli/status_table.h"
 #include "factory/ask_status.h"
+#include "report/run_view.h"
 
 namespace {
 
@@ -96,6 +97,27 @@ Error with_remedy(const StatusOptions& options, const factory::FoundManager& man
     return error;
 }
 
+// Runs of lists without a name. They need no answer of their manager: the figures are in their directory.
+void add_noted_runs(Printer& printer) {
+    const auto lives = [&](const std::string& run) {
+        const auto found = report::view_of_directory(run);
+        if (!found || !found->live) return false;
+        const core::ManagerStats& tasks = found->status.tasks;
+        printer.add({{"type", "wq_run"},
+                     {"project", "-"},
+                     {"name", run},
+                     {"port", "-"},
+                     {"tasks_waiting", tasks.tasks_waiting},
+                     {"tasks_on_workers", tasks.tasks_on_workers},
+                     {"tasks_running", tasks.tasks_running},
+                     {"tasks_complete", tasks.tasks_done},
+                     {"tasks_failed", tasks.tasks_failed},
+                     {"workers", "-"}});
+        return true;
+    };
+    listening::noted_runs(listening::registry_folder(), lives);
+}
+
 // Returns the exit code.
 int show_managers(const StatusOptions& options) {
     const auto found = factory::find_managers(options.place, options.name.empty() ? ".*" : options.name);
@@ -129,6 +151,7 @@ int show_managers(const StatusOptions& options) {
     };
     if (!options.needs_manager()) ask(0, found->size());
     for (std::size_t n = 0; options.needs_manager() && n < found->size(); ++n) ask(n, n + 1);
+    if (options.shows_all() && options.mode == StatusOptions::Mode::queues) add_noted_runs(printer);
     if (found->empty() && !options.name.empty())
         return complain(
             {ExitCode::unreachable, "no manager has a name that matches " + quote_for_message(options.name)});

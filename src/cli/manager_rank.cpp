@@ -10,6 +10,7 @@
 #include "cli/listening.h"
 #include "cli/plots.h"
 #include "cli/run_place.h"
+#include "cli/run_queue.h"
 #include "cli/shared_list.h"
 #include "machine/batch_share.h"
 #include "records/append_file.h"
@@ -23,6 +24,7 @@
 #include "run/rank_loop.h"
 #include "run/task_index.h"
 #include "shared_run/marking_recorder.h"
+#include "status/announcing.h"
 #include "threads/background_thread.h"
 
 namespace wq::cli {
@@ -96,7 +98,7 @@ class Run {
         manager_ = std::make_unique<manager::Manager>(std::move(options), tasks_, *recorder_, started_);
         if (rank.options.speculate > 0) manager_->ask(core::Tuned{{}, {}, rank.options.speculate}, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
-        if (listening_) manager_->expect_tcp_workers(listening_->workers());
+        if (listening_) be_looked_at();
         run::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
                                   rank.options.monitoring.measures, std::move(categories)};
         open_source(std::move(source));
@@ -107,6 +109,8 @@ class Run {
         rank_.early_stop.end();  // from here on, the end of the run is written to `status`
         write_status(status("running", std::nullopt, "")).or_throw();
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
+        if (rank_.options.name.empty())
+            noted_ = listening::note_run(listening::registry_folder(), place_.directory.path());
         if (rank_.options.grow) grow();
         if (rank_.options.verbose)
             progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
@@ -123,15 +127,14 @@ class Run {
                 progress_.update(manager_->stats(), source_->ended(), manager_->records().attempts_ended(),
                                  progress_details(at), at);
             if (growth_) look_at_growth();
+            std::optional<Instant> told;
             if (listening_) {
                 for (const std::string& news : listening_->take_news(rank_.options.verbose))
                     progress_.say(news);
-                const core::ManagerStats stats = manager::brief_stats(manager_->reactor());
-                listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
-                                  static_cast<std::uint64_t>(stats.workers_connected)});
+                told = tell_those_who_look(at);
             }
             live_report_.tick({at, wall_now()});
-            const Instant next = live_report_.wakeup();
+            const Instant next = std::min(live_report_.wakeup(), told.value_or(Instant::max()));
             return std::min(next, progress_.wakeup().value_or(next));
         };
         parts.others = &*live_files_;
@@ -196,6 +199,25 @@ class Run {
                 .or_throw();
         reactor.wait_for_fitting = true;
         progress_.say(listening_->description());
+    }
+
+    void be_looked_at() {
+        manager_->expect_tcp_workers(listening_->workers());
+        queue_.emplace(listening_->described(), *manager_, tasks_, started_);
+        lister_.emplace(*manager_, *queue_);
+        manager_->list_by(*lister_);
+        announcing_.emplace(*lister_, [this](const std::function<std::string()>& record) {
+            listening_->announce(record);
+            return true;
+        });
+    }
+
+    // Returns when to call it next.
+    std::optional<Instant> tell_those_who_look(Instant now) {
+        const core::ManagerStats stats = manager::brief_stats(manager_->reactor());
+        listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
+                          static_cast<std::uint64_t>(stats.workers_connected)});
+        return announcing_->look(stats, now);
     }
 
     void grow() {
@@ -340,6 +362,10 @@ class Run {
     report::RecentRate rate_{started_.instant};  // for those who ask from elsewhere
     manager::TaskTable tasks_;
     std::unique_ptr<Listening> listening_;
+    std::optional<RunQueue> queue_;  // these three: if it listens
+    std::optional<status::Lister> lister_;
+    std::optional<status::Announcing> announcing_;
+    std::unique_ptr<listening::Keeper> noted_;  // if it has no name
     std::optional<Growth> growth_;
     std::unique_ptr<stats::Recorder> recorder_;
     stats::Recorder::Unrecorded unrecorded_;

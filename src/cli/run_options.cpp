@@ -8,6 +8,7 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
+#include "catalog/catalog_hosts.h"
 #include "cli/question_options.h"
 #include "core/outcome.h"
 #include "options/binding_word.h"
@@ -97,6 +98,8 @@ po::options_description visible_run_options() {
         "with --grow: more options of work_queue_factory, such as '--cores 4 --wall-time 2h'")(
         "name", po::value<std::string>()->value_name("NAME"),
         "with --listen: workers find the run with work_queue_worker -M NAME")(
+        "catalog", po::value<std::string>()->value_name("HOST[:PORT],..."),
+        "with --name: announce the run to these catalog servers (default: $CATALOG_HOST; none if unset)")(
         "reconnect-timeout", po::value<std::string>()->value_name("TIME"),
         "with --listen: how long a disconnected worker keeps its tasks (default: 60; 0, or at least 10)")(
         "tickets", po::value<std::string>()->value_name("auto|rma|message"),
@@ -301,6 +304,10 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     text("shell", run.shell);
     text("stats-log", run.stats_log);
     text("name", run.name);
+    text("catalog", run.catalog);
+    if (!run.catalog.empty() && run.name.empty()) return usage_error("--catalog needs --name");
+    if (const auto hosts = catalog::read_catalog_hosts(run.catalog); !hosts)
+        return usage_error("--catalog: " + hosts.error().message);
     for (const char* const option : {"name", "reconnect-timeout"})
         if (given.count(option) != 0 && !run.listen)
             return usage_error("--" + std::string(option) + " needs --listen");

@@ -52,6 +52,7 @@ struct RunOptions {
     std::optional<std::uint16_t> listen;  // accept TCP workers at this port; 0: any free one
     std::optional<Grow> grow;             // more workers from a batch system
     std::string name;                     // TCP workers find the run by this name; empty: none
+    std::string catalog;                  // and at these servers; empty: $CATALOG_HOST
     Duration disconnect_limit = std::chrono::seconds(60);  // in which a TCP worker may reconnect
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;

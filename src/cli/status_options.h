@@ -25,6 +25,9 @@ struct StatusOptions {
     bool version = false;
 
     wire::StatusOf listing() const;
+    bool shows_all() const {  // of the user
+        return place.managers.empty() && place.contact.empty() && run.empty() && name.empty();
+    }
     bool needs_manager() const {
         return mode == Mode::workers || mode == Mode::tasks || mode == Mode::categories;
     }

@@ -2,11 +2,26 @@
 
 #include <unistd.h>
 
+#include "base/units.h"
 #include "records/run_status.h"
 
 namespace wq::listening {
 
-Result<OpenPort> open_port(net::TcpListenOptions options, const std::string& name,
+namespace {
+
+// Two managers may have one name on purpose: workers serve both.
+void say_who_has_it(const net::Contact& contact, const std::function<void(const std::string&)>& say) {
+    const auto others = find_managers(registry_folder(), ".*", 0);
+    if (!others || !say) return;
+    for (const Listing& other : *others)
+        if (other.contact.name == contact.name)
+            return say(quote_for_message(contact.name) + " is also the name of the manager " +
+                       net::to_text({other.contact.host, other.contact.port}) + ": workers serve both");
+}
+
+}  // namespace
+
+Result<OpenPort> open_port(net::TcpListenOptions options, const KnownAs& as,
                            const std::function<void(const std::string&)>& say) {
     net::Contact contact;
     contact.key = options.key;
@@ -19,19 +34,24 @@ Result<OpenPort> open_port(net::TcpListenOptions options, const std::string& nam
     contact.certificate_digest = (*listener)->certificate_digest();
     contact.started = wall_now();
     OpenPort port(std::move(*listener), std::move(contact));
-    if (const Status listed = port.change(name, port.contact().key, say); !listed) return listed.error();
+    if (const Status listed = port.change(as, port.contact().key, say); !listed) return listed.error();
     return port;
 }
 
-Status OpenPort::change(const std::string& name, const std::string& key,
+Status OpenPort::change(const KnownAs& as, const std::string& key,
                         const std::function<void(const std::string&)>& say) {
-    contact_.name = name;
+    auto announcement = announcement_of(as.catalog);
+    if (!announcement && !as.name.empty()) return announcement.error();
+    contact_.name = as.name;
     contact_.key = key;
     entry.reset();
-    if (name.empty()) return success();
+    announcer.reset();
+    if (as.name.empty()) return success();
+    say_who_has_it(contact_, say);
     auto listed = register_manager(registry_folder(), contact(), say);
     if (!listed) return listed.error();
     entry = std::move(*listed);
+    if (!announcement->hosts.empty()) announcer = std::make_unique<Announcer>(std::move(*announcement), say);
     return success();
 }
 

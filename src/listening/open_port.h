@@ -7,11 +7,18 @@
 #include <string>
 
 #include "base/result.h"
+#include "listening/announcer.h"
 #include "listening/registry.h"
 #include "net/contact.h"
 #include "net/tcp_listener.h"
 
 namespace wq::listening {
+
+// Where workers find a manager by its name.
+struct KnownAs {
+    std::string name{};     // empty: nowhere
+    std::string catalog{};  // servers besides the registry, as of --catalog; empty: $CATALOG_HOST
+};
 
 class OpenPort {
   public:
@@ -20,12 +27,14 @@ class OpenPort {
 
     std::unique_ptr<net::TcpListener> listener;  // may be moved to whoever polls it
     std::unique_ptr<Registration> entry;         // if the manager has a name
+    std::unique_ptr<Announcer> announcer;        // likewise, if a catalog server is named
 
     std::uint16_t number() const { return contact_.port; }
     net::Contact contact() const;  // with the machine's current addresses
     Status write_contact(const std::string& path) const { return net::write_contact(path, contact()); }
-    // Another name ("": none) and key; the entry is another one then. Errors: those of register_manager().
-    Status change(const std::string& name, const std::string& key,
+    // Another name and key; the entry and the announcer are others then. Errors: those of announcement_of(),
+    // where nothing has changed, and register_manager().
+    Status change(const KnownAs& as, const std::string& key,
                   const std::function<void(const std::string&)>& say);
     // Unless another manager has overwritten it.
     void remove_contact(const std::string& path) const;
@@ -34,9 +43,9 @@ class OpenPort {
     net::Contact contact_;
 };
 
-// `name`: empty for none. `say` gets the registry entry's messages. Errors: those of TcpListener::open() and
-// register_manager().
-Result<OpenPort> open_port(net::TcpListenOptions options, const std::string& name,
+// `say` gets the messages of the entry and the announcer. Errors: those of TcpListener::open() and
+// OpenPort::change().
+Result<OpenPort> open_port(net::TcpListenOptions options, const KnownAs& as,
                            const std::function<void(const std::string&)>& say);
 
 }  // namespace wq::listening

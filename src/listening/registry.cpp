@@ -28,6 +28,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* suffix = ".manager";
+constexpr const char* suffix_of_runs = ".run";
 constexpr const char* unfinished = ".new-";  // prefix of files that a killed process left
 constexpr const char* probe_of_clock = ".now-";
 constexpr std::uintmax_t longest_entry = 64u << 10;
@@ -134,9 +135,8 @@ Status make_folder(const std::string& folder) {
     return check_folder(folder);
 }
 
-// mkstemp() makes files of mode 0600: the entry holds the key.
-Status write_entry(const std::string& path, const net::Contact& contact, const Workload& load) {
-    const std::string text = entry_text(contact, load);
+// mkstemp() makes files of mode 0600: an entry holds the key.
+Status write_file(const std::string& path, const std::string& text) {
     std::string part = fs::path(path).parent_path().string() + "/" + unfinished + "XXXXXX";
     const records::Descriptor file(::mkstemp(part.data()));
     if (!file) return records::write_error(part, errno);
@@ -146,6 +146,10 @@ Status write_entry(const std::string& path, const net::Contact& contact, const W
     const Error failed = records::write_error(path, errno);
     ::unlink(part.c_str());
     return failed;
+}
+
+Status write_entry(const std::string& path, const net::Contact& contact, const Workload& load) {
+    return write_file(path, entry_text(contact, load));
 }
 
 // The file system's own clock, read from a file that we create.
@@ -178,7 +182,7 @@ bool is_trusted(const struct stat& file) {
 }
 
 // Checks and reads the same open file: the name may be replaced in between.
-std::optional<Listing> read_entry(const std::string& path) {
+std::optional<std::string> read_trusted(const std::string& path) {
     const records::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat found {};
     if (!file || ::fstat(file.get(), &found) != 0 || !is_trusted(found)) return std::nullopt;
@@ -186,7 +190,7 @@ std::optional<Listing> read_entry(const std::string& path) {
     const ssize_t got = ::read(file.get(), text.data(), text.size());
     if (got <= 0 || static_cast<std::uintmax_t>(got) == longest_entry) return std::nullopt;
     text.resize(static_cast<std::size_t>(got));
-    return parse_entry(text);
+    return text;
 }
 
 // An entry that was not written for this long belongs to a manager that is gone. One that was only suspended
@@ -220,7 +224,8 @@ void go_through(const std::string& folder, Duration stale, const std::function<v
             continue;
         }
         if (file->path().extension() != suffix) continue;
-        auto listing = read_entry(path);
+        const auto text = read_trusted(path);
+        auto listing = text ? parse_entry(*text) : std::nullopt;
         if (!listing) continue;
         if (abandoned || is_gone(listing->contact))
             ::unlink(path.c_str());
@@ -336,6 +341,39 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
     std::stable_sort(managers.begin(), managers.end(),
                      [](const Listing& a, const Listing& b) { return goes_first(a.load, b.load); });
     return managers;
+}
+
+std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory) {
+    const std::string path = folder + "/" + escaped(records::host_name()) + "-" + std::to_string(::getpid()) +
+                             "-" + std::to_string(wall_now()) + suffix_of_runs;
+    Keeping keeping;
+    keeping.last = [path] { ::unlink(path.c_str()); };
+    auto keeper = std::make_unique<Keeper>(std::move(keeping));
+    keeper->post(
+        [folder, path, run_directory] {
+            const Status made = make_folder(folder);
+            return made ? write_file(path, run_directory) : made;
+        },
+        true);
+    return keeper;
+}
+
+std::vector<std::string> noted_runs(const std::string& folder,
+                                    const std::function<bool(const std::string& run_directory)>& lives) {
+    std::vector<std::string> runs;
+    std::error_code failed;
+    if (!check_folder(folder)) return runs;
+    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
+        if (file->path().extension() != suffix_of_runs) continue;
+        const auto run = read_trusted(file->path());
+        if (!run) continue;
+        if (lives(*run))
+            runs.push_back(*run);
+        else
+            ::unlink(file->path().c_str());
+    }
+    std::sort(runs.begin(), runs.end());
+    return runs;
 }
 
 }  // namespace wq::listening

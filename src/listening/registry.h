@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "listening/keeper.h"
 #include "net/contact.h"
 
 namespace wq::listening {
@@ -64,5 +65,12 @@ Status check_manager_pattern(const std::string& pattern);
 // regular expression; not_allowed: the folder is another user's, or others may write in it.
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale = stale_entry);
+
+// A run that workers do not find by a name, for those who look at all runs of the user. Its entry is written
+// once, on another thread, and removed with the object; if that fails, nothing is said.
+std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory);
+// Directories of these runs, as far as they live; removes the entries of others.
+std::vector<std::string> noted_runs(const std::string& folder,
+                                    const std::function<bool(const std::string& run_directory)>& lives);
 
 }  // namespace wq::listening

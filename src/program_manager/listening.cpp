@@ -10,6 +10,7 @@
 #include "base/random_bits.h"
 #include "base/single_quoted.h"
 #include "base/units.h"
+#include "catalog/catalog_hosts.h"
 #include "net/contact.h"
 #include "net/tls_identity.h"
 #include "session/disconnect_times.h"
@@ -119,6 +120,16 @@ std::string command_of_worker(const ManagerOptions& options, int port) {
            " (on another machine: the name of this one instead of localhost)";
 }
 
+Status check_description(const ManagerOptions& options) {
+    if (!options.catalog.empty())
+        if (const auto hosts = catalog::read_catalog_hosts(options.catalog); !hosts) return hosts.error();
+    if (options.tasks_left < 0) return Error{ExitCode::usage, "tasks_left: give 0 or more tasks"};
+    for (const char* const known : {"by_ip", "by_hostname", "by_apparent_ip"})
+        if (options.preferred_connection == known) return success();
+    return Error{ExitCode::usage, "preferred_connection " + quote_for_message(options.preferred_connection) +
+                                      ": give by_ip, by_hostname or by_apparent_ip"};
+}
+
 Result<PortRange> ports_of(const ManagerOptions& options, const Variables& variables) {
     if (options.port_range) {
         const auto [low, high] = *options.port_range;
@@ -167,6 +178,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     const auto ports = ports_of(options, variables);
     if (!ports) return ports.error();
     if (const auto limit = disconnect_limit_of(options); !limit) return limit.error();
+    if (const Status sound = check_description(options); !sound) return sound.error();
     auto key = key_of(options, say);
     if (!key) return key.error();
     net::TcpListenOptions tcp;
@@ -185,7 +197,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     // Refuse before anybody can connect.
     if (key->empty())
         if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
-    auto port = listening::open_port(std::move(tcp), options.name, say);
+    auto port = listening::open_port(std::move(tcp), {options.name, options.catalog}, say);
     if (!port) return port.error();
     const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
     const std::string worker = command_of_worker(options, port->number());

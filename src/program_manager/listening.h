@@ -35,6 +35,9 @@ std::string command_of_worker(const ManagerOptions& options, int port);
 // Like getenv: null if unset.
 using Variables = std::function<const char*(const char*)>;
 
+// Errors (usage): no such preferred_connection; no list of catalog servers; tasks_left below 0.
+Status check_description(const ManagerOptions& options);
+
 // First and last port to try. Errors (usage): no port, or low above high.
 struct PortRange {
     std::uint16_t low = 0;

@@ -67,7 +67,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     manager.background = program->files_.get();
     program->manager_ = std::make_unique<manager::Manager>(std::move(manager), program->tasks_,
                                                            program->recorder_, program->started_);
-    program->status_.list(*program->manager_);
+    program->status_.list(*program->manager_, std::move(with.announce));
     program->manager_->say = [raw = program.get()](const std::string& text) {
         raw->options_.say(text);
         raw->debug("wq", text);
@@ -165,7 +165,8 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     }
     std::optional<Instant> next;
     for (const std::optional<Instant> due :
-         {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.look(now, turn, options_.say)})
+         {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.look(now, turn, options_.say),
+          status_.announce(now, turn)})
         if (due && (!next || *due < *next)) next = due;
     return next;
 }

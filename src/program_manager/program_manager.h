@@ -54,6 +54,8 @@ struct ProgramManagerOptions {
     bool ends_workers = false;        // workers over TCP end with the manager
     std::string worker;               // command that starts one, for FirstWorkerNotice
     status::QueueOfStatus described;  // to those who look at the queue
+    // Takes the queue's record, on the manager's thread; may be empty.
+    status::Announcing::Announce announce;
     logs::LogPaths logs;
     logs::SummaryLimits summaries;
     KeepAlive keep_alive;

@@ -1,5 +1,8 @@
 #include "program_manager/queue_status.h"
 
+#include "net/tcp_listener.h"
+#include "records/run_status.h"
+
 namespace wq::program_manager {
 
 status::TaskOfStatus named(std::int64_t id, const TaskData& task) {
@@ -14,9 +17,22 @@ status::TaskOfStatus named(std::int64_t id, const TaskData& task) {
     return named;
 }
 
-void ProgramQueue::list(manager::Manager& manager) {
+status::QueueOfStatus described(const ManagerOptions& options, int port, bool tls) {
+    return {options.name,         port,
+            options.priority,     tls,
+            options.tasks_left,   options.preferred_connection,
+            records::user_name(), net::own_addresses()};
+}
+
+void ProgramQueue::describe(status::QueueOfStatus described) {
+    described_ = std::move(described);
+    if (announcing_) announcing_->changed();
+}
+
+void ProgramQueue::list(manager::Manager& manager, status::Announcing::Announce announce) {
     manager_ = &manager;
     lister_.emplace(manager, *this);
+    announcing_.emplace(*lister_, std::move(announce));
     manager.list_by(*lister_);
 }
 

@@ -3,12 +3,17 @@
 
 #include "program_manager/program_recorder.h"
 #include "program_manager/submitted_tasks.h"
+#include "status/announcing.h"
 #include "status/lister.h"
+#include "work_queue/manager.h"
 
 namespace wq::program_manager {
 
 // `id`: by which the program knows the task. For its own listings, with what it requests.
 status::TaskOfStatus named(std::int64_t id, const TaskData& task);
+
+// `tls`: workers use it.
+status::QueueOfStatus described(const ManagerOptions& options, int port, bool tls);
 
 // On the manager's thread.
 class ProgramQueue final : public status::Queue {
@@ -16,8 +21,13 @@ class ProgramQueue final : public status::Queue {
     ProgramQueue(SubmittedTasks& tasks, const ProgramRecorder& recorder, core::Now started)
         : tasks_(tasks), recorder_(recorder), started_(started) {}
 
-    void describe(status::QueueOfStatus described) { described_ = std::move(described); }
-    void list(manager::Manager& manager);  // to those who ask it
+    void describe(status::QueueOfStatus described);
+    // To those who ask the manager, and by `announce`, which may be empty.
+    void list(manager::Manager& manager, status::Announcing::Announce announce);
+    // Each turn of the loop. Returns when to call it next.
+    std::optional<Instant> announce(const core::ManagerStats& stats, Instant now) {
+        return announcing_->look(stats, now);
+    }
 
     status::QueueOfStatus described() const override { return described_; }
     core::ManagerStats stats() const override;
@@ -30,6 +40,7 @@ class ProgramQueue final : public status::Queue {
     status::QueueOfStatus described_;
     const manager::Manager* manager_ = nullptr;
     std::optional<status::Lister> lister_;
+    std::optional<status::Announcing> announcing_;
 };
 
 }  // namespace wq::program_manager

@@ -53,7 +53,8 @@ ManagerOptions& before_start(PyQueue& queue, const char* function) {
     return queue.deferred().options;
 }
 
-void set_option(PyQueue& queue, std::string ManagerOptions::*option, const std::string& value) {
+template <class Value>
+void set_option(PyQueue& queue, Value ManagerOptions::*option, const std::type_identity_t<Value>& value) {
     const Status done = queue.deferred().specify([&](ManagerOptions& options) { options.*option = value; });
     if (!done) throw SetupError(done.error().message, to_int(done.error().code));
 }
@@ -69,6 +70,9 @@ py::object password_file(PyQueue& queue, const Text& path) {
 
 auto text_option(std::string ManagerOptions::*option) {
     return [=](PyQueue& queue, const Text& value) { set_option(queue, option, value); };
+}
+auto number_option(int ManagerOptions::*option) {
+    return [=](PyQueue& queue, int value) { set_option(queue, option, value); };
 }
 
 void bind_start(py::class_<PyQueue>& queue) {
@@ -93,7 +97,14 @@ void bind_start(py::class_<PyQueue>& queue) {
                  throw py::type_error(
                      "a WorkQueue stays in its process: it cannot be copied or sent to a worker");
              })
+        .def_property_readonly(
+            "priority", [](PyQueue& q) { return q.deferred().options.priority; },
+            "What specify_priority() was given.")
         .def("_name", text_option(&ManagerOptions::name))
+        .def("_catalog", text_option(&ManagerOptions::catalog))
+        .def("_queue_priority", number_option(&ManagerOptions::priority))
+        .def("_tasks_left", number_option(&ManagerOptions::tasks_left))
+        .def("_preferred_connection", text_option(&ManagerOptions::preferred_connection))
         .def("_stats_log", text_option(&ManagerOptions::stats_log))
         .def("_transactions_log", text_option(&ManagerOptions::transactions_log))
         .def("_debug_log", text_option(&ManagerOptions::debug_log))
@@ -138,8 +149,7 @@ void bind_tasks(py::class_<PyQueue>& queue) {
                  return static_cast<int>(q.serving().task_state(q.of_manager(id)));
              })
         .def("_begin_ids", &PyQueue::begin_ids)
-        .def("_status", [](PyQueue& q, const Text& request,
-                           const Text& project) { return to_str(q.status(request, project)); })
+        .def("_status", [](PyQueue& q, const Text& request) { return to_str(q.status(request)); })
         .def("_worker_groups", worker_groups)
         .def("_cancel_by_taskid",
              [](PyQueue& q, std::int64_t id) {

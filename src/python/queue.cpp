@@ -139,7 +139,7 @@ std::vector<py::object> PyQueue::tasks() const {
     return all;
 }
 
-std::string PyQueue::status(const std::string& request, const std::string& project) {
+std::string PyQueue::status(const std::string& request) {
     Manager& manager = serving();
     const auto what = status::status_of(request);
     if (!what) throw py::value_error("status of '" + request + "': give queue, tasks, workers or categories");
@@ -150,9 +150,9 @@ std::string PyQueue::status(const std::string& request, const std::string& proje
         if (!task.call_name.empty()) named.command = task.call_name;
         tasks.emplace_back(id, std::move(named));
     }
-    return api::status_as_json(*what, manager,
-                               {project, static_cast<int>(manager.port()), 0, deferred_->options.ssl},
-                               std::move(tasks));
+    const ManagerOptions& options = deferred_->options;
+    return api::status_as_json(
+        *what, manager, program_manager::described(options, manager.port(), options.ssl), std::move(tasks));
 }
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {

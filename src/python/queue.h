@@ -46,7 +46,7 @@ class PyQueue {
     pybind11::list cancel_by_category(const std::string& category);
     std::vector<pybind11::object> tasks() const;  // by their ids
     // `request`: as of status_of(); throws ValueError for others.
-    std::string status(const std::string& request, const std::string& project);
+    std::string status(const std::string& request);
 
     // Ids of tasks, which a program may start higher. Returns the next one.
     std::int64_t begin_ids(int least);

@@ -1,5 +1,6 @@
 #include "records/run_status.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "records/append_file.h"
 
@@ -120,6 +122,14 @@ std::string host_name() {
     char name[256] = "";
     if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
     return name;
+}
+
+std::string user_name() {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> text(16384);
+    ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
+    return found != nullptr ? found->pw_name : std::to_string(::getuid());
 }
 
 std::string format_utc(WallMicros time) {

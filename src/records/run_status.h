@@ -30,6 +30,7 @@ Status write_status(const std::string& run_directory, const RunStatus& status);
 Result<RunStatus> read_status(const std::string& run_directory);
 
 std::string host_name();
+std::string user_name();                  // of this process; its number if it has no name
 std::string format_utc(WallMicros time);  // 2026-11-20T09:48:00Z
 
 // How a run ended, for workers and factories that have its contact file. A run removes the contact file when

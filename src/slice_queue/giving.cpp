@@ -79,7 +79,7 @@ void GivingPort::open_for_ranks(bool all_here) {
 void GivingPort::open_for_workers() {
     net::TcpListenOptions options = listen_options();
     options.tls = api::checked(net::make_identity());
-    port_.emplace(api::checked(listening::open_port(std::move(options), "", [](const std::string&) {})));
+    port_.emplace(api::checked(listening::open_port(std::move(options), {}, [](const std::string&) {})));
     contact_ = net::to_json(port_->contact());
     listener_ = std::move(port_->listener);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "scheduling/view.h"
+
 namespace wq::status {
 
 DispatchedTask dispatched(TaskId task, const core::Ledger& ledger) {
@@ -116,6 +118,24 @@ std::vector<CategoryOfStatus> categories_of(const manager::Manager& manager) {
         all.push_back({std::move(summary), statistics_of(stats)});
     }
     return all;
+}
+
+std::optional<RequestSums> requests_of(const manager::Manager& manager) {
+    constexpr std::size_t most_shapes_summed = 1000;
+    const scheduling::Reactor& reactor = manager.reactor();
+    if (reactor.ledger().shapes() > most_shapes_summed) return std::nullopt;
+    RequestSums sums;
+    for (const scheduling::ShapeCount& count : reactor.unfinished()) {
+        const core::Needs& needs = reactor.asked(count.shape).needs;
+        const auto add = [&](double& sum, double amount) {
+            sum += std::max(amount, 0.0) * static_cast<double>(count.ready + count.on_workers);
+        };
+        add(sums.cores, needs.cores.as_double());
+        add(sums.memory, static_cast<double>(needs.memory_mb));
+        add(sums.disk, static_cast<double>(needs.disk_mb));
+        add(sums.gpus, needs.gpus.as_double());
+    }
+    return sums;
 }
 
 std::vector<std::string> blocked_hosts_of(const manager::Manager& manager) {

@@ -32,6 +32,9 @@ std::vector<WorkerGroup> groups_of(const std::vector<WorkerSummary>& workers);
 // Those with settings or tasks.
 std::vector<CategoryOfStatus> categories_of(const manager::Manager& manager);
 
+// Of unfinished tasks; nothing if they have more than 1,000 shapes, which takes too long to look at.
+std::optional<RequestSums> requests_of(const manager::Manager& manager);
+
 std::vector<std::string> blocked_hosts_of(const manager::Manager& manager);
 
 }  // namespace wq::status

@@ -45,6 +45,7 @@ QueueParts Lister::parts() const {
     parts.stats = statistics_of(queue_.stats());
     for (const auto& [id, worker] : manager_.reactor().workers().all())
         if (!worker.disconnected()) parts.resources.add(resources_of(worker));
+    parts.requests = requests_of(manager_);
     parts.blocked_hosts = blocked_hosts_of(manager_);
     parts.categories = categories_of(manager_);
     return parts;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.h"
+#include "listening/manager_record.h"
 #include "records/run_status.h"
 
 namespace wq::status {
@@ -116,20 +117,47 @@ std::string text_of(const Json& all) {
     return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-void add_resources(Json& task, const TaskResources& needs) {
-    task["cores"] = amount(needs.cores);
-    task["memory"] = needs.memory;
-    task["disk"] = needs.disk;
-    task["gpus"] = amount(needs.gpus);
+// A record of a task, made without a tree of values: a listing may have 100,000 of them.
+class TaskText {
+  public:
+    void add(const char* key, const std::string& text) {
+        begin(key);
+        const bool is_plain =
+            std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+        if (is_plain)
+            text_.append("\"").append(text).append("\"");
+        else
+            text_ += text_of(Json(text));
+    }
+    void add(const char* key, std::int64_t number) {
+        begin(key);
+        text_ += std::to_string(number);
+    }
+    void add(const char* key, double number) {
+        begin(key);
+        text_ += amount(number).dump();
+    }
+    std::string end() { return text_ + "}"; }
+
+  private:
+    void begin(const char* key) { text_.append(text_.empty() ? "{\"" : ",\"").append(key).append("\":"); }
+    std::string text_;
+};
+
+void add_resources(TaskText& task, const TaskResources& needs) {
+    task.add("cores", needs.cores);
+    task.add("memory", needs.memory);
+    task.add("disk", needs.disk);
+    task.add("gpus", needs.gpus);
 }
 
-void add_place(Json& task, const PlaceOfTask& place) {
-    task["host"] = place.host;
-    task["address_port"] = place.address;
+void add_place(TaskText& task, const PlaceOfTask& place) {
+    task.add("host", place.host);
+    task.add("address_port", place.address);
     add_resources(task, {place.task.cores, place.task.memory, place.task.disk, place.task.gpus});
-    task["time_when_submitted"] = place.task.submitted;
-    task["time_when_commit_start"] = place.task.dispatched;
-    task["current_time"] = wall_now();
+    task.add("time_when_submitted", place.task.submitted);
+    task.add("time_when_commit_start", place.task.dispatched);
+    task.add("current_time", wall_now());
 }
 
 // "current_task_007_id" and "current_task_007_command"
@@ -178,6 +206,25 @@ Json category_as_json(const CategoryOfStatus& one) {
     return category;
 }
 
+// CCTools before 7.10 reads the address from "host".
+Json interfaces_of(const std::vector<std::string>& addresses) {
+    constexpr std::size_t most_interfaces = 16;
+    Json all = Json::array();
+    for (const std::string& address : addresses) {
+        if (all.size() == most_interfaces) break;
+        const char* const family = address.find(':') == std::string::npos ? "AF_INET" : "AF_INET6";
+        all.push_back({{"address", address}, {"host", address}, {"family", family}});
+    }
+    return all;
+}
+
+void add_requests(Json& all, const RequestSums& sums) {
+    all["tasks_total_cores"] = amount(sums.cores);
+    all["tasks_total_memory"] = amount(sums.memory);
+    all["tasks_total_disk"] = amount(sums.disk);
+    all["tasks_total_gpus"] = amount(sums.gpus);
+}
+
 Json categories_of(const QueueParts& parts) {
     Json all = Json::array();
     for (const CategoryOfStatus& one : parts.categories) all.push_back(category_as_json(one));
@@ -217,20 +264,27 @@ void ResourceSums::add(const WorkerSummary& worker) {
 
 std::string queue_as_json(const QueueParts& parts) {
     const Statistics& stats = parts.stats;
+    const QueueOfStatus& queue = parts.queue;
     Json all{{"type", "wq_master"}};
-    if (!parts.queue.project.empty()) all["project"] = parts.queue.project;
+    if (!queue.project.empty()) all["project"] = queue.project;
     all["name"] = records::host_name();
     all["starttime"] = stats.time_when_started / 1'000'000;
     std::error_code unknown;
     all["working_dir"] = std::filesystem::current_path(unknown).string();
     all["version"] = WQ_VERSION;
-    all["port"] = parts.queue.port;
-    all["priority"] = parts.queue.priority;
-    all["ssl"] = parts.queue.ssl;
+    all[listening::wire_member] = listening::wire_of_record();
+    if (!queue.owner.empty()) all["owner"] = queue.owner;
+    all["port"] = queue.port;
+    all["priority"] = queue.priority;
+    all["ssl"] = queue.ssl;
+    all["manager_preferred_connection"] = queue.preferred_connection;
+    all["network_interfaces"] = interfaces_of(queue.addresses);
     add_workers(all, stats);
     all["workers_blocked"] = parts.blocked_hosts;
     all.update(of_tasks(stats));
     all["tasks_complete"] = stats.tasks_done;
+    all["tasks_left"] = queue.tasks_left;
+    if (parts.requests) add_requests(all, *parts.requests);
     all["tasks_exhausted_attempts"] = stats.tasks_exhausted_attempts;
     add_times(all, stats);
     add_capacities(all, stats);
@@ -240,18 +294,19 @@ std::string queue_as_json(const QueueParts& parts) {
 }
 
 std::string task_as_json(const TaskOfStatus& one) {
-    Json task{{"taskid", one.id},
-              {"state", name_of(one.state)},
-              {"command", one.command},
-              {"category", one.category},
-              {"priority", amount(one.priority)}};
-    if (!one.tag.empty()) task["tag"] = one.tag;
-    if (!one.coprocess.empty()) task["coprocess"] = one.coprocess;
+    TaskText task;
+    task.add("taskid", one.id);
+    task.add("state", name_of(one.state));
+    task.add("command", one.command);
+    task.add("category", one.category);
+    task.add("priority", one.priority);
+    if (!one.tag.empty()) task.add("tag", one.tag);
+    if (!one.coprocess.empty()) task.add("coprocess", one.coprocess);
     if (one.place)
         add_place(task, *one.place);
     else
         add_resources(task, one.requested);
-    return text_of(task);
+    return task.end();
 }
 
 std::string worker_as_json(const WorkerSummary& one, const NameTask& name_task) {

@@ -24,8 +24,12 @@ std::optional<wire::StatusOf> status_of(std::string_view request);
 struct QueueOfStatus {
     std::string project;
     int port = 0;
-    int priority = 0;
+    int priority = 0;  // among managers of one name
     bool ssl = false;
+    int tasks_left = 0;  // as the program says
+    std::string preferred_connection = "by_ip";
+    std::string owner{};                   // user's name
+    std::vector<std::string> addresses{};  // numeric, the likeliest first
 };
 
 // The sum of connected workers, the smallest and the largest, and what of them is in use.
@@ -46,10 +50,18 @@ struct CategoryOfStatus {
     CategorySummary summary;
     Statistics stats;
 };
+// What unfinished tasks request, together.
+struct RequestSums {
+    double cores = 0;
+    double memory = 0;
+    double disk = 0;
+    double gpus = 0;
+};
 struct QueueParts {
     QueueOfStatus queue;
     Statistics stats;
     ResourceSums resources;
+    std::optional<RequestSums> requests;  // nothing: too many shapes to sum up
     std::vector<std::string> blocked_hosts;
     std::vector<CategoryOfStatus> categories;
 };

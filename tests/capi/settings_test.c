@@ -245,6 +245,36 @@ static void short_tasks_of_an_automatic_mode(void) {
     work_queue_delete(q);
 }
 
+/* Only a queue with a name is announced, so these send nothing. */
+static void what_others_are_told(void) {
+    struct work_queue* q = work_queue_create(0);
+    begin_stderr();
+    work_queue_specify_catalog_server(q, "h", 0);
+    work_queue_specify_catalog_server(q, "h", 9097);
+    work_queue_specify_catalog_servers(q, NULL);
+    work_queue_specify_catalog_servers(q, "h:9097,::1,[::1]:9098");
+    work_queue_specify_priority(q, -3);
+    work_queue_specify_num_tasks_left(q, 12);
+    work_queue_master_preferred_connection(q, "by_hostname");
+    CHECK_TEXT(end_stderr(), "");
+    CHECK_REFUSED((work_queue_specify_catalog_server(q, "", 1), 0), 0,
+                  "work_queue_specify_catalog_server: give the name of a host");
+    CHECK_REFUSED((work_queue_specify_catalog_server(q, "h", 65536), 0), 0,
+                  "work_queue_specify_catalog_server: give the name of a host");
+    CHECK_REFUSED((work_queue_specify_catalog_servers(q, "h:x"), 0), 0,
+                  "work_queue_specify_catalog_servers: no list of catalog servers");
+    CHECK_REFUSED((work_queue_specify_num_tasks_left(q, -1), 0), 0,
+                  "work_queue_specify_num_tasks_left: tasks_left: give 0 or more");
+    CHECK_REFUSED((work_queue_manager_preferred_connection(q, "by_post"), 0), 0,
+                  "work_queue_manager_preferred_connection: preferred_connection");
+    char* status = work_queue_status(q, "queue");
+    CHECK(status && strstr(status, "\"priority\":-3") && strstr(status, "\"tasks_left\":12") &&
+          strstr(status, "\"manager_preferred_connection\":\"by_hostname\"") &&
+          strstr(status, "\"wire\":\"work_queue/"));
+    free(status);
+    work_queue_delete(q);
+}
+
 /* Each is taken, and says once what it does not do. */
 static void no_effect_yet(void) {
     struct work_queue* q = work_queue_create(0);
@@ -252,16 +282,6 @@ static void no_effect_yet(void) {
     CHECK_REFUSED((work_queue_set_bandwidth_limit(q, "100M"), 0), 0, "work_queue_set_bandwidth_limit: ");
     CHECK_REFUSED((work_queue_specify_algorithm(q, WORK_QUEUE_SCHEDULE_RAND), 0), 0,
                   "work_queue_specify_algorithm: ");
-    CHECK_REFUSED((work_queue_specify_catalog_server(q, "h", 1), 0), 0,
-                  "work_queue_specify_catalog_server: ");
-    CHECK_REFUSED((work_queue_specify_catalog_servers(q, "h:1"), 0), 0,
-                  "work_queue_specify_catalog_servers: ");
-    CHECK_REFUSED((work_queue_specify_priority(q, 3), 0), 0, "work_queue_specify_priority: ");
-    CHECK_REFUSED((work_queue_specify_num_tasks_left(q, 3), 0), 0, "work_queue_specify_num_tasks_left: ");
-    CHECK_REFUSED((work_queue_master_preferred_connection(q, "by_ip"), 0), 0,
-                  "work_queue_manager_preferred_connection: no effect: ");
-    CHECK_REFUSED((work_queue_manager_preferred_connection(q, "by_post"), 0), 0,
-                  "work_queue_manager_preferred_connection: give by_ip");
     CHECK_REFUSED((work_queue_specify_debug_path(q, "x"), 0), 0, "work_queue_specify_debug_path: ");
     CHECK_REFUSED((work_queue_specify_tlq_port(q, 1), 0), 0, "work_queue_specify_tlq_port: ");
     CHECK_REFUSED(work_queue_specify_snapshot_file(t, NULL), 0, "work_queue_specify_snapshot_file: ");
@@ -350,6 +370,7 @@ int main(void) {
     ports();
     categories_and_monitoring();
     short_tasks_of_an_automatic_mode();
+    what_others_are_told();
     no_effect_yet();
     leave_folder();
     return verdict("settings");

@@ -10,7 +10,7 @@ function(wq_run_test name)
   add_test(NAME mpi.run_${name}
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/run_${name}_test.py)
   set_tests_properties(mpi.run_${name} PROPERTIES LABELS mpi TIMEOUT ${timeout} PROCESSORS ${ARG_PROCESSORS}
-    ENVIRONMENT "${WQ_RUN_ENVIRONMENT};MPIRUN=${mpirun};OPEN_MPI=${WQ_OPEN_MPI};PROGRAM=$<TARGET_FILE:work_queue_run>;WORKER=$<TARGET_FILE:work_queue_worker>;POOL=$<TARGET_FILE:mpi_mixed_pool>")
+    ENVIRONMENT "${WQ_RUN_ENVIRONMENT};MPIRUN=${mpirun};OPEN_MPI=${WQ_OPEN_MPI};PROGRAM=$<TARGET_FILE:work_queue_run>;WORKER=$<TARGET_FILE:work_queue_worker>;STATUS=$<TARGET_FILE:work_queue_status>;POOL=$<TARGET_FILE:mpi_mixed_pool>")
 endfunction()
 
 if(TARGET work_queue_run)

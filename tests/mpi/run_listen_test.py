@@ -11,6 +11,7 @@ import run_support as support
 from run_support import Case
 
 WORKER = os.environ["WORKER"]
+STATUS = os.environ["STATUS"]
 
 
 class Listening(Case):
@@ -67,6 +68,46 @@ class Listening(Case):
         self.assertEqual(worker.wait(support.DEADLINE), 0)
         self.check_complete(2)
         self.assertEqual(os.listdir(self.path("registry")), [])
+
+    def test_its_tables_are_shown(self):
+        """Tasks by the number of their line; the run by its folder, its contact file or its name."""
+        registry = {"WORK_QUEUE_REGISTRY": self.path("registry")}
+        bell, gate = self.bell(), self.gate()
+        self.write("tasks.sh", "#WQ category=odd\n\necho 1 > bell; read x < gate\ntrue\n")
+        run = self.start("--listen", "--name", "shown", "--cores", 2, "--manager-only", "tasks.sh", "--run-dir", "r", env=registry)
+        run.wait_for_text("listening on port")
+        worker = self.worker("-M", "shown", "--cores", 2, "--single-shot", env=registry)
+        bell.wait(1)
+
+        def shown(*words):
+            done = subprocess.run([STATUS, "--json", *words], capture_output=True, text=True, timeout=support.DEADLINE,
+                                  cwd=self.folder, env={**os.environ, **registry}, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+            return json.loads(done.stdout)
+
+        running, waiting = shown("-T", "r")
+        self.assertEqual((running["taskid"], running["state"], running["cores"]), (3, "RUNNING", 2))
+        self.assertEqual((running["command"], running["category"]), ("echo 1 > bell; read x < gate", "odd"))
+        self.assertEqual((waiting["taskid"], waiting["state"], waiting["command"]), (4, "WAITING", "true"))
+        [row] = shown()
+        self.assertEqual((row["project"], row["tasks_waiting"], row["tasks_running"], row["workers"]), ("shown", 1, 1, 1))
+        for words in (["-M", "sho.*"], ["-Q", "r"], ["-Q", "--contact", "r/contact"]):
+            self.assertEqual(shown(*words)[0]["port"], row["port"], words)
+        [used] = shown("-W", "r")
+        self.assertEqual((used["cores_inuse"], used["current_task_000_id"]), (2, 3))
+        self.assertEqual([one["category"] for one in shown("-A", "r")][-2:], ["odd", "whole queue"])
+        gate.open()
+        self.assertEqual(run.wait(), 0, str(run))
+        worker.wait(support.DEADLINE)
+
+    def test_items_of_an_array_are_shown_by_their_index(self):
+        run = self.start("--listen", "--array", "7-9", "--manager-only", "--run-dir", "r", "--", "true")
+        run.wait_for_text("listening on port")
+        done = subprocess.run([STATUS, "--json", "-T", self.path("r")], capture_output=True, text=True, timeout=support.DEADLINE, check=True)
+        self.assertEqual([(task["taskid"], task["state"]) for task in json.loads(done.stdout)],
+                         [(7, "WAITING"), (8, "WAITING"), (9, "WAITING")])
+        self.worker("--contact", self.path("r/contact"), "--single-shot")
+        self.assertEqual(run.wait(), 0, str(run))
 
     def test_workers_keep_the_output_that_the_run_wants(self):
         run = self.run_listening("head -c 5000 /dev/zero\n", "--manager-only", "--output-limit", "1000")

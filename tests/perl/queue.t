@@ -59,11 +59,7 @@ like(said(sub { is($q->tune('reconnect-timeout', 9.9), -1, 'tune: too short') })
     qr/^work_queue_tune: tune: reconnect-timeout takes 0, or a number of at least 10$/, 'is said');
 $q->specify_keepalive_interval(20);
 $q->specify_keepalive_timeout(20);
-my %no_effect = (
-    specify_algorithm => [WORK_QUEUE_SCHEDULE_RAND], specify_priority => [5], specify_num_tasks_left => [7],
-    specify_catalog_server => ['localhost', 9097], specify_catalog_servers => ['localhost:9097'],
-    specify_manager_preferred_connection => ['by_ip'], set_bandwidth_limit => ['100M'],
-);
+my %no_effect = (specify_algorithm => [WORK_QUEUE_SCHEDULE_RAND], set_bandwidth_limit => ['100M']);
 for my $method (sort keys %no_effect) {
     like(said(sub { $q->$method(@{$no_effect{$method}}) }), qr/^work_queue_\w+: no effect: /, "$method has none, and says so");
 }
@@ -74,9 +70,15 @@ is(said(sub {
     $q->estimate_capacity;
     $q->invalidate_cache_file('x');
     $q->specify_master_preferred_connection('by_hostname');
+    $q->specify_priority(5);
+    $q->specify_num_tasks_left(7);
+    $q->specify_catalog_server('localhost', 9097);
+    $q->specify_catalog_servers('localhost:9097');
 }), '', 'these say nothing');
+like(said(sub { $q->specify_catalog_servers('localhost:x') }), qr/^work_queue_specify_catalog_servers: no list /, 'no list');
 is($q->hungry, 20, 'the effect of tune; the queue begins, and soon warns that it has no password');
 is($q->stats->{priority}, 5, 'priority in the statistics');
+is_deeply([@{$q->status('queue')->[0]}{qw(priority tasks_left manager_preferred_connection)}], [5, 7, 'by_hostname'], 'and in the status');
 
 # ---- tasks ----
 

@@ -53,9 +53,19 @@ struct ManagerOptions {
     // false: no TCP; only ranks are workers.
     bool listen = true;
 
-    // Name by which `work_queue_worker -M NAME` finds this manager, in the folder that share/doc/workers.md
-    // describes; empty: none.
+    // Name by which `work_queue_worker -M NAME` finds this manager, in a folder that your machines share, and
+    // at the catalog servers; empty: none. share/doc/names.md describes both.
     std::string name{};
+    // Catalog servers to which a manager with a name announces itself: "HOST[:PORT],HOST[:PORT]". Empty:
+    // CATALOG_HOST in the environment; without it, nothing is sent.
+    std::string catalog{};
+    // Workers serve managers with a higher priority first, among those whose name matches.
+    int priority = 0;
+    // How many tasks the program will still submit, as far as it knows, for those who look at the manager.
+    int tasks_left = 0;
+    // By which address of its record workers reach the manager: "by_ip" (its own addresses), "by_hostname",
+    // or "by_apparent_ip" (the one that the catalog server sees).
+    std::string preferred_connection = "by_ip";
 
     // Workers must know this password, and the manager proves to them that it knows it. The content of a file
     // is used verbatim, including its newline. Give only one of the two.
@@ -127,7 +137,8 @@ class Manager {
     // Writes a contact file; see ManagerOptions::contact_file. Without a key it has only the addresses.
     // false: it cannot be written; last_error() says why.
     bool write_contact(const std::string& path) const;
-    // Takes name, password and logs of these options in place of the earlier ones; the rest is not looked at.
+    // Takes name, catalog, priority, tasks_left, preferred_connection, password and logs of these options in
+    // place of the earlier ones; the rest is not looked at.
     // A password ends connections that were made without it. An earlier log is written on. false: nothing or
     // only a part was taken; last_error() says why.
     bool change(const ManagerOptions& to);

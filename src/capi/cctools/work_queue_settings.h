@@ -36,6 +36,18 @@ int work_queue_specify_contact_file(struct work_queue* q, const char* file);
 
 /** The name by which `work_queue_worker -M NAME` finds this queue. NULL: none. */
 void work_queue_specify_name(struct work_queue* q, const char* name);
+/** A catalog server to which a queue with a name announces itself; port 0: CATALOG_PORT, or 9097. Without it:
+ * those of CATALOG_HOST; without that, none. share/doc/names.md says what they are told. */
+void work_queue_specify_catalog_server(struct work_queue* q, const char* hostname, int port);
+/** Several: "HOST[:PORT],HOST[:PORT]". NULL: those of CATALOG_HOST. */
+void work_queue_specify_catalog_servers(struct work_queue* q, const char* hosts);
+/** Workers serve queues with a higher priority first, among those whose name matches; default 0. */
+void work_queue_specify_priority(struct work_queue* q, int priority);
+/** How many tasks the program will still submit, for those who look at the queue; default 0. */
+void work_queue_specify_num_tasks_left(struct work_queue* q, int ntasks);
+/** By which address of its record at the catalog servers workers reach the queue: "by_ip" (its own addresses;
+ * default), "by_hostname", or "by_apparent_ip" (the one that the server sees). */
+void work_queue_manager_preferred_connection(struct work_queue* q, const char* preferred_connection);
 
 /**@}*/
 /** @name Logs
@@ -142,16 +154,6 @@ int work_queue_enable_monitoring_full(struct work_queue* q, char* folder, int wa
 void work_queue_set_bandwidth_limit(struct work_queue* q, const char* bandwidth);
 /** How workers are chosen. */
 void work_queue_specify_algorithm(struct work_queue* q, work_queue_schedule_t algorithm);
-/** Where the queue is listed. */
-void work_queue_specify_catalog_server(struct work_queue* q, const char* hostname, int port);
-/** Where the queue is listed: "HOST:PORT,HOST:PORT". */
-void work_queue_specify_catalog_servers(struct work_queue* q, const char* hosts);
-/** Priority of the queue, for readers of the list. */
-void work_queue_specify_priority(struct work_queue* q, int priority);
-/** Number of tasks not yet submitted, for a factory. */
-void work_queue_specify_num_tasks_left(struct work_queue* q, int ntasks);
-/** Which of its addresses workers try first: "by_ip", "by_hostname" or "by_apparent_ip". */
-void work_queue_manager_preferred_connection(struct work_queue* q, const char* preferred_connection);
 /** For a log server. */
 void work_queue_specify_debug_path(struct work_queue* q, const char* path);
 /** For a log server. */

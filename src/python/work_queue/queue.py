@@ -27,7 +27,7 @@ from .own_tasks import note_cancelled
 from .resources import amounts_of
 from .settings import keep_own_attributes, specify
 from .statistics import Statistics
-from .task import Path, Task, has_no_effect
+from .task import Path, Task
 
 if TYPE_CHECKING:
     from .factory import Factory
@@ -111,7 +111,7 @@ class WorkQueue(_core.Queue, Abstractions):
         self._stats = Statistics()
         self._categories_stats: dict[str, Statistics] = {}
         self._display = status_display_interval
-        self._aborts_slow_tasks, self._priority = False, 0
+        self._aborts_slow_tasks = False
         self._factories: weakref.WeakSet[Factory] = weakref.WeakSet()
         self._function_files: FunctionFiles = FunctionFiles()
         settings: list[tuple[Any, Callable[[Any], object]]] = [
@@ -251,6 +251,28 @@ class WorkQueue(_core.Queue, Abstractions):
         """The name by which workers find this queue (`work_queue_worker -M NAME`)."""
         self._name(name or "")
 
+    def specify_catalog_server(self, hostname: str, port: int = 0) -> None:
+        """The catalog server to which a queue with a name announces itself; port 0: $CATALOG_PORT, or 9097."""
+        self._catalog((f"[{hostname}]" if ":" in hostname else hostname) + (f":{port}" if port else ""))
+
+    def specify_catalog_servers(self, hosts: str | None) -> None:
+        """The same for several: "HOST[:PORT],HOST[:PORT]". None: those of $CATALOG_HOST; without it, none."""
+        self._catalog(hosts or "")
+
+    def specify_priority(self, priority: int) -> None:
+        """Workers serve queues with a higher priority first, among those whose name matches; default 0."""
+        self._queue_priority(priority)
+
+    def specify_num_tasks_left(self, ntasks: int) -> None:
+        """How many tasks the program will still submit, for those who look at the queue; default 0. Raises RuntimeError below 0."""
+        self._tasks_left(ntasks)
+
+    def specify_manager_preferred_connection(self, mode: str) -> None:
+        """How workers reach a queue of a catalog: "by_ip" (default), "by_hostname" or "by_apparent_ip". Others raise RuntimeError."""
+        self._preferred_connection(mode)
+
+    specify_master_preferred_connection = specify_manager_preferred_connection
+
     def specify_password(self, password: str | bytes) -> None:
         """Workers must know it: `work_queue_worker --password FILE`. Raises ValueError if it is empty."""
         if not password:
@@ -317,7 +339,7 @@ class WorkQueue(_core.Queue, Abstractions):
     def status(self, request: str) -> list[dict[str, Any]]:
         """The state of "queue", "tasks", "workers" or "categories", as a list of dicts: see share/doc/python.md. Raises
         ValueError for other requests."""
-        status: list[dict[str, Any]] = json.loads(self._status(request, self.name or ""))
+        status: list[dict[str, Any]] = json.loads(self._status(request))
         if request in ("queue", "manager"):
             all: dict[str, Any] = dict(self.stats.as_dict())
             all.update(status[0], type="wq_master")
@@ -462,24 +484,6 @@ class WorkQueue(_core.Queue, Abstractions):
         """Accepted, without effect: a queue with a name can be found by it."""
 
     specify_master_mode = specify_manager_mode
-
-    def specify_catalog_server(self, hostname: str, port: int) -> None:
-        """Accepted, without effect: a queue does not announce itself to a catalog server; workers find its name in a folder."""
-        has_no_effect("specify_catalog_server", "workers find the queue by its name in a folder, or by its port")
-
-    def specify_manager_preferred_connection(self, mode: str) -> None:
-        """Accepted, without effect: workers try all addresses."""
-        has_no_effect("specify_manager_preferred_connection", "workers try all addresses")
-
-    specify_master_preferred_connection = specify_manager_preferred_connection
-
-    def specify_priority(self, priority: int) -> None:
-        """Only statistics show it."""
-        self._priority = priority
-
-    def specify_num_tasks_left(self, ntasks: int) -> None:
-        """Accepted, without effect: a factory sees submitted tasks only."""
-        has_no_effect("specify_num_tasks_left", "a factory counts the tasks that are submitted")
 
     def specify_min_taskid(self, minid: int) -> int:
         """Ids of tasks that are submitted from now on are at least this. Returns the next id. Logs number tasks from 1."""

@@ -30,7 +30,7 @@ class Statistics(_core.Statistics):
 
     def _update(self, queue: Any) -> None:
         super()._update(queue)
-        self.port, self.priority = queue.port, queue._priority
+        self.port, self.priority = queue.port, queue.priority
 
     @property
     def total_good_transfer_time(self) -> int:

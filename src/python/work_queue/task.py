@@ -50,11 +50,6 @@ def _only_input(type: int | None, what: str) -> None:
         raise ValueError(f"{what} can only be an input: give type=WORK_QUEUE_INPUT")
 
 
-def has_no_effect(function: str, why: str) -> None:
-    """Warns whoever called the function that called this."""
-    warnings.warn(f"{function}() has no effect: {why}", stacklevel=3)
-
-
 class Task(_core.Task):
     """A shell command that a worker runs.
 

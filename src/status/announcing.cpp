@@ -1,0 +1,29 @@
+#include "status/announcing.h"
+
+#include <algorithm>
+
+namespace wq::status {
+
+namespace {
+
+constexpr Duration announced_every = std::chrono::seconds(30);
+constexpr Duration announced_at_most_every = std::chrono::seconds(2);
+
+}  // namespace
+
+std::optional<Instant> Announcing::look(const core::ManagerStats& stats, Instant now) {
+    if (!announce_) return std::nullopt;
+    const bool has_waiting = stats.tasks_waiting > 0;
+    changed_ = changed_ || stats.workers_connected != workers_ || has_waiting != has_waiting_;
+    workers_ = stats.workers_connected;
+    has_waiting_ = has_waiting;
+    const Instant due =
+        last_ == Instant{} ? now : last_ + (changed_ ? announced_at_most_every : announced_every);
+    if (now < due) return due;
+    const bool taken = announce_([this] { return lister_.part(wire::StatusOf::queue, 0).records; });
+    last_ = now;
+    changed_ = !taken;
+    return now + (changed_ ? announced_at_most_every : announced_every);
+}
+
+}  // namespace wq::status

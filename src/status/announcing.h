@@ -1,0 +1,35 @@
+// When a manager announces its queue: every 30 s, and within 2 s after the first workers or tasks came, or
+// the last ones went.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/manager_stats.h"
+#include "status/lister.h"
+
+namespace wq::status {
+
+class Announcing {
+  public:
+    // Gets what makes the record; it need not call it. Returns false if it cannot take one now.
+    using Announce = std::function<bool(const std::function<std::string()>& record)>;
+
+    // `announce` may be empty: then nothing is ever due.
+    Announcing(Lister& lister, Announce announce) : lister_(lister), announce_(std::move(announce)) {}
+
+    // Each turn of the manager's loop. Returns when to call it next.
+    std::optional<Instant> look(const core::ManagerStats& stats, Instant now);
+    void changed() { changed_ = true; }  // something else in the record
+
+  private:
+    Lister& lister_;
+    const Announce announce_;
+    bool changed_ = true;
+    std::int64_t workers_ = 0;
+    bool has_waiting_ = false;
+    Instant last_{};
+};
+
+}  // namespace wq::status
