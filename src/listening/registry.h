@@ -67,7 +67,8 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
                                            std::uint64_t seed, Duration stale = stale_entry);
 
 // A run that workers do not find by a name, for those who look at all runs of the user. Its entry is written
-// once, on another thread, and removed with the object; if that fails, nothing is said.
+// once, on another thread, and removed with the object; if that fails, nothing is said. `run_directory`: a
+// whole path.
 std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory);
 // Directories of these runs, as far as they live; removes the entries of others.
 std::vector<std::string> noted_runs(const std::string& folder,

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from catalog_support import PATIENCE, Case, Server
+from catalog_support import PATIENCE, PROGRAMS, Case, Server
 
 STOCK = pathlib.Path(subprocess.run([os.environ["PREPARE"], "--folder", "cctools"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
 LIBRARIES = STOCK / f"usr/lib/{platform.machine()}-linux-gnu"
@@ -60,6 +60,26 @@ class Stock(Case):
             self.assertRegex(self.stock("work_queue_status", "-C", server.host), r"\nsim +\S+ +\d+ +1 ")
             self.stock("work_queue_worker", "-C", server.host, "-M", "sim", "-t", "60", "--single-shot", "-s", self.folder)
             self.assertEqual(manager.stdout.read(), "done\n")
+
+    def test_our_manager_is_seen_by_stock_programs(self):
+        """Announced to our server and theirs at once, by TCP and by UDP, where the whole record is too large for theirs."""
+        ours, theirs = Server(self), self.stock_server()
+        for protocol in ("tcp", "udp"):
+            name = "sim " + protocol
+            words = [PROGRAMS / "work_queue_run", "--listen", "--name", name, "--manager-only", "--catalog", f"{ours.host},{theirs}",
+                     "--run-dir", protocol, "--each", "-", "--", "echo", "{}"]
+            environment = {**self.environment, "CATALOG_UPDATE_PROTOCOL": protocol, "WORK_QUEUE_REGISTRY": str(pathlib.Path(self.folder, "registry"))}
+            with subprocess.Popen(words, cwd=self.folder, env=environment, stdin=subprocess.PIPE, text=True,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+                self.addCleanup(run.kill)
+                run.stdin.write("1\n2\n3\n")
+                run.stdin.flush()
+                for host in (ours.host, theirs):
+                    table = self.until(lambda host=host: [line for line in self.stock("work_queue_status", "-C", host, COLUMNS="80").splitlines()
+                                                          if line.startswith(name) and line.split()[4] == "3"])
+                    self.assertRegex(table[0], rf"^{name} +\S+ +\d+ +3 +0 +0 +0 $")
+                self.assertEqual(len(json.loads(self.stock("catalog_query", "-c", ours.host, "-w", f'project=="{name}" and wire!=""'))), 1)
+                run.terminate()
 
     def test_our_programs_with_the_stock_server(self):
         host = self.stock_server()

@@ -6,6 +6,7 @@ import os
 import signal
 import stat
 import subprocess
+import time
 
 import run_support as support
 from run_support import Case
@@ -99,6 +100,33 @@ class Listening(Case):
         gate.open()
         self.assertEqual(run.wait(), 0, str(run))
         worker.wait(support.DEADLINE)
+
+    def test_a_run_without_a_name_is_listed_by_its_directory(self):
+        """Also without --listen; not when it has ended; and a registry that is no folder fails no run."""
+        registry = {"WORK_QUEUE_REGISTRY": self.path("registry")}
+        bell, gate = self.bell(), self.gate()
+        self.write("tasks.sh", "echo 1 > bell; read x < gate\ntrue\n")
+
+        def listed():
+            done = subprocess.run([STATUS, "--json"], capture_output=True, text=True, timeout=support.DEADLINE, check=True,
+                                  env={**os.environ, **registry})
+            return [(run["type"], run["name"], run["tasks_waiting"]) for run in json.loads(done.stdout)]
+
+        def wait_until_listed(runs):
+            end = time.monotonic() + support.DEADLINE
+            while (now := listed()) != runs:
+                self.assertLess(time.monotonic(), end, now)
+
+        run = self.start("tasks.sh", "--jobs", 1, "--run-dir", "r", env=registry)
+        bell.wait(1)
+        wait_until_listed([("wq_run", self.path("r"), 1)])
+        gate.open()
+        run.wait()
+        self.assertEqual(listed(), [])
+        self.assertEqual(os.listdir(self.path("registry")), [])
+        self.write("no folder", "")
+        self.write("true.sh", "true\n")
+        self.run_to_end("true.sh", env={"WORK_QUEUE_REGISTRY": self.path("no folder")})
 
     def test_items_of_an_array_are_shown_by_their_index(self):
         run = self.start("--listen", "--array", "7-9", "--manager-only", "--run-dir", "r", "--", "true")
