@@ -7,6 +7,7 @@
 
 #include "api/lines.h"
 #include "api/session_parts.h"
+#include "catalog/catalog_hosts.h"
 #include "core/outcome.h"
 #include "logs/earlier_summaries.h"
 #include "program_manager/amounts.h"
@@ -110,6 +111,7 @@ class Manager::Impl {
         program.wires.push_back({std::move(listening->port.listener), true});
         program.worker = listening->worker;
         program.described = described();
+        if (auto hosts = catalog::named_catalog_hosts(options.catalog)) program.catalog = std::move(*hosts);
         program.tell = [this](const core::ManagerStats& stats) {
             const std::unique_lock lock(changing, std::try_to_lock);
             if (lock && listening->port.entry)
@@ -225,6 +227,7 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
     }
     options.name = to.name;
     options.catalog = to.catalog;
+    if (auto hosts = catalog::named_catalog_hosts(to.catalog)) manager->ask_catalog(std::move(*hosts));
     options.password = to.password;
     options.password_file = to.password_file;
     if (listening)

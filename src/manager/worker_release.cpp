@@ -1,8 +1,6 @@
 #include "manager/worker_release.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "manager/run_records.h"
 
@@ -22,18 +20,33 @@ std::size_t WorkerRelease::drain(const std::string& host, bool on, core::Now now
     return there.size();
 }
 
-std::size_t WorkerRelease::shut_down(std::size_t workers, core::Now now) {
-    std::vector<std::pair<std::size_t, WorkerId>> by_load;
+std::vector<std::pair<std::size_t, WorkerId>> WorkerRelease::by_load(const std::string* feature) const {
+    std::vector<std::pair<std::size_t, WorkerId>> all;
     const scheduling::Reactor& reactor = router_.reactor();
-    for (const auto& [id, worker] : reactor.workers().all())
-        if (!releasing_.contains(id))
-            by_load.emplace_back(worker.leases.empty() && reactor.may_run(worker) ? 1 : worker.leases.size(),
-                                 id);
-    std::sort(by_load.begin(), by_load.end());
-    if (workers > 0 && workers < by_load.size()) by_load.resize(workers);
-    for (const auto& [load, worker] : by_load) release(worker, now);
+    for (const auto& [id, worker] : reactor.workers().all()) {
+        if (releasing_.contains(id)) continue;
+        if (feature != nullptr &&
+            (worker.disconnected() || std::ranges::find(worker.features, *feature) == worker.features.end()))
+            continue;
+        all.emplace_back(worker.leases.empty() && reactor.may_run(worker) ? 1 : worker.leases.size(), id);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+std::size_t WorkerRelease::shut_down(std::size_t workers, core::Now now) {
+    auto those = by_load(nullptr);
+    if (workers > 0 && workers < those.size()) those.resize(workers);
+    for (const auto& [load, worker] : those) release(worker, now);
     dismiss_the_empty(now);
-    return by_load.size();
+    return those.size();
+}
+
+void WorkerRelease::keep_at_most(std::size_t most, const std::string& feature, core::Now now) {
+    auto those = by_load(&feature);
+    those.resize(those.size() - std::min(most, those.size()));
+    for (const auto& [load, worker] : those) release(worker, now);
+    if (!those.empty()) dismiss_the_empty(now);
 }
 
 void WorkerRelease::tick(core::Now now) {

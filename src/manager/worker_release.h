@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "manager/router.h"
 #include "manager/worker_sessions.h"
@@ -19,6 +21,8 @@ class WorkerRelease {
     std::size_t drain(const std::string& host, bool on, core::Now now);
     // Asks this many workers to leave, emptiest first; 0: all. Returns how many were asked.
     std::size_t shut_down(std::size_t workers, core::Now now);
+    // Asks those to leave that are too many, of the connected workers with this feature.
+    void keep_at_most(std::size_t most, const std::string& feature, core::Now now);
 
     // The worker leaves by itself.
     void leaves(WorkerId worker) { leaving_.insert(worker); }
@@ -27,6 +31,8 @@ class WorkerRelease {
     std::int64_t released() const { return released_; }  // workers, so far
 
   private:
+    // Numbers of leases of workers that were not asked to leave; `feature`: only of those that have it.
+    std::vector<std::pair<std::size_t, WorkerId>> by_load(const std::string* feature) const;
     void release(WorkerId worker, core::Now now);
     void dismiss_the_empty(core::Now now);
 

@@ -39,10 +39,14 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
       recorder_(tasks_, results_, summaries_),
       categories_(options_.say),
       first_worker_(options_.worker),
+      factories_([this](const std::string& factory, std::size_t most) {
+          manager_->release().keep_at_most(most, std::string(core::factory_feature) + factory, run::now());
+      }),
       source_(queue_, tasks_, recorder_, categories_),
       unfinished_(tasks_, source_, queue_, results_),
       status_(tasks_, recorder_, started_) {
     status_.describe(options_.described);
+    factories_.set_hosts(options_.catalog);
     tuning_.begin("keepalive-interval", options_.keep_alive.interval);
     tuning_.begin("keepalive-timeout", options_.keep_alive.timeout);
     tuning_.begin("reconnect-timeout", std::chrono::duration<double>(options_.disconnect_limit).count());
@@ -166,7 +170,7 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     std::optional<Instant> next;
     for (const std::optional<Instant> due :
          {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.look(now, turn, options_.say),
-          status_.announce(now, turn)})
+          status_.announce(now, turn), factories_.look(turn)})
         if (due && (!next || *due < *next)) next = due;
     return next;
 }
@@ -390,6 +394,10 @@ void ProgramManager::describe(const status::QueueOfStatus& described) {
     queue_.ask([&] { status_.describe(described); });
 }
 
+void ProgramManager::ask_catalog(catalog::CatalogHosts hosts) {
+    queue_.ask([&] { factories_.set_hosts(std::move(hosts)); });
+}
+
 int ProgramManager::hungry() {
     core::ManagerStats stats;
     {
@@ -428,6 +436,7 @@ void ProgramManager::apply_tuning(const std::string& name, double value) {
         categories_.set_steady_tasks(tuning_.count(name), *manager_, run::now());
     if (name == "reconnect-timeout")
         manager_->set_disconnect_limit(std::chrono::seconds(tuning_.count(name)));
+    if (name == "fetch-factory") factories_.turn(tuning_.get(name) != 0);
     if (name.starts_with("keepalive-") && options_.change_keep_alive)
         options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
 }

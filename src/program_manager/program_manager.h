@@ -18,6 +18,7 @@
 #include "manager/manager.h"
 #include "net/transport.h"
 #include "program_manager/command_queue.h"
+#include "program_manager/factory_limits.h"
 #include "program_manager/first_worker_notice.h"
 #include "program_manager/listening.h"
 #include "program_manager/program_categories.h"
@@ -56,6 +57,7 @@ struct ProgramManagerOptions {
     status::QueueOfStatus described;  // to those who look at the queue
     // Takes the queue's record, on the manager's thread; may be empty.
     status::Announcing::Announce announce;
+    catalog::CatalogHosts catalog;  // for the parameter fetch-factory
     logs::LogPaths logs;
     logs::SummaryLimits summaries;
     KeepAlive keep_alive;
@@ -114,6 +116,7 @@ class ProgramManager {
     // Writes these logs, too. Error: one cannot be opened, or the manager has ended.
     Status log_to(const logs::LogPaths& paths);
     void describe(const status::QueueOfStatus& described);
+    void ask_catalog(catalog::CatalogHosts hosts);  // for fetch-factory
     // Another command that starts a worker, for FirstWorkerNotice.
     void say_how_to_start_a_worker(std::string command);
     // Runs `work` on the manager's thread. False: it has ended.
@@ -155,6 +158,7 @@ class ProgramManager {
     ProgramRecorder recorder_;
     ProgramCategories categories_;
     FirstWorkerNotice first_worker_;
+    FactoryLimits factories_;
     ProgramSource source_;
     UnfinishedTasks unfinished_;
     ProgramQueue status_;

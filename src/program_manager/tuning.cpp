@@ -47,6 +47,7 @@ constexpr std::array parameters{
     Parameter{"wait-for-workers", 0, 0},
     Parameter{"attempt-schedule-depth", 100, 1},
     Parameter{"wait-retrieve-many", 0, 0, "wait_retrieve_many"},
+    Parameter{"fetch-factory", 0, 0},
     Parameter{"proportional-resources", 1, 0, "force-proportional-resources"},
     Parameter{"proportional-whole-tasks", 1, 0, "force-proportional-resources-whole-tasks"},
     Parameter{"ramp-down-heuristic", 0, 0},

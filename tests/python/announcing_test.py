@@ -165,6 +165,30 @@ def test_a_server_that_never_reads_stops_nothing(tmp_path, monkeypatch, workers)
             silent.accept()[0].close()  # it was asked
 
 
+def test_workers_that_their_factory_may_not_have_are_released(catalog, queue, workers):
+    """Only with fetch-factory, only those of the factory, and by the largest record of its name."""
+    queue.specify_catalog_server("127.0.0.1", catalog.port)
+    for factory in ("mine", "mine", "mine", "other"):
+        workers.start(queue, "--from-factory", factory)
+    while queue.stats.workers_connected < 4:
+        queue.wait(0.1)
+    for port, name, most in ((-1, "mine", 1), (-2, "mine", 2), (-3, "unknown", 0)):
+        record = {"type": "wq_factory", "port": port, "factory_name": name, "max_workers": most}
+        with socket.create_connection(("127.0.0.1", catalog.port + 1)) as update:
+            update.sendall(json.dumps(record).encode())
+            update.shutdown(socket.SHUT_WR)
+            update.recv(1)
+    assert queue.stats.workers_released == 0
+    assert queue.tune("fetch-factory", 1) == 0
+    while queue.stats.workers_released < 1:
+        queue.wait(0.1)
+    while queue.stats.workers_connected > 3:
+        queue.wait(0.1)
+    assert queue.stats.workers_released == 1
+    features = [feature for worker in queue.status("workers") for feature in worker["features"]]
+    assert sorted(feature for feature in features if feature.startswith("factory:")) == ["factory:mine", "factory:mine", "factory:other"]
+
+
 def test_what_others_are_told(queue):
     """A queue without a name is not announced, so nothing is sent to these servers."""
     queue.specify_catalog_server("localhost", 9097)
