@@ -223,13 +223,13 @@ _work_queue_serverize() {
 _catalog_server() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
-    --port | -p | --interface | -I | --name | -n | --lifetime | -l | --memory | --server-size | -M | --timeout | -T | --ssl-port | --update-host | -u | --update-interval | -U)
+    --port | -p | --interface | -I | --name | -n | --lifetime | -l | --memory | --history-limit | --server-size | -M | --timeout | -T | --ssl-port | --update-host | -u | --update-interval | -U)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--background --help --interface --lifetime --memory --name --pid-file --port --port-file --server-size --ssl-cert --ssl-key --ssl-port --ssl-port-file --timeout
-                --update-host --update-interval --version -B -C -I -K -M -T -U -Y -Z -b -h -l -n -p -u -v" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "--background --help --history --history-limit --interface --lifetime --memory --name --pid-file --port --port-file --server-size --ssl-cert --ssl-key --ssl-port --ssl-port-file --timeout
+                --update-host --update-interval --version -B -C -H -I -K -M -T -U -Y -Z -b -h -l -n -p -u -v" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
         fi

@@ -8,12 +8,6 @@ namespace wq::catalog {
 
 namespace {
 
-std::uint32_t hash_of_key(std::string_view key) {
-    std::uint32_t hash = 2166136261U;
-    for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-    return hash;
-}
-
 std::size_t end_of_text(std::string_view text, std::size_t at) {
     for (++at; text[at] != '"'; ++at)
         if (text[at] == '\\') ++at;
@@ -58,15 +52,24 @@ FlatRecord::FlatRecord(std::string text) : text_(std::move(text)) {
     members_.shrink_to_fit();
 }
 
-std::string_view FlatRecord::member(std::string_view key) const {
-    const std::uint32_t hash = hash_of_key(key);
-    for (const Member& one : members_) {
+std::string_view FlatRecord::member(std::string_view key, std::uint32_t hash) const {
+    for (const MemberPlace& one : members_) {
         if (one.hash != hash || text_.compare(one.key, key.size(), key) != 0 ||
             text_[one.key + key.size()] != '"')
             continue;
         return std::string_view(text_).substr(one.value, one.end - one.value);
     }
     return {};
+}
+
+std::string_view FlatRecord::name_at(std::size_t at) const {
+    const MemberPlace& one = members_[at];
+    return std::string_view(text_).substr(one.key, end_of_text(text_, one.key - 1) - 1 - one.key);
+}
+
+std::string_view FlatRecord::value_at(std::size_t at) const {
+    const MemberPlace& one = members_[at];
+    return std::string_view(text_).substr(one.value, one.end - one.value);
 }
 
 bool FlatRecord::value_of(std::string_view key, Json& value) const {
@@ -84,13 +87,18 @@ bool FlatRecord::value_of(std::string_view key, Json& value) const {
 }
 
 std::string FlatRecord::text_of(std::string_view key) const {
-    Json value;
-    return value_of(key, value) && value.is_string() ? value.get<std::string>() : std::string();
+    const std::string_view json = member(key);
+    if (json.size() < 2 || json.front() != '"') return {};
+    if (json.find('\\') == std::string_view::npos) return std::string(json.substr(1, json.size() - 2));
+    const Json value = Json::parse(json, nullptr, false);
+    return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 std::int64_t FlatRecord::integer_of(std::string_view key) const {
-    Json value;
-    return value_of(key, value) && value.is_number_integer() ? value.get<std::int64_t>() : 0;
+    const std::string_view json = member(key);
+    std::int64_t integer = 0;
+    const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), integer);
+    return error == std::errc() && end == json.data() + json.size() ? integer : 0;
 }
 
 Json FlatRecord::json() const {
@@ -99,17 +107,40 @@ Json FlatRecord::json() const {
 
 FlatRecord FlatRecord::with(const std::vector<Given>& given) const {
     std::string text = "{";
-    text.reserve(text_.size() + 200);
-    for (const Member& one : members_) {
-        const std::string_view member = std::string_view(text_).substr(one.key - 1, one.end - one.key + 1);
-        const std::string_view key = member.substr(1, member.find('"', 1) - 1);
-        if (std::ranges::any_of(given, [&](const Given& other) { return other.key == key; })) continue;
-        text.append(member).push_back(',');
+    std::size_t more = 0;
+    for (const Given& one : given) more += one.key.size() + one.json.size() + 4;
+    text.reserve(text_.size() + more + 1);
+    std::vector<MemberPlace> members;
+    members.reserve(members_.size() + given.size());
+    const auto at = [&] { return static_cast<std::uint32_t>(text.size()); };
+    const auto is_given = [&](const MemberPlace& one, std::uint32_t hash, std::string_view key) {
+        return one.hash == hash && text_.compare(one.key, key.size(), key) == 0 &&
+               text_[one.key + key.size()] == '"';
+    };
+    std::vector<std::uint32_t> hashes;
+    for (const Given& one : given) hashes.push_back(hash_of_key(one.key));
+    for (const MemberPlace& one : members_) {
+        bool replaced = false;
+        for (std::size_t n = 0; n < given.size(); ++n)
+            replaced = replaced || is_given(one, hashes[n], given[n].key);
+        if (replaced) continue;
+        const std::uint32_t moved = at() + 1 - one.key;  // perhaps downwards: modulo 2^32
+        members.push_back({one.hash, one.key + moved, one.value + moved, one.end + moved});
+        text.append(text_, one.key - 1, one.end - one.key + 1).push_back(',');
     }
-    for (const Given& one : given)
+    for (std::size_t n = 0; n < given.size(); ++n) {
+        const Given& one = given[n];
+        if (one.json.empty()) continue;
+        const std::uint32_t key = at() + 1;
+        const auto value = static_cast<std::uint32_t>(key + one.key.size() + 2);
+        members.push_back({hashes[n], key, value, static_cast<std::uint32_t>(value + one.json.size())});
         text.append("\"").append(one.key).append("\":").append(one.json).push_back(',');
-    text.back() = '}';
-    return FlatRecord(std::move(text));
+    }
+    if (text.size() == 1)
+        text += '}';
+    else
+        text.back() = '}';
+    return {std::move(text), std::move(members)};
 }
 
 }  // namespace wq::catalog

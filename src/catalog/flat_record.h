@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catalog/jx.h"
+#include "catalog/record_scanner.h"
 
 namespace wq::catalog {
 
@@ -16,12 +17,20 @@ class FlatRecord {
     FlatRecord() = default;
     // An object in one line whose keys have no escapes, as read_update() returns it.
     explicit FlatRecord(std::string text);
+    // The same, with the places that members_of_usual() has found in the text.
+    FlatRecord(std::string text, std::vector<MemberPlace> members)
+        : text_(std::move(text)), members_(std::move(members)) {}
 
     const std::string& text() const { return text_; }
-    std::size_t bytes() const { return text_.capacity() + members_.capacity() * sizeof(Member); }
+    std::size_t bytes() const { return text_.capacity() + members_.capacity() * sizeof(MemberPlace); }
 
-    // The JSON of a member; empty: there is none.
-    std::string_view member(std::string_view key) const;
+    // The JSON of a member; empty: there is none. `hash` is hash_of_key(key).
+    std::string_view member(std::string_view key) const { return member(key, hash_of_key(key)); }
+    std::string_view member(std::string_view key, std::uint32_t hash) const;
+    // In their order: of each the name, in JSON without its quotes, and the value.
+    std::size_t size() const { return members_.size(); }
+    std::string_view name_at(std::size_t at) const;
+    std::string_view value_at(std::size_t at) const;
     // The same as a text or integer; empty or 0: it is none.
     std::string text_of(std::string_view key) const;
     std::int64_t integer_of(std::string_view key) const;
@@ -29,7 +38,7 @@ class FlatRecord {
     bool value_of(std::string_view key, Json& value) const;
     Json json() const;
 
-    // A copy in which these members (JSON) replace its own.
+    // A copy in which these members (JSON) replace its own; an empty one only removes it.
     struct Given {
         std::string_view key;
         std::string json;
@@ -37,11 +46,8 @@ class FlatRecord {
     FlatRecord with(const std::vector<Given>& members) const;
 
   private:
-    struct Member {
-        std::uint32_t hash, key, value, end;  // places in the text
-    };
     std::string text_;
-    std::vector<Member> members_;
+    std::vector<MemberPlace> members_;
 };
 
 }  // namespace wq::catalog

@@ -22,6 +22,7 @@ namespace wq::catalog {
 // Members keep their order; an object with few of them takes half the memory of a sorted one.
 using Json = nlohmann::ordered_json;
 struct JxNode;
+class FlatRecord;
 // The value of a member: somewhere, or put into `made`; nullptr: there is none.
 using JxMembers = std::function<const Json*(const std::string& name, Json& made)>;
 
@@ -41,6 +42,7 @@ class JxExpression {
     // Whether the value is `true`; all else matches nothing.
     bool matches(const Json& record) const;
     bool matches(const JxMembers& members) const;
+    bool matches_flat(const FlatRecord& record) const;
     // A server of CCTools may read like() the other way round.
     bool uses_like() const;
 

@@ -1,6 +1,7 @@
 // The tree of a JX expression: between the parser and the evaluation.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -47,6 +48,7 @@ struct JxNode {
     JxOp op = JxOp::literal;
     Json value = {};
     std::string name = {};
+    std::uint32_t hash = 0;  // hash_of_key(name), of a symbol
     std::vector<JxNode> parts = {};
     std::shared_ptr<const re2::RE2> regex = {};  // of like() if it is a literal
 };

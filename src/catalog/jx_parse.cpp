@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "catalog/jx_node.h"
+#include "catalog/record_scanner.h"
 
 namespace wq::catalog {
 
@@ -239,7 +240,7 @@ class Parser {
             if (!what) return what;
             return JxNode{.op = JxOp::failure};
         }
-        return JxNode{.op = JxOp::symbol, .name = std::string(word)};
+        return JxNode{.op = JxOp::symbol, .name = std::string(word), .hash = hash_of_key(word)};
     }
 
     Result<JxNode> call(std::string_view name, std::size_t begin) {

@@ -62,16 +62,20 @@ std::string with_escapes(std::string text) {
     return text;
 }
 
-Result<std::string> read_object(std::string_view text) {
-    if (is_too_deep(text)) return no_record("more than 100 levels");
-    // The usual one is taken as it is: no tree is made of it.
-    if (text.find_first_of("\\\n\r\t") == std::string_view::npos) {
-        if (!Json::accept(text)) return no_record("its JSON is damaged, or no object");
-        return with_escapes(std::string(text));
+Result<FlatRecord> checked(FlatRecord record) {
+    if (record.size() > most_members) return no_record("more than 4,096 members");
+    return record;
+}
+
+Result<FlatRecord> read_object(std::string_view text) {
+    if (auto members = members_of_usual(text)) {
+        members->shrink_to_fit();
+        return checked({std::string(text), std::move(*members)});
     }
+    if (is_too_deep(text)) return no_record("more than 100 levels");
     const Json record = Json::parse(text, nullptr, false);
     if (!record.is_object()) return no_record("its JSON is damaged, or no object");
-    return text_of(record);
+    return checked(FlatRecord(text_of(record)));
 }
 
 template <class Number>
@@ -89,7 +93,7 @@ Json value_of_line(std::string_view text) {
 }
 
 // Of programs before 2013: "key value" in each line, an empty line at the end.
-Result<std::string> read_lines(std::string_view text) {
+Result<FlatRecord> read_lines(std::string_view text) {
     Json record = Json::object();
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
@@ -101,7 +105,7 @@ Result<std::string> read_lines(std::string_view text) {
         record[std::string(line.substr(0, blank))] = value_of_line(line.substr(blank + 1));
     }
     if (record.empty()) return no_record("it is empty");
-    return text_of(record);
+    return checked(FlatRecord(text_of(record)));
 }
 
 }  // namespace
@@ -134,7 +138,7 @@ std::string without_controls(std::string_view text) {
     return clean;
 }
 
-Result<std::string> read_update(std::string_view bytes) {
+Result<FlatRecord> read_update(std::string_view bytes) {
     if (bytes.size() > most_record_bytes) return no_record("more than 1 MiB");
     if (bytes.starts_with(compressed)) {
         auto text = inflated(bytes.substr(1));
@@ -158,9 +162,8 @@ std::string packet_of(const Json& record, std::size_t limit) {
     return packet;
 }
 
-std::string key_of(const FlatRecord& record, const std::string& own_name) {
-    std::string key =
-        record.text_of("address") + ":" + std::to_string(record.integer_of("port")) + ":" + own_name;
+std::string key_of(const FlatRecord& record, const std::string& address, const std::string& own_name) {
+    std::string key = address + ":" + std::to_string(record.integer_of("port")) + ":" + own_name;
     if (const std::string uuid = record.text_of("uuid"); !uuid.empty())
         key += ":" + uuid.substr(0, most_uuid);
     return key;

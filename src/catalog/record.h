@@ -16,14 +16,13 @@ namespace wq::catalog {
 
 inline constexpr std::size_t most_record_bytes = 1 << 20;
 
-// Before JSON is parsed: what copies, prints or removes a value uses stack for each level.
-inline constexpr int most_levels = 100;
+// More than most_levels; asked before JSON is parsed.
 bool is_too_deep(std::string_view text);
 
-// The text of a record, in one line, from an update: a JSON object; or lines "key value"; or either as a zlib
+// The record of an update: a JSON object; or lines "key value"; or either as a zlib
 // stream behind the byte 0x1a. Error bad_input: none of them, larger than most_record_bytes, or nested deeper
 // than 100 levels.
-Result<std::string> read_update(std::string_view bytes);
+Result<FlatRecord> read_update(std::string_view bytes);
 
 // JSON, in one line or indented, that does nothing to a terminal: what is not UTF-8 is replaced, control
 // characters are escaped.
@@ -36,7 +35,7 @@ std::string packet_of(const Json& record, std::size_t limit);
 
 // "ADDRESS:PORT:NAME" with the name that it has given itself, and ":UUID" if the record has one: a record
 // replaces the one of the same key.
-std::string key_of(const FlatRecord& record, const std::string& own_name);
+std::string key_of(const FlatRecord& record, const std::string& address, const std::string& own_name);
 
 // How long it is kept: its own `lifetime` (s), at most `longest`.
 Duration lifetime_of(const FlatRecord& record, Duration longest);

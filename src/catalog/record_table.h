@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <map>
 #include <optional>
@@ -35,26 +34,54 @@ struct Sender {
     bool by_udp = false;
 };
 
+// Is told of each change, before it is over.
+class TableWatcher {
+  public:
+    virtual ~TableWatcher() = default;
+    virtual void created(const std::string& key, const FlatRecord& record) = 0;
+    virtual void changed(const std::string& key, const FlatRecord& before, const FlatRecord& after) = 0;
+    virtual void removed(const std::string& key) = 0;
+};
+
 class RecordTable {
   public:
     explicit RecordTable(TableLimits limits) : limits_(limits) {}
+    RecordTable(const RecordTable&) = delete;
+    RecordTable& operator=(const RecordTable&) = delete;
+
+    // It must outlive the table; nullptr: none.
+    void watch(TableWatcher* watcher) { watcher_ = watcher; }
 
     // By name without case, then by key: the order in which records are listed.
     struct Place {
         std::string name, key;
         auto operator<=>(const Place&) const = default;
     };
+    struct Entry;
+    using Order = std::map<Place, Entry>;
+    struct Group {  // the records of one address that came by one way
+        std::size_t bytes = 0;
+        std::list<Order::iterator> by_age;  // of their last updates, oldest first
+    };
     struct Entry {
         FlatRecord record;
-        std::string address, own_name;
         bool by_udp = false;
         Instant dies{};
+        // Of the table.
+        std::size_t bytes = 0;
+        std::pair<const std::string, Group>* group = nullptr;  // and its address
+        std::list<Order::iterator>::iterator age{};
+        std::multimap<Instant, Order::iterator>::iterator death{};  // at `dies` or before
     };
 
     // Adds a record, or replaces the one of its key, and sets `address`, `name` and `lastheardfrom` (s since
     // 1970), as CCTools' server does. Returns its key. Errors: refused: the one of its key came by TCP, and
     // this one did not; bad_input: its name has more than 1,024 bytes.
     Result<std::string> update(const FlatRecord& record, const Sender& sender, Instant now, WallMicros wall);
+
+    // Adds a record as a table had it before, or replaces the one of this key.
+    void restore(const std::string& key, FlatRecord record, bool by_udp, Instant dies);
+    void remove(const std::string& key);
 
     // All records of this address are of the host `name`.
     void name_host(const std::string& address, const std::string& name);
@@ -68,37 +95,30 @@ class RecordTable {
 
     // The first record, or the first behind `last`, and those behind it, until the table changes: a reader of
     // all may take its time, and each record that stays is seen once.
-    using Order = std::map<Place, Entry>;
     Order::const_iterator behind(const Place* last) const;
     Order::const_iterator end() const { return by_order_.end(); }
     const Entry* find(const std::string& key) const;
 
   private:
-    struct Group {  // of one address
-        std::size_t bytes = 0;
-        std::map<std::uint64_t, std::string> oldest;  // keys by the number of their last update
-    };
     struct Pool {  // of one way
         std::size_t bytes = 0;
-        std::unordered_map<std::string, Group> groups;
-        std::set<std::pair<std::size_t, std::string>> largest;
+        std::unordered_map<std::string, Group> groups;                 // by address
+        std::set<std::pair<std::size_t, const std::string*>> largest;  // and addresses
     };
-    struct Known {
-        Order::iterator at;
-        std::uint64_t number;  // of its last update
-        std::size_t bytes;
-    };
-    void insert(const std::string& key, std::string name, Entry entry, std::uint64_t number);
-    void erase(const std::string& key);
-    void count(const Entry& entry, const std::string& key, const Known& known, bool comes);
+    Pool& pool_of(const Entry& entry) { return pools_[entry.by_udp ? 1 : 0]; }
+    void put(const std::string& key, const std::string& name, FlatRecord record, bool by_udp, Instant dies);
+    void insert(Place place, const std::string& address, Entry entry);
+    void replace(Order::iterator at, FlatRecord record, Instant dies);
+    void erase(Order::iterator at);
+    void resize(Entry& entry, std::size_t bytes);
     void make_room();
 
     TableLimits limits_;
+    TableWatcher* watcher_ = nullptr;
     Order by_order_;
-    std::unordered_map<std::string, Known> by_key_;
-    std::set<std::pair<Instant, std::string>> deaths_;  // and keys
-    Pool pools_[2];                                     // by TCP, by UDP
-    std::uint64_t updates_ = 0;
+    std::unordered_map<std::string_view, Order::iterator> by_key_;
+    std::multimap<Instant, Order::iterator> deaths_;
+    Pool pools_[2];  // by TCP, by UDP
     std::uint64_t evicted_ = 0;
 };
 

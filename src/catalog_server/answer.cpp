@@ -17,7 +17,8 @@ namespace {
 using catalog::Json;
 using catalog::RecordTable;
 
-constexpr std::size_t scanned_at_once = 1000;
+constexpr std::size_t scanned_between_looks = 16;  // at the clock
+constexpr Duration longest_turn = std::chrono::milliseconds(1);
 constexpr std::string_view plain_text = "text/plain; charset=utf-8";
 
 void write_json(const std::string&, const RecordTable::Entry& entry, std::string& out) {
@@ -59,9 +60,7 @@ Pieces query(std::string_view text, const RecordTable& table) {
                    .end = "\n\n]\n",
                    .write = write_json,
                    .matches = [expression = std::move(*expression)](const catalog::FlatRecord& record) {
-                       return expression.matches([&](const std::string& name, Json& made) {
-                           return record.value_of(name, made) ? &made : nullptr;
-                       });
+                       return expression.matches_flat(record);
                    }});
 }
 
@@ -95,13 +94,15 @@ Pieces listed(const RecordTable& table, RecordForm form) {
             any = false](std::string& out) mutable {
         if (std::exchange(first, false)) out += form.begin;
         auto at = table.behind(last ? &*last : nullptr);
+        const Instant turn_ends = instant_now() + longest_turn;
         for (std::size_t scanned = 1; at != table.end(); ++at, ++scanned) {
             const auto& [place, entry] = *at;
             if (!form.matches || form.matches(entry.record)) {
                 if (std::exchange(any, true)) out += form.between;
                 form.write(place.key, entry, out);
             }
-            if (scanned == scanned_at_once || out.size() >= piece_bytes) {
+            const bool turn_over = scanned % scanned_between_looks == 0 && instant_now() >= turn_ends;
+            if (turn_over || out.size() >= piece_bytes) {
                 last = place;
                 return true;
             }

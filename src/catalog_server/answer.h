@@ -16,6 +16,16 @@ inline constexpr std::size_t piece_bytes = 64 << 10;
 // be served. False: these were the last ones.
 using Pieces = std::function<bool(std::string& out)>;
 
+// The same for bytes that are made elsewhere: `deliver` is called later, or at once, on the server's thread.
+using Deliver = std::function<void(std::string piece, bool more)>;
+using LaterPieces = std::function<void(const Deliver& deliver)>;
+
+// Has one of them.
+struct Answer {
+    Pieces now = {};
+    LaterPieces later = {};
+};
+
 // What pages say of the server itself.
 struct ServerFacts {
     std::string name, version;

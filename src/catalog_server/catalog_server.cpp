@@ -16,6 +16,8 @@
 #include "catalog/record.h"
 #include "catalog/send_update.h"
 #include "catalog_server/answer.h"
+#include "catalog_server/history_answers.h"
+#include "catalog_server/history_log.h"
 #include "catalog_server/host_names.h"
 #include "catalog_server/queries.h"
 #include "catalog_server/updates.h"
@@ -95,8 +97,7 @@ struct CatalogServer::State {
           update_guests(settings.guests.most, settings.guests.bytes),
           facts{settings.name, settings.version, wall_now},
           query_room{context, query_guests, settings.guests,
-                     [this](const HttpRequest& request) { return answer_to(request, table, facts); },
-                     [this] { let_in(); }},
+                     [this](const HttpRequest& request) { return answer(request); }, [this] { let_in(); }},
           take([this](std::string_view bytes, const std::string& address, bool by_udp) {
               update(bytes, address, by_udp);
           }),
@@ -104,13 +105,15 @@ struct CatalogServer::State {
               asio::post(context, [this, address, name] { table.name_host(address, name); });
           }),
           queries(context, std::move(ports.queries), query_guests,
-                  [this](Socket socket, std::string address) {
-                      answer_query_of(make_plain_stream(std::move(socket)), std::move(address), query_room);
+                  [this](Door::Arrival arrival) {
+                      const std::string address = arrival.address;
+                      answer_query_of(make_plain_stream(socket_of(context, std::move(arrival))), address,
+                                      query_room);
                   }),
           updates(context, std::move(ports.updates), update_guests,
-                  [this](Socket socket, std::string address) {
-                      read_update_from(std::move(socket), std::move(address), update_guests, settings.guests,
-                                       take, [this] { updates.resume(); });
+                  [this](Door::Arrival arrival) {
+                      read_update_from(std::move(arrival), context, update_guests, settings.guests, take,
+                                       [this] { updates.resume(); });
                   }),
           datagrams(context, std::move(ports.datagrams), take) {}
 
@@ -119,20 +122,45 @@ struct CatalogServer::State {
         if (!tls) return tls.error();
         auto sockets = net::listen_on(settings.interfaces, settings.ssl_port, settings.ssl_port);
         if (!sockets) return sockets.error();
-        ssl_queries.emplace(context, std::move(*sockets), query_guests,
-                            [this, tls = *tls](Socket socket, std::string address) {
-                                answer_query_of(tls.make_stream(std::move(socket)), std::move(address),
-                                                query_room);
-                            });
+        ssl_queries.emplace(
+            context, std::move(*sockets), query_guests, [this, tls = *tls](Door::Arrival arrival) {
+                const std::string address = arrival.address;
+                answer_query_of(tls.make_stream(socket_of(context, std::move(arrival))), address, query_room);
+            });
         return success();
+    }
+
+    Status open_history() {
+        auto opened = HistoryFiles::open(settings.history);
+        if (!opened) return opened.error();
+        history_files.emplace(std::move(*opened));
+        history.emplace(*history_files, settings.history_limits, table, settings.table, say, instant_now(),
+                        wall_now());
+        past.emplace(context, *history_files, settings.table, facts);
+        history_written.assign(::dup(history->descriptor()));
+        wait_for_history();
+        return success();
+    }
+    void wait_for_history() {
+        history_written.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code error) {
+            if (error) return;
+            history->finish();
+            wait_for_history();
+        });
+    }
+
+    Answer answer(const HttpRequest& request) {
+        if (past)
+            if (auto of_past = past->answer(request)) return std::move(*of_past);
+        return {answer_to(request, table, facts), {}};
     }
 
     void update(std::string_view bytes, const std::string& address, bool by_udp) {
         auto record = catalog::read_update(bytes);
         if (!record) return refuse(address, record.error());
         const Instant now = instant_now();
-        const auto taken = table.update(catalog::FlatRecord(std::move(*record)),
-                                        {address, names.name_of(address, now), by_udp}, now, wall_now());
+        const auto taken =
+            table.update(*record, {address, names.name_of(address, now), by_udp}, now, wall_now());
         if (!taken) refuse(address, taken.error());
     }
     // One line a minute at most: senders are strangers.
@@ -190,6 +218,7 @@ struct CatalogServer::State {
             if (error) return;
             const Instant now = instant_now();
             table.expire(now);
+            if (history) history->tick(now, wall_now());
             query_guests.sweep(now);
             update_guests.sweep(now);
             let_in();
@@ -212,6 +241,10 @@ struct CatalogServer::State {
     std::optional<Door> ssl_queries;
     DatagramReader datagrams;
     asio::steady_timer timer{context};
+    std::optional<HistoryFiles> history_files;
+    std::optional<HistoryLog> history;
+    std::optional<HistoryAnswers> past;
+    asio::posix::stream_descriptor history_written{context};
     std::uint64_t refused = 0;
     Instant says_again{};
     const WallMicros begun = wall_now();
@@ -233,6 +266,8 @@ Result<CatalogServer> CatalogServer::open(ServerSettings settings,
     if (!ports) return ports.error();
     const bool ssl = settings.ssl;
     auto state = std::make_unique<State>(std::move(settings), std::move(*ports), std::move(say));
+    if (!state->settings.history.empty())
+        if (const Status opened = state->open_history(); !opened) return opened.error();
     if (ssl)
         if (const Status opened = state->open_ssl(); !opened) return opened.error();
     return CatalogServer(std::move(state));

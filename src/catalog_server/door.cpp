@@ -15,11 +15,17 @@ tcp protocol_of(int descriptor) {
     return own.family() == AF_INET6 ? tcp::v6() : tcp::v4();
 }
 
+Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival) {
+    Socket socket(context);
+    socket.assign(arrival.protocol, arrival.socket.release());
+    return socket;
+}
+
 Door::Door(boost::asio::io_context& context, net::Listening sockets, Guests& guests, Enter enter)
-    : context_(context), guests_(guests), enter_(std::move(enter)), port_(sockets.port) {
+    : guests_(guests), enter_(std::move(enter)), port_(sockets.port) {
     for (net::OwnedDescriptor& descriptor : sockets.descriptors) {
         const tcp protocol = protocol_of(descriptor.get());
-        listeners_.push_back(std::make_unique<Listener>(Listener{tcp::acceptor(context)}));
+        listeners_.push_back(std::make_unique<Listener>(Listener{tcp::acceptor(context), protocol}));
         listeners_.back()->acceptor.assign(protocol, descriptor.release());
         wait(*listeners_.back());
     }
@@ -52,9 +58,7 @@ void Door::accept(Listener& listener) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) return;
             break;
         }
-        Socket socket(context_);
-        socket.assign(protocol_of(descriptor), descriptor);
-        enter_(std::move(socket), net::host_of(peer));
+        enter_({net::OwnedDescriptor(descriptor), listener.protocol, net::host_of(peer)});
     }
     wait(listener);
 }

@@ -16,7 +16,12 @@ namespace wq::catalog_server {
 
 class Door {
   public:
-    using Enter = std::function<void(Socket socket, std::string address)>;
+    struct Arrival {
+        net::OwnedDescriptor socket;
+        boost::asio::ip::tcp protocol;
+        std::string address;
+    };
+    using Enter = std::function<void(Arrival)>;
     Door(boost::asio::io_context& context, net::Listening sockets, Guests& guests, Enter enter);
     // Looks for room again.
     void resume();
@@ -25,17 +30,19 @@ class Door {
   private:
     struct Listener {
         boost::asio::ip::tcp::acceptor acceptor;
+        boost::asio::ip::tcp protocol;
         bool waits = false;
     };
     void wait(Listener& listener);
     void accept(Listener& listener);
 
-    boost::asio::io_context& context_;
     Guests& guests_;
     Enter enter_;
     std::uint16_t port_;
     std::vector<std::unique_ptr<Listener>> listeners_;
 };
+
+Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival);
 
 // The protocol of a socket's address.
 boost::asio::ip::tcp protocol_of(int descriptor);

@@ -30,13 +30,27 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
         auto request = read_request(request_);
         if (request && !*request) return read();
         head_only_ = request && (*request)->head_only;
-        pieces_ = request ? room_.answer(**request) : answer_of_refusal(request.error());
+        if (request)
+            answer_ = room_.answer(**request);
+        else
+            answer_.now = answer_of_refusal(request.error());
         last_ = instant_now() + room_.limits.answer;
         write();
     }
     void write() {
-        piece_.clear();
-        bool more = pieces_(piece_);
+        if (!answer_.later) {
+            piece_.clear();
+            const bool more = answer_.now(piece_);
+            return send(more);
+        }
+        room_.guests.step(*this, instant_now(), last_, 0);
+        answer_.later([self = shared_from_this()](std::string piece, bool more) {
+            if (self->gone_) return;
+            self->piece_ = std::move(piece);
+            self->send(more);
+        });
+    }
+    void send(bool more) {
         if (head_only_) {
             piece_.resize(std::min(piece_.find("\r\n\r\n") + 4, piece_.size()));
             more = false;
@@ -71,7 +85,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
     const QueryRoom& room_;
     std::array<char, 4096> part_{};
     std::string request_, piece_;
-    Pieces pieces_;
+    Answer answer_;
     Instant last_{};
     bool head_only_ = false;
     bool gone_ = false;

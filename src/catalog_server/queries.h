@@ -16,7 +16,7 @@ struct QueryRoom {
     boost::asio::io_context& context;
     Guests& guests;
     const GuestLimits& limits;
-    std::function<Pieces(const HttpRequest&)> answer;
+    std::function<Answer(const HttpRequest&)> answer;
     std::function<void()> left;  // one guest less
 };
 

@@ -7,6 +7,7 @@
 
 #include "catalog/catalog_hosts.h"
 #include "catalog/record_table.h"
+#include "catalog_server/history_log.h"
 
 namespace wq::catalog_server {
 
@@ -30,6 +31,8 @@ struct ServerSettings {
     std::string version;
     catalog::TableLimits table;
     GuestLimits guests;
+    std::string history;  // a folder; empty: none, and a restart forgets all records
+    HistoryLimits history_limits;
     catalog::CatalogHosts upstream;  // are told of this server
     Duration upstream_every = std::chrono::minutes(5);
 };

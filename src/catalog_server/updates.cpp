@@ -17,15 +17,37 @@ using boost::system::error_code;
 constexpr std::size_t datagrams_at_once = 8;
 constexpr std::size_t most_datagram_bytes = 65'536;
 
+enum class Progress { complete, over, waits };
+
+// Reads what is there. It is over if the connection is broken, or brings no update: of a browser, or of a
+// client that took the wrong port.
+Progress read_update(int socket, std::string& text) {
+    std::array<char, 1 << 16> part;
+    for (int count = 0; count < 4; ++count) {
+        const ssize_t size = ::recv(socket, part.data(), part.size(), MSG_DONTWAIT);
+        if (size < 0 && errno == EAGAIN) break;
+        if (size <= 0) return size == 0 ? Progress::complete : Progress::over;
+        text.append(part.data(), static_cast<std::size_t>(size));
+        if (text.size() > catalog::most_record_bytes || text.starts_with("GET ")) return Progress::over;
+    }
+    return Progress::waits;
+}
+
 class UpdateReader final : public Guest, public std::enable_shared_from_this<UpdateReader> {
   public:
-    UpdateReader(Socket socket, Guests& guests, const TakeUpdate& take, std::function<void()> left)
-        : socket_(std::move(socket)), guests_(guests), take_(take), left_(std::move(left)) {}
+    UpdateReader(Socket socket, std::string text, Guests& guests, const TakeUpdate& take,
+                 std::function<void()> left)
+        : socket_(std::move(socket)),
+          guests_(guests),
+          take_(take),
+          left_(std::move(left)),
+          text_(std::move(text)) {}
 
-    void wait() {
-        socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code error) {
-            if (!error && self->socket_.is_open()) self->read();
-        });
+    void begin(Duration most) {
+        progressed = instant_now();
+        deadline = progressed + most;
+        guests_.add(shared_from_this());
+        go_on();
     }
     void leave() override {
         error_code ignored;
@@ -33,21 +55,17 @@ class UpdateReader final : public Guest, public std::enable_shared_from_this<Upd
     }
 
   private:
-    void read() {
-        std::array<char, 1 << 16> part;
-        for (int count = 0; count < 4; ++count) {
-            const ssize_t size = ::recv(socket_.native_handle(), part.data(), part.size(), MSG_DONTWAIT);
-            if (size < 0 && errno == EAGAIN) break;
-            if (size <= 0) return end(size == 0);
-            text_.append(part.data(), static_cast<std::size_t>(size));
-            // A browser, or a client that took the wrong port.
-            if (text_.size() > catalog::most_record_bytes || text_.starts_with("GET ")) return end(false);
-        }
+    void go_on() {
         guests_.step(*this, instant_now(), deadline, text_.capacity());
-        if (socket_.is_open()) wait();
+        if (!socket_.is_open()) return;
+        socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code error) {
+            if (!error && self->socket_.is_open()) self->read();
+        });
     }
-    void end(bool complete) {
-        if (complete && !text_.empty()) take_(text_, address, false);
+    void read() {
+        const Progress progress = read_update(socket_.native_handle(), text_);
+        if (progress == Progress::waits) return go_on();
+        if (progress == Progress::complete && !text_.empty()) take_(text_, address, false);
         guests_.remove(shared_from_this());
         leave();
         left_();
@@ -62,14 +80,17 @@ class UpdateReader final : public Guest, public std::enable_shared_from_this<Upd
 
 }  // namespace
 
-void read_update_from(Socket socket, std::string address, Guests& guests, const GuestLimits& limits,
-                      const TakeUpdate& take, std::function<void()> left) {
-    const auto reader = std::make_shared<UpdateReader>(std::move(socket), guests, take, std::move(left));
-    reader->address = std::move(address);
-    reader->progressed = instant_now();
-    reader->deadline = reader->progressed + limits.update;
-    guests.add(reader);
-    reader->wait();
+void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, Guests& guests,
+                      const GuestLimits& limits, const TakeUpdate& take, std::function<void()> left) {
+    std::string text;
+    const Progress progress = read_update(arrival.socket.get(), text);
+    if (progress == Progress::complete && !text.empty()) take(text, arrival.address, false);
+    if (progress != Progress::waits) return;
+    const std::string address = arrival.address;
+    const auto reader = std::make_shared<UpdateReader>(socket_of(context, std::move(arrival)),
+                                                       std::move(text), guests, take, std::move(left));
+    reader->address = address;
+    reader->begin(limits.update);
 }
 
 struct DatagramReader::Buffers {

@@ -36,8 +36,9 @@ class DatagramReader {
     TakeUpdate take_;
 };
 
-// A connection that brings one update, which ends with it.
-void read_update_from(Socket socket, std::string address, Guests& guests, const GuestLimits& limits,
-                      const TakeUpdate& take, std::function<void()> left);
+// A connection that brings one update, which ends with it. Most have brought all of it when they are
+// accepted: these are never waited for.
+void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, Guests& guests,
+                      const GuestLimits& limits, const TakeUpdate& take, std::function<void()> left);
 
 }  // namespace wq::catalog_server

@@ -30,6 +30,9 @@ po::options_description visible_server_options() {
         "name,n", text("NAME"), "this server's name on its pages (default: the host's)")(
         "lifetime,l", text("TIME"), "how long a record is kept that is not sent again (default: 30m)")(
         "memory", text("SIZE"), "of all records (default: 100M)")(
+        "history,H", text("DIR"),
+        "keep records over a restart, and their changes, in DIR (default: nowhere)")(
+        "history-limit", text("SIZE"), "of all files in DIR; the oldest days are removed (default: 1G)")(
         "server-size,M", text("BYTES"), "a record's 'total' and 'avail' are at most BYTES")(
         "timeout,T", text("TIME"), "longest answer to a query (default: 10m)")(
         "ssl-port", text("PORT"), "queries by HTTPS, too; 0: any port")(
@@ -65,6 +68,7 @@ Status fill_server_options(const po::variables_map& given, CatalogServerCommand&
     command.ssl_port_file = text("ssl-port-file");
     command.pid_file = text("pid-file");
     settings.name = text("name");
+    settings.history = text("history");
     settings.ssl_certificate = text("ssl-cert");
     settings.ssl_key = text("ssl-key");
     settings.ssl = given.count("ssl-port") + given.count("ssl-port-file") > 0;
@@ -91,11 +95,17 @@ Status fill_server_options(const po::variables_map& given, CatalogServerCommand&
     takes("memory", settings.table.bytes, [](const std::string& word) { return parse_size(word, 1); });
     takes("server-size", settings.table.believed,
           [](const std::string& word) { return parse_size(word, 1); });
+    takes("history-limit", settings.history_limits.bytes,
+          [](const std::string& word) { return parse_size(word, 1); });
     takes("timeout", settings.guests.answer, parse_duration);
     takes("update-interval", settings.upstream_every, parse_duration);
     if (taken && settings.table.lifetime < std::chrono::seconds(1)) return usage_error("-l: at least 1 s");
     if (taken && settings.upstream_every < std::chrono::seconds(1)) return usage_error("-U: at least 1 s");
     if (taken && settings.table.bytes < (4U << 20)) return usage_error("--memory: at least 4M");
+    if (taken && settings.history_limits.bytes < (16 << 20))
+        return usage_error("--history-limit: at least 16M");
+    if (taken && settings.history.empty() && given.count("history-limit") > 0)
+        return usage_error("--history-limit needs --history");
     return taken;
 }
 
@@ -122,10 +132,12 @@ std::string catalog_server_help() {
            "  catalog_server                     on port 9097 and 9098, until it is ended\n"
            "  catalog_server -Z port -I 127.0.0.1\n"
            "                                     for this machine, on a free port\n"
+           "  catalog_server -H /var/lib/catalog --history-limit 4G\n"
+           "                                     records survive a restart, and what was is kept\n"
            "  catalog_server --ssl-port 9443 --ssl-cert site.pem --ssl-key site.key\n"
            "                                     pages by HTTPS, too\n"
-           "\nExit codes: 0 ended by a signal, 64 wrong options, 65 certificate or key that\n"
-           "cannot be used, 69 port or address that cannot be had, 71 refused by the system,\n"
+           "\nExit codes: 0 ended by a signal, 64 wrong options, 65 certificate, key or DIR\n"
+           "that cannot be used, 69 port or address that cannot be had, 71 refused by the system,\n"
            "77 not allowed.\n";
     return options::without_trailing_blanks(out.str());
 }

@@ -51,7 +51,7 @@ Result<catalog::Json> object_of(const std::string& file) {
     const auto record = catalog::read_update(*text);
     if (!record)
         return Error{ExitCode::bad_input, (from_stdin ? "stdin" : file) + ": " + record.error().message};
-    return catalog::Json::parse(*record);
+    return record->json();
 }
 
 Status tell(const cli::CatalogUpdateCommand& command) {

@@ -18,13 +18,15 @@ PATIENCE = 60 * int(os.environ["WQ_PATIENCE"])
 class Server:
     """catalog_server on free ports of 127.0.0.1; it prints a line once it listens."""
 
-    def __init__(self, case, *options):
+    def __init__(self, case, *options, prepare=None):
         self.port_file = str(pathlib.Path(case.folder) / "port")
         words = [PROGRAMS / "catalog_server", "-Z", self.port_file, "-I", "127.0.0.1", *options]
-        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=case.folder)
+        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=case.folder, preexec_fn=prepare)
         case.addCleanup(self.end)
-        self.line = self.process.stderr.readline()
-        case.assertIn("queries at port", self.line)
+        self.said_first = ""
+        while "queries at port" not in (line := self.process.stderr.readline()):
+            case.assertNotEqual(line, "", self.said_first)
+            self.said_first += line
         self.port = int(pathlib.Path(self.port_file).read_text())
         self.host = f"127.0.0.1:{self.port}"
 

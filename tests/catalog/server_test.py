@@ -1,9 +1,11 @@
 """catalog_server, catalog_query and catalog_update by themselves."""
 
+import base64
 import concurrent.futures
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import ssl
@@ -50,7 +52,7 @@ class Programs(Case):
         self.assertIn("127.0.0.1:2: ", self.run_program("catalog_update", code=69, **nobody))
         self.assertIn("its JSON is damaged", self.run_program("catalog_update", "-f", "-", text="{", code=65, **nobody))
         self.assertIn("CATALOG_UPDATE_PROTOCOL", self.run_program("catalog_update", code=64, CATALOG_UPDATE_PROTOCOL="x", **nobody))
-        for words in (["--ssl-port", "0"], ["-p", "65535"], ["word"], ["-l", "0"], ["-u", ":"], ["--memory", "1"]):
+        for words in (["--ssl-port", "0"], ["-p", "65535"], ["word"], ["-l", "0"], ["-u", ":"], ["--memory", "1"], ["--history-limit", "1G"], ["-H", "h", "--history-limit", "1"]):
             self.run_program("catalog_server", *words, code=64)
         server = Server(self)
         self.assertIn(str(server.port), self.run_program("catalog_server", "-I", "127.0.0.1", "-p", str(server.port), code=69))
@@ -131,6 +133,82 @@ class Http(Case):
             self.assertEqual(len(json.loads(answer.read())), 100)
         with self.assertRaises(OSError):
             urllib.request.urlopen(address, timeout=PATIENCE)
+
+
+class Past(Case):
+    def start(self, *options):
+        return Server(self, "-H", "history", *options)
+
+    def wait_for_line(self, text):
+        self.until(lambda: any(text in path.read_text() for path in pathlib.Path(self.folder).glob("history/*/*.log")))
+
+    def test_a_restart_keeps_records(self):
+        server = self.start()
+        server.send_tcp(json.dumps({**record_of(1), "starts": 1}).encode())
+        server.send_tcp(json.dumps({**record_of(2), "lifetime": 1}).encode())
+        heard = server.records()[0]["lastheardfrom"]
+        self.wait_for_line("D 127.0.0.1:2:n")
+        self.assertEqual(server.end(), (0, ""))
+        server = self.start()
+        self.assertEqual([(one["port"], one["starts"], one["lastheardfrom"]) for one in server.records()], [(1, 1, heard)])
+        server.send_tcp(json.dumps({**record_of(3), "starts": 2}).encode())
+        self.wait_for_line('"starts":2')
+        server.process.kill()
+        server.process.wait()
+        with next(pathlib.Path(self.folder).glob("history/*/*.log")).open("a") as log:
+            log.write('garbage\nC 127.0.0.1:3:n {"torn":')
+        server = self.start()
+        self.assertEqual(sorted(one["port"] for one in server.records()), [1, 3])
+        self.assertIn("another server uses it", self.run_program("catalog_server", "-Z", "p", "-I", "127.0.0.1", "-H", "history", code=65))
+        self.assertEqual(server.said_first, "catalog_server: history: 1 line in history cannot be read; all others hold\n")
+        self.assertEqual(server.end(), (0, ""))
+
+    def test_answers_for_the_past(self):
+        server = self.start()
+        server.send_tcp(json.dumps({**record_of(1), "state": "first"}).encode())
+        self.wait_for_line("first")
+        began = server.records()[0]["lastheardfrom"]
+        # Once a later second has begun.
+        self.until(lambda: server.records()[0]["lastheardfrom"] > began + 1,
+                   lambda: server.send_tcp(json.dumps({**record_of(1), "state": "second"}).encode()))
+        server.send_tcp(json.dumps({**record_of(2), "state": "other"}).encode())
+        self.wait_for_line("other")
+
+        def at(path):
+            code, text = server.get(path)
+            self.assertEqual(code, 200, text)
+            return text
+        def query(text):
+            return base64.b64encode(text.encode()).decode()
+        now = began + 1000
+        self.assertEqual(json.loads(at(f"/history/{began - 100}/query.json")), [])
+        self.assertEqual([one["state"] for one in json.loads(at(f"/history/{began}/query.json"))], ["first"])
+        self.assertEqual([one["state"] for one in json.loads(at(f"/history/{now}/query/{query('port==1')}"))], ["second"])
+        self.assertIn("p1</a>", at(f"/history/{began}"))
+        changes = at(f"/updates/{began}/{now}/{query('port==1')}")
+        self.assertRegex(changes, r'^T \d+\nC 127.0.0.1:1:n \{.*"first".*\}\nT \d+\nM 127.0.0.1:1:n \{.*"second".*\}\n$')
+        self.assertIn("127.0.0.1:2:n", at(f"/updates/{began}/{now}/"))
+        self.assertEqual(at(f"/history/{began}/{now}/{query('port==1')}"), changes)
+        for path in ("/history/", "/history/x/query.json", "/history/-1/", "/updates/1/", "/updates/1/2/!", "/updates/1/2/" + query("a="),
+                     "/history/" + "9" * 30 + "/", "/updates/1/x/"):
+            self.assertEqual(server.get(path)[0], 400, path)
+        self.assertEqual(server.get(f"/history/{now}/../../query.json")[0], 404)
+        self.assertEqual(Server(self).get("/history/1/query.json")[0], 404)
+
+    def test_a_full_disk_is_said_once(self):
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        server = Server(self, "-H", "history", prepare=small_files)
+        for round_ in range(3):
+            for port in range(20):
+                server.send_tcp(json.dumps(record_of(port, 10_000 + round_)).encode())
+            self.assertEqual(len(server.records()), 20)
+        self.assertIn("changes are left out for now", server.process.stderr.readline())
+        self.assertEqual(len(server.records()), 20)
+        self.assertEqual(server.end(), (0, ""))
+        server = self.start()
+        server.records()
 
 
 if __name__ == "__main__":

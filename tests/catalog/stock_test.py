@@ -6,6 +6,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import time
 import unittest
 
 from catalog_support import PATIENCE, PROGRAMS, Case, Server
@@ -92,6 +93,22 @@ class Stock(Case):
         found = json.loads(self.run_program("catalog_query", "-c", host, "-w", 'type=="wq_master" and port>9000'))
         self.assertEqual([one["project"] for one in found], ["by_udp"])
         self.assertEqual(self.run_program("catalog_query", "-c", host, "-w", 'like(project, "by_u.*")', "-p", "project"), "project\t\nby_udp\t\n")
+
+    def test_each_reads_the_history_of_the_other(self):
+        began = time.strftime("%Y-%m-%d", time.gmtime())
+        server = Server(self, "-H", "ours")
+        for port in (1, 2):
+            self.run_program("catalog_update", "-c", server.host, "-f", self.record(project=f"a {port}", port=port))
+        def log(folder, text):
+            return any(text in path.read_text() for path in pathlib.Path(self.folder).glob(folder + "/*/*.log"))
+        self.until(lambda: log("ours", '"a 2"'))
+        lines = self.stock("deltadb_query", "--db", "ours", "--from", began, TZ="UTC")
+        self.assertRegex(lines, r'T \d+\nC 127.0.0.1:1:\S* \{.*"project":"a 1"(.*\n)+C 127.0.0.1:2:\S* \{.*"project":"a 2"')
+        pathlib.Path(self.folder, "updates").write_text(server.get("/updates/1/9999999999/")[1])
+        self.assertIn('"project":"a 2"', self.stock("deltadb_query", "--file", "updates", "--from", began, TZ="UTC"))
+        host = self.stock_server()
+        self.until(lambda: log("history", '"theirs"'), lambda: self.run_program("catalog_update", "-c", host, "-f", self.record(project="theirs")))
+        self.assertEqual([one["project"] for one in Server(self, "-H", "history").records()], ["theirs"])
 
 
 if __name__ == "__main__":

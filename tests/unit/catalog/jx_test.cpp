@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "catalog/flat_record.h"
+
 namespace {
 
 using namespace wq;
@@ -22,7 +24,10 @@ std::string value_of(const std::string& text) {
 }
 
 bool matches(const std::string& text) {
-    return JxExpression::parse(text).value().matches(record);
+    const auto expression = JxExpression::parse(text);
+    const bool matches = expression->matches(record);
+    EXPECT_EQ(expression->matches_flat(catalog::FlatRecord(record.dump())), matches) << text;
+    return matches;
 }
 
 TEST(Jx, HasTheValuesOfJson) {
@@ -108,6 +113,48 @@ TEST(Jx, SaysWhereAnExpressionIsWrong) {
     for (const char* const outside : {"fetch(\"/etc/passwd\")", "len(listdir(\"/\"))"})
         EXPECT_NE(value_of(outside).find("is left out: it reaches beyond the record"), std::string::npos)
             << outside;
+}
+
+// A comparison is decided in a record's text where that is the same.
+TEST(Jx, AFlatRecordMatchesAsItsTree) {
+    for (const char* const one : {"port==9113",
+                                  "9113==port",
+                                  "port!=9113",
+                                  "port==9113.0",
+                                  "port<9114",
+                                  "9112<port",
+                                  "port>=9114",
+                                  "port==\"9113\"",
+                                  "port<\"a\"",
+                                  "project==\"demo2\"",
+                                  "project!=\"demo2\"",
+                                  "project==9113",
+                                  "project!=9113",
+                                  "project<1",
+                                  "project<\"e\"",
+                                  "load==1",
+                                  "load>1",
+                                  "ssl",
+                                  "not ssl",
+                                  "ssl==true",
+                                  "nosuch==1",
+                                  "nosuch!=1",
+                                  "true",
+                                  "false",
+                                  "null",
+                                  "like(project, \"demo.\")",
+                                  "like(\"demo.\", project)",
+                                  "like(port, \"9.*\")",
+                                  "like(project, project)",
+                                  "error()",
+                                  "hosts==1",
+                                  "hosts!=1",
+                                  "nosuch or true",
+                                  "false or ssl"})
+        for (const std::string& both :
+             {std::string(one), "not (" + std::string(one) + ")", std::string(one) + " and port==9113",
+              "port==1 or (" + std::string(one) + ")"})
+            matches(both);
 }
 
 // Strangers send expressions to a catalog server.
