@@ -135,7 +135,7 @@ struct CatalogServer::State {
         if (!opened) return opened.error();
         history_files.emplace(std::move(*opened));
         history.emplace(*history_files, settings.history_limits, table, settings.table, say, instant_now(),
-                        wall_now());
+                        wall_now);
         past.emplace(context, *history_files, settings.table, facts);
         history_written.assign(::dup(history->descriptor()));
         wait_for_history();
@@ -218,7 +218,7 @@ struct CatalogServer::State {
             if (error) return;
             const Instant now = instant_now();
             table.expire(now);
-            if (history) history->tick(now, wall_now());
+            if (history) history->tick(now);
             query_guests.sweep(now);
             update_guests.sweep(now);
             let_in();

@@ -125,15 +125,15 @@ struct HistoryLog::Writer {
 };
 
 HistoryLog::HistoryLog(const HistoryFiles& files, HistoryLimits limits, RecordTable& table,
-                       catalog::TableLimits of_table, Say say, Instant now, WallMicros wall)
+                       catalog::TableLimits of_table, Say say, Instant now, Clock wall)
     : files_(files),
       limits_(limits),
       table_(table),
       say_(std::move(say)),
       writer_(std::make_shared<Writer>()),
-      wall_(wall) {
+      wall_(std::move(wall)) {
     next_heard_ = now + limits_.heard_every;
-    restore(of_table, now, wall);
+    restore(of_table, now);
     table_.watch(this);
 }
 
@@ -152,18 +152,21 @@ void HistoryLog::settle() {
     }
 }
 
-void HistoryLog::restore(catalog::TableLimits of_table, Instant now, WallMicros wall) {
-    const std::int64_t seconds = wall / micros_per_second;
-    const HistoryState state = history_at(files_, seconds, of_table.bytes);
+std::int64_t HistoryLog::seconds() {
+    return latest_ = std::max(latest_, wall_() / micros_per_second);
+}
+
+void HistoryLog::restore(catalog::TableLimits of_table, Instant now) {
+    const HistoryState state = history_at(files_, seconds(), of_table.bytes);
     const auto heard = read_heard(files_.read_heard());
     const std::vector<Day> days = files_.days();
-    day_ = day_of(seconds);
+    day_ = day_of(latest_);
     const bool goes_on = !days.empty() && days.back() == day_;
     for (const auto& [key, record] : state.records()) {
         Heard last{record.integer_of("lastheardfrom"), true};
         if (const auto found = heard.find(key); found != heard.end())
             last = {std::max(last.seconds, found->second.seconds), found->second.by_udp};
-        const std::int64_t age = std::max<std::int64_t>(0, seconds - last.seconds);
+        const std::int64_t age = std::max<std::int64_t>(0, latest_ - last.seconds);
         const Duration lifetime = catalog::lifetime_of(record, of_table.lifetime);
         if (age >= std::chrono::duration_cast<std::chrono::seconds>(lifetime).count()) continue;
         table_.restore(key, record.with({{"lastheardfrom", std::to_string(last.seconds)}}), last.by_udp,
@@ -182,6 +185,9 @@ void HistoryLog::restore(catalog::TableLimits of_table, Instant now, WallMicros 
 }
 
 void HistoryLog::line(std::string_view text) {
+    if (text.empty()) return;
+    if (seconds() != told_time_) lines_ += "T " + std::to_string(latest_) + "\n";
+    told_time_ = latest_;
     lines_ += text;
     if (lines_.size() >= flushed_at) flush();
 }
@@ -228,14 +234,9 @@ void HistoryLog::removed(const std::string& key) {
     if (!leaves_out_) line("D " + word_of_key(key) + "\n");
 }
 
-// Its lines are of the present second.
 void HistoryLog::flush() {
     if (lines_.empty()) return;
-    const std::int64_t seconds = wall_ / micros_per_second;
-    std::string text;
-    if (seconds != told_time_) text = "T " + std::to_string(seconds) + "\n";
-    told_time_ = seconds;
-    text += std::exchange(lines_, {});
+    std::string text = std::exchange(lines_, {});
     if (waiting_ + text.size() > limits_.waiting_bytes)
         return leave_out("the disk is slower than changes come");
     const std::size_t bytes = text.size();
@@ -345,10 +346,9 @@ void HistoryLog::write_heard(Instant now) {
     post([&files = files_, text = std::move(text)] { return files.replace_heard(text) ? 0 : errno; }, bytes);
 }
 
-void HistoryLog::tick(Instant now, WallMicros wall) {
+void HistoryLog::tick(Instant now) {
     flush();
-    wall_ = std::max(wall_, wall);
-    const Day today = day_of(wall_ / micros_per_second);
+    const Day today = day_of(seconds());
     const bool new_day = day_ != today;
     if (!new_day && day_bytes_ > limits_.bytes / parts_of_space) {
         if (now >= next_checkpoint_)

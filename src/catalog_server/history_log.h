@@ -29,10 +29,11 @@ struct HistoryLimits {
 class HistoryLog final : public catalog::TableWatcher {
   public:
     using Say = std::function<void(const std::string&)>;
+    using Clock = std::function<WallMicros()>;
     // Reads back into `table`, which must outlive it, what a server before has left and still lives, and
     // watches it from then on. `files` must outlive it, too.
     HistoryLog(const HistoryFiles& files, HistoryLimits limits, catalog::RecordTable& table,
-               catalog::TableLimits of_table, Say say, Instant now, WallMicros wall);
+               catalog::TableLimits of_table, Say say, Instant now, Clock wall);
     ~HistoryLog() override;  // writes all that it has
 
     void created(const std::string& key, const catalog::FlatRecord& record) override;
@@ -41,7 +42,7 @@ class HistoryLog final : public catalog::TableWatcher {
     void removed(const std::string& key) override;
 
     // Twice a second: writes.
-    void tick(Instant now, WallMicros wall);
+    void tick(Instant now);
     // Call finish() when the descriptor is readable.
     int descriptor() const { return thread_.descriptor(); }
     void finish() { thread_.finish(); }
@@ -50,7 +51,8 @@ class HistoryLog final : public catalog::TableWatcher {
 
   private:
     struct Writer;
-    void restore(catalog::TableLimits of_table, Instant now, WallMicros wall);
+    std::int64_t seconds();
+    void restore(catalog::TableLimits of_table, Instant now);
     void line(std::string_view text);
     void flush();
     void post(std::function<int()> work, std::size_t bytes, std::function<void()> then = {});
@@ -68,8 +70,9 @@ class HistoryLog final : public catalog::TableWatcher {
     std::shared_ptr<Writer> writer_;  // of the thread
     std::string lines_;
     std::size_t waiting_ = 0;
-    WallMicros wall_ = 0;
-    std::int64_t told_time_ = 0;
+    Clock wall_;
+    std::int64_t latest_ = 0;     // s since 1970: it never goes back
+    std::int64_t told_time_ = 0;  // in the log
     Day day_{};
     std::int64_t day_bytes_ = 0;   // of its log
     std::int64_t tail_bytes_ = 0;  // of these, newer than the begin of the last checkpoint

@@ -45,7 +45,8 @@ struct History : testing::Test {
         table.emplace(catalog::TableLimits{});
         log.emplace(
             *files, limits, *table, catalog::TableLimits{},
-            [this](const std::string& line) { said.push_back(line); }, instant(now), now * micros_per_second);
+            [this](const std::string& line) { said.push_back(line); }, instant(now),
+            [this] { return now * micros_per_second; });
     }
     void stop() {
         log.reset();
@@ -54,9 +55,9 @@ struct History : testing::Test {
     }
     // Writes what there is, and goes to a later time.
     void pass(std::int64_t at) {
-        log->tick(instant(at), at * micros_per_second);
-        log->settle();
         now = at;
+        log->tick(instant(now));
+        log->settle();
         table->expire(instant(now));
     }
     void add(const Json& record, bool by_udp = false) {
