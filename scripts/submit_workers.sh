@@ -49,7 +49,7 @@ fail() {
 }
 
 # Options of work_queue_worker that are passed on, by whether they take a value.
-WITH_VALUE=' -M -N --manager-name --master-name --name -C --catalog -t --timeout --idle-timeout --connect-timeout -i
+WITH_VALUE=' -M -N --manager-name --master-name --project-name --name -C --catalog -t --timeout --idle-timeout --connect-timeout -i
  --min-backoff -b --max-backoff -w --tcp-window-size -z --disk-threshold --memory-threshold -d --debug -o --debug-file
  --debug-rotate-max -A --arch -O --os -s --workdir --bind --threads-per-core --feature --keep-cache --url-timeout
  --grace --task-wrapper --from-factory --volatility --coprocesses-total --num_coprocesses --coprocess-cores --coprocess_cores
@@ -84,7 +84,7 @@ help() {
     cat <<HELP
 Usage: $ME [OPTIONS] HOST PORT [N]
        $ME [OPTIONS] --contact FILE [N]
-       $ME [OPTIONS] -M NAME [N]
+       $ME [OPTIONS] -M NAME [--catalog HOST[:PORT],...] [N]
 
 Submits N workers (default: 1) to the batch system. They serve the manager at
 HOST PORT, of the contact FILE, or of that NAME, and leave when they had no task
@@ -255,7 +255,7 @@ take() {
         ;;
     *) WORKER="$WORKER $1${2+ $(quote "$2")}" ;;
     esac
-    case $1 in --contact | -M | -N | --manager-name | --master-name | --name) NAMED=$1 ;; esac
+    case $1 in --contact | -M | -N | --manager-name | --master-name | --project-name | --name) NAMED=$1 ;; -C | --catalog) CATALOG='' ;; esac
 }
 
 # most_similar WORD: "; did you mean OPTION?", of the option that differs in two letters, a long one in three; else where to look.
@@ -388,8 +388,8 @@ mpi_settings() {
 
 # What a job runs. It first says where it is and what it found there, so that the log of a dead worker says why.
 job_script() {
-    if has "$TRAITS" travel; then worker=./work_queue_worker; else worker=$(quote "$FOLDER/work_queue_worker"); fi
-    worker=$worker$WORKER
+    if has "$TRAITS" travel; then worker=./work_queue_worker$WORKER; else worker=$(quote "$FOLDER/work_queue_worker")$WORKER; fi
+    [ -z "$CATALOG" ] || case $NAMED:$EXTRA in :* | --contact:* | *--catalog* | *' -C'*) ;; *) worker="$worker --catalog $(quote "$CATALOG")" ;; esac
     # The next run has another contact file, which a copy of this one does not become.
     ! has "$TRAITS" travel || case "$NAMED $WORKER $EXTRA " in --contact*' --single-shot '*) ;; --contact*) worker="$worker --single-shot" ;; esac
     if ! has "$TRAITS" sizes; then
@@ -447,7 +447,7 @@ json_string() { printf '%s' "$1" | awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\"");
 main() {
     USER=${USER:-$(id -un)}
     CORES='' MEMORY='' DISK='' GPUS='' SECONDS_OF_JOB='' EXTRA='' START='' BINARY='' WRAPPER='' NAME='' WORKER='' NAMED='' PLACES=''
-    OPTIONS='' BATCH='' DRY='' JSON='' SENT='' SENT_NAMES=/work_queue_worker/ FOLDER=$PWD/$USER-workers
+    OPTIONS='' BATCH='' DRY='' JSON='' CATALOG=${CATALOG_HOST-} SENT='' SENT_NAMES=/work_queue_worker/ FOLDER=$PWD/$USER-workers
     if ! DRIVER_OPTIONS=$("$DRIVER" options) || ! TRAITS=" $("$DRIVER" traits) "; then fail 70 "$DRIVER does not work"; fi
     parse "$@"
     case $EXTRA in *"$NL"*) fail 64 "--worker-options: a line break is in it" ;; esac

@@ -116,12 +116,12 @@ _runtask() {
 }
 
 # Those that a submit command passes on.
-_work_queue_worker_options="--arch --bind --connect-timeout --contact --coprocess --coprocess-cores --coprocess-disk
+_work_queue_worker_options="--arch --bind --catalog --connect-timeout --contact --coprocess --coprocess-cores --coprocess-disk
     --coprocess-gpus --coprocess-memory --coprocesses-total --cores --debug --debug-file
     --debug-rotate-max --disk --feature --from-factory --gpus --grace --help --idle-timeout --json
     --keep-cache --manager-name --max-backoff --memory --min-backoff --os --parent-death --password --single-shot
     --ssl --ssl-ca --task-wrapper --threads-per-core --timeout --url-timeout --version --volatility --wall-time
-    --workdir -M -P -b -d -h -i -o -s -t -v"
+    --workdir -C -M -P -b -d -h -i -o -s -t -v"
 
 _work_queue_worker() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
@@ -133,7 +133,7 @@ _work_queue_worker() {
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --debug | -d) mapfile -t COMPREPLY < <(compgen -W "all wq tcp auth task resource notice" -- "$word") ;;
     --timeout | -t | --connect-timeout | --idle-timeout | --min-backoff | -i | --max-backoff | -b | --wall-time | --grace | \
-        --feature | --from-factory | --manager-name | -M | --arch | --os | --url-timeout | --volatility | --debug-rotate-max | \
+        --feature | --from-factory | --manager-name | -M | --catalog | -C | --arch | --os | --url-timeout | --volatility | --debug-rotate-max | \
         --threads-per-core | --coprocesses-total)
         COMPREPLY=()
         ;;

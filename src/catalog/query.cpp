@@ -74,7 +74,7 @@ Result<std::vector<Json>> records_of_answer(std::string_view answer) {
     return std::vector<Json>(std::move_iterator(array.begin()), std::move_iterator(array.end()));
 }
 
-Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant until, int stop) {
+Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant until, int stop, bool once) {
     if (hosts_.empty()) return no_answer("no catalog server is named");
     const auto expression = JxExpression::parse(where.empty() ? "true" : where);
     if (!expression) return expression.error();
@@ -103,7 +103,7 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
             failing_.insert(at);
             why += (why.empty() ? "" : "; ") + (answer ? name + ": " : "") + records.error().message;
         }
-        if (instant_now() + wait >= until) return no_answer(why);
+        if (once || instant_now() + wait >= until) return no_answer(why);
         if (const Status paused = pause(instant_now() + wait, stop); !paused) return paused.error();
     }
 }

@@ -19,10 +19,12 @@ class CatalogClient {
         : hosts_(std::move(hosts)), most_answer_bytes_(most_answer_bytes) {}
 
     // The records for which `where` (a JX expression; empty: all) is true, of the first host that answers:
-    // those that failed before come last, each has 5 s; then all again, after 1, 2, 4 ... s, until `until`.
+    // those that failed before come last, each has 5 s; then all again, after 1, 2, 4 ... s, until `until`,
+    // unless `once`.
     // Call it on a thread that may wait; it returns once the descriptor `stop` is readable. Errors:
     // bad_input: no expression; unreachable: nobody answered in time, with the reason of each; interrupted.
-    Result<std::vector<Json>> query(const std::string& where, Instant until, int stop = -1);
+    Result<std::vector<Json>> query(const std::string& where, Instant until, int stop = -1,
+                                    bool once = false);
 
   private:
     CatalogHosts hosts_;

@@ -1,6 +1,7 @@
 #include "listening/manager_record.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "net/tcp_socket.h"
@@ -32,6 +33,15 @@ std::int64_t integer_in(const Json& record, const char* key) {
 std::uint64_t count_in(const Json& record, const char* key) {
     return std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(integer_in(record, key), 0)),
                     most_counted);
+}
+
+// Of a figure that may have a fraction, rounded up.
+std::uint64_t amount_in(const Json& record, const char* key) {
+    const auto found = record.find(key);
+    if (found == record.end() || !found->is_number_float()) return count_in(record, key);
+    const double amount = std::ceil(found->get<double>());
+    if (!(amount > 0)) return 0;
+    return amount < static_cast<double>(most_counted) ? static_cast<std::uint64_t>(amount) : most_counted;
 }
 
 // A numeric address with a zone ("fe80::1%eth0") is of no use on another host.
@@ -129,6 +139,10 @@ std::optional<ManagerRecord> read_manager_record(const Json& record) {
     manager.on_workers = count_in(record, "tasks_on_workers");
     manager.left = count_in(record, "tasks_left");
     manager.workers = count_in(record, "workers");
+    manager.total_cores = amount_in(record, "tasks_total_cores");
+    manager.total_memory_mb = amount_in(record, "tasks_total_memory");
+    manager.total_disk_mb = amount_in(record, "tasks_total_disk");
+    manager.total_gpus = amount_in(record, "tasks_total_gpus");
     manager.heard = integer_in(record, "lastheardfrom");
     return manager;
 }

@@ -35,7 +35,9 @@ struct ManagerRecord {
     std::uint64_t on_workers = 0;  // tasks
     std::uint64_t left = 0;        // tasks that the program says are still to come; 0: it does not say
     std::uint64_t workers = 0;     // connected
-    std::int64_t heard = 0;        // when the server got the record, s since 1970 by its clock
+    // Needs of its tasks, waiting and on workers, together; 0: they say none.
+    std::uint64_t total_cores = 0, total_memory_mb = 0, total_disk_mb = 0, total_gpus = 0;
+    std::int64_t heard = 0;  // when the server got the record, s since 1970 by its clock
 
     bool operator==(const ManagerRecord&) const = default;
 };

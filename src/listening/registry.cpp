@@ -1,13 +1,11 @@
 #include "listening/registry.h"
 
 #include <fcntl.h>
-#include <regex.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +15,7 @@
 
 #include "base/units.h"
 #include "listening/keeper.h"
+#include "listening/name_pattern.h"
 #include "records/append_file.h"
 #include "records/run_status.h"
 
@@ -32,37 +31,6 @@ constexpr const char* suffix_of_runs = ".run";
 constexpr const char* unfinished = ".new-";  // prefix of files that a killed process left
 constexpr const char* probe_of_clock = ".now-";
 constexpr std::uintmax_t longest_entry = 64u << 10;
-
-// A POSIX extended regular expression that must match the whole name.
-class Pattern {
-  public:
-    static Result<Pattern> of(const std::string& text) {
-        Pattern pattern;
-        const int wrong =
-            ::regcomp(pattern.compiled_.get(), ("^(" + text + ")$").c_str(), REG_EXTENDED | REG_NOSUB);
-        if (wrong == 0) {
-            pattern.usable_ = true;
-            return pattern;
-        }
-        std::array<char, 200> why{};
-        ::regerror(wrong, pattern.compiled_.get(), why.data(), why.size());
-        return Error{ExitCode::usage,
-                     quote_for_message(text) + " is not a regular expression: " + why.data()};
-    }
-    Pattern(Pattern&& other) noexcept
-        : compiled_(std::move(other.compiled_)), usable_(std::exchange(other.usable_, false)) {}
-    ~Pattern() {
-        if (usable_) ::regfree(compiled_.get());
-    }
-    bool matches(const std::string& name) const {
-        return ::regexec(compiled_.get(), name.c_str(), 0, nullptr, 0) == 0;
-    }
-
-  private:
-    Pattern() = default;
-    std::unique_ptr<regex_t> compiled_ = std::make_unique<regex_t>();
-    bool usable_ = false;
-};
 
 // A name as part of a file name: bytes other than letters, digits and -_. become %XX.
 std::string escaped(const std::string& name) {
@@ -321,14 +289,14 @@ bool goes_first(const Workload& a, const Workload& b) {
 }
 
 Status check_manager_pattern(const std::string& pattern) {
-    const auto compiled = Pattern::of(pattern);
+    const auto compiled = NamePattern::of(pattern);
     if (!compiled) return compiled.error();
     return success();
 }
 
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale) {
-    const auto wanted = Pattern::of(pattern);
+    const auto wanted = NamePattern::of(pattern);
     if (!wanted) return wanted.error();
     std::vector<Listing> managers;
     std::error_code failed;

@@ -175,9 +175,15 @@ bool WorkerSession::move_frames(Instant now) {
 // ---- what the manager says ----
 
 void WorkerSession::manager_said_no(Instant now) {
-    say_("the manager refused this worker: " + worker_.link().refused()->why);
+    last_failure_ = "the manager refused this worker: " + worker_.link().refused()->why;
+    const bool others_may_be_it = call_ && call_->to_anyone();
+    if (!others_may_be_it) say_(last_failure_);
     hang_up(now);
-    end(ExitCode::not_allowed);
+    if (!others_may_be_it) return end(ExitCode::not_allowed);
+    disconnected_since_.reset();
+    if (!worker_.forget_manager()) return end(ExitCode::unreachable);
+    say_not_reached();
+    call_later(now);
 }
 
 void WorkerSession::manager_is_done(Instant now) {
@@ -277,6 +283,7 @@ void WorkerSession::turn(Instant now) {
     if (worker_.take_forgotten()) say_("the manager no longer knows this worker: its tasks are killed");
     if (state_ == State::greeting && worker_.link().welcomed()) {
         state_ = State::serving;
+        call_->welcomed();
         disconnected_since_.reset();
         backoff_.reset();
         idle_since_ = now;

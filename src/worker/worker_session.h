@@ -24,6 +24,9 @@ struct Call {
     std::string address;                                       // of the called managers, for messages
     std::function<bool()> not_allowed = [] { return false; };  // after Left: do not retry
     std::function<std::string()> local_address = [] { return std::string(); };  // once joined
+    std::function<void()> welcomed = [] {};  // the manager has accepted this worker
+    // Whether nothing says that this is our manager: then its refusal means nothing.
+    std::function<bool()> to_anyone = [] { return false; };
     // Once joined: when its last bytes came, or a little before. The default knows nothing and says now.
     std::function<net::Heard(Instant now)> heard = [](Instant now) { return net::Heard{now, now}; };
 };

@@ -1,12 +1,14 @@
 #include "worker_program/manager_calls.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "base/random_bits.h"
+#include "base/shortage.h"
 #include "base/units.h"
 #include "listening/registry.h"
 #include "records/run_status.h"
+#include "worker_program/named_call.h"
 
 namespace wq::worker_program {
 
@@ -18,6 +20,7 @@ Duration scaled(Duration time, double by) {
 
 // Not scaled further, because the handshake needs CPU time: a process's first one took 0.2 s under ASan.
 constexpr Duration shortest_handshake = std::chrono::seconds(2);
+constexpr Duration longest_search = std::chrono::seconds(10);  // of catalog servers
 
 void scale(net::TcpLimits& limits, double by) {
     for (Duration* time :
@@ -26,45 +29,91 @@ void scale(net::TcpLimits& limits, double by) {
     limits.handshake = std::max(limits.handshake, shortest_handshake);
 }
 
+// The same for a manager in each search.
+std::string place_of(const listening::NamedManager& manager) {
+    const net::Contact& contact = manager.listing.contact;
+    return (manager.record ? "catalog " : "registry ") + net::to_text({contact.host, contact.port});
+}
+
+constexpr const char* what_proves =
+    "give the worker --contact FILE of its manager, or --password FILE to both";
+
 }  // namespace
 
-ManagerCalls::ManagerCalls(const WorkerProgramOptions& options)
-    : options_(&options), unanswered_(std::make_shared<std::uint64_t>(0)) {}
+ManagerCalls::ManagerCalls(const WorkerProgramOptions& options) : options_(&options) {}
 
-Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options) {
+Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options,
+                                      std::function<void(const std::string&)> warn) {
     ManagerCalls calls(options);
+    calls.warn_ = warn ? std::move(warn) : [](const std::string&) {};
     if (!options.password_file.empty()) {
         auto password = net::read_password(options.password_file,
                                            [&](const std::string& line) { calls.of_password_ = line; });
         if (!password) return password.error();
         calls.password_ = std::move(*password);
     }
+    if (calls.by_name()) {
+        auto pattern = listening::NamePattern::of(options.manager_regex);
+        if (!pattern) return pattern.error();
+        calls.pattern_ = std::move(*pattern);
+        calls.finder_ = std::make_shared<listening::NameFinder>(options.catalogs);
+    }
     return calls;
 }
 
-Result<net::Contact> ManagerCalls::contact(bool waits) {
-    if (!options_->contact.empty()) {
-        auto contact = net::read_contact(options_->contact);
-        if (contact || contact.error().code != ExitCode::unreachable) return contact;
-        if (records::end_of_run(options_->contact) == records::RunEnd::over)
-            return Error{ExitCode::ok, options_->contact + ": its run has ended"};
-        return contact;
-    }
-    const auto found =
-        listening::find_managers(listening::registry_folder(), options_->manager_regex, random_bits());
-    if (!found) return found.error();
-    const auto same = [&](const listening::Listing& listing) {
-        return called_ && listing.contact.port == called_->port && listing.contact.host == called_->host;
-    };
-    for (const listening::Listing& listing : *found)
-        if (waits && same(listing)) return listing.contact;
-    if (waits && called_) return *called_;
-    if (found->empty()) return none_matches();
-    called_ = (*found)[*unanswered_ % found->size()].contact;
-    return *called_;
+Result<net::Contact> ManagerCalls::contact_of_file() const {
+    auto contact = net::read_contact(options_->contact);
+    if (contact || contact.error().code != ExitCode::unreachable) return contact;
+    if (records::end_of_run(options_->contact) == records::RunEnd::over)
+        return Error{ExitCode::ok, options_->contact + ": its run has ended"};
+    return contact;
 }
 
-Error ManagerCalls::none_matches() const {
+// Of the registry only: it does not block, and a manager that waits for us is called again at once.
+Result<net::Contact> ManagerCalls::named_contact(bool waits) {
+    if (waits && called_ && called_->record) return called_->listing.contact;
+    const auto found = listening::find_registered(*pattern_, random_bits());
+    if (!found) return found.error();
+    if (!waits || !called_) return choose(*found);
+    for (const listening::NamedManager& each : found->managers)
+        if (each.listing.contact.port == called_->listing.contact.port &&
+            each.listing.contact.host == called_->listing.contact.host)
+            return each.listing.contact;
+    return called_->listing.contact;
+}
+
+std::uint64_t ManagerCalls::calls_of(const listening::NamedManager& manager) const {
+    const auto known = calls_.find(place_of(manager));
+    return known == calls_.end() ? 0 : known->second;
+}
+
+// The first of those that were called least: one that does not accept us, whatever it says of its tasks, does
+// not keep us from the others.
+Result<net::Contact> ManagerCalls::choose(const listening::NamedManagers& found) {
+    remark_on(found);
+    called_.reset();
+    std::map<std::string, std::uint64_t> calls;
+    for (const listening::NamedManager& each : found.managers) {
+        calls[place_of(each)] = calls_of(each);
+        if (each.record && options_->require_key && password_.empty())
+            refusal_ = "WORK_QUEUE_REQUIRE_KEY is set, and anyone may announce " +
+                       quote_for_message(each.listing.contact.name) + " to a catalog: " + what_proves;
+        else if (!called_ || calls_of(each) < calls_of(*called_))
+            called_ = each;
+    }
+    calls_ = std::move(calls);
+    if (!called_) return none_matches(found);
+    ++calls_[place_of(*called_)];
+    return called_->listing.contact;
+}
+
+void ManagerCalls::remark_on(const listening::NamedManagers& found) {
+    for (const std::string& line : listening::remarks_on(found))
+        if (remarked_.size() < 10 && remarked_.insert(line).second) warn_(line);
+}
+
+Error ManagerCalls::none_matches(const listening::NamedManagers& found) const {
+    if (!found.managers.empty()) return {ExitCode::unreachable, refusal_};
     constexpr std::size_t most_listed = 5;
     std::set<std::string> names;
     if (const auto all = listening::find_managers(listening::registry_folder(), ".*", 0))
@@ -74,48 +123,93 @@ Error ManagerCalls::none_matches() const {
     for (const std::string& name : names)
         if (++count <= most_listed) listed += (listed.empty() ? "; listed: " : ", ") + line_for_message(name);
     if (count > most_listed) listed += ", and " + std::to_string(count - most_listed) + " more";
-    return {ExitCode::unreachable, "no manager in " + listening::registry_folder() +
-                                       " has a whole name that matches " +
-                                       quote_for_message(options_->manager_regex) + listed};
+    const std::string catalogs = catalog::to_text(finder_->catalogs());
+    const std::string where =
+        found.trouble.empty() && !catalogs.empty() ? " or on the catalog server " + catalogs : std::string();
+    return {ExitCode::unreachable,
+            "no manager in " + listening::registry_folder() + where + " has a whole name that matches " +
+                quote_for_message(options_->manager_regex) + listed +
+                (found.trouble.empty() ? "" : "; no catalog server answers: " + found.trouble)};
 }
 
-Result<net::TcpDialOptions> ManagerCalls::where(bool waits) {
-    net::TcpDialOptions dial;
-    dial.managers = options_->managers;
-    if (dial.managers.empty()) {
-        const auto found = contact(waits);
-        if (!found) return found.error();
-        dial = net::dial_options(*found);
-    }
+net::TcpDialOptions ManagerCalls::secured(net::TcpDialOptions dial) const {
     if (!password_.empty()) dial.key = password_;
     net::add_tls(dial, options_->ssl, options_->ssl_ca);
+    scale(dial.limits, options_->time_scale);
+    dial.connect = scaled(dial.connect, options_->time_scale);
     return dial;
 }
 
+Result<std::unique_ptr<net::TcpDialer>> ManagerCalls::dial(net::TcpDialOptions dial) {
+    last_ = secured(std::move(dial));
+    return net::TcpDialer::open(last_);
+}
+
+// Throws what BackgroundThread() throws.
+std::unique_ptr<net::TcpDialer> ManagerCalls::search() {
+    const Duration patience = scaled(longest_search, options_->time_scale);
+    return std::make_unique<NamedCall>(
+        [finder = finder_, pattern = *pattern_, seed = random_bits(), patience](int stop) {
+            return finder->find(pattern, seed, instant_now() + patience, stop);
+        },
+        [this](NamedCall::Found found) -> Result<std::unique_ptr<net::TcpDialer>> {
+            const auto contact = found ? choose(*found) : Result<net::Contact>(found.error());
+            if (!contact) return contact.error();
+            return dial(net::dial_options(*contact));
+        });
+}
+
+bool ManagerCalls::is_refused(const net::TcpDialer& line) {
+    const auto failure = line.failure();
+    if (!failure || failure->code != ExitCode::not_allowed) return false;
+    if (!called_ || !called_->record) return true;
+    refusal_ = "the catalog's manager " + line_for_message(called_->listing.contact.name) +
+               " refuses this worker; " + what_proves + ":\n" + failure->message;
+    return false;
+}
+
+void ManagerCalls::note_welcome() {
+    if (!called_) return;
+    calls_[place_of(*called_)] = 0;
+    refusal_.clear();
+    if (!called_->record || !password_.empty() || !options_->ssl_ca.empty()) return;
+    const std::string line = "anyone may announce " + quote_for_message(called_->listing.contact.name) +
+                             " to a catalog, and run commands here: " + what_proves;
+    if (remarked_.insert(line).second) warn_(line);
+}
+
 Result<worker::Call> ManagerCalls::begin(bool waits) {
-    auto dial = where(waits);
-    if (!dial) return dial.error();
     worker::Call call;
-    for (const net::HostPort& manager : dial->managers)
-        call.address += (call.address.empty() ? "" : ";") + net::to_text(manager);
-    scale(dial->limits, options_->time_scale);
-    dial->connect = scaled(dial->connect, options_->time_scale);
-    last_ = *dial;
-    auto dialer = net::TcpDialer::open(std::move(*dial));
-    if (!dialer) return dialer.error();
-    const net::TcpDialer* const line = dialer->get();
-    call.transport = std::move(*dialer);
+    std::unique_ptr<net::TcpDialer> dialer;
+    if (by_name() && !options_->catalogs.empty() && !(waits && called_)) {
+        try {
+            dialer = search();
+        } catch (const std::exception& error) {
+            return Error{ExitCode::unreachable, unexpected(error).message};
+        }
+        call.address = quote_for_message(options_->manager_regex);
+    } else {
+        net::TcpDialOptions options;
+        options.managers = options_->managers;
+        if (options.managers.empty()) {
+            const auto found = by_name() ? named_contact(waits) : contact_of_file();
+            if (!found) return found.error();
+            options = net::dial_options(*found);
+        }
+        for (const net::HostPort& manager : options.managers)
+            call.address += (call.address.empty() ? "" : ";") + net::to_text(manager);
+        auto opened = dial(std::move(options));
+        if (!opened) return opened.error();
+        dialer = std::move(*opened);
+    }
+    const net::TcpDialer* const line = dialer.get();
+    call.transport = std::move(dialer);
     call.manager = net::TcpDialer::manager;
-    call.not_allowed = [line] {
-        const auto failure = line->failure();
-        return failure && failure->code == ExitCode::not_allowed;
-    };
+    call.not_allowed = [this, line] { return is_refused(*line); };
     call.heard = [line](Instant) { return line->heard(); };
-    ++*unanswered_;
-    call.local_address = [line, unanswered = unanswered_] {
-        *unanswered = 0;
-        return line->local_address();
-    };
+    call.local_address = [line] { return line->local_address(); };
+    call.welcomed = [this] { note_welcome(); };
+    call.to_anyone = [this] { return called_ && called_->record; };
     return call;
 }
 

@@ -2,10 +2,14 @@
 // a restarted manager writes a new file.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "listening/named_managers.h"
 #include "net/contact.h"
 #include "net/tcp_dialer.h"
 #include "worker/worker_session.h"
@@ -15,8 +19,9 @@ namespace wq::worker_program {
 
 class ManagerCalls {
   public:
-    // Error: the password cannot be read.
-    static Result<ManagerCalls> of(const WorkerProgramOptions& options);
+    // `warn` gets lines for the user. Errors: the password cannot be read; no regular expression.
+    static Result<ManagerCalls> of(const WorkerProgramOptions& options,
+                                   std::function<void(const std::string&)> warn = {});
 
     // Errors: unreachable if no manager can be called now; another code if further calls are useless.
     // `waits`: the manager of the last answered call waits for us, so call no other.
@@ -27,19 +32,37 @@ class ManagerCalls {
     // Warns the user about the security of the connection; empty: nothing to warn about.
     std::string warning() const;
 
+    // Managers that a catalog named, and none else, were there: they refused us, or prove nothing. A line;
+    // empty: a manager has accepted us, or nobody refused.
+    const std::string& refusal() const { return refusal_; }
+
   private:
     explicit ManagerCalls(const WorkerProgramOptions& options);
-    Result<net::Contact> contact(bool waits);
-    Error none_matches() const;
-    Result<net::TcpDialOptions> where(bool waits);
+    bool by_name() const { return !options_->manager_regex.empty(); }
+    Result<net::Contact> contact_of_file() const;
+    Result<net::Contact> named_contact(bool waits);
+    Result<net::Contact> choose(const listening::NamedManagers& found);
+    std::uint64_t calls_of(const listening::NamedManager& manager) const;
+    void remark_on(const listening::NamedManagers& found);
+    Error none_matches(const listening::NamedManagers& found) const;
+    net::TcpDialOptions secured(net::TcpDialOptions dial) const;
+    Result<std::unique_ptr<net::TcpDialer>> dial(net::TcpDialOptions dial);
+    std::unique_ptr<net::TcpDialer> search();
+    bool is_refused(const net::TcpDialer& line);
+    void note_welcome();
 
     const WorkerProgramOptions* options_;
+    std::function<void(const std::string&)> warn_;
     std::string password_;
     std::string of_password_;  // a warning; "": none
     net::TcpDialOptions last_;
-    // With a name: the manager called last, and the number of successive unanswered calls.
-    std::optional<net::Contact> called_;
-    std::shared_ptr<std::uint64_t> unanswered_;
+    // With a name: the manager called last, and of each the number of calls since it accepted us.
+    std::optional<listening::NamePattern> pattern_;
+    std::shared_ptr<listening::NameFinder> finder_;
+    std::optional<listening::NamedManager> called_;
+    std::map<std::string, std::uint64_t> calls_;
+    std::set<std::string> remarked_;
+    std::string refusal_;
 };
 
 }  // namespace wq::worker_program

@@ -43,7 +43,11 @@ po::options_description visible_worker_options() {
     manager.add_options()("contact", text("FILE"),
                           "contact file of the manager: its addresses, key and certificate")(
         "manager-name,M", text("REGEX"),
-        "serve managers whose whole name matches, one after another, those with waiting tasks first")(
+        "serve managers whose whole name matches, one after another, those with waiting tasks first "
+        "(default: "
+        "$WORK_QUEUE_NAME, if no other way is given)")(
+        "catalog,C", text("HOSTS"),
+        "with -M: find names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
         "password,P", text("FILE"), "both sides prove that they know the content of FILE")(
         "ssl", "use TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
         "ssl-ca", text("FILE"), "like --ssl, and check the certificate against the authorities in FILE")(
@@ -97,7 +101,6 @@ struct WithoutEffect {
     const char* why;
 };
 constexpr WithoutEffect without_effect[] = {
-    {"catalog", "managers are found by name in the folder of WORK_QUEUE_REGISTRY"},
     {"connection-mode", "the worker tries all addresses of a manager and keeps the first that answers"},
     {"tcp-window-size", "the kernel tunes it"},
     {"disable-symlinks", "tasks' folders contain no links"},
@@ -107,7 +110,7 @@ constexpr WithoutEffect without_effect[] = {
 
 po::options_description hidden_options() {
     po::options_description hidden;
-    hidden.add_options()("master-name,N", text(""))("catalog,C", text(""))("tcp-window-size,w", text(""))(
+    hidden.add_options()("master-name,N", text(""))("project-name", text(""))("tcp-window-size,w", text(""))(
         "connection-mode", text(""))("disable-symlinks", "")("disk-allocation", "")("tlq", text(""))(
         "advertise,a", "")("measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
         "memory-threshold", text(""))("walltime", text(""))("time-scale", text(""));
@@ -123,6 +126,7 @@ std::optional<std::string> refused_word(std::string_view word) {
 }
 
 using Given = po::variables_map;
+using Variable = std::function<const char*(const char*)>;
 
 using Amount = std::optional<std::int64_t>;
 
@@ -148,8 +152,7 @@ Result<Amount> amount_of_task(const std::string& word, std::int64_t least) {
     return Amount{std::max(count->rounded_down(), least)};
 }
 
-Status take_amounts(const Given& given, const std::function<const char*(const char*)>& variable,
-                    WorkerProgramOptions& work) {
+Status take_amounts(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
     struct Kind {
         const char* option;
         const char* variable;
@@ -252,26 +255,49 @@ Status take_times(const Given& given, WorkerProgramOptions& work) {
     return success();
 }
 
-Status take_place(const Given& given, WorkerProgramOptions& work) {
+std::string value_of(const Variable& variable, const char* name) {
+    const char* const value = variable(name);
+    return value == nullptr ? "" : value;
+}
+
+// Names are looked for on servers that the user named, and on no others.
+Status take_name(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
+    if (work.manager_regex.empty()) {
+        if (given.count("catalog") != 0)
+            work.remarks.push_back("--catalog has no effect: the manager is not given by name (-M)");
+        return success();
+    }
+    if (work.manager_regex.size() > longest_regex) return usage_error("-M: the expression is too long");
+    if (const Status bad = listening::check_manager_pattern(work.manager_regex); !bad)
+        return usage_error("-M: " + bad.error().message);
+    const bool said = given.count("catalog") != 0;
+    auto hosts = catalog::read_catalog_hosts(said ? given["catalog"].as<std::string>()
+                                                  : value_of(variable, "CATALOG_HOST"));
+    if (!hosts) return usage_error((said ? "--catalog: " : "CATALOG_HOST: ") + hosts.error().message);
+    work.catalogs = std::move(*hosts);
+    const std::string required = value_of(variable, "WORK_QUEUE_REQUIRE_KEY");
+    work.require_key = !required.empty() && required != "0";
+    return success();
+}
+
+Status take_place(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
     const auto words = given.count("place") != 0 ? given["place"].as<std::vector<std::string>>()
                                                  : std::vector<std::string>{};
     const auto given_text = [&](const char* name, std::string& target) {
         if (given.count(name) != 0) target = given[name].as<std::string>();
     };
     given_text("contact", work.contact);
-    given_text("master-name", work.manager_regex);
-    given_text("manager-name", work.manager_regex);
+    for (const char* const name : {"master-name", "project-name", "manager-name"})
+        given_text(name, work.manager_regex);
+    if (words.empty() && work.contact.empty() && work.manager_regex.empty())
+        work.manager_regex = value_of(variable, "WORK_QUEUE_NAME");
     const int ways =
         (words.empty() ? 0 : 1) + (work.contact.empty() ? 0 : 1) + (work.manager_regex.empty() ? 0 : 1);
     if (ways != 1)
         return usage_error(ways == 0
                                ? "name the manager: HOST PORT, --contact FILE or -M NAME"
                                : "name the manager in one way only: HOST PORT, --contact FILE or -M NAME");
-    if (!work.manager_regex.empty()) {
-        if (work.manager_regex.size() > longest_regex) return usage_error("-M: the expression is too long");
-        if (const Status bad = listening::check_manager_pattern(work.manager_regex); !bad)
-            return usage_error("-M: " + bad.error().message);
-    }
+    if (const Status bad = take_name(given, variable, work); !bad) return bad;
     if (words.empty()) return success();
     if (words.size() > 2)
         return usage_error("one manager at a time: HOST PORT, not also " + quote_for_message(words[2]));
@@ -289,8 +315,7 @@ Status take_place(const Given& given, WorkerProgramOptions& work) {
 
 }  // namespace
 
-Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* argv,
-                                                const std::function<const char*(const char*)>& variable) {
+Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* argv, const Variable& variable) {
     for (int i = 1; i < argc; ++i)
         if (const auto why = refused_word(argv[i])) return usage_error(*why);
     const auto split = options::split_words(with_one_spelling(options::words_of(argc, argv)),
@@ -307,9 +332,9 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
         return usage_error(std::string(command.json ? "--json" : "--draw") + " needs --detect");
     if (command.json && command.draw) return usage_error("--json and --draw: give only one");
     if (const Status bad = take_drawn_task(given, command); !bad) return bad.error();
-    for (const Status& status : {detects ? success() : take_place(given, work), take_times(given, work),
-                                 take_amounts(given, variable, work), take_binding(given, work),
-                                 take_coprocesses(given, work.coprocesses)})
+    for (const Status& status : {detects ? success() : take_place(given, variable, work),
+                                 take_times(given, work), take_amounts(given, variable, work),
+                                 take_binding(given, work), take_coprocesses(given, work.coprocesses)})
         if (!status) return status.error();
     const auto given_text = [&](const char* name, std::string& target) {
         if (given.count(name) != 0) target = given[name].as<std::string>();
@@ -371,6 +396,7 @@ std::string worker_help_text() {
             "  work_queue_worker --contact tasks.sh.wq/contact --single-shot\n"
             "                                                     join a run with --listen\n"
             "  work_queue_worker -M 'myproject.*' --cores 8       find the manager by name\n"
+            "  work_queue_worker -M myproject --catalog login1    find it by a catalog server\n"
             "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
             "  work_queue_worker --detect                         print its offer, and why\n"
             "\nExit codes: 0 dismissed or idle timeout, 64 usage, 65 bad input,\n"

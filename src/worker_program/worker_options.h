@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "catalog/catalog_hosts.h"
 #include "core/resources.h"
 #include "launcher/launcher.h"
 #include "machine/bound.h"
@@ -32,7 +33,9 @@ struct WorkerProgramOptions {
     // One of these locates the manager.
     std::vector<net::HostPort> managers;
     std::string contact;        // a contact file
-    std::string manager_regex;  // matches names in the registry
+    std::string manager_regex;  // matches names in the registry, and in catalogs
+    catalog::CatalogHosts catalogs;
+    bool require_key = false;  // serve no manager that proves nothing
 
     Duration idle_timeout = std::chrono::minutes(15);
     Duration connect_timeout = std::chrono::minutes(15);

@@ -46,6 +46,10 @@ void print(const std::string& text) {
     std::fflush(stdout);
 }
 
+void warn(const std::string& text) {
+    std::fprintf(stderr, "work_queue_worker: %s\n", text.c_str());
+}
+
 std::string workspace_parent(const WorkerProgramOptions& options) {
     std::string folder = options.workdir;
     for (const char* name : {"CCTOOLS_TEMP", "_CONDOR_SCRATCH_DIR", "TMPDIR", "TEMP", "TMP"}) {
@@ -81,7 +85,7 @@ class Program {
           launcher_(launcher::Launcher::start(&functions, say_last_words).or_throw()),
           signals_(Signals::block().or_throw()),
           batch_end_(run::ask_for_end(true)),
-          calls_(ManagerCalls::of(options).or_throw()),
+          calls_(ManagerCalls::of(options, warn).or_throw()),
           random_(random_bits()) {
         ::signal(SIGPIPE, SIG_IGN);
         if (!options.debug.empty()) open_debug_log();
@@ -91,11 +95,9 @@ class Program {
     }
 
     int run() {
-        for (const std::string& remark : options_.remarks)
-            std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
+        for (const std::string& remark : options_.remarks) warn(remark);
         leaves_at_ = known_end();
-        if (const std::string warning = calls_.warning(); !warning.empty())
-            std::fprintf(stderr, "work_queue_worker: %s\n", warning.c_str());
+        if (const std::string warning = calls_.warning(); !warning.empty()) warn(warning);
         next_draw_ = instant_now() + between_draws();
         ExitCode code = ExitCode::ok;
         bool calls_ended = true;
@@ -134,7 +136,9 @@ class Program {
             if (!session.over()) wait(session, waiter, back_off);
         }
         if (session.dismissed()) comes_back_ = false;
-        return session.code();
+        if (session.code() != ExitCode::unreachable || calls_.refusal().empty()) return session.code();
+        warn(calls_.refusal());
+        return ExitCode::not_allowed;
     }
 
     void leave_last_words() {
@@ -248,8 +252,7 @@ class Program {
         allowed_ = machine::Allowance::of_this_process();  // first, so that changes from now on are noticed
         resources_ = look().or_throw();
         const WorkerResources& resources = resources_;
-        for (const std::string& remark : resources.machine.remarks)
-            std::fprintf(stderr, "work_queue_worker: %s\n", remark.c_str());
+        for (const std::string& remark : resources.machine.remarks) warn(remark);
         next_look_ = instant_now() + between_looks();
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
@@ -385,7 +388,7 @@ int detect_program(const WorkerCommand& command) {
         std::fputs(text.c_str(), stdout);
         return after_output("work_queue_worker", 0);
     } catch (const Failure& failure) {
-        std::fprintf(stderr, "work_queue_worker: %s\n", failure.error.message.c_str());
+        warn(failure.error.message);
         return to_int(failure.error.code);
     }
 }
@@ -394,11 +397,11 @@ int run_worker(const WorkerProgramOptions& options, const process::FunctionTable
     try {
         return Program(options, functions).run();
     } catch (const Failure& failure) {
-        std::fprintf(stderr, "work_queue_worker: %s\n", failure.error.message.c_str());
+        warn(failure.error.message);
         return to_int(failure.error.code);
     } catch (const std::exception& error) {
         const Error why = unexpected(error);
-        std::fprintf(stderr, "work_queue_worker: %s\n", why.message.c_str());
+        warn(why.message);
         return to_int(why.code);
     }
 }

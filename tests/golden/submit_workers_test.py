@@ -25,6 +25,7 @@ SLURM = [
     ["-j", "-E", "--feature 'big mem'", "--worker-start-cmd", "module load x\nexport A='b c'", "--password", "secret", "login1", "9123"],
     ["-M", "p", "--wall-time", "1-02:00:00", "--scratch-dir", "it's 100% \"mine\""],
     ["-M", "p", "--wall-time=90"],
+    ["--project-name", "p", "--catalog", "login1:9097,login2", "2"],
     ["-M", "p", "--wrapper", "nice -n 5", "--job-name", "wqWorker-a1b2c3", "2"],
     ["-M", "p", "--memory", "010G", "--cores=08", "--wall-time", "08", "--coprocess", "contact", "--coprocess-cores=2", "09"],
 ]
@@ -54,6 +55,7 @@ CONDOR = [
      "--docker-universe", "debian:12", "--spool", "--scratch-dir", "/home/me/w", "-E", "--feature 'big mem'", "login1", "9123", "3", "--", "-name", "it's $HOME;"],
     ["-M", "p", "--scratch-dir", "it's 100% \"mine\" $(HOME)"],
     ["-a", "-t", "3600", "-N", "Project_A", "--advertise", "10"],
+    ["--advertise", "-M", "p", "-C", "login1:9097"],
 ]
 
 CONDOR_REFUSED = [
@@ -230,6 +232,13 @@ class SubmitWorkers(FakeBatch):
         self.assertEqual((said.returncode, "not set" in said.stderr), (0, False), said)
         ran = subprocess.run(["dash", self.called()[0][-1]], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(sorted(ran.stdout.splitlines()[-2:]), ["OMPI_MCA_btl=it's $HOME", "UCX_TLS=tcp,self"])
+
+    def test_the_worker_asks_the_catalog_servers_of_the_environment(self):
+        """Jobs of most systems have not our environment."""
+        for words, count in ((["-M", "p"], 1), (["-M", "p", "-C", "c"], 0), (["-M", "p", "-E", "--catalog c"], 0), (["login1", "9123"], 0),
+                             (["--contact", "contact"], 0)):
+            shown = self.submit("pbs", "--dry-run", *words, CATALOG_HOST="a:1,b")
+            self.assertEqual((shown.returncode, shown.stdout.count("--catalog a:1,b")), (0, count), shown)
 
     def test_a_banner_before_the_id(self):
         self.system("sbatch", 'echo "Welcome to cluster 9!"; echo 2024; echo "77;cluster"; echo "have a nice day"')

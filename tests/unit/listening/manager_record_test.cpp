@@ -120,6 +120,10 @@ TEST(ManagerRecord, FiguresAreBounded) {
     EXPECT_EQ(manager->waiting, std::uint64_t{1} << 40);
     EXPECT_EQ(read_manager_record(with("tasks_waiting", -5))->waiting, 0u);
     EXPECT_EQ(read_manager_record(with("tasks_waiting", "many"))->waiting, 0u);
+    EXPECT_EQ(read_manager_record(with("tasks_total_cores", 2.5))->total_cores, 3u);
+    EXPECT_EQ(read_manager_record(with("tasks_total_memory", 1e300))->total_memory_mb,
+              std::uint64_t{1} << 40);
+    EXPECT_EQ(read_manager_record(with("tasks_total_gpus", -1.5))->total_gpus, 0u);
     EXPECT_EQ(read_manager_record(with("priority", UINT64_MAX))->priority, INT64_MAX);
     EXPECT_FALSE(read_manager_record(with("ssl", "no"))->ssl);
 }

@@ -36,13 +36,37 @@ TEST(WorkerOptions, TheManualsFormsOfAManager) {
 
 TEST(WorkerOptions, ThoseWithoutEffectSaySo) {
     const auto options = work({"-C", "catalog:9097", "--connection-mode", "by_ip", "-w", "65536",
-                               "--disable-symlinks", "-M", "name"});
+                               "--disable-symlinks", "host", "9123"});
     EXPECT_THAT(options.remarks,
                 ::testing::UnorderedElementsAre(::testing::StartsWith("--catalog has no effect: "),
                                                 ::testing::StartsWith("--connection-mode has no effect: "),
                                                 ::testing::StartsWith("--tcp-window-size has no effect: "),
                                                 ::testing::StartsWith("--disable-symlinks has no effect: ")));
     EXPECT_TRUE(work({"h", "1", "--cores", "2"}).remarks.empty());
+}
+
+TEST(WorkerOptions, CatalogServersAreThoseThatTheUserNames) {
+    using Environment = std::map<std::string, std::string>;
+    const Environment named{{"CATALOG_HOST", "here:1"}, {"WORK_QUEUE_NAME", "my.*"}};
+    EXPECT_THAT(work({"-M", "a"}).catalogs, ElementsAre());
+    EXPECT_THAT(work({"-M", "a", "-C", "x:1,y"}, named).catalogs,
+                ElementsAre(net::HostPort{"x", 1}, net::HostPort{"y", 9097}));
+    EXPECT_THAT(work({"--project-name", "a"}, named).catalogs, ElementsAre(net::HostPort{"here", 1}));
+    EXPECT_THAT(work({"h", "1"}, named).catalogs, ElementsAre());
+    EXPECT_TRUE(work({"-M", "a", "--catalog", "x"}).remarks.empty());
+    EXPECT_EQ(parse_worker({"-M", "a", "-C", "x:y"}).error().code, ExitCode::usage);
+    EXPECT_EQ(parse_worker({"-M", "a"}, {{"CATALOG_HOST", "x:y"}}).error().code, ExitCode::usage);
+}
+
+TEST(WorkerOptions, ANameOfTheEnvironmentIsTheLastWayToAManager) {
+    const std::map<std::string, std::string> named{{"WORK_QUEUE_NAME", "my.*"}};
+    EXPECT_EQ(work({}, named).manager_regex, "my.*");
+    EXPECT_EQ(work({"-M", "a"}, named).manager_regex, "a");
+    EXPECT_EQ(work({"--contact", "file"}, named).manager_regex, "");
+    EXPECT_EQ(work({"h", "1"}, named).manager_regex, "");
+    EXPECT_EQ(parse_worker({}).error().code, ExitCode::usage);
+    EXPECT_FALSE(work({"-M", "a"}, {{"WORK_QUEUE_REQUIRE_KEY", "0"}}).require_key);
+    EXPECT_TRUE(work({"-M", "a"}, {{"WORK_QUEUE_REQUIRE_KEY", "1"}}).require_key);
 }
 
 TEST(WorkerOptions, APlatformIsANameOfAPath) {

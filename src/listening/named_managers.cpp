@@ -1,0 +1,125 @@
+#include "listening/named_managers.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/units.h"
+#include "records/run_status.h"
+
+namespace wq::listening {
+
+namespace {
+
+bool is_loopback(const std::string& address) {
+    return address == "::1" || address.starts_with("127.");
+}
+
+NamedManager of_record(ManagerRecord record) {
+    NamedManager manager;
+    net::Contact& contact = manager.listing.contact;
+    contact.addresses = record.hosts;
+    contact.port = record.port;
+    contact.tls = record.ssl;
+    contact.name = record.project;
+    contact.host = record.name.empty() ? record.hosts.front() : record.name;
+    manager.listing.load = {record.waiting, record.workers, record.priority};
+    manager.record = std::move(record);
+    return manager;
+}
+
+}  // namespace
+
+std::vector<std::string> remarks_on(const NamedManagers& found) {
+    std::vector<std::string> lines;
+    if (found.of_cctools > 0)
+        lines.push_back(count_of(found.of_cctools, "manager") + " of CCTools " +
+                        (found.of_cctools == 1 ? "matches; our workers cannot serve it"
+                                               : "match; our workers cannot serve them"));
+    if (found.of_other_versions > 0)
+        lines.push_back(count_of(found.of_other_versions, "manager") + " of another version " +
+                        (found.of_other_versions == 1 ? "is" : "are") + " skipped: " +
+                        line_for_message(found.other_version) + ", and this is " + wire_of_record());
+    return lines;
+}
+
+// Hosts of one site may have addresses in common that are not theirs alone, such as those of bridges for
+// containers: so all have to be the entry's, or the one by which others reach it. What a loopback address
+// means is known on this host only.
+bool is_same_manager(const net::Contact& entry, const ManagerRecord& record) {
+    if (entry.port != record.port) return false;
+    const auto is_of_entry = [&](const std::string& address) {
+        if (is_loopback(address)) return entry.host == records::host_name();
+        return std::find(entry.addresses.begin(), entry.addresses.end(), address) != entry.addresses.end();
+    };
+    if (!record.address.empty() && is_of_entry(record.address)) return true;
+    return !record.interfaces.empty() &&
+           std::all_of(record.interfaces.begin(), record.interfaces.end(), is_of_entry);
+}
+
+NamedManagers named_managers(std::vector<Listing> entries, const std::vector<catalog::Json>& records,
+                             const NamePattern& pattern, std::uint64_t seed) {
+    NamedManagers found;
+    for (Listing& entry : entries)
+        if (!entry.contact.name.empty() && pattern.matches(entry.contact.name))
+            found.managers.push_back({std::move(entry), std::nullopt});
+    const std::size_t of_registry = found.managers.size();
+    const auto is_listed = [&](const ManagerRecord& record) {
+        return std::any_of(
+            found.managers.begin(), found.managers.begin() + static_cast<std::ptrdiff_t>(of_registry),
+            [&](const NamedManager& entry) { return is_same_manager(entry.listing.contact, record); });
+    };
+    for (const catalog::Json& each : records) {
+        auto record = read_manager_record(each);
+        if (!record || !pattern.matches(record->project) || is_listed(*record)) continue;
+        if (record->wire.empty()) {
+            ++found.of_cctools;
+        } else if (record->wire != wire_of_record()) {
+            ++found.of_other_versions;
+            found.other_version = record->wire;
+        } else {
+            found.managers.push_back(of_record(std::move(*record)));
+        }
+    }
+    std::shuffle(found.managers.begin(), found.managers.end(), std::mt19937_64(seed));
+    std::stable_sort(found.managers.begin(), found.managers.end(),
+                     [](const NamedManager& a, const NamedManager& b) {
+                         return goes_first(a.listing.load, b.listing.load);
+                     });
+    return found;
+}
+
+Result<NamedManagers> find_registered(const NamePattern& pattern, std::uint64_t seed) {
+    auto entries = find_managers(registry_folder(), ".*", seed);
+    if (!entries) return entries.error();
+    return named_managers(std::move(*entries), {}, pattern, seed);
+}
+
+// A server that knows nothing of expressions sends all; regular expressions have no common language.
+std::string query_for_managers(const NamePattern& pattern) {
+    const std::string managers = R"((type=="wq_master" or type=="wq_manager"))";
+    if (pattern.only_name().empty()) return managers;
+    return managers + " and project==\"" + pattern.only_name() + '"';
+}
+
+Result<NamedManagers> NameFinder::find(const NamePattern& pattern, std::uint64_t seed, Instant until,
+                                       int stop) {
+    auto entries = find_managers(registry_folder(), ".*", seed);
+    if (!entries) return entries.error();
+    std::vector<catalog::Json> records;
+    std::string trouble;
+    if (!catalogs_.empty()) {
+        auto answer = client_.query(query_for_managers(pattern), until, stop, true);
+        if (answer)
+            records = std::move(*answer);
+        else if (answer.error().code == ExitCode::interrupted)
+            return answer.error();
+        else
+            trouble = answer.error().message;
+    }
+    NamedManagers found = named_managers(std::move(*entries), records, pattern, seed);
+    found.trouble = std::move(trouble);
+    return found;
+}
+
+}  // namespace wq::listening
