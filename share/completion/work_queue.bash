@@ -68,12 +68,13 @@ _work_queue_graph_workers() {
 _work_queue_status() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     case $before in
-    --project-name | -M | --timeout | -t | --every) COMPREPLY=() ;;
+    --project-name | -M | --timeout | -t | --every | --catalog | -C | --where) COMPREPLY=() ;;
     --contact | --password | -P | --ssl-ca) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "-A -M -P -Q -R -T -W -h -l -t -v --able-workers --capacity --contact --every --help --json
-                --password --project-name --resources --ssl --ssl-ca --statistics --tasks --timeout --verbose --version --workers" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "-A -C -M -P -Q -R -T -W -h -l -t -v --able-workers --capacity --catalog --contact --every --factories
+                --help --json --password --project-name --resources --ssl --ssl-ca --statistics --tasks --timeout --verbose --version --where
+                --workers" -- "$word")
         else
             mapfile -t COMPREPLY < <(compgen -A hostname -f -- "$word")
         fi
@@ -165,14 +166,14 @@ _work_queue_factory() {
     --scratch-dir | -S) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     --contact | --password | -P | --ssl-ca | --config-file | -C | --worker-binary) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --task-wrapper) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
-    --manager-name | -M | --min-workers | -w | --max-workers | -W | --workers-per-cycle | --tasks-per-worker | --timeout | -t | \
+    --manager-name | -M | --catalog | --min-workers | -w | --max-workers | -W | --workers-per-cycle | --tasks-per-worker | --timeout | -t | \
         --factory-timeout | --cores | --memory | --disk | --gpus | --wall-time | --feature | --env | --worker-start-cmd | --wrapper | \
         --extra-options | -E | --batch-options | -B | --condor-requirements | --status-interval | --factory-name | --cycle)
         COMPREPLY=()
         ;;
     *)
         if [[ $word == -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "--autosize --batch-options --batch-type --capacity --condor-requirements --config-file
+            mapfile -t COMPREPLY < <(compgen -W "--autosize --batch-options --batch-type --capacity --catalog --condor-requirements --config-file
                 --contact --cores --cycle --disk --dry-run --env --extra-options --factory-name --factory-timeout --feature --gpus --help
                 --json --manager-name --max-workers --memory --min-workers --parent-death --password --scratch-dir --ssl --ssl-ca
                 --status-interval --task-wrapper --tasks-per-worker --timeout --version --wall-time --worker-binary --worker-start-cmd

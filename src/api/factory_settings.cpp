@@ -62,6 +62,7 @@ constexpr std::array options_table{
     Option{"worker-binary", Option::Kind::path, &FactoryOptions::worker_binary},
     Option{"manager-name", Option::Kind::text, &FactoryOptions::manager_name},
     Option{"manager-host-port", Option::Kind::host_port},
+    Option{"catalog"},
     Option{"batch-options"},
     Option{"wall-time", Option::Kind::time},
     Option{"cycle", Option::Kind::time},

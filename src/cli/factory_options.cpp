@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
 #include "base/amounts.h"
 #include "base/units.h"
+#include "catalog/catalog_hosts.h"
 #include "listening/registry.h"
 #include "options/command_line.h"
 #include "options/help_text.h"
@@ -35,7 +37,10 @@ po::options_description visible_options() {
     po::options_description all("", help_width, help_width / 2);
     po::options_description managers("The managers", help_width, help_width / 2);
     managers.add_options()("contact", text("FILE"), "contact file of the manager")(
-        "manager-name,M", text("REGEX"), "all managers whose whole name matches")(
+        "manager-name,M", text("REGEX"),
+        "all managers whose whole name matches (default: $WORK_QUEUE_NAME, if no other way is given)")(
+        "catalog", text("HOSTS"),
+        "with -M: find names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
         "password,P", text("FILE"), "both sides prove that they know the content of FILE")(
         "ssl", "use TLS; the certificate is checked only with --contact or --ssl-ca")(
         "ssl-ca", text("FILE"), "like --ssl, and check the certificate against the authorities in FILE");
@@ -94,7 +99,7 @@ constexpr const char* refused[] = {"foremen-name,F", "poncho-env", "python-env",
 
 po::options_description hidden_options() {
     po::options_description hidden;
-    hidden.add_options()("master-name,N", text(""))("catalog", text(""))("run-factory-as-manager", "")(
+    hidden.add_options()("master-name,N", text(""))("project-name", text(""))("run-factory-as-manager", "")(
         "debug,d", text(""))("debug-file,o", text(""))("debug-file-size,O", text(""))(
         "disable-afs-check", "")("ends-with-reader", "");
     for (const char* name : of_other_systems) hidden.add_options()(name, text(""));
@@ -121,8 +126,16 @@ Status take_place(const Given& given, FactoryCommand& command) {
     factory::ManagerPlace& place = command.place;
     const auto words = given_texts(given, "place");
     place.contact = given_text(given, "contact");
-    for (const char* name : {"master-name", "manager-name"})
-        if (given.count(name) != 0) command.settings.manager_name = given_text(given, name);
+    std::string& name = command.settings.manager_name;
+    for (const char* option : {"master-name", "project-name", "manager-name"})
+        if (given.count(option) != 0) name = given_text(given, option);
+    const char* const by_default = std::getenv("WORK_QUEUE_NAME");
+    if (words.empty() && place.contact.empty() && name.empty() && command.config_file.empty() &&
+        by_default != nullptr)
+        name = by_default;
+    command.settings.catalog = given_text(given, "catalog");
+    if (const auto hosts = catalog::named_catalog_hosts(command.settings.catalog); !hosts)
+        return usage_error(hosts.error().message);
     const int ways = (words.empty() ? 0 : 1) + (place.contact.empty() ? 0 : 1) +
                      (command.settings.manager_name.empty() ? 0 : 1);
     if (ways > 1 || (ways == 0 && command.config_file.empty()))
@@ -250,11 +263,9 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
     for (const auto& [name, value] : given)
         if (const std::string_view why = factory::why_refused(name); !why.empty())
             return usage_error("--" + name + ": " + std::string(why));
-    for (const auto& [name, why] :
-         {std::pair{"catalog", "managers are found by name in the folder of WORK_QUEUE_REGISTRY"},
-          {"debug", "its lines say what it does"},
-          {"debug-file", "its lines say what it does"},
-          {"run-factory-as-manager", "only a catalog would show it"}})
+    for (const auto& [name, why] : {std::pair{"debug", "its lines say what it does"},
+                                    {"debug-file", "its lines say what it does"},
+                                    {"run-factory-as-manager", "only a catalog would show it"}})
         if (given.count(name) != 0)
             command.remarks.push_back(std::string("--") + name + " has no effect: " + why);
     return command;
@@ -277,6 +288,7 @@ std::string factory_help() {
            "  work_queue_factory -T slurm --contact tasks.sh.wq/contact --cores 4 -W 20\n"
            "                                        up to 20 workers of 4 cores\n"
            "  work_queue_factory -T condor -M 'myproject.*' -w 2 -W 10\n"
+           "  work_queue_factory -T slurm -M myproject --catalog login1 --password FILE\n"
            "  work_queue_factory -T uge -C factory.json\n"
            "  work_queue_factory -T local -w 0 -W 2 --cores 1 localhost 9123\n"
            "  work_queue_factory -T ./our_system --contact c --dry-run\n"

@@ -157,6 +157,7 @@ class Program {
           managers_(place()),
           factory_(options(), settings_, managers_, batch_, book_, now()) {
         factory_.say = complain;
+        managers_.say = complain;
         const bool has_jobs = !book_.ids().empty() || !book_.doubtful().empty();
         if (const Status owns = folder_.claim(scripts.driver, has_jobs); !owns) throw Failure{owns.error()};
         if (settings_.manager_name.empty() && command.place.managers.empty() && command.place.contact.empty())
@@ -250,7 +251,8 @@ class Program {
         const bool nobody = report.managers + report.unanswered == 0 && !settings_.manager_name.empty();
         if (nobody && !nobody_)
             complain("no manager has a name like " + quote_for_message(settings_.manager_name) + " in " +
-                     listening::registry_folder() + ", where they register; the factory waits for one");
+                     listening::registry_folder() +
+                     ", where they register, or on a named catalog server; the factory waits for one");
         nobody_ = nobody;
     }
 

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/status.h"
 #include "cli/status_options.h"
+#include "cli/status_records.h"
 #include "cli/status_table.h"
 #include "factory/ask_status.h"
 #include "report/run_view.h"
@@ -31,6 +32,8 @@ const cli::StatusColumns& columns_of(StatusOptions::Mode mode) {
             return cli::resource_columns;
         case Mode::capacity:
             return cli::capacity_columns;
+        case Mode::factories:
+            return cli::factory_columns;
         case Mode::queues:
             break;
     }
@@ -46,7 +49,7 @@ int complain(const Error& error) {
 class Printer {
   public:
     explicit Printer(const StatusOptions& options)
-        : json_(options.json), table_(columns_of(options.mode), cli::line_width()) {}
+        : options_(options), json_(options.json), table_(columns_of(options.mode), cli::line_width()) {}
 
     void begin() {
         if (!std::exchange(begun_, true)) print(json_ ? "[\n" : table_.header());
@@ -61,6 +64,7 @@ class Printer {
     }
     void add(const nlohmann::ordered_json& record) {
         begin();
+        if (!options_.shows(record)) return;
         if (!json_) return print(table_.row(record));
         print((std::exchange(has_records_, true) ? ",\n" : "") +
               record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -74,6 +78,7 @@ class Printer {
   private:
     static void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+    const StatusOptions& options_;
     const bool json_;
     const cli::StatusTable table_;
     bool begun_ = false;
@@ -118,9 +123,20 @@ void add_noted_runs(Printer& printer) {
     listening::noted_runs(listening::registry_folder(), lives);
 }
 
+// Managers that only catalog servers know: their records say enough. Returns how many.
+Result<std::size_t> add_records(const StatusOptions& options, const std::vector<factory::FoundManager>& found,
+                                Printer& printer) {
+    const auto records = cli::managers_of_catalogs(options, found);
+    if (!records) return records.error();
+    for (const nlohmann::ordered_json& record : *records) printer.add(record);
+    return records->size();
+}
+
 // Returns the exit code.
 int show_managers(const StatusOptions& options) {
-    const auto found = factory::find_managers(options.place, options.name.empty() ? ".*" : options.name);
+    factory::ManagerPlace place = options.place;
+    if (!options.needs_manager()) place.catalogs.clear();
+    const auto found = factory::find_managers(place, options.name.empty() ? ".*" : options.name);
     if (!found) return complain(found.error());
     Printer printer(options);
     int code = 0;
@@ -152,11 +168,26 @@ int show_managers(const StatusOptions& options) {
     if (!options.needs_manager()) ask(0, found->size());
     for (std::size_t n = 0; options.needs_manager() && n < found->size(); ++n) ask(n, n + 1);
     if (options.shows_all() && options.mode == StatusOptions::Mode::queues) add_noted_runs(printer);
-    if (found->empty() && !options.name.empty())
+    bool any = !found->empty();
+    if (options.by_name() && !options.needs_manager() && !options.place.catalogs.empty()) {
+        const auto shown = add_records(options, *found, printer);
+        if (!shown) code = complain(shown.error());
+        any = any || !shown || *shown > 0;
+    }
+    if (!any && !options.name.empty())
         return complain(
             {ExitCode::unreachable, "no manager has a name that matches " + quote_for_message(options.name)});
-    if (code == 0 || found->size() > 1) printer.end();
+    if (code == 0 || found->size() > 1 || (options.by_name() && !options.needs_manager())) printer.end();
     return code;
+}
+
+int show_factories(const StatusOptions& options) {
+    const auto records = cli::factories_of_catalogs(options);
+    if (!records) return complain(records.error());
+    Printer printer(options);
+    for (const nlohmann::ordered_json& record : *records) printer.add(record);
+    printer.end();
+    return 0;
 }
 
 int show_run(const StatusOptions& options) {
@@ -169,6 +200,7 @@ int show_run(const StatusOptions& options) {
 
 // A run is shown by its own line unless a table is wanted, which its manager fills.
 int show(StatusOptions options) {
+    if (options.mode == StatusOptions::Mode::factories) return show_factories(options);
     if (options.run.empty()) return show_managers(options);
     if (!options.has_mode && !net::read_contact(options.run)) return show_run(options);
     const auto contact = cli::contact_of_run(options.run);

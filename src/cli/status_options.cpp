@@ -33,9 +33,13 @@ po::options_description visible_status_options() {
         "tasks,T", "tasks of a manager that have not ended")("workers,W", "workers of a manager")(
         "able-workers,A", "categories of a manager: tasks, and workers that are large enough")(
         "resources,R", "managers: cores, memory and disk of their workers")(
-        "capacity", "managers: how many tasks and resources they could keep busy");
+        "capacity", "managers: how many tasks and resources they could keep busy")(
+        "factories", "factories that a catalog server knows: workers wanted, submitted and connected");
     po::options_description managers("The managers", help_width, help_width / 2);
     managers.add_options()("project-name,M", status_value("REGEX"), "those whose whole name matches")(
+        "catalog,C", status_value("HOSTS"),
+        "also those that these catalog servers know: HOST[:PORT],... (default: $CATALOG_HOST)")(
+        "where", status_value("EXPR"), "only records for which EXPR is true: 'tasks_waiting>100'")(
         "contact", status_value("FILE"), "contact file of the manager")(
         "password,P", status_value("FILE"), "both sides prove that they know the content of FILE")(
         "ssl", "use TLS; the certificate is checked only with --contact or --ssl-ca")(
@@ -56,12 +60,14 @@ using StatusMode = StatusOptions::Mode;
 constexpr std::pair<const char*, StatusMode> status_modes[] = {
     {"statistics", StatusMode::queues},   {"tasks", StatusMode::tasks},
     {"workers", StatusMode::workers},     {"able-workers", StatusMode::categories},
-    {"resources", StatusMode::resources}, {"capacity", StatusMode::capacity}};
+    {"resources", StatusMode::resources}, {"capacity", StatusMode::capacity},
+    {"factories", StatusMode::factories}};
 
 Status take_status_mode(const StatusGiven& given, StatusOptions& options) {
     for (const auto& [name, mode] : status_modes) {
         if (given.count(name) == 0) continue;
-        if (options.has_mode) return usage_error("give one of -Q, -T, -W, -A, -R and --capacity");
+        if (options.has_mode)
+            return usage_error("give one of -Q, -T, -W, -A, -R, --capacity and --factories");
         options.mode = mode;
         options.has_mode = true;
     }
@@ -78,6 +84,27 @@ Status take_status_address(const std::vector<std::string>& words, StatusOptions&
     auto addresses = net::parse_addresses(words[0], port);
     if (!addresses) return usage_error(addresses.error().message);
     options.place.managers = std::move(*addresses);
+    return success();
+}
+
+// Only servers that the user named are asked.
+Status take_status_catalogs(const StatusGiven& given, StatusOptions& options) {
+    if (given.count("where") != 0) {
+        auto where = catalog::JxExpression::parse(given["where"].as<std::string>());
+        if (!where) return usage_error("--where: " + where.error().message);
+        options.where = std::move(*where);
+    }
+    const bool factories = options.mode == StatusMode::factories;
+    if (!options.by_name() || !options.run.empty())
+        return factories || given.count("catalog") != 0
+                   ? usage_error("--catalog and --factories: without HOST PORT, RUN and --contact")
+                   : success();
+    auto hosts = catalog::named_catalog_hosts(given.count("catalog") != 0 ? given["catalog"].as<std::string>()
+                                                                          : std::string());
+    if (!hosts) return usage_error(hosts.error().message);
+    if (factories && hosts->empty())
+        return usage_error("--factories: name a catalog server by --catalog HOST or $CATALOG_HOST");
+    options.place.catalogs = std::move(*hosts);
     return success();
 }
 
@@ -117,6 +144,7 @@ Status fill_status(const StatusGiven& given, StatusOptions& options) {
     options.json = given.count("json") != 0 || given.count("verbose") != 0;
     if (const Status mode = take_status_mode(given, options); !mode) return mode;
     if (const Status place = take_status_place(given, options); !place) return place;
+    if (const Status catalogs = take_status_catalogs(given, options); !catalogs) return catalogs;
     options.place.limit = std::chrono::seconds(30);
     const auto time = [](const std::string& word) { return parse_duration(word); };
     if (const Status limit = options::take(given, "timeout", options.place.limit, time); !limit) return limit;
@@ -139,6 +167,7 @@ wire::StatusOf StatusOptions::listing() const {
         case StatusMode::queues:
         case StatusMode::resources:
         case StatusMode::capacity:
+        case StatusMode::factories:
             break;
     }
     return wire::StatusOf::queue;
@@ -160,7 +189,8 @@ std::string status_help() {
            "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
            "\n"
            "Shows managers, their tasks, workers and categories. Without a manager: all of\n"
-           "yours with a name. RUN is a run directory, its list, or a contact file; without\n"
+           "yours with a name, then those of catalog servers that you name. RUN is a run directory, its "
+           "list, or a contact file; without\n"
            "a mode, how far the run is. A manager with a key answers only with --contact or\n"
            "--password; one that you find by its name or in your run needs neither.\n"
         << visible_status_options()
@@ -170,6 +200,7 @@ std::string status_help() {
            "  work_queue_status -T login1 9123              tasks of an open manager\n"
            "  work_queue_status -W --contact contact        workers, with the key\n"
            "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"
+           "  work_queue_status -C login1 --where 'tasks_waiting>100'\n"
            "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 a manager is not reachable,\n"
            "71 stdout cannot be written, 77 not allowed (key, password or version).\n";
     return options::without_trailing_blanks(out.str());

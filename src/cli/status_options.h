@@ -6,20 +6,22 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "catalog/jx.h"
 #include "factory/found_managers.h"
 #include "wire/messages.h"
 
 namespace wq::cli {
 
 struct StatusOptions {
-    enum class Mode { queues, workers, tasks, categories, resources, capacity };
+    enum class Mode { queues, workers, tasks, categories, resources, capacity, factories };
     Mode mode = Mode::queues;
     bool has_mode = false;
     bool json = false;
     // Where the managers are: HOST PORT; a contact file; a run; else `name`, or all managers of the user.
     factory::ManagerPlace place;
-    std::string run;   // a run directory, a list, or a contact file
-    std::string name;  // a regular expression for whole names; empty: all
+    std::string run;                             // a run directory, a list, or a contact file
+    std::string name;                            // a regular expression for whole names; empty: all
+    std::optional<catalog::JxExpression> where;  // only records for which it is true
     std::optional<Duration> every;
     bool help = false;
     bool version = false;
@@ -31,6 +33,9 @@ struct StatusOptions {
     bool needs_manager() const {
         return mode == Mode::workers || mode == Mode::tasks || mode == Mode::categories;
     }
+    // Whether managers are looked for, and not said.
+    bool by_name() const { return place.managers.empty() && place.contact.empty(); }
+    bool shows(const catalog::Json& record) const { return !where || where->matches(record); }
 };
 
 // Error usage.

@@ -38,8 +38,13 @@ std::string padded(const std::string& text, std::size_t width, StatusColumn::Ali
 
 // Nothing that others send moves the cursor of a terminal.
 std::string one_line(std::string text) {
-    for (char& byte : text)
-        if (static_cast<unsigned char>(byte) < 32 || byte == 127) byte = ' ';
+    char before = 0;
+    for (char& byte : text) {
+        const auto code = static_cast<unsigned char>(byte);
+        if (before == '\xc2' && code < 0xa0) byte = '\xa0';  // of U+0080 to U+009F a blank
+        before = byte;
+        if (code < 32 || byte == 127) byte = ' ';
+    }
     return text;
 }
 
@@ -100,6 +105,10 @@ const StatusColumns capacity_columns{{"MANAGER", "project", left, 30},
                                      {"CORES", "capacity_cores", left, 10},
                                      {"MEMORY", "capacity_memory", left, 15},
                                      {"DISK", "capacity_disk", left, 20}};
+const StatusColumns factory_columns{
+    {"FACTORY", "factory_name", left, -18},       {"OWNER", "owner", left, -10},
+    {"WANTED", "workers_needed", right, 6},       {"SUBMITTED", "workers_submitted", right, 9},
+    {"CONNECTED", "workers_connected", right, 9}, {"MANAGERS", "managers", left, -18}};
 
 StatusTable::StatusTable(const StatusColumns& columns, int line_width) {
     int total = 0, growing = 0;

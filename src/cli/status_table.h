@@ -23,6 +23,7 @@ extern const StatusColumns worker_columns;
 extern const StatusColumns category_columns;
 extern const StatusColumns resource_columns;
 extern const StatusColumns capacity_columns;
+extern const StatusColumns factory_columns;  // CCTools' program has none
 
 class StatusTable {
   public:

@@ -21,6 +21,9 @@ std::string text_of(const CycleReport& report) {
         text = "the run was interrupted; its workers wait until it is resumed";
     if (report.unanswered > 0 && report.silent_since == 0)
         text += " (" + count_of(report.unanswered, "manager") + " did not answer)";
+    if (report.by_record > 0)
+        text += " (" + count_of(report.by_record, "manager") + " by catalog, at most " +
+                format_duration(std::chrono::seconds(report.oldest_record_s)) + " old)";
     text += "; workers " + number(report.supply.connected) + " connected, " + number(report.supply.starting) +
             " starting, " + number(report.supply.pending) + " pending";
     if (!report.pending_why.empty()) text += " (" + line_for_message(report.pending_why, 60) + ")";

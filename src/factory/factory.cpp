@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "catalog/catalog_hosts.h"
 #include "factory/job_log.h"
 
 namespace wq::factory {
@@ -41,7 +42,10 @@ std::vector<std::string> submit_options(const Settings& settings, const std::str
     if (settings.autosize) words.emplace_back("--autosize");
     if (!settings.condor_requirements.empty()) add("--condor-requirements", settings.condor_requirements);
     if (!settings.worker_extra_options.empty()) add("--extra-options", settings.worker_extra_options);
-    if (!settings.manager_name.empty()) add("--manager-name", settings.manager_name);
+    if (settings.manager_name.empty()) return words;
+    add("--manager-name", settings.manager_name);
+    if (const auto catalogs = catalog::named_catalog_hosts(settings.catalog); catalogs && !catalogs->empty())
+        add("--catalog", catalog::to_text(*catalogs));
     return words;
 }
 
@@ -94,7 +98,13 @@ void Factory::look_at_managers(CycleReport& report, core::Now now) {
         for (ManagerAnswer& answer : answers->managers) {
             if (answer.report) {
                 answered = true;
-                known_[answer.manager] = {std::move(*answer.report), now};
+                known_[answer.manager] = {std::move(*answer.report), now,
+                                          answer.by_record ? answer.by_record->workers : 0};
+                if (answer.by_record) {
+                    ++report.by_record;
+                    const std::int64_t age = now.wall / micros_per_second - answer.by_record->heard;
+                    report.oldest_record_s = std::max(report.oldest_record_s, age);
+                }
                 continue;
             }
             all_answered_ = false;
@@ -183,7 +193,9 @@ void Factory::count_workers(CycleReport& report) {
     Count other_cores;
     std::int64_t others = 0;
     std::int64_t unknown = 0;  // of a system that gives its jobs no id
+    std::int64_t unnamed = 0;
     for (const auto& [manager, known] : known_) {
+        unnamed += static_cast<std::int64_t>(known.unnamed_workers);
         for (const wire::WorkerStatus& worker : known.report.workers) {
             if (worker.factory == options_.name) {
                 present.insert(worker.job);
@@ -200,6 +212,12 @@ void Factory::count_workers(CycleReport& report) {
     report.supply.pending = jobs.pending;
     report.pending_why = book_.why_pending();
     report.supply.starting = std::max<std::int64_t>(jobs.starting - unknown, 0);
+    // A record tells no factory of a worker: as many as we have started are ours.
+    const std::int64_t ours = std::min(unnamed, report.supply.starting);
+    report.supply.starting -= ours;
+    report.supply.connected += ours;
+    others += unnamed - ours;
+    other_cores += (unnamed - ours) * settings_.size.cores;
     // A rank of 64 cores is worth 16 workers of 4.
     const bool sized = settings_.size.cores > 0;
     report.supply.others = sized ? (other_cores.thousandths() / settings_.size.cores.thousandths()) : others;

@@ -23,9 +23,16 @@
 
 namespace wq::factory {
 
+// Of a manager that does not answer us, but has a record in a catalog.
+struct RecordedAnswer {
+    std::int64_t heard = 0;     // when the catalog server got it, s since 1970
+    std::uint64_t workers = 0;  // connected; it does not say whose they are
+};
+
 struct ManagerAnswer {
     std::string manager;  // "login1:9123 (my project)": the same in each cycle
     Result<wire::StatusReport> report;
+    std::optional<RecordedAnswer> by_record{};
 };
 
 using Ended = records::RunEnd;
@@ -59,6 +66,8 @@ struct CycleReport {
     WallMicros time = 0;
     std::uint64_t managers = 0;    // that answered, this time or lately
     std::uint64_t unanswered = 0;  // this time
+    std::uint64_t by_record = 0;   // of `managers`: known by their catalog records
+    std::int64_t oldest_record_s = 0;
     Ended ended = Ended::no;
     // The last answer, if none came this time; 0: one came, or there is no manager.
     WallMicros silent_since = 0;
@@ -100,6 +109,7 @@ class Factory {
     struct Known {
         wire::StatusReport report;
         core::Now at;
+        std::uint64_t unnamed_workers = 0;  // connected, perhaps ours
     };
     void look_at_managers(CycleReport& report, core::Now now);
     void look_at_jobs(Instant now);

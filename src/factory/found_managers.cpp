@@ -2,8 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "base/amounts.h"
 #include "base/units.h"
 #include "factory/ask_status.h"
+#include "listening/named_managers.h"
 #include "net/contact.h"
 #include "records/run_status.h"
 
@@ -26,9 +30,47 @@ Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial) {
     return success();
 }
 
+// Of the registry, and of catalog servers.
+Result<std::vector<FoundManager>> find_named(const ManagerPlace& place, const std::string& name,
+                                             const std::function<void(const std::string&)>& say) {
+    const auto pattern = listening::NamePattern::of(name);
+    if (!pattern) return pattern.error();
+    const auto named =
+        listening::NameFinder(place.catalogs).find(*pattern, 0, instant_now() + place.limit, place.stop);
+    if (!named) return named.error();
+    if (say) {
+        if (!named->trouble.empty()) say("no catalog server answers: " + named->trouble);
+        for (const std::string& line : listening::remarks_on(*named)) say(line);
+    }
+    std::vector<FoundManager> found;
+    for (const listening::NamedManager& each : named->managers)
+        found.push_back({name_of(each.listing.contact), net::dial_options(each.listing.contact), each.listing,
+                         each.record});
+    return found;
+}
+
+// What a record says, in place of the manager's own answer.
+wire::StatusReport report_of(const listening::ManagerRecord& record) {
+    wire::StatusReport report;
+    const std::uint64_t tasks = record.waiting + record.on_workers;
+    const auto each = [&](std::uint64_t total) {
+        return total == 0 || tasks == 0 ? std::int64_t{-1}
+                                        : static_cast<std::int64_t>((total + tasks - 1) / tasks);
+    };
+    wire::TasksOfShape shape;
+    shape.needs = core::Needs{std::min(each(record.total_cores), most_cores), each(record.total_memory_mb),
+                              each(record.total_disk_mb), std::min(each(record.total_gpus), most_cores)};
+    shape.ready = record.waiting;
+    shape.on_workers = record.on_workers;
+    report.shapes.push_back(std::move(shape));
+    report.further = record.left;
+    return report;
+}
+
 }  // namespace
 
-Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name) {
+Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name,
+                                                const std::function<void(const std::string&)>& say) {
     std::vector<FoundManager> found;
     if (!place.managers.empty()) {
         net::TcpDialOptions dial;
@@ -38,6 +80,10 @@ Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const
         const auto contact = net::read_contact(place.contact);
         if (!contact) return contact.error();
         found.push_back({name_of(*contact), net::dial_options(*contact)});
+    } else if (!place.catalogs.empty()) {
+        auto named = find_named(place, name, say);
+        if (!named) return named.error();
+        found = std::move(*named);
     } else {
         const auto listed = listening::find_managers(listening::registry_folder(), name, 0);
         if (!listed) return listed.error();
@@ -55,7 +101,14 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
         answers.ended = records::end_of_run(place_.contact);
         if (answers.ended != Ended::no || found_) return answers;
     }
-    auto found = find_managers(place_, settings.manager_name);
+    ManagerPlace place = place_;
+    if (place.managers.empty() && place.contact.empty()) {
+        auto hosts = catalog::named_catalog_hosts(settings.catalog);
+        if (!hosts) return hosts.error();
+        place.catalogs = std::move(*hosts);
+    }
+    auto found =
+        find_managers(place, settings.manager_name, [this](const std::string& line) { say_once(line); });
     if (!found) return found.error();
     found_ = true;
     std::vector<net::TcpDialOptions> lines;
@@ -66,9 +119,23 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
         if (unreachable && !place_.contact.empty())
             reports[n] = Error{ExitCode::unreachable, reports[n].error().message + " (" + place_.contact +
                                                           " is left over if its manager has ended)"};
-        answers.managers.push_back({(*found)[n].name, std::move(reports[n])});
+        const FoundManager& manager = (*found)[n];
+        ManagerAnswer answer{manager.name, std::move(reports[n])};
+        if (!answer.report && manager.record) {
+            if (answer.report.error().code == ExitCode::not_allowed)
+                say_once(manager.name + ": " + line_for_message(answer.report.error().message) +
+                         "; its catalog record says how many tasks it has");
+            answer.report = report_of(*manager.record);
+            answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};
+        }
+        answers.managers.push_back(std::move(answer));
     }
     return answers;
+}
+
+void FoundManagers::say_once(const std::string& line) {
+    constexpr std::size_t most_said = 100;
+    if (said_.size() < most_said && said_.insert(line).second) say(line);
 }
 
 }  // namespace wq::factory

@@ -2,11 +2,16 @@
 // together.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "catalog/catalog_hosts.h"
 #include "factory/factory.h"
+#include "listening/manager_record.h"
 #include "listening/registry.h"
 #include "net/tcp_dialer.h"
 
@@ -18,6 +23,7 @@ struct ManagerPlace {
     std::string password_file;
     bool ssl = false;
     std::string ssl_ca;
+    catalog::CatalogHosts catalogs{};           // where names are looked for, besides the registry
     Duration limit = std::chrono::seconds(15);  // for answers
     int stop = -1;                              // a descriptor: once readable, no answer is waited for
 };
@@ -26,19 +32,29 @@ struct FoundManager {
     std::string name;  // for messages
     net::TcpDialOptions dial;
     std::optional<listening::Listing> listing{};  // of one found by its name
+    // Of one that only a catalog server knows: nothing proves that it is its.
+    std::optional<listening::ManagerRecord> record{};
 };
-// `name`: a regular expression for the registry, if the place has neither addresses nor a contact file. Reads
-// the files anew: a manager that is started again writes a new one. Errors: those of read_contact(),
-// read_password() and listening::find_managers().
-Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name);
+// `name`: a regular expression for names, if the place has neither addresses nor a contact file. Reads the
+// files anew: a manager that is started again writes a new one. `say` gets lines about catalog servers that
+// do not answer, and their records that are skipped. Errors: those of read_contact(), read_password() and
+// listening::find_managers().
+Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name,
+                                                const std::function<void(const std::string&)>& say = {});
 
 class FoundManagers final : public Managers {
   public:
     explicit FoundManagers(ManagerPlace place) : place_(std::move(place)) {}
     Result<Answers> ask(const Settings& settings) override;
 
+    // Lines for the user, each once.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
+
   private:
+    void say_once(const std::string& line);
+
     ManagerPlace place_;
+    std::set<std::string> said_;
     bool found_ = false;  // the contact file was there
 };
 

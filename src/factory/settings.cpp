@@ -10,6 +10,7 @@
 #include "base/amounts.h"
 #include "base/similar_word.h"
 #include "base/units.h"
+#include "catalog/catalog_hosts.h"
 #include "factory/expression.h"
 
 namespace wq::factory {
@@ -33,6 +34,7 @@ const std::vector<Key>& keys() {
     static const std::vector<Key> all{
         {"manager-name", 0, [](S& s, N, const T& t) { s.manager_name = t; }},
         {"master-name", 0, [](S& s, N, const T& t) { s.manager_name = t; }},
+        {"catalog", 0, [](S& s, N, const T& t) { s.catalog = t; }},
         {"factory-name", 0, [](S& s, N, const T& t) { s.factory_name = t; }},
         {"min-workers", most_workers, [](S& s, N n, const T&) { s.min_workers = n; }},
         {"max-workers", most_workers, [](S& s, N n, const T&) { s.max_workers = n; }},
@@ -145,6 +147,8 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
             return bad(name, "there is no such key" + did_you_mean(most_similar(name, setting_names())));
         if (const Status status = set(*known, file, value, settings); !status) return status.error();
     }
+    if (const auto catalogs = catalog::read_catalog_hosts(settings.catalog); !catalogs)
+        return bad("catalog", catalogs.error().message);
     // A maximum below the minimum of before is enough said.
     if (!file.contains("min-workers"))
         settings.min_workers = std::min(settings.min_workers, settings.max_workers);

@@ -19,6 +19,7 @@ inline constexpr std::int64_t most_workers =
 
 struct Settings {
     std::string manager_name;  // a regular expression; empty: another way to the managers
+    std::string catalog;       // servers that know names: HOST[:PORT],...; empty: $CATALOG_HOST
     std::string factory_name;  // empty: one is made
     std::int64_t min_workers = 5;
     std::int64_t max_workers = 100;

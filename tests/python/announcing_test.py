@@ -217,3 +217,17 @@ def test_a_wrong_setting_is_refused_at_the_start(name, value, tmp_path, monkeypa
     with pytest.raises(RuntimeError, match=name):
         queue.submit(Task("true"))
         queue.wait(0)
+
+
+def test_a_worker_of_another_site_finds_a_queue_by_its_name_alone(catalog, tmp_path, monkeypatch, workers):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CATALOG_HOST", catalog.host)
+    monkeypatch.setenv("WORK_QUEUE_REGISTRY", str(tmp_path / "registry"))
+    with work_queue.WorkQueue(0, name="far away", say=lambda line: None) as queue:
+        queue.submit(Task("echo found"))
+        catalog.record_of(queue, tasks_waiting=1)
+        monkeypatch.setenv("WORK_QUEUE_REGISTRY", str(tmp_path / "of the other site"))
+        worker = workers.start_at("-M", "far .*", "--single-shot")
+        task = queue.wait(LIMIT)
+        assert task is not None and task.output == "found\n", open(worker.log).read()
+    assert "anyone may announce 'far away'" in open(worker.log).read()

@@ -73,7 +73,7 @@ def test_names(local):
             setattr(local, name, "x")
     with pytest.raises(AttributeError, match="a factory has no 'manager_name_'; it has .*wall_time"):
         local.manager_name_ = "x"
-    for name in ("catalog", "debug", "debug_file", "debug_file_size", "run_factory_as_manager", "k8s_image", "amazon_config", "mesos_master"):
+    for name in ("debug", "debug_file", "debug_file_size", "run_factory_as_manager", "k8s_image", "amazon_config", "mesos_master"):
         with pytest.warns(UserWarning, match=f"{name} of a factory has no effect: ") as told:
             setattr(local, name, "x")
         assert told[0].filename == __file__

@@ -25,7 +25,7 @@ _WORDS = _attributes(_core.factory_option_names()) - _OPTIONS
 _PATHS = {"contact_file", "password_file", "ssl_ca", "scratch_dir", "worker_binary", "factory_binary"}
 _OTHER_NAMES = {"password": "password_file", "extra_options": "worker_extra_options"}
 # Options of CCTools' factory.
-_NO_EFFECT = {"catalog": "managers are found by their names in a folder", "debug": "the lines of the factory say what it does",
+_NO_EFFECT = {"debug": "the lines of the factory say what it does",
               "debug_file": "give log_file", "debug_file_size": "give log_file", "run_factory_as_manager": "only a catalog would show it",
               **dict.fromkeys(("amazon_config", "k8s_image", "k8s_worker_image", "mesos_master", "mesos_path", "mesos_preload"),
                               "it is of a batch system that is not here")}
@@ -85,7 +85,7 @@ class Factory:
     Its settings are attributes: cores, memory (MB), disk (MB), gpus, min_workers, max_workers, workers_per_cycle,
     tasks_per_worker, timeout (s), factory_timeout (s), capacity, autosize, condor_requirements, worker_extra_options.
     They can be changed while it runs. Set the others before its start: password_file, contact_file, ssl, ssl_ca,
-    scratch_dir, factory_name, batch_options, wall_time (s), cycle (s), status_interval (s), worker_start_cmd, wrapper,
+    catalog ("HOST[:PORT],...": servers that know names, besides a folder), scratch_dir, factory_name, batch_options, wall_time (s), cycle (s), status_interval (s), worker_start_cmd, wrapper,
     task_wrapper, feature and env (lists, for several). Sizes and times may be texts: "4G", "15m". None: the default.
     """
 

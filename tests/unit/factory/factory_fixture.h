@@ -109,6 +109,11 @@ class FakeManagers final : public Managers {
         if (!answers) return Answers{{{"m", Error{ExitCode::unreachable, "no answer"}}}};
         wire::StatusReport report;
         if (tasks > 0) report.shapes.push_back({"default", {.cores = 1}, {}, features, tasks, 0});
+        if (recorded_workers) {
+            ManagerAnswer answer{"m", report};
+            answer.by_record = RecordedAnswer{0, *recorded_workers};
+            return Answers{{answer}};
+        }
         for (const std::string& job : workers)
             report.workers.push_back({WorkerId(0), "node", {1, 1000, 1000, 0}, 1, job, "mine", false, true});
         for (std::int64_t n = 0; n < ranks; ++n)
@@ -122,6 +127,7 @@ class FakeManagers final : public Managers {
     std::set<std::string> workers;
     std::int64_t ranks = 0;
     bool answers = true;
+    std::optional<std::uint64_t> recorded_workers;  // only the catalog's record is known
 };
 
 class FactoryTest : public ::testing::Test {

@@ -292,6 +292,23 @@ TEST_F(FactoryTest, RanksAreWorthAsMuchAsTheirCores) {
     EXPECT_EQ(report.decision.wanted, 4);
 }
 
+// Whose a worker is, no record says.
+TEST_F(FactoryTest, WorkersOfARecordAreOursAsFarAsOurJobsRun) {
+    managers.tasks = 8;
+    managers.recorded_workers = 0;
+    start();
+    EXPECT_EQ(cycle().submitted, 5);
+    for (auto& [id, job] : batch.jobs) job.state = JobState::running;
+    managers.recorded_workers = 6;
+    const CycleReport seen = cycle(2min);
+    EXPECT_EQ(seen.supply.connected, 5);
+    EXPECT_EQ(seen.supply.starting, 0);
+    EXPECT_EQ(seen.supply.others, 1);
+    EXPECT_EQ(seen.submitted, 2);
+    EXPECT_THAT(text_of(seen),
+                HasSubstr("8 waiting, 0 on workers (1 manager by catalog, at most 2m31s old); "));
+}
+
 TEST_F(FactoryTest, TasksThatNeedOtherFeaturesAreNotForItsWorkers) {
     managers.tasks = 20;
     managers.features = {"big"};

@@ -1,0 +1,79 @@
+#include "cli/status_records.h"
+
+#include <algorithm>
+
+#include "catalog/query.h"
+#include "catalog/record.h"
+#include "listening/named_managers.h"
+
+namespace wq::cli {
+
+namespace {
+
+using catalog::Json;
+
+Result<std::vector<Json>> query_catalogs(const StatusOptions& options, const std::string& where) {
+    catalog::CatalogClient client(options.place.catalogs);
+    return client.query(where, instant_now() + options.place.limit);
+}
+
+std::string text_member(const Json& record, const char* key) {
+    const auto found = record.find(key);
+    return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t integer_member(const Json& record, const char* key) {
+    const auto found = record.find(key);
+    return found != record.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+// For the table: a name, how many have connected, and the names of its managers.
+Json shown_factory(Json record) {
+    if (text_member(record, "factory_name").empty())
+        record["factory_name"] = text_member(record, "project_regex");
+    const std::int64_t submitted = integer_member(record, "workers_submitted");
+    const std::int64_t connecting = integer_member(record, "workers_to_connect");
+    if (!record.contains("workers_connected") && connecting >= 0 && submitted >= connecting)
+        record["workers_connected"] = submitted - connecting;
+    std::string names;
+    if (const auto managers = record.find("managers"); managers != record.end() && managers->is_array())
+        for (const Json& manager : *managers)
+            if (manager.is_object()) names += (names.empty() ? "" : ", ") + text_member(manager, "project");
+    record["managers"] = names;
+    return record;
+}
+
+}  // namespace
+
+Result<std::vector<Json>> managers_of_catalogs(const StatusOptions& options,
+                                               const std::vector<factory::FoundManager>& listed) {
+    const auto pattern = listening::NamePattern::of(options.name.empty() ? ".*" : options.name);
+    if (!pattern) return pattern.error();
+    auto records = query_catalogs(options, listening::query_for_managers(*pattern));
+    if (!records) return records;
+    std::erase_if(*records, [&](const Json& record) {
+        const auto manager = listening::read_manager_record(record);
+        if (!manager || !pattern->matches(manager->project)) return true;
+        return std::any_of(listed.begin(), listed.end(), [&](const factory::FoundManager& each) {
+            return each.listing && listening::is_same_manager(each.listing->contact, *manager);
+        });
+    });
+    return records;
+}
+
+Result<std::vector<Json>> factories_of_catalogs(const StatusOptions& options) {
+    const auto pattern = listening::NamePattern::of(options.name.empty() ? ".*" : options.name);
+    if (!pattern) return pattern.error();
+    auto records = query_catalogs(options, R"(type=="wq_factory")");
+    if (!records) return records;
+    std::vector<Json> factories;
+    for (Json& record : *records) {
+        const bool named = pattern->matches(text_member(record, "factory_name")) ||
+                           pattern->matches(text_member(record, "project_regex"));
+        if (!named) continue;
+        factories.push_back(options.json ? std::move(record) : shown_factory(std::move(record)));
+    }
+    return factories;
+}
+
+}  // namespace wq::cli

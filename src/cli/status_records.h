@@ -1,0 +1,20 @@
+// What work_queue_status shows of records of catalog servers.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/status_options.h"
+#include "factory/found_managers.h"
+
+namespace wq::cli {
+
+// Managers, also of CCTools, but those of `listed`. Errors: those of CatalogClient::query().
+Result<std::vector<catalog::Json>> managers_of_catalogs(const StatusOptions& options,
+                                                        const std::vector<factory::FoundManager>& listed);
+
+// Factories whose name, or the expression for their managers' names, matches.
+Result<std::vector<catalog::Json>> factories_of_catalogs(const StatusOptions& options);
+
+}  // namespace wq::cli
