@@ -48,6 +48,12 @@ class Stock(Case):
         self.assertEqual(len(json.loads(self.stock("catalog_query", "-c", server.host))), 2)
         self.assertEqual(len(json.loads(self.stock("work_queue_status", "-C", server.host, "-l"))), 2)
 
+    def our_worker_skips(self, name, host):
+        """A manager that does not speak its protocol."""
+        said = self.run_program("work_queue_worker", "-C", host, "-M", name, "--connect-timeout", "1", "-b", "1", "-s", self.folder, code=69,
+                                WORK_QUEUE_REGISTRY=self.folder)
+        self.assertEqual(said.count("1 manager of CCTools matches; our workers cannot serve it"), 1, said)
+
     def test_a_stock_worker_finds_a_stock_manager_by_our_server(self):
         server = Server(self)
         source = pathlib.Path(__file__).with_name("stock_manager.c")
@@ -58,7 +64,10 @@ class Stock(Case):
         with subprocess.Popen(["./manager", "sim"], cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True) as manager:
             self.addCleanup(manager.kill)
             self.until(server.records)
-            self.assertRegex(self.stock("work_queue_status", "-C", server.host), r"\nsim +\S+ +\d+ +1 ")
+            table = self.stock("work_queue_status", "-C", server.host, COLUMNS="80")
+            self.assertRegex(table, r"\nsim +\S+ +\d+ +1 ")
+            self.assertEqual(self.run_program("work_queue_status", "-C", server.host, COLUMNS="80", WORK_QUEUE_REGISTRY=self.folder), table)
+            self.our_worker_skips("sim", server.host)
             self.stock("work_queue_worker", "-C", server.host, "-M", "sim", "-t", "60", "--single-shot", "-s", self.folder)
             self.assertEqual(manager.stdout.read(), "done\n")
 
@@ -90,6 +99,8 @@ class Stock(Case):
             self.until(lambda: "by_" + protocol in self.run_program("catalog_query", "-c", host),
                        lambda: self.run_program("catalog_update", "-c", host, "-f", record, CATALOG_UPDATE_PROTOCOL=protocol,
                                                 CATALOG_UPDATE_LIMIT="100"))
+        self.our_worker_skips("by_udp", host)
+        self.our_worker_skips("by_u.*", host)
         found = json.loads(self.run_program("catalog_query", "-c", host, "-w", 'type=="wq_master" and port>9000'))
         self.assertEqual([one["project"] for one in found], ["by_udp"])
         self.assertEqual(self.run_program("catalog_query", "-c", host, "-w", 'like(project, "by_u.*")', "-p", "project"), "project\t\nby_udp\t\n")

@@ -231,3 +231,19 @@ def test_a_worker_of_another_site_finds_a_queue_by_its_name_alone(catalog, tmp_p
         task = queue.wait(LIMIT)
         assert task is not None and task.output == "found\n", open(worker.log).read()
     assert "anyone may announce 'far away'" in open(worker.log).read()
+
+
+def test_a_factory_of_another_site_serves_a_queue_by_its_name_alone(catalog, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORK_QUEUE_REGISTRY", str(tmp_path / "registry"))
+    with work_queue.WorkQueue(0, name="far away", say=lambda line: None) as queue:
+        queue.specify_catalog_server("127.0.0.1", catalog.port)
+        queue.submit(Task("echo found"))
+        catalog.record_of(queue, tasks_waiting=1)
+        monkeypatch.setenv("WORK_QUEUE_REGISTRY", str(tmp_path / "of the other site"))
+        workers = work_queue.Factory("local", manager_name="far .*", log_file="factory.log")
+        workers.catalog = catalog.host
+        workers.min_workers, workers.max_workers, workers.cores = 0, 1, 1
+        with workers:
+            task = queue.wait(LIMIT)
+        assert task is not None and task.output == "found\n", open("factory.log").read()
