@@ -14,7 +14,10 @@ using catalog::Json;
 
 Result<std::vector<Json>> query_catalogs(const StatusOptions& options, const std::string& where) {
     catalog::CatalogClient client(options.place.catalogs);
-    return client.query(where, instant_now() + options.place.limit);
+    auto records = client.query(where, instant_now() + options.place.limit, -1, true);
+    if (!records && records.error().code == ExitCode::unreachable)
+        return Error{ExitCode::unreachable, "no catalog server answers: " + records.error().message};
+    return records;
 }
 
 std::string text_member(const Json& record, const char* key) {
