@@ -20,6 +20,7 @@
 #include "factory/factory_process.h"
 #include "factory/own_folder.h"
 #include "factory/scripts.h"
+#include "listening/announcer.h"
 #include "listening/registry.h"
 #include "net/contact.h"
 #include "records/append_file.h"
@@ -175,6 +176,7 @@ class Program {
             const Instant begun = instant_now();
             const factory::CycleReport seen = factory_.cycle(now());
             report(seen);
+            announce(seen);
             tell_if_nobody(seen);
             if (factory_.timed_out(instant_now())) {
                 complain("no manager had a task for " + format_duration(settings_.factory_timeout));
@@ -256,6 +258,19 @@ class Program {
         nobody_ = nobody;
     }
 
+    // To the catalog servers, if one is named; the settings may name others later.
+    void announce(const factory::CycleReport& report) {
+        if (announced_to_ != settings_.catalog) {
+            announcer_.reset();
+            announced_to_ = settings_.catalog;
+            auto announcement = listening::announcement_of(settings_.catalog);
+            if (!announcement) return complain(announcement.error().message);
+            if (!announcement->hosts.empty())
+                announcer_.emplace(std::move(*announcement), "this factory", complain);
+        }
+        if (announcer_) announcer_->tell(record_of(report, settings_, name_));
+    }
+
     void report(const factory::CycleReport& report) const {
         if (command_.json)
             std::printf("%s\n", json_of(report).c_str());
@@ -292,6 +307,8 @@ class Program {
     std::string name_;
     bool nobody_ = false;
     factory::Factory factory_;
+    std::optional<std::string> announced_to_;  // settings_.catalog, then
+    std::optional<listening::Announcer> announcer_;
 };
 
 int keep_workers(const cli::FactoryCommand& command) {

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/local_time.h"
@@ -79,6 +81,38 @@ std::string json_of(const CycleReport& report) {
                                      {"pending_why", report.pending_why},
                                      {"held", report.held}};
     return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory) {
+    using Json = nlohmann::ordered_json;
+    Json managers = Json::array();
+    for (const ServedManager& one : report.served)
+        managers.push_back({{"project", one.project},
+                            {"name", one.at.host},
+                            {"port", one.at.port},
+                            {"tasks_waiting", one.ready},
+                            {"tasks_running", one.on_workers},
+                            {"tasks_complete", one.done},
+                            {"workers", one.workers}});
+    const Supply& supply = report.supply;
+    const std::int64_t coming = supply.starting + supply.pending;
+    const Json record{{"type", "wq_factory"},
+                      {"port", -(::getpid() % 65536)},  // none: it makes the record another one
+                      {"factory_name", factory},
+                      {"project_regex", settings.manager_name},
+                      {"submission_regex", settings.manager_name},
+                      {"max_workers", settings.max_workers},
+                      {"workers_needed", report.decision.wanted},
+                      {"workers_requested", report.decision.wanted},
+                      {"workers_submitted", supply.connected + coming},
+                      {"workers_to_connect", coming},
+                      {"workers_connected", supply.connected},
+                      {"managers", managers},
+                      {"foremen", Json::array()},
+                      {"owner", records::user_name()},
+                      {"name", records::host_name()},
+                      {"version", WQ_VERSION}};
+    return record.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace wq::factory

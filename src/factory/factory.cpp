@@ -99,7 +99,8 @@ void Factory::look_at_managers(CycleReport& report, core::Now now) {
             if (answer.report) {
                 answered = true;
                 known_[answer.manager] = {std::move(*answer.report), now,
-                                          answer.by_record ? answer.by_record->workers : 0};
+                                          answer.by_record ? answer.by_record->workers : 0,
+                                          std::move(answer.project), std::move(answer.at)};
                 if (answer.by_record) {
                     ++report.by_record;
                     const std::int64_t age = now.wall / micros_per_second - answer.by_record->heard;
@@ -118,9 +119,22 @@ void Factory::look_at_managers(CycleReport& report, core::Now now) {
         return ended || now.instant - at > remembered;
     });
     report.managers = known_.size();
+    for (const auto& [manager, known] : known_) report.served.push_back(served(known));
     if (answered) return;
     for (const auto& [manager, known] : known_)
         report.silent_since = std::max(report.silent_since, known.at.wall);
+}
+
+ServedManager Factory::served(const Known& known) {
+    const wire::StatusReport& report = known.report;
+    ServedManager served{known.project, known.address, 0, 0, report.done + report.failed, 0};
+    for (const wire::TasksOfShape& shape : report.shapes) {
+        served.ready += shape.ready;
+        served.on_workers += shape.on_workers;
+    }
+    for (const wire::WorkerStatus& worker : report.workers) served.workers += worker.connected ? 1 : 0;
+    served.workers = std::max(served.workers, known.unnamed_workers);
+    return served;
 }
 
 void Factory::settle_doubts(Instant now) {

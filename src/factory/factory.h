@@ -18,6 +18,7 @@
 #include "factory/job_book.h"
 #include "factory/settings.h"
 #include "factory/sizing.h"
+#include "net/tcp_options.h"
 #include "records/run_status.h"
 #include "wire/messages.h"
 
@@ -33,6 +34,8 @@ struct ManagerAnswer {
     std::string manager;  // "login1:9123 (my project)": the same in each cycle
     Result<wire::StatusReport> report;
     std::optional<RecordedAnswer> by_record{};
+    std::string project{};  // its name; may be empty
+    net::HostPort at{};     // one of its addresses
 };
 
 using Ended = records::RunEnd;
@@ -61,6 +64,16 @@ struct FactoryOptions {
     std::uint64_t seed = 0;
 };
 
+// A manager that answered, this time or lately.
+struct ServedManager {
+    std::string project;
+    net::HostPort at;
+    std::uint64_t ready = 0;
+    std::uint64_t on_workers = 0;
+    std::uint64_t done = 0;
+    std::uint64_t workers = 0;
+};
+
 // What a cycle saw and did.
 struct CycleReport {
     WallMicros time = 0;
@@ -79,10 +92,14 @@ struct CycleReport {
     std::int64_t submitted = 0;
     std::int64_t removed = 0;
     std::string pending_why;  // the most frequent reason why a job waits, in the system's words; may be empty
-    std::string held;         // why nothing is submitted although workers are missing; empty: no reason
+    std::vector<ServedManager> served;
+    std::string held;  // why nothing is submitted although workers are missing; empty: no reason
 };
 std::string text_of(const CycleReport& report);
 std::string json_of(const CycleReport& report);  // share/doc/cluster.md lists the keys
+
+// What the factory tells catalogs: a record of CCTools' kind, "wq_factory".
+std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory);
 
 // Options of the submit command for workers of this factory.
 std::vector<std::string> submit_options(const Settings& settings, const std::string& factory);
@@ -110,8 +127,11 @@ class Factory {
         wire::StatusReport report;
         core::Now at;
         std::uint64_t unnamed_workers = 0;  // connected, perhaps ours
+        std::string project{};
+        net::HostPort address{};
     };
     void look_at_managers(CycleReport& report, core::Now now);
+    static ServedManager served(const Known& known);
     void look_at_jobs(Instant now);
     void settle_doubts(Instant now);
     void give_up(const std::string& name);

@@ -128,6 +128,9 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
             answer.report = report_of(*manager.record);
             answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};
         }
+        answer.at = manager.dial.managers.empty() ? net::HostPort{} : manager.dial.managers.front();
+        if (manager.listing) answer.project = manager.listing->contact.name;
+        if (manager.record) answer.project = manager.record->project;
         answers.managers.push_back(std::move(answer));
     }
     return answers;

@@ -86,23 +86,25 @@ Result<Announcement> announcement_of(const std::string& option) {
 
 namespace {
 
-Keeping keeping_of(const std::string& hosts, std::function<void(const std::string&)> say) {
+Keeping keeping_of(const std::string& hosts, const std::string& whose,
+                   std::function<void(const std::string&)> say) {
     Keeping keeping;
     keeping.timeout = patience_of_the_end + std::chrono::seconds(1);
     keeping.say = std::move(say);
-    keeping.failed = [](const std::string& why) {
-        return "no catalog server takes the record of this manager: " + why +
-               "; workers do not find it there until one does";
+    keeping.failed = [whose](const std::string& why) {
+        return "no catalog server takes the record of " + whose + ": " + why +
+               "; nobody finds it there until one does";
     };
-    keeping.succeeded_again = "a catalog server takes the record of this manager again (" + hosts + ")";
+    keeping.succeeded_again = "a catalog server takes the record of " + whose + " again (" + hosts + ")";
     return keeping;
 }
 
 }  // namespace
 
-Announcer::Announcer(Announcement announcement, std::function<void(const std::string&)> say)
+Announcer::Announcer(Announcement announcement, const std::string& whose,
+                     std::function<void(const std::string&)> say)
     : line_(std::make_shared<Line>(Line{std::move(announcement)})), keeper_([&] {
-          Keeping keeping = keeping_of(catalog::to_text(line_->to.hosts), std::move(say));
+          Keeping keeping = keeping_of(catalog::to_text(line_->to.hosts), whose, std::move(say));
           keeping.last = [line = line_] { line->end(); };
           return keeping;
       }()) {}

@@ -1,4 +1,4 @@
-// Announces a manager to the catalog servers that its user named.
+// Announces a manager or a factory to the catalog servers that its user named.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,10 @@ Result<Announcement> announcement_of(const std::string& option);
 
 class Announcer {
   public:
-    // `say` gets a line when no server takes the records, and when one takes them again.
-    Announcer(Announcement announcement, std::function<void(const std::string&)> say);
+    // `whose`: "this manager". `say` gets a line when no server takes the records, and when one takes them
+    // again.
+    Announcer(Announcement announcement, const std::string& whose,
+              std::function<void(const std::string&)> say);
     ~Announcer();  // the servers forget the record; waits for them 2 s at most
     Announcer(const Announcer&) = delete;
 

@@ -51,7 +51,8 @@ Status OpenPort::change(const KnownAs& as, const std::string& key,
     auto listed = register_manager(registry_folder(), contact(), say);
     if (!listed) return listed.error();
     entry = std::move(*listed);
-    if (!announcement->hosts.empty()) announcer = std::make_unique<Announcer>(std::move(*announcement), say);
+    if (!announcement->hosts.empty())
+        announcer = std::make_unique<Announcer>(std::move(*announcement), "this manager", say);
     return success();
 }
 

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sys
+import time
 
 from tcp_support import DEADLINE, TcpCase, main
 
@@ -152,15 +153,28 @@ class Factories(NamesCase):
                     for n in range(2)]
         for n in range(2):
             self.announce(self.port(f"contact{n}"))
-        factory = self.factory("--catalog", self.server.host)
+        factory = self.factory("--catalog", self.server.host, "--factory-name", "pool", "-W", "5")
         bell.wait(2)
         factory.wait_for_text("tasks 0 waiting, 2 on workers")
+        self.check_announced(factory, {self.port(f"contact{n}") for n in range(2)})
         for _ in managers:
             gate.open()
         for manager in managers:
             self.assertEqual(manager.wait(), 0, str(manager))
         factory.signal(signal.SIGTERM)
         self.assertEqual(factory.wait(), 0, str(factory))
+        self.assertIn([one["lifetime"] for one in self.server.records() if one["type"] == "wq_factory"], ([1], []))
+
+    def check_announced(self, factory, ports):
+        """It is in the catalog, with its managers, as soon as its next cycles are told."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            told = [one for one in self.server.records() if one["type"] == "wq_factory"]
+            if told and told[0]["workers_connected"] == 2 and all(one["tasks_running"] == 1 for one in told[0]["managers"]):
+                break
+            self.assertLess(time.monotonic(), end, f"{told} {factory}")
+        self.assertEqual({one["port"] for one in told[0]["managers"]}, ports)
+        self.assertEqual((told[0]["factory_name"], told[0]["project_regex"], told[0]["max_workers"], told[0]["workers_to_connect"]), ("pool", "align", 5, 0))
 
     def test_a_manager_that_refuses_has_the_tasks_of_its_record(self):
         self.manager(["true"])
