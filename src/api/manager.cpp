@@ -126,8 +126,16 @@ class Manager::Impl {
         };
     }
 
-    status::QueueOfStatus described() const {
-        return program_manager::described(options, listening->port.number(), listening->port.contact().tls);
+    // Looks for the user's name and the addresses only once: programs may change the rest often.
+    status::QueueOfStatus described() {
+        if (known.addresses.empty())
+            known =
+                program_manager::described(options, listening->port.number(), listening->port.contact().tls);
+        known.project = options.name;
+        known.priority = options.priority;
+        known.tasks_left = options.tasks_left;
+        known.preferred_connection = options.preferred_connection;
+        return known;
     }
     Status change(const ManagerOptions& to);
     Status change_access(const ManagerOptions& to);
@@ -172,6 +180,7 @@ class Manager::Impl {
     std::function<void(const std::string&)> say;
     mutable std::mutex changing;  // of the name and the password in `options` and `listening`
     std::optional<program_manager::Listening> listening;
+    status::QueueOfStatus known;                // as described() said last
     net::TcpListener* transport = nullptr;      // for the manager's thread
     std::optional<BackgroundThread> own_files;  // of the own worker
     std::optional<run::OwnWorker> own;

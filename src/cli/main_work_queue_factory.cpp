@@ -200,6 +200,7 @@ class Program {
             waiter.wait(std::clamp(until - instant_now(), Duration{0}, between_looks));
             if (command_.ends_with_reader && waiter.readable(STDOUT_FILENO)) return false;
             if (waiter.readable(signals_.descriptor())) return true;
+            if (instant_now() >= told_again_at_) tell_catalogs();
         }
         return true;
     }
@@ -268,7 +269,15 @@ class Program {
             if (!announcement->hosts.empty())
                 announcer_.emplace(std::move(*announcement), "this factory", complain);
         }
-        if (announcer_) announcer_->tell(record_of(report, settings_, name_));
+        record_ = record_of(report, settings_, name_);
+        tell_catalogs();
+    }
+
+    // Also between cycles, so that the servers do not forget it.
+    void tell_catalogs() {
+        if (!announcer_) return;
+        announcer_->tell(record_);
+        told_again_at_ = instant_now() + std::chrono::seconds(30);
     }
 
     void report(const factory::CycleReport& report) const {
@@ -309,6 +318,8 @@ class Program {
     factory::Factory factory_;
     std::optional<std::string> announced_to_;  // settings_.catalog, then
     std::optional<listening::Announcer> announcer_;
+    std::string record_;
+    Instant told_again_at_ = Instant::max();
 };
 
 int keep_workers(const cli::FactoryCommand& command) {

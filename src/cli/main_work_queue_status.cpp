@@ -104,9 +104,11 @@ Error with_remedy(const StatusOptions& options, const factory::FoundManager& man
 
 // Runs of lists without a name. They need no answer of their manager: the figures are in their directory.
 void add_noted_runs(Printer& printer) {
-    const auto lives = [&](const std::string& run) {
+    using listening::RunSeen;
+    const auto look = [&](const std::string& run) {
         const auto found = report::view_of_directory(run);
-        if (!found || !found->live) return false;
+        if (!found) return RunSeen::unknown;
+        if (!found->live) return found->status.exit_code ? RunSeen::ended : RunSeen::unknown;
         const core::ManagerStats& tasks = found->status.tasks;
         printer.add({{"type", "wq_run"},
                      {"project", "-"},
@@ -118,9 +120,9 @@ void add_noted_runs(Printer& printer) {
                      {"tasks_complete", tasks.tasks_done},
                      {"tasks_failed", tasks.tasks_failed},
                      {"workers", "-"}});
-        return true;
+        return RunSeen::lives;
     };
-    listening::noted_runs(listening::registry_folder(), lives);
+    listening::noted_runs(listening::registry_folder(), look);
 }
 
 // Managers that only catalog servers know: their records say enough. Returns how many.

@@ -16,7 +16,8 @@ using catalog::Json;
 
 constexpr Duration patience_of_the_end = std::chrono::seconds(2);
 
-// What CCTools' managers send if the whole record does not fit in a datagram, and what our workers need.
+// What CCTools' managers send if the whole record does not fit in a datagram, and what our workers and those
+// who look at factories need.
 Json lean(const Json& record) {
     static const std::set<std::string_view> kept{"type",
                                                  "version",
@@ -42,7 +43,13 @@ Json lean(const Json& record) {
                                                  "workers",
                                                  "lifetime",
                                                  "workers_connected",
-                                                 "network_interfaces"};
+                                                 "network_interfaces",
+                                                 "factory_name",
+                                                 "max_workers",
+                                                 "workers_needed",
+                                                 "workers_submitted",
+                                                 "workers_to_connect",
+                                                 "project_regex"};
     Json few = Json::object();
     for (const auto& [key, value] : record.items())
         if (kept.contains(key)) few[key] = value;
@@ -56,7 +63,7 @@ struct Announcer::Line {
     Announcement to;
     Descriptor ended{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     std::string last{};  // the record that was sent
-    bool taken = false;  // by a server
+    bool taken = false;  // by a server, perhaps
 
     Status send(const std::string& text, Duration lifetime, int stop, Duration patience) const {
         Json record = Json::parse(text, nullptr, false);
@@ -68,7 +75,8 @@ struct Announcer::Line {
     Status update(const std::string& text) {
         last = text;
         Status sent = send(text, record_lifetime, ended.get(), catalog::update_patience);
-        taken = sent.ok();
+        // A server may have it although another did not answer until the end.
+        taken = taken || sent.ok() || sent.error().code == ExitCode::interrupted;
         return sent;
     }
     void end() const {

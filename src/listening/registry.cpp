@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -311,9 +312,26 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
     return managers;
 }
 
+namespace {
+
+std::string run_of_this_host() {
+    return escaped(records::host_name()) + "-";
+}
+
+// "HOST-PID-TIME.run"
+bool is_of_gone_process(const std::string& name) {
+    const std::string host = run_of_this_host();
+    if (!name.starts_with(host)) return false;
+    const auto pid =
+        parse_count(name.substr(host.size(), name.find('-', host.size()) - host.size()), 1, INT_MAX);
+    return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
 std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory) {
-    const std::string path = folder + "/" + escaped(records::host_name()) + "-" + std::to_string(::getpid()) +
-                             "-" + std::to_string(wall_now()) + suffix_of_runs;
+    const std::string path = folder + "/" + run_of_this_host() + std::to_string(::getpid()) + "-" +
+                             std::to_string(wall_now()) + suffix_of_runs;
     Keeping keeping;
     keeping.last = [path] { ::unlink(path.c_str()); };
     auto keeper = std::make_unique<Keeper>(std::move(keeping));
@@ -327,7 +345,7 @@ std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& r
 }
 
 std::vector<std::string> noted_runs(const std::string& folder,
-                                    const std::function<bool(const std::string& run_directory)>& lives) {
+                                    const std::function<RunSeen(const std::string& run_directory)>& look) {
     std::vector<std::string> runs;
     std::error_code failed;
     if (!check_folder(folder)) return runs;
@@ -335,9 +353,10 @@ std::vector<std::string> noted_runs(const std::string& folder,
         if (file->path().extension() != suffix_of_runs) continue;
         const auto run = read_trusted(file->path());
         if (!run) continue;
-        if (lives(*run))
-            runs.push_back(*run);
-        else
+        const RunSeen seen = look(*run);
+        if (seen == RunSeen::lives) runs.push_back(*run);
+        if (seen == RunSeen::ended ||
+            (seen == RunSeen::unknown && is_of_gone_process(file->path().filename())))
             ::unlink(file->path().c_str());
     }
     std::sort(runs.begin(), runs.end());

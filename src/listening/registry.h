@@ -70,8 +70,10 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
 // once, on another thread, and removed with the object; if that fails, nothing is said. `run_directory`: a
 // whole path.
 std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory);
-// Directories of these runs, as far as they live; removes the entries of others.
+// Directories of these runs for which `look` says that they live. Removes the entries of those that have
+// ended, and of processes of this host that are gone; a directory that cannot be seen here stays.
+enum class RunSeen : std::uint8_t { lives, ended, unknown };
 std::vector<std::string> noted_runs(const std::string& folder,
-                                    const std::function<bool(const std::string& run_directory)>& lives);
+                                    const std::function<RunSeen(const std::string& run_directory)>& look);
 
 }  // namespace wq::listening

@@ -20,33 +20,38 @@ std::size_t WorkerRelease::drain(const std::string& host, bool on, core::Now now
     return there.size();
 }
 
-std::vector<std::pair<std::size_t, WorkerId>> WorkerRelease::by_load(const std::string* feature) const {
-    std::vector<std::pair<std::size_t, WorkerId>> all;
-    const scheduling::Reactor& reactor = router_.reactor();
-    for (const auto& [id, worker] : reactor.workers().all()) {
-        if (releasing_.contains(id)) continue;
-        if (feature != nullptr &&
-            (worker.disconnected() || std::ranges::find(worker.features, *feature) == worker.features.end()))
-            continue;
-        all.emplace_back(worker.leases.empty() && reactor.may_run(worker) ? 1 : worker.leases.size(), id);
-    }
-    std::sort(all.begin(), all.end());
-    return all;
+WorkerRelease::Load WorkerRelease::load_of(const core::Worker& worker) const {
+    const std::size_t leases = worker.leases.size();
+    return {leases == 0 && router_.reactor().may_run(worker) ? 1 : leases, worker.id};
 }
 
 std::size_t WorkerRelease::shut_down(std::size_t workers, core::Now now) {
-    auto those = by_load(nullptr);
+    std::vector<Load> those;
+    for (const auto& [id, worker] : router_.reactor().workers().all())
+        if (!releasing_.contains(id)) those.push_back(load_of(worker));
+    std::sort(those.begin(), those.end());
     if (workers > 0 && workers < those.size()) those.resize(workers);
     for (const auto& [load, worker] : those) release(worker, now);
     dismiss_the_empty(now);
     return those.size();
 }
 
-void WorkerRelease::keep_at_most(std::size_t most, const std::string& feature, core::Now now) {
-    auto those = by_load(&feature);
-    those.resize(those.size() - std::min(most, those.size()));
-    for (const auto& [load, worker] : those) release(worker, now);
-    if (!those.empty()) dismiss_the_empty(now);
+void WorkerRelease::keep_at_most(const std::map<std::string, std::size_t>& of_factory, core::Now now) {
+    std::map<std::string, std::vector<Load>> workers;
+    for (const auto& [id, worker] : router_.reactor().workers().all()) {
+        if (releasing_.contains(id) || worker.disconnected()) continue;
+        for (const std::string& feature : worker.features)
+            if (feature.starts_with(core::factory_feature))
+                workers[feature.substr(core::factory_feature.size())].push_back(load_of(worker));
+    }
+    for (auto& [factory, those] : workers) {
+        const auto most = of_factory.find(factory);
+        if (most == of_factory.end() || those.size() <= most->second) continue;
+        std::sort(those.begin(), those.end());
+        those.resize(those.size() - most->second);
+        for (const auto& [load, worker] : those) release(worker, now);
+    }
+    if (!releasing_.empty()) dismiss_the_empty(now);
 }
 
 void WorkerRelease::tick(core::Now now) {

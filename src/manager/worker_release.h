@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,8 +22,8 @@ class WorkerRelease {
     std::size_t drain(const std::string& host, bool on, core::Now now);
     // Asks this many workers to leave, emptiest first; 0: all. Returns how many were asked.
     std::size_t shut_down(std::size_t workers, core::Now now);
-    // Asks those to leave that are too many, of the connected workers with this feature.
-    void keep_at_most(std::size_t most, const std::string& feature, core::Now now);
+    // Asks workers to leave that are more than their factory may have; other factories have no limit.
+    void keep_at_most(const std::map<std::string, std::size_t>& of_factory, core::Now now);
 
     // The worker leaves by itself.
     void leaves(WorkerId worker) { leaving_.insert(worker); }
@@ -31,8 +32,9 @@ class WorkerRelease {
     std::int64_t released() const { return released_; }  // workers, so far
 
   private:
-    // Numbers of leases of workers that were not asked to leave; `feature`: only of those that have it.
-    std::vector<std::pair<std::size_t, WorkerId>> by_load(const std::string* feature) const;
+    // How much a worker does, and the worker; sorted, the emptiest are first.
+    using Load = std::pair<std::size_t, WorkerId>;
+    Load load_of(const core::Worker& worker) const;
     void release(WorkerId worker, core::Now now);
     void dismiss_the_empty(core::Now now);
 

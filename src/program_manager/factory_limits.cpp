@@ -3,7 +3,6 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/descriptor.h"
@@ -62,8 +61,7 @@ std::optional<Instant> FactoryLimits::look(Instant now) {
         auto limits = records ? limits_in(*records) : std::map<std::string, std::size_t>();
         return [this, limits = std::move(limits)] {
             asking_->waits = false;
-            for (const auto& [factory, most] : limits)
-                if (on_) keep_(factory, most);
+            if (on_ && !limits.empty()) keep_(limits);
         };
     });
     return next_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +16,10 @@ namespace wq::program_manager {
 
 class FactoryLimits {
   public:
-    using Keep = std::function<void(const std::string& factory, std::size_t most)>;
+    // By the factory's name: how many workers it may have.
+    using Keep = std::function<void(const std::map<std::string, std::size_t>& most)>;
 
-    // `keep` is called by look(): at most so many workers of the factory are kept.
+    // `keep` is called by look(), after each answer.
     explicit FactoryLimits(Keep keep);
     ~FactoryLimits();
     FactoryLimits(const FactoryLimits&) = delete;

@@ -39,9 +39,7 @@ ProgramManager::ProgramManager(ProgramManagerOptions options)
       recorder_(tasks_, results_, summaries_),
       categories_(options_.say),
       first_worker_(options_.worker),
-      factories_([this](const std::string& factory, std::size_t most) {
-          manager_->release().keep_at_most(most, std::string(core::factory_feature) + factory, run::now());
-      }),
+      factories_([this](const auto& most) { manager_->release().keep_at_most(most, run::now()); }),
       source_(queue_, tasks_, recorder_, categories_),
       unfinished_(tasks_, source_, queue_, results_),
       status_(tasks_, recorder_, started_) {

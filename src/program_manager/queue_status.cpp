@@ -25,6 +25,7 @@ status::QueueOfStatus described(const ManagerOptions& options, int port, bool tl
 }
 
 void ProgramQueue::describe(status::QueueOfStatus described) {
+    if (described == described_) return;
     described_ = std::move(described);
     if (announcing_) announcing_->changed();
 }

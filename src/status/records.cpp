@@ -206,12 +206,17 @@ Json category_as_json(const CategoryOfStatus& one) {
     return category;
 }
 
-// CCTools before 7.10 reads the address from "host".
+bool is_loopback(const std::string& address) {
+    return address.starts_with("127.") || address == "::1";
+}
+
+// Without loopback addresses, which are other managers elsewhere, unless there are no others. CCTools before
+// 7.10 reads the address from "host".
 Json interfaces_of(const std::vector<std::string>& addresses) {
     constexpr std::size_t most_interfaces = 16;
     Json all = Json::array();
     for (const std::string& address : addresses) {
-        if (all.size() == most_interfaces) break;
+        if (all.size() == most_interfaces || (!all.empty() && is_loopback(address))) break;
         const char* const family = address.find(':') == std::string::npos ? "AF_INET" : "AF_INET6";
         all.push_back({{"address", address}, {"host", address}, {"family", family}});
     }

@@ -30,6 +30,7 @@ struct QueueOfStatus {
     std::string preferred_connection = "by_ip";
     std::string owner{};                   // user's name
     std::vector<std::string> addresses{};  // numeric, the likeliest first
+    bool operator==(const QueueOfStatus&) const = default;
 };
 
 // The sum of connected workers, the smallest and the largest, and what of them is in use.
