@@ -1,6 +1,7 @@
 // An update of a catalog, and an expression over it. Any bytes are refused, or a record: in one line, read
-// again as the same, with its members where a tree has them, and with what the server sets just once. Any
-// text is no expression, or has a value within its limits.
+// again as the same, with its members where a tree has them, and with what the server sets just once. Where
+// it is a manager's, workers get addresses and names of hosts. Any text is no expression, or has a value
+// within its limits.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "catalog/record.h"
+#include "listening/manager_record.h"
 #include "require.h"
 
 namespace {
@@ -33,6 +35,20 @@ void check_record(const FlatRecord& record) {
     require(own.with({{"address", "1"}}).text().size() <= own.text().size(), "it replaces the one before");
 }
 
+// What a worker takes of it to call a manager.
+void check_manager(const Json& record) {
+    const auto manager = wq::listening::read_manager_record(record);
+    if (!manager) return;
+    require(manager->port > 0 && wq::listening::is_project_name(manager->project),
+            "it has a port and a name");
+    require(!manager->hosts.empty() && manager->hosts.size() <= wq::listening::most_record_hosts,
+            "it has some addresses, and not many");
+    for (const std::string& host : manager->hosts)
+        require(!host.empty() && host.size() < 256 && host.front() != '-' &&
+                    host.find_first_of(std::string_view("\0 \n/;%'\"", 8)) == std::string::npos,
+                "an address, or a host name");
+}
+
 void check_expression(std::string_view text, const FlatRecord& record) {
     const auto expression = JxExpression::parse(text);
     if (!expression) return require(!expression.error().message.empty(), "a refusal says why");
@@ -40,7 +56,8 @@ void check_expression(std::string_view text, const FlatRecord& record) {
     const auto value = expression->value(tree);
     require(!value || text_of(*value).size() < (std::size_t{8} << 20), "a value is no bomb");
     require(expression->matches(tree) == (value && *value == true), "only true matches");
-    require(expression->matches_flat(record) == (value && *value == true), "a flat record matches as its tree");
+    require(expression->matches_flat(record) == (value && *value == true),
+            "a flat record matches as its tree");
 }
 
 }  // namespace
@@ -54,6 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto read = read_update(update)) {
         record = *read;
         check_record(record);
+        check_manager(record.json());
     }
     check_expression(bytes.substr(0, cut), record);
     return 0;
