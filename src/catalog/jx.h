@@ -43,6 +43,8 @@ class JxExpression {
     bool matches(const Json& record) const;
     bool matches(const JxMembers& members) const;
     bool matches_flat(const FlatRecord& record) const;
+    // False: it surely does not match. Takes a tenth of the time.
+    bool may_match_flat(const FlatRecord& record) const;
     // A server of CCTools may read like() the other way round.
     bool uses_like() const;
 

@@ -136,8 +136,12 @@ bool may_be_true(const JxNode& node, const FlatRecord& record, int level) {
 
 }  // namespace
 
+bool JxExpression::may_match_flat(const FlatRecord& record) const {
+    return may_be_true(*root_, record, 0);
+}
+
 bool JxExpression::matches_flat(const FlatRecord& record) const {
-    if (!may_be_true(*root_, record, 0)) return false;
+    if (!may_match_flat(record)) return false;
     return matches([&record](const std::string& name, Json& made) {
         return record.value_of(name, made) ? &made : nullptr;
     });

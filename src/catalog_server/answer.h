@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/time.h"
@@ -42,11 +43,11 @@ std::string http_head(std::string_view status, std::string_view type, std::strin
 // All of an answer.
 Pieces whole(std::string text);
 
-// Each record of the table for which `writes` says so goes through it, between `begin` and `end`.
+// Each record of the table for which `where` is true goes through it, between `begin` and `end`.
 struct RecordForm {
     std::string begin, between, end;
     std::function<void(const std::string& key, const catalog::RecordTable::Entry&, std::string& out)> write;
-    std::function<bool(const catalog::FlatRecord&)> matches;  // empty: all
+    std::optional<catalog::JxExpression> where;  // none: all
 };
 Pieces listed(const catalog::RecordTable& table, RecordForm form);
 

@@ -96,7 +96,7 @@ struct CatalogServer::State {
           query_guests(settings.guests.most, settings.guests.bytes),
           update_guests(settings.guests.most, settings.guests.bytes),
           facts{settings.name, settings.version, wall_now},
-          query_room{context, query_guests, settings.guests,
+          query_room{turns, query_guests, settings.guests,
                      [this](const HttpRequest& request) { return answer(request); }, [this] { let_in(); }},
           take([this](std::string_view bytes, const std::string& address, bool by_udp) {
               update(bytes, address, by_udp);
@@ -233,6 +233,7 @@ struct CatalogServer::State {
     catalog::RecordTable table;
     Guests query_guests, update_guests;
     ServerFacts facts;
+    Turns turns{context};
     QueryRoom query_room;
     TakeUpdate take;
     HostNames names;

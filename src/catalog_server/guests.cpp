@@ -7,13 +7,13 @@ namespace wq::catalog_server {
 
 bool Guests::has_room(Instant now) {
     if (all_.size() < most_) return true;
-    constexpr Duration idle = std::chrono::seconds(2);
+    const auto idles = [now](const Guest& guest) { return guest.progressed + guest.patience < now; };
     std::unordered_map<std::string, std::size_t> of_address;
     for (const auto& guest : all_)
-        if (guest->progressed + idle < now) ++of_address[guest->address];
+        if (idles(*guest)) ++of_address[guest->address];
     std::shared_ptr<Guest> leaver;
     for (const auto& guest : all_) {
-        if (guest->progressed + idle >= now) continue;
+        if (!idles(*guest)) continue;
         const std::size_t count = of_address[guest->address];
         const std::size_t most = leaver ? of_address[leaver->address] : 0;
         if (count > most || (count == most && guest->progressed < leaver->progressed)) leaver = guest;

@@ -11,12 +11,17 @@
 
 namespace wq::catalog_server {
 
+inline constexpr Duration patience_with_readers = std::chrono::seconds(2);
+
 struct Guest {
     virtual ~Guest() = default;
     virtual void leave() = 0;  // closes its connection
     std::string address;
     Instant deadline{};
     Instant progressed{};  // when it did its last step
+    // So long after it, it leaves if others wait: one that has not said what it wants soon, as that comes
+    // with the connection.
+    Duration patience = std::chrono::milliseconds(500);
     std::size_t held = 0;  // bytes of memory
 };
 
@@ -24,8 +29,8 @@ class Guests {
   public:
     Guests(std::size_t most, std::size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
 
-    // Whether there is room for one more, perhaps after another has left that did nothing for 2 s: one of the
-    // address that has most of these.
+    // Whether there is room for one more, perhaps after another has left that did nothing for its patience:
+    // one of the address that has most of these.
     bool has_room(Instant now);
     void add(std::shared_ptr<Guest> guest);
     void remove(const std::shared_ptr<Guest>& guest);

@@ -34,6 +34,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
             answer_ = room_.answer(**request);
         else
             answer_.now = answer_of_refusal(request.error());
+        patience = patience_with_readers;
         last_ = instant_now() + room_.limits.answer;
         write();
     }
@@ -57,7 +58,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
         }
         if (piece_.empty()) {  // the others have their turn
             if (!more) return finish();
-            return boost::asio::post(room_.context, [self = shared_from_this()] {
+            return room_.turns.add([self = shared_from_this()] {
                 if (!self->gone_) self->write();
             });
         }
@@ -92,6 +93,18 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
 };
 
 }  // namespace
+
+void Turns::add(std::function<void()> next) {
+    waiting_.push_back(std::move(next));
+    if (waiting_.size() == 1) boost::asio::post(context_, [this] { run_one(); });
+}
+
+void Turns::run_one() {
+    const std::function<void()> next = std::move(waiting_.front());
+    next();  // may add another
+    waiting_.pop_front();
+    if (!waiting_.empty()) boost::asio::post(context_, [this] { run_one(); });
+}
 
 void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room) {
     const auto query = std::make_shared<Query>(std::move(stream), room);

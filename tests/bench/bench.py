@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import catalogs
 import executors
 import files
 import ours
@@ -54,7 +55,7 @@ ROOMS = {
 }
 RANKS = {"bench_mpi": 2, "bench_makespan": 2}  # under mpirun
 OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8), "executors": (30, 6), "shared_lists": (60, 12),
-          "python_calls": (60, 15), "strangers": (25, 12)}  # seconds as well
+          "python_calls": (60, 15), "strangers": (25, 12), "catalog": (30, 14)}  # seconds as well
 
 
 def timed(peer, kind, count, folder):
@@ -161,7 +162,7 @@ def benches(options):
     """(name, weight, what takes a share)."""
     all_of = {"runners": task_runners, "engine": ours.measure, "programs": programs.measure, "files": files.measure,
               "executors": executors.measure, "shared_lists": shared_lists.measure,
-              "python_calls": python_calls.measure, "strangers": strangers.measure}
+              "python_calls": python_calls.measure, "strangers": strangers.measure, "catalog": catalogs.measure}
     found = [(name, OTHERS[name][options.quick], measure) for name, measure in all_of.items()]
     for name, (_, seconds, quickly, quick_seconds) in ROOMS.items():
         if options.quick and quickly is None:

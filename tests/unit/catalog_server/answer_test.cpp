@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/post.hpp>
 #include <nlohmann/json.hpp>
 
 #include "catalog/query.h"
 #include "catalog/record.h"
 #include "catalog_server/guests.h"
 #include "catalog_server/pages.h"
+#include "catalog_server/queries.h"
 
 namespace {
 
@@ -159,6 +161,7 @@ TEST(Guests, TheIdleOfTheMostLeaveForOthers) {
     const auto quiet = visitor(guests, "a", begin);
     const auto first = visitor(guests, "b", begin);
     const auto second = visitor(guests, "b", begin + std::chrono::seconds(1));
+    for (const auto& one : {quiet, first, second}) one->patience = patience_with_readers;
     EXPECT_FALSE(guests.has_room(begin + std::chrono::seconds(1))) << "they have only just come";
     EXPECT_TRUE(guests.has_room(begin + std::chrono::seconds(4)));
     EXPECT_TRUE(first->left);
@@ -167,6 +170,33 @@ TEST(Guests, TheIdleOfTheMostLeaveForOthers) {
     EXPECT_TRUE(quiet->left);
     EXPECT_FALSE(second->left);
     EXPECT_EQ(guests.size(), 1U);
+}
+
+TEST(Guests, WhoeverSaysNothingLeavesSoonForOthers) {
+    const Instant begin{};
+    Guests guests(2, 1000);
+    const auto reader = visitor(guests, "a", begin);
+    reader->patience = patience_with_readers;
+    const auto silent = visitor(guests, "b", begin);
+    EXPECT_TRUE(guests.has_room(begin + std::chrono::seconds(1)));
+    EXPECT_TRUE(silent->left);
+    EXPECT_FALSE(reader->left);
+}
+
+// However many searches are long, a new query waits for one of them.
+TEST(Turns, LongSearchesTakeThemOneByOne) {
+    boost::asio::io_context context;
+    Turns turns(context);
+    std::string order;
+    std::function<void(char, int)> search = [&](char name, int left) {
+        order += name;
+        if (left > 0) turns.add([&, name, left] { search(name, left - 1); });
+    };
+    search('a', 2);
+    search('b', 2);
+    boost::asio::post(context, [&] { order += '.'; });
+    context.run();
+    EXPECT_EQ(order, "aba.bab");
 }
 
 TEST(Guests, WhoeverHoldsMemoryLongestLeavesWhenItIsShort) {
