@@ -112,6 +112,7 @@ class Manager::Impl {
         program.worker = listening->worker;
         program.described = described();
         if (auto hosts = catalog::named_catalog_hosts(options.catalog)) program.catalog = std::move(*hosts);
+        program.lists = listening->lists;
         program.tell = [this](const core::ManagerStats& stats) {
             const std::unique_lock lock(changing, std::try_to_lock);
             if (lock && listening->port.entry)
@@ -226,11 +227,17 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
         const bool same = to.password == options.password && to.password_file == options.password_file;
         const auto key = same ? before : program_manager::key_of(to, say);
         if (!key) return key.error();
+        const auto door = program_manager::status_door(to.status, !key->empty());
+        if (!door) return door.error();
         if (const Status listed = port.change({to.name, to.catalog}, *key, say); !listed) {
             static_cast<void>(port.change({options.name, options.catalog}, before, say));
             return listed;
         }
-        manager->ask([&] { transport->set_key(*key); });
+        manager->ask([&] {
+            transport->set_plain_refusal(door->plain_refusal);
+            transport->set_key(*key);
+        });
+        manager->list_to_others(door->lists);
         if (!options.contact_file.empty())
             if (const Status written = port.write_contact(options.contact_file); !written) return written;
     }
@@ -239,6 +246,7 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
     if (auto hosts = catalog::named_catalog_hosts(to.catalog)) manager->ask_catalog(std::move(*hosts));
     options.password = to.password;
     options.password_file = to.password_file;
+    options.status = to.status;
     if (listening)
         manager->say_how_to_start_a_worker(
             program_manager::command_of_worker(options, listening->port.number()));
@@ -250,7 +258,8 @@ Status Manager::Impl::change(const ManagerOptions& to) {
     if (const Status sound = program_manager::check_description(to); !sound) return sound;
     const auto differs = [&](auto field) { return to.*field != options.*field; };
     if (differs(&ManagerOptions::name) || differs(&ManagerOptions::catalog) ||
-        differs(&ManagerOptions::password) || differs(&ManagerOptions::password_file))
+        differs(&ManagerOptions::password) || differs(&ManagerOptions::password_file) ||
+        differs(&ManagerOptions::status))
         if (const Status done = change_access(to); !done) return done;
     options.priority = to.priority;
     options.tasks_left = to.tasks_left;

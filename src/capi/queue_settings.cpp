@@ -94,6 +94,17 @@ int work_queue_specify_contact_file(work_queue* q, const char* file) {
     });
 }
 
+int work_queue_specify_status(work_queue* q, const char* who) {
+    return guarded(__func__, 0, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return 0;
+        const std::string word = text_or_empty(who);
+        const auto known = wq::program_manager::status_door(word, false);
+        if (word.empty() || !known) return complain(me, "give open, key or off"), 0;
+        return specify(me, *queue, [&](wq::ManagerOptions& options) { options.status = word; }) ? 1 : 0;
+    });
+}
+
 void work_queue_specify_name(work_queue* q, const char* name) {
     guarded(__func__, [&](const char* me) {
         if (work_queue* queue = queue_of(me, q))

@@ -7,9 +7,11 @@
 
 #include "base/time.h"
 #include "catalog/record_table.h"
-#include "catalog_server/http_request.h"
+#include "net/http_request.h"
 
 namespace wq::catalog_server {
+
+using net::HttpRequest;
 
 inline constexpr std::size_t piece_bytes = 64 << 10;
 

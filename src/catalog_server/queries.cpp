@@ -8,6 +8,8 @@ namespace wq::catalog_server {
 
 namespace {
 
+constexpr std::uint32_t most_request_bytes = 16 << 10;
+
 class Query final : public Guest, public std::enable_shared_from_this<Query> {
   public:
     Query(std::unique_ptr<Stream> stream, const QueryRoom& room) : stream_(std::move(stream)), room_(room) {}
@@ -27,7 +29,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
 
   private:
     void look() {
-        auto request = read_request(request_);
+        auto request = net::read_request(request_, most_request_bytes);
         if (request && !*request) return read();
         head_only_ = request && (*request)->head_only;
         if (request)

@@ -206,7 +206,7 @@ class Run {
         manager_->expect_tcp_workers(listening_->workers());
         queue_.emplace(listening_->described(), *manager_, tasks_, started_);
         lister_.emplace(*manager_, *queue_);
-        manager_->list_by(*lister_);
+        manager_->list_by(&*lister_);
         announcing_.emplace(*lister_, [this](const std::function<std::string()>& record) {
             listening_->announce(record);
             return true;

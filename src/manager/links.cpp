@@ -23,7 +23,8 @@ void Links::open(net::Transport& from, const net::Joined& joined, Duration hello
     link.address = joined.address;
     link.untrusted = untrusted_.contains(&from);
     link.outbox.emplace(from, joined.peer);
-    if (!link.untrusted) return;
+    link.asks_plainly = joined.asks_plainly;
+    if (!link.untrusted || link.asks_plainly) return;
     link.hello_until = now + hello_limit;
     unheard_.push_back({link.hello_until, key});
 }
@@ -57,8 +58,9 @@ Link* Links::of(WorkerId worker) const {
 }
 
 std::size_t Links::without_hello() const {
-    return static_cast<std::size_t>(
-        std::count_if(links_.begin(), links_.end(), [](const auto& link) { return !link.second.record; }));
+    return static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(), [](const auto& link) {
+        return !link.second.record && !link.second.asks_plainly;
+    }));
 }
 
 // A later peer may have the number of one that left; it has its own hello limit.

@@ -40,6 +40,10 @@ struct Link {
     std::size_t share = 0;                // messages of it that may still be handled in that turn
     Instant hello_until;                  // hello limit of an untrusted link
     bool asks = false;                    // for a part of a listing, and has not got it
+    bool asks_plainly = false;            // it is no worker: as net::Joined
+    wire::StatusQuery plain_query;        // what it asks for, and from where
+    bool by_http = false;                 // it asked so
+    bool has_records = false;             // it was sent some
     session::Session* session = nullptr;  // of a worker over TCP
 };
 

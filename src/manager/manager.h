@@ -124,7 +124,7 @@ class Manager final : private Router {
     // For programs that ask: when the run began, and how many tasks end per second, lately.
     void note_rate(WallMicros started, double rate) { messages_.note_rate(started, rate); }
     // Who lists the queue for programs that ask; it outlives the manager. Without one, they are refused.
-    void list_by(StatusLister& lister) { answers_.list_by(lister); }
+    void list_by(StatusLister* lister) { answers_.list_by(lister); }
     // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 

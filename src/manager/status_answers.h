@@ -4,6 +4,9 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "manager/links.h"
 
@@ -15,21 +18,28 @@ class StatusLister {
     virtual ~StatusLister() = default;
     // About wire::status_part_bytes of it, from where the last part ended.
     virtual wire::StatusPart part(wire::StatusOf what, std::uint64_t from) = 0;
+    // By its name in CCTools, such as "task_status".
+    virtual std::optional<wire::StatusOf> named(std::string_view listing) const = 0;
 };
 
 class StatusAnswers {
   public:
     StatusAnswers(Links& links, const std::function<Instant()>& clock) : links_(links), clock_(clock) {}
 
-    void list_by(StatusLister& lister) { lister_ = &lister; }
+    // Null: to nobody.
+    void list_by(StatusLister* lister) { lister_ = lister; }
     bool lists() const { return lister_ != nullptr; }
     // The link gets this part in one of the next turns.
     void ask(Link& link, const wire::StatusQuery& query);
+    // The same in plain text. `question`: as net::Joined::asks_plainly.
+    void ask_plainly(Link& link, std::string_view question);
     void tick();
     bool waits() const { return !asked_.empty(); }
 
   private:
     void answer(Link& link, const wire::StatusQuery& query);
+    void answer_plainly(Link& link, wire::StatusPart part);
+    void end_plainly(Link& link, std::string last);
 
     Links& links_;
     const std::function<Instant()>& clock_;

@@ -25,6 +25,12 @@ std::array<stats::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
 WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, std::size_t& at,
                                                std::size_t& share, core::Now now) {
     const LinkKey key = link.key;
+    if (link.asks_plainly) {
+        at = bytes.size();
+        --share;
+        to_.answers.ask_plainly(link, bytes);
+        return Heard::status;
+    }
     if (link.record) {
         router_.react(core::WorkerHeard{link.record->worker}, now);
         // The worker may have been dismissed by this, and then its frame no longer counts.
@@ -94,9 +100,10 @@ void WorkerMessages::on(Link& link, const wire::Keeps&, core::Now now) {
 void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now now) {
     if (!to_.sessions.may_ask(link, message, now)) return;
     if (message.what != wire::StatusOf::shapes && to_.answers.lists()) return to_.answers.ask(link, message);
-    if (message.what != wire::StatusOf::shapes)
-        return to_.sessions.refuse(link, "it tells nobody its status", now);
-    to_.links.close(link, status(now));
+    if (message.what == wire::StatusOf::shapes)
+        to_.links.close(link, status(now));
+    else
+        to_.links.close(link, wire::Refused{wire::protocol_version, "it tells nobody its status"});
     to_.links.remove(link.key);
 }
 

@@ -324,8 +324,9 @@ void WorkerSessions::dismiss_silent(core::Now now) {
 
 void WorkerSessions::dismiss_all(const std::string& why, core::Now now) {
     for (auto& [key, link] : links_.all())
-        links_.tell(link,
-                    wire::Dismiss{why, lost_a_rank_, options_.tcp_workers_end_with_us && link.untrusted});
+        if (!link.asks_plainly)
+            links_.tell(link,
+                        wire::Dismiss{why, lost_a_rank_, options_.tcp_workers_end_with_us && link.untrusted});
     note_departures_at_the_end(why, now);
 }
 

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 256u << 10;
 
+// Those who ask in plain text, at once: each may hold 64 KiB here, and 256 KiB of the kernel's memory.
+constexpr std::size_t most_askers = 128;
+
 // If we look later than this, we may have been paused, and the peer's frames may not have arrived yet.
 constexpr Duration most_late_look = std::chrono::milliseconds(250);
 
@@ -135,14 +138,35 @@ void TcpEngine::set_key(std::string key) {
         link->guarded([&] { link->drop({ExitCode::unreachable, why}, "busy: " + why + "; try again"); });
 }
 
+void TcpEngine::set_plain_refusal(std::string why) {
+    plan_.plain_refusal = std::move(why);
+    if (plan_.plain_refusal.empty()) return;
+    std::vector<std::shared_ptr<TcpLink>> links;
+    for (const auto& [serial, link] : askers_) links.push_back(link->shared_from_this());
+    for (const auto& link : links)
+        link->guarded([&] { link->drop({ExitCode::unreachable, "it may not ask any more"}, {}); });
+}
+
 TcpLink* TcpEngine::oldest_unfinished() {
     return unfinished_.empty() ? nullptr : unfinished_.begin()->second;
 }
 
-// All or nothing: a caller that sees Joined must later see Left.
 void TcpEngine::join(TcpLink& link, PeerId peer) {
+    tell_joined(link, {peer, link.address()});
+    links_.at(link.serial()).close_by = link.close_by();
+}
+
+void TcpEngine::join_asker(TcpLink& link, PeerId peer, std::string question) {
+    if (askers_.size() >= most_askers) drop_an_asker();
+    askers_.emplace(link.serial(), &link);
+    tell_joined(link, {peer, link.address(), true});
+    mailbox_.deliver(Frame{peer, std::move(question)});
+}
+
+// All or nothing: a caller that sees Joined must later see Left.
+void TcpEngine::tell_joined(TcpLink& link, Joined joined) {
+    const PeerId peer = joined.peer;
     Member& member = links_.at(link.serial());
-    Joined joined{peer, link.address()};
     member.untold = {peer};
     peers_[peer] = link.serial();
     try {
@@ -152,7 +176,16 @@ void TcpEngine::join(TcpLink& link, PeerId peer) {
         throw;
     }
     member.peer = peer;
-    member.close_by = link.close_by();
+}
+
+// Who does not read goes first, then who came first.
+void TcpEngine::drop_an_asker() {
+    const auto first = std::min_element(askers_.begin(), askers_.end(), [](const auto& a, const auto& b) {
+        return a.second->waits_since().value_or(Instant::max()) <
+               b.second->waits_since().value_or(Instant::max());
+    });
+    const std::shared_ptr<TcpLink> link = first->second->shared_from_this();
+    link->guarded([&] { link->drop({ExitCode::unreachable, "too many others ask, too"}, {}); });
 }
 
 void TcpEngine::close_others(const TcpLink& link) {
@@ -185,6 +218,15 @@ bool TcpEngine::on_frames(TcpLink& link, std::vector<std::string>& frames) {
     paused_.push_back(link.serial());
     mailbox_.wake_when_taken();
     return false;
+}
+
+void TcpEngine::on_question(TcpLink& link, std::string question) {
+    user_.on_question(link, std::move(question));
+}
+
+// Empty, which no frame is: the caller may send more.
+void TcpEngine::on_answer_taken(TcpLink& link) {
+    if (const auto peer = links_.at(link.serial()).peer) mailbox_.deliver(Frame{*peer, {}});
 }
 
 void TcpEngine::resume_paused() {
@@ -233,6 +275,7 @@ void TcpEngine::on_gone(TcpLink& link) noexcept {
         untold_.splice(untold_.end(), found->second.untold);
     }
     unfinished_.erase(link.serial());
+    askers_.erase(link.serial());
     links_.erase(link.serial());
     budget_.ended(link.serial());
     release_held_back();

@@ -27,6 +27,8 @@ class TcpEngineUser {
     virtual void on_ready(TcpLink& link) = 0;
     // `peer`: set if the link had join()ed; its Left is already delivered.
     virtual void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) = 0;
+    // It asks in plain text: join_asker() lets it. By default, nobody does.
+    virtual void on_question(TcpLink&, std::string) {}
     virtual void on_tick(TcpLink&) {}  // at least once a second, unless that was late
     virtual void on_stop() = 0;        // create no more links
     // An exception that no link caused, such as lack of memory; the engine continues.
@@ -53,9 +55,12 @@ class TcpEngine final : public TcpLinkOwner {
     // Owns the descriptor, even if it throws. The caller must still begin the link.
     TcpLink& add(int descriptor, std::string address);
     void join(TcpLink& link, PeerId peer);  // a link after on_ready: delivers Joined
+    // A link after on_question: delivers Joined and the question. The link still gives way to others.
+    void join_asker(TcpLink& link, PeerId peer, std::string question);
     void close_others(const TcpLink& link);
     void set_silence(Duration silence);
-    void set_key(std::string key);  // ends all links with another one
+    void set_key(std::string key);            // ends all links with another one
+    void set_plain_refusal(std::string why);  // not empty: ends those that ask in plain text
     // Links that are not ready: in a handshake, or refused and about to hear why.
     std::size_t unfinished() const { return unfinished_.size(); }
     TcpLink* oldest_unfinished();
@@ -64,6 +69,8 @@ class TcpEngine final : public TcpLinkOwner {
     void on_ready(TcpLink& link) override;
     bool on_frames(TcpLink& link, std::vector<std::string>& frames) override;
     bool on_begun(TcpLink& link, std::size_t memory, std::size_t received) override;
+    void on_question(TcpLink& link, std::string question) override;
+    void on_answer_taken(TcpLink& link) override;
     void on_end(TcpLink& link, const Error& why) override;
     void on_left(std::size_t frame_bytes) override { mailbox_.left(frame_bytes); }
     void on_gone(TcpLink& link) noexcept override;
@@ -80,6 +87,8 @@ class TcpEngine final : public TcpLinkOwner {
         std::list<PeerId> untold{};  // its peer, allocated at join, so that reporting its end needs no memory
     };
 
+    void tell_joined(TcpLink& link, Joined joined);
+    void drop_an_asker();
     void run() noexcept;
     void turn();
     void carry_out_orders();
@@ -107,6 +116,7 @@ class TcpEngine final : public TcpLinkOwner {
 
     std::unordered_map<std::uint64_t, Member> links_;  // by serial number
     std::map<std::uint64_t, TcpLink*> unfinished_;     // of these, oldest first
+    std::map<std::uint64_t, TcpLink*> askers_;         // of these, in plain text
     std::unordered_map<PeerId, std::uint64_t> peers_;
     std::vector<std::uint64_t> paused_;
     std::list<PeerId> untold_;  // they are gone, but memory had run out when it was to be reported

@@ -32,7 +32,8 @@ bool looks_like_tls(std::string_view bytes) {
     return !bytes.empty() && bytes[0] >= 20 && bytes[0] <= 23;
 }
 
-// RFC 8446, 5.1: type, version, length. What announces more than a record may hold is whole, too: it is wrong.
+// RFC 8446, 5.1: type, version, length. What announces more than a record may hold is whole, too: it is
+// wrong.
 bool has_whole_record(std::string_view bytes) {
     constexpr std::size_t head = 5;
     constexpr std::size_t most = (16u << 10) + 256;
@@ -105,7 +106,7 @@ void TcpLink::begin_connected(Instant now) {
     state_ = State::greeting;
     deadline_ = now + plan_.limits.handshake;
     heard_at_ = sent_at_ = now;
-    if (!plan_.tls) greet();
+    if (!plan_.tls && plan_.role == Role::worker) greet();  // a manager waits: stock clients read no hello
     if (tls_) tls_->start();
     flush();
     read();
@@ -135,7 +136,7 @@ bool TcpLink::on_greeting(std::string_view frame) {
 // ---- reading ----
 
 void TcpLink::read() {
-    if (reading_ || paused_ || held_back_ || state_ == State::gone) return;
+    if (reading_ || paused_ || held_back_ || deaf_ || state_ == State::gone) return;
     reading_ = true;
     socket_.async_wait(stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
         self->reading_ = false;
@@ -179,6 +180,7 @@ void TcpLink::on_readable() {
         const ssize_t got = recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+        if (got == 0 && asks_ && state_ != State::gone) return asked_all();
         if (got <= 0) return peer_ended(got < 0 ? errno : 0);
         heard_at_ = instant_now();
         more = take_bytes({buffer.data(), static_cast<std::size_t>(got)});
@@ -191,11 +193,12 @@ void TcpLink::on_readable() {
 }
 
 bool TcpLink::take_bytes(std::string_view bytes) {
-    if (state_ == State::leaving) return true;
+    if (state_ == State::leaving || asks_) return true;
     const bool first = heard_bytes_ == 0;
     if (state_ == State::greeting) heard_bytes_ += bytes.size();
     if (!plan_.tls) return take_plain(bytes);
-    if (first && !looks_like_tls(bytes)) return refuse_plain(bytes);
+    const bool plain = first ? !looks_like_tls(bytes) : !tls_ && !door_.empty();
+    if (plain) return refuse_plain(bytes);
     if (tls_) return on_tls(bytes);
     // A TLS state takes 46 KB (OpenSSL 3.0): who is silent, or sends half a record, gets none.
     first_record_ += bytes;
@@ -207,12 +210,7 @@ bool TcpLink::take_bytes(std::string_view bytes) {
 // The peer does not use TLS and only understands plain text.
 bool TcpLink::refuse_plain(std::string_view bytes) {
     tls_.reset();
-    if (plan_.role == Role::manager) {
-        put(refusal(ExitCode::not_allowed,
-                    "this manager uses TLS: give the worker its contact file, or start it with --ssl"));
-        fail({ExitCode::not_allowed, "it does not use TLS, but this manager does"});
-        return false;
-    }
+    if (plan_.role == Role::manager) return at_door(bytes);
     const auto frame = splitter_.take(bytes);
     Handshake reader(plan_.role, {}, {}, {});
     const bool told_why = frame && frame->front() == refusal({}, {}).front();
@@ -227,7 +225,7 @@ bool TcpLink::on_tls(std::string_view bytes) {
     const bool was_established = tls_->established();
     const bool sound = tls_->take(bytes, plain);
     // Even if the bytes after the handshake are broken, those before them count.
-    if (!was_established && tls_->established()) greet();
+    if (!was_established && tls_->established() && plan_.role == Role::worker) greet();
     if (!plain.empty() && !take_plain(plain)) return false;
     if (!sound) {
         fail({ExitCode::not_allowed, tls_->why()});
@@ -237,6 +235,7 @@ bool TcpLink::on_tls(std::string_view bytes) {
 }
 
 bool TcpLink::take_plain(std::string_view bytes) {
+    if (!handshake_ && state_ == State::greeting) return at_door(bytes);
     while (auto frame = splitter_.take(bytes)) {
         if (state_ == State::open) {
             frames_.push_back(std::move(*frame));
@@ -251,8 +250,8 @@ bool TcpLink::take_plain(std::string_view bytes) {
     }
     if (!splitter_.too_long()) return true;
     if (state_ == State::greeting)
-        put(refusal(ExitCode::not_allowed,
-                    "this is a port of work_queue, and you did not send a work_queue frame"));
+        refuse(ExitCode::not_allowed,
+               "this is a port of work_queue, and you did not send a work_queue frame");
     fail({ExitCode::not_allowed, frame_problem()});
     return false;
 }
@@ -296,7 +295,8 @@ void TcpLink::put(std::string frame) {
     const std::size_t bytes = frame.size();
     pending_.push_back(std::move(frame));
     if (state_ != State::open && bytes > 0) ++own_frames_;
-    pending_bytes_ += kFrameHeadBytes + bytes;
+    pending_bytes_ += head_bytes() + bytes;
+    owes_ = asks_;
 }
 
 void TcpLink::flush() {

@@ -27,6 +27,7 @@ struct TcpLinkPlan {
     std::shared_ptr<TlsContext> tls;  // null: no TLS
     TcpLimits limits;
     Duration connect{0};
+    std::string plain_refusal = ask_with_the_key;  // as TcpListenOptions
 };
 
 class TcpLink;
@@ -43,6 +44,9 @@ class TcpLinkOwner {
     // Called once, not after close(), and after all earlier frames. The link may stay a moment to send the
     // reason.
     virtual void on_end(TcpLink& link, const Error& why) = 0;
+    // A peer asks in plain text (plain_request.h); send() answers.
+    virtual void on_question(TcpLink& link, std::string question) = 0;
+    virtual void on_answer_taken(TcpLink& link) = 0;    // the kernel has all that was sent so far
     virtual void on_left(std::size_t frame_bytes) = 0;  // a frame was sent or dropped
     virtual void on_gone(TcpLink& link) noexcept = 0;   // the last call: its descriptor is closed
     virtual std::span<char> read_buffer() = 0;          // shared by all links of the thread
@@ -93,6 +97,9 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     bool ready() const { return state_ == State::open; }
     bool closed_by_peer() const { return closed_by_peer_; }  // not reset
     bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
+    bool asks() const { return asks_; }  // in plain text: it is no worker
+    // Since when its peer has not taken what it asked for; nullopt: nothing waits for it.
+    std::optional<Instant> waits_since() const;
 
   private:
     // `leaving`: pending frames are sent, then our side is shut down, and we read until the peer does the
@@ -108,10 +115,16 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     bool take_bytes(std::string_view bytes);
     bool take_plain(std::string_view bytes);
     bool refuse_plain(std::string_view bytes);
+    bool at_door(std::string_view bytes);
+    bool begin_as_worker();
+    bool send_away(std::string answer, const std::string& why);
+    void refuse(ExitCode code, std::string_view reason);
+    std::size_t head_bytes() const { return asks_ ? 0 : kFrameHeadBytes; }
     bool on_greeting(std::string_view frame);
     bool on_tls(std::string_view bytes);
     std::string frame_problem() const;
     void peer_ended(int error);
+    void asked_all();
 
     void put(std::string frame);
     void write();
@@ -138,6 +151,10 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
 
     std::unique_ptr<TlsChannel> tls_;  // a manager's: from the peer's first record on
     std::string first_record_;         // as far as it has come, before that
+    std::string door_;                 // a manager's: plain text that may become a question
+    bool asks_ = false;                // it was one: no frames, but bytes leave
+    bool deaf_ = false;                // it has asked, and sends nothing more
+    bool owes_ = false;                // on_answer_taken()
     std::optional<Handshake> handshake_;
     FrameSplitter splitter_{kMostHandshakeFrame};
     std::vector<std::string> frames_;  // from one read

@@ -23,10 +23,15 @@ void TcpLink::tick(Instant now) {
         if (state_ == State::leaving) return vanish();
         if (state_ == State::connecting)
             return fail({ExitCode::unreachable, "no answer within " + format_duration(plan_.connect)});
-        put(refusal(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake)));
+        refuse(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake));
         const std::string what = heard_bytes_ > 0 ? "no complete handshake" : "nothing received";
         const std::string doubt = plan_.role == Role::worker ? "; is this a Work Queue manager?" : "";
         return fail({ExitCode::unreachable, what + " within " + format_duration(limits.handshake) + doubt});
+    }
+    if (asks_) {
+        if (const auto since = waits_since(); since && now - *since > limits.handshake)
+            fail({ExitCode::unreachable, "it did not read its answer"});
+        return;
     }
     if (!paused_ && !held_back_ && now - heard_at_ > limits.silence)
         return fail({ExitCode::unreachable, "it was silent for " + format_duration(limits.silence)});
@@ -62,7 +67,7 @@ void TcpLink::end(Error why) {
 void TcpLink::drop(const Error& why, const std::string& told) {
     const auto self = shared_from_this();
     if (state_ == State::greeting) {
-        put(refusal(why.code, told));
+        refuse(why.code, told);
         flush();
     }
     if (!std::exchange(told_, true)) owner_.on_end(*this, why);
@@ -99,8 +104,9 @@ void TcpLink::leave() {
     const bool was_greeting = state_ == State::greeting;
     state_ = State::leaving;
     paused_ = held_back_ = false;
-    deadline_ =
-        instant_now() + (was_greeting ? std::min(plan_.limits.linger, greeting_linger) : plan_.limits.linger);
+    deadline_ = instant_now() + (asks_ && !was_greeting ? plan_.limits.handshake
+                                 : was_greeting         ? std::min(plan_.limits.linger, greeting_linger)
+                                                        : plan_.limits.linger);
     flush();
     read();
 }

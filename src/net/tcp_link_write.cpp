@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "net/tcp_link.h"
@@ -17,11 +18,10 @@ constexpr std::size_t most_gathered = 128;       // frames per call; the kernel 
 constexpr std::size_t sealed_piece = 64u << 10;  // four TLS records
 constexpr std::size_t most_sealed = 256u << 10;  // ciphertext prepared in advance
 
-// The contiguous bytes from offset `done` of a frame with its header.
-std::string_view rest_of(const std::array<char, kFrameHeadBytes>& head, const std::string& frame,
-                         std::size_t done) {
-    if (done < kFrameHeadBytes) return std::string_view(head.data(), head.size()).substr(done);
-    return std::string_view(frame).substr(done - kFrameHeadBytes);
+// The contiguous bytes from offset `done` of a frame with its header, or without.
+std::string_view rest_of(std::string_view head, const std::string& frame, std::size_t done) {
+    if (done < head.size()) return head.substr(done);
+    return std::string_view(frame).substr(done - head.size());
 }
 
 }  // namespace
@@ -34,12 +34,15 @@ void TcpLink::write() {
         if (outgoing_.empty() && (tls_ || pending_.empty())) break;
         if (!(outgoing_.empty() ? write_gathered() : write_outgoing())) return;
     }
+    if (state_ == State::open && !unsent() && !broken_ && std::exchange(owes_, false))
+        return owner_.on_answer_taken(*this);
     if (state_ != State::leaving || broken_) return;
     if (tls_ && !std::exchange(shut_, true)) {
         tls_->end();
         return write();
     }
     ::shutdown(socket_.native_handle(), SHUT_WR);
+    if (deaf_) vanish();
 }
 
 bool TcpLink::write_gathered() {
@@ -49,8 +52,8 @@ bool TcpLink::write_gathered() {
     std::size_t done = first_done_;
     for (std::size_t i = 0; i < std::min(pending_.size(), most_gathered); ++i, done = 0) {
         heads[i] = frame_head(pending_[i].size());
-        for (std::size_t at = done; at < kFrameHeadBytes + pending_[i].size();) {
-            const std::string_view piece = rest_of(heads[i], pending_[i], at);
+        for (std::size_t at = done; at < head_bytes() + pending_[i].size();) {
+            const std::string_view piece = rest_of({heads[i].data(), head_bytes()}, pending_[i], at);
             pieces[count++] = {const_cast<char*>(piece.data()), piece.size()};
             at += piece.size();
         }
@@ -62,8 +65,8 @@ bool TcpLink::write_gathered() {
     if (!wrote(sent)) return false;
     std::size_t rest = first_done_ + static_cast<std::size_t>(sent);
     pending_bytes_ -= static_cast<std::size_t>(sent);
-    while (!pending_.empty() && rest >= kFrameHeadBytes + pending_.front().size()) {
-        rest -= kFrameHeadBytes + pending_.front().size();
+    while (!pending_.empty() && rest >= head_bytes() + pending_.front().size()) {
+        rest -= head_bytes() + pending_.front().size();
         frame_left(pending_.front().size());
         pending_.pop_front();
     }
@@ -94,9 +97,10 @@ bool TcpLink::wrote(ssize_t bytes) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
         await_writable();
     } else {
+        const int error = errno;
         broken_ = true;
         drop_unsent();
-        read();
+        asks_ ? fail({ExitCode::unreachable, std::system_category().message(error)}) : read();
     }
     return false;
 }
@@ -108,12 +112,12 @@ void TcpLink::seal() {
         while (!pending_.empty() && piece.size() < sealed_piece) {
             const std::string& frame = pending_.front();
             const auto head = frame_head(frame.size());
-            const std::string_view rest =
-                rest_of(head, frame, first_done_).substr(0, sealed_piece - piece.size());
+            const std::string_view rest = rest_of({head.data(), head_bytes()}, frame, first_done_)
+                                              .substr(0, sealed_piece - piece.size());
             piece.append(rest);
             first_done_ += rest.size();
             pending_bytes_ -= rest.size();
-            if (first_done_ < kFrameHeadBytes + frame.size()) continue;
+            if (first_done_ < head_bytes() + frame.size()) continue;
             sealed_.push_back(frame.size());
             pending_.pop_front();
             first_done_ = 0;

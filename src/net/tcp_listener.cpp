@@ -100,6 +100,10 @@ class Listener final : public TcpListener, private TcpEngineUser {
     void set_key(std::string key) override {
         boost::asio::post(engine_.context(), [this, key = std::move(key)] { engine_.set_key(key); });
     }
+    void set_plain_refusal(std::string why) override {
+        boost::asio::post(engine_.context(),
+                          [this, why = std::move(why)] { engine_.set_plain_refusal(why); });
+    }
     std::uint16_t port() const override { return port_; }
     std::string certificate_digest() const override { return digest_; }
 
@@ -117,6 +121,12 @@ class Listener final : public TcpListener, private TcpEngineUser {
         notes_.put("auth", link.address() + " accepted: " + (plan.tls ? "TLS 1.3" : "no TLS") +
                                (plan.key.empty() ? ", no key" : ", key"));
         engine_.join(link, PeerId(next_peer_++));
+    }
+
+    void on_question(TcpLink& link, std::string question) override {
+        count(&TcpListenCounts::asked);
+        notes_.put("tcp", link.address() + " asks for " + question);
+        engine_.join_asker(link, PeerId(next_peer_++), std::move(question));
     }
 
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
@@ -258,7 +268,8 @@ class Listener final : public TcpListener, private TcpEngineUser {
 }  // namespace
 
 Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options) {
-    TcpLinkPlan plan{Role::manager, std::move(options.key), nullptr, options.limits, Duration{0}};
+    TcpLinkPlan plan{Role::manager, std::move(options.key),          nullptr, options.limits,
+                     Duration{0},   std::move(options.plain_refusal)};
     std::string digest;
     if (options.tls) {
         auto context = TlsContext::of_manager(*options.tls);

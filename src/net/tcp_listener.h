@@ -28,6 +28,8 @@ struct TcpListenOptions {
     std::string key;  // empty: open to everybody who can reach the port
     std::optional<TlsIdentity> tls;
     TcpLimits limits;
+    // Empty: questions in plain text (plain_request.h) are delivered; else their peers are told this.
+    std::string plain_refusal = ask_with_the_key;
     // Above this, or above a quarter of the allowed open files, the oldest unfinished handshake is dropped.
     std::size_t most_handshakes = 4096;
 };
@@ -35,6 +37,7 @@ struct TcpListenOptions {
 struct TcpListenCounts {
     std::uint64_t accepted = 0;
     std::uint64_t joined = 0;
+    std::uint64_t asked = 0;    // in plain text, and were let
     std::uint64_t refused = 0;  // wrong key, other version, handshake timeout, garbage before Joined
     std::uint64_t busy = 0;     // rejected because no descriptor was left
 };
@@ -52,6 +55,8 @@ class TcpListener : public Transport {
     // From now on, instead of TcpListenOptions::key. Ends all links and handshakes that began with another
     // one.
     virtual void set_key(std::string key) = 0;
+    // From now on, instead of TcpListenOptions::plain_refusal.
+    virtual void set_plain_refusal(std::string why) = 0;
     virtual std::uint16_t port() const = 0;
     virtual std::string certificate_digest() const = 0;  // SHA-256 in hex; empty without TLS
     virtual TcpListenCounts counts() const = 0;

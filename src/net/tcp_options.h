@@ -51,6 +51,11 @@ struct TcpLimits {
     std::size_t most_undelivered_bytes_of_all = std::size_t{256} << 20;
 };
 
+// Told to those who ask for the status in plain text.
+inline constexpr const char* ask_with_the_key =
+    "this manager tells its status only to those who have its key, or speak its protocol: use "
+    "work_queue_status of work_queue, with --contact FILE or --password FILE if it has a key";
+
 // The manager's key and certificates in PEM (tls_identity.h creates and reads them).
 struct TlsIdentity {
     std::string key_pem;

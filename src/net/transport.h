@@ -23,6 +23,9 @@ using PeerId = Id<struct PeerTag, std::uint32_t>;
 struct Joined {
     PeerId peer;
     std::string address;  // "node3:rank 5", "10.0.0.7:40112": for messages
+    // It asks in plain text (plain_request.h). Its frames are its question, then an empty one each time that
+    // it has taken what was sent, which is no frame, but bytes.
+    bool asks_plainly = false;
 };
 struct Frame {
     PeerId peer;

@@ -96,6 +96,13 @@ Result<std::string> key_of(const ManagerOptions& options,
     return std::string();
 }
 
+Result<StatusDoor> status_door(const std::string& word, bool has_key) {
+    if (word == "open" || (word.empty() && !has_key)) return StatusDoor{};
+    if (word == "key" || word.empty()) return StatusDoor{net::ask_with_the_key, true};
+    if (word == "off") return StatusDoor{"this manager tells nobody its status", false};
+    return Error{ExitCode::usage, "status is open, key or off, not " + quote_for_message(word)};
+}
+
 std::string command_of_worker(const ManagerOptions& options, int port) {
     const auto word = [](const std::string& text) {
         const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
@@ -186,6 +193,9 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     tcp.high_port = ports->high;
     tcp.sockets = options.sockets;
     tcp.key = *key;
+    const auto door = status_door(options.status, !key->empty());
+    if (!door) return door.error();
+    tcp.plain_refusal = door->plain_refusal;
     tcp.limits.silence = silence_of({options.keepalive_interval, options.keepalive_timeout});
     const bool generated_key = options.password.empty() && options.password_file.empty();
     if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
@@ -201,7 +211,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     if (!port) return port.error();
     const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
     const std::string worker = command_of_worker(options, port->number());
-    return Listening{std::move(*port), warning, worker};
+    return Listening{std::move(*port), warning, worker, door->lists};
 }
 
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say) {

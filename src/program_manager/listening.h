@@ -23,11 +23,20 @@ struct Listening {
     listening::OpenPort port;  // its listener moves to the manager's thread
     std::string warning;       // if the manager is open to everybody; said once the manager exists
     std::string worker;        // command that starts a worker
+    bool lists = true;         // as StatusDoor
 };
 
 // The password, or the key of a contact file; "": open to everybody. Error: the file cannot be used, or both
 // are given.
 Result<std::string> key_of(const ManagerOptions& options, const std::function<void(const std::string&)>& say);
+
+// Whom the port answers that asks for the status.
+struct StatusDoor {
+    std::string plain_refusal;  // as net::TcpListenOptions
+    bool lists = true;          // to those who have joined as a worker does
+};
+// Error (usage): no such word.
+Result<StatusDoor> status_door(const std::string& word, bool has_key);
 
 // Starts a worker for a manager with these options, and what else there is to know.
 std::string command_of_worker(const ManagerOptions& options, int port);

@@ -70,6 +70,7 @@ Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOpti
     program->manager_ = std::make_unique<manager::Manager>(std::move(manager), program->tasks_,
                                                            program->recorder_, program->started_);
     program->status_.list(*program->manager_, std::move(with.announce));
+    program->status_.list_to_others(*program->manager_, with.lists);
     program->manager_->say = [raw = program.get()](const std::string& text) {
         raw->options_.say(text);
         raw->debug("wq", text);
@@ -394,6 +395,10 @@ void ProgramManager::describe(const status::QueueOfStatus& described) {
 
 void ProgramManager::ask_catalog(catalog::CatalogHosts hosts) {
     queue_.ask([&] { factories_.set_hosts(std::move(hosts)); });
+}
+
+void ProgramManager::list_to_others(bool on) {
+    queue_.ask([&] { status_.list_to_others(*manager_, on); });
 }
 
 int ProgramManager::hungry() {

@@ -55,6 +55,7 @@ struct ProgramManagerOptions {
     bool ends_workers = false;        // workers over TCP end with the manager
     std::string worker;               // command that starts one, for FirstWorkerNotice
     status::QueueOfStatus described;  // to those who look at the queue
+    bool lists = true;                // the queue to them
     // Takes the queue's record, on the manager's thread; may be empty.
     status::Announcing::Announce announce;
     catalog::CatalogHosts catalog;  // for the parameter fetch-factory
@@ -117,6 +118,7 @@ class ProgramManager {
     Status log_to(const logs::LogPaths& paths);
     void describe(const status::QueueOfStatus& described);
     void ask_catalog(catalog::CatalogHosts hosts);  // for fetch-factory
+    void list_to_others(bool on);                   // see ProgramManagerOptions::lists
     // Another command that starts a worker, for FirstWorkerNotice.
     void say_how_to_start_a_worker(std::string command);
     // Runs `work` on the manager's thread. False: it has ended.

@@ -34,7 +34,11 @@ void ProgramQueue::list(manager::Manager& manager, status::Announcing::Announce 
     manager_ = &manager;
     lister_.emplace(manager, *this);
     announcing_.emplace(*lister_, std::move(announce));
-    manager.list_by(*lister_);
+    manager.list_by(&*lister_);
+}
+
+void ProgramQueue::list_to_others(manager::Manager& manager, bool on) {
+    manager.list_by(on ? &*lister_ : nullptr);
 }
 
 core::ManagerStats ProgramQueue::stats() const {

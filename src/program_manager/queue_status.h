@@ -24,6 +24,8 @@ class ProgramQueue final : public status::Queue {
     void describe(status::QueueOfStatus described);
     // To those who ask the manager, and by `announce`, which may be empty.
     void list(manager::Manager& manager, status::Announcing::Announce announce);
+    // Or not, to those who ask the manager.
+    void list_to_others(manager::Manager& manager, bool on);
     // Each turn of the loop. Returns when to call it next.
     std::optional<Instant> announce(const core::ManagerStats& stats, Instant now) {
         return announcing_->look(stats, now);

@@ -109,6 +109,7 @@ void bind_start(py::class_<PyQueue>& queue) {
         .def("_transactions_log", text_option(&ManagerOptions::transactions_log))
         .def("_debug_log", text_option(&ManagerOptions::debug_log))
         .def("_password", text_option(&ManagerOptions::password))
+        .def("_status_to", text_option(&ManagerOptions::status))
         .def("_contact_file",
              [](PyQueue& q, const Text& path) { before_start(q, "contact_file").contact_file = path; })
         .def("_password_file", password_file)

@@ -26,6 +26,9 @@ class Lister final : public manager::StatusLister {
     // Both outlive it.
     Lister(const manager::Manager& manager, const Queue& queue) : manager_(manager), queue_(queue) {}
     wire::StatusPart part(wire::StatusOf what, std::uint64_t from) override;
+    std::optional<wire::StatusOf> named(std::string_view listing) const override {
+        return status_of(listing);
+    }
 
   private:
     QueueParts parts() const;

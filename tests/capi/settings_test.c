@@ -79,6 +79,9 @@ static void contact_and_name(void) {
     struct work_queue* q = work_queue_create(0);
     CHECK_REFUSED(work_queue_specify_contact_file(q, ""), 0, "work_queue_specify_contact_file: ");
     CHECK(work_queue_specify_contact_file(q, "contact") == 1 && work_queue_name(q) == NULL);
+    CHECK_REFUSED(work_queue_specify_status(q, "all"), 0, "work_queue_specify_status: give open, key or off");
+    CHECK_REFUSED(work_queue_specify_status(q, NULL), 0, "work_queue_specify_status: ");
+    CHECK(work_queue_specify_status(q, "off") == 1);
     work_queue_specify_name(q, "a project");
     CHECK_TEXT(work_queue_name(q), "a project");
     work_queue_specify_name(q, NULL);
@@ -87,6 +90,7 @@ static void contact_and_name(void) {
     one_task(q, words);
     CHECK(is_there("contact"));
     work_queue_specify_name(q, "late");
+    CHECK(work_queue_specify_status(q, "open") == 1);
     CHECK_TEXT(work_queue_name(q), "late");
     CHECK_REFUSED(work_queue_specify_contact_file(q, "other"), 0,
                   "work_queue_specify_contact_file: too late");

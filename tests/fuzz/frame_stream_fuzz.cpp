@@ -1,5 +1,5 @@
 // A peer's byte stream, split according to the first byte: however it is split, the frames are the same, none
-// exceeds the limit, and memory follows the received bytes.
+// exceeds the limit, and memory follows the received bytes. As plain text, it asks for the same.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "net/frame_stream.h"
+#include "net/plain_request.h"
 #include "require.h"
 
 namespace {
@@ -39,6 +40,21 @@ Read read(std::string_view stream, std::size_t piece) {
     return found;
 }
 
+// What a manager's port makes of it, once it knows.
+wq::net::PlainRequest asked(std::string_view stream, std::size_t piece) {
+    using Is = wq::net::PlainRequest::Is;
+    wq::net::PlainRequest request;
+    for (std::size_t at = 0; request.is == Is::unfinished && at < stream.size(); at += piece)
+        request = wq::net::plain_request(stream.substr(0, at + piece));
+    if (request.is == Is::unfinished)
+        require(stream.size() < wq::net::most_plain_bytes, "no request is too long");
+    if (request.is == Is::wrong) require(request.answer.starts_with("HTTP/1.1 4"), "a wrong one is answered");
+    if (request.is == Is::question)
+        require(request.question == "/" || request.question.ends_with("_status"),
+                "a question is a known one");
+    return request;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -47,5 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Read whole = read(stream, stream.size() + 1);
     const Read cut = read(stream, 1 + data[0]);
     require(whole.frames == cut.frames && whole.too_long == cut.too_long, "cuts change nothing");
+    const auto at_once = asked(stream, stream.size() + 1);
+    const auto in_pieces = asked(stream, 1 + data[0]);
+    require(at_once.is == in_pieces.is && at_once.question == in_pieces.question, "cuts ask for the same");
     return 0;
 }

@@ -33,6 +33,8 @@ like(said(sub { is(Work_Queue->new(port => 0, stats_log => '/no/such/log'), unde
     $other->specify_name('late');
     is($other->name, 'late', 'specify_name');
     ok($other->specify_contact_file('contact'), 'specify_contact_file');
+    is($other->specify_status('key'), 1, 'specify_status');
+    like(said(sub { is($other->specify_status('all'), 0, 'no such word') }), qr/give open, key or off/, 'and why');
     ok($other->specify_log('other.log') && $other->specify_transactions_log('other.tr.log'), 'specify_..._log');
     write_file('mypwfile', "This is my password\n");
     ok($other->specify_password_file('mypwfile'), 'specify_password_file');

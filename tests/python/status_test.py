@@ -2,7 +2,12 @@
 
 import json
 import os
+import socket
 import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
 
 import work_queue
 from work_queue import Task
@@ -71,6 +76,52 @@ def test_a_manager_with_a_key_answers_whoever_has_it(tmp_path):
         assert "--contact FILE or --password FILE" in told and "secret" not in told
         status("-T", "--ssl", "--password", password, "localhost", q.port, code=77)
     assert "has the manager started?" in status("--contact", contact, code=69)
+
+
+def ask(port, line):
+    """All that the port answers to a program that speaks plain text."""
+    with socket.create_connection(("localhost", port), 60) as connection:
+        connection.sendall(line.encode())
+        return connection.makefile().read()
+
+
+def get(port, path, **headers):
+    with urllib.request.urlopen(urllib.request.Request(f"http://localhost:{port}{path}", headers=headers), timeout=60) as answer:
+        return answer.read().decode()
+
+
+def test_an_open_manager_answers_in_plain_text():
+    with work_queue.WorkQueue(0, say=lambda line: None) as q:
+        q.submit(Task("secret"))
+        assert q.stats.tasks_submitted == 1
+        assert json.loads(ask(q.port, "task_status\n"))[0]["command"] == "secret"
+        assert json.loads(get(q.port, "/task_status"))[0]["command"] == "secret"
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            get(q.port, "/task_status", Host="page.example")
+        q.specify_status("off")
+        assert "nobody" in ask(q.port, "task_status\n")
+        assert "nobody" in status("-T", "localhost", q.port, code=77)
+        q.specify_status("key")
+        assert "--contact FILE" in ask(q.port, "task_status\n")
+        assert records("-T", "localhost", q.port)[0]["command"] == "secret"
+        q.specify_status("open")
+        q.specify_password("a password")
+        assert json.loads(ask(q.port, "queue_status\n"))[0]["tasks_waiting"] == 1
+        with pytest.raises(ValueError, match="open, key or off"):
+            q.specify_status("all")
+
+
+def test_a_password_ends_the_answers_in_plain_text():
+    with work_queue.WorkQueue(0, say=lambda line: None) as q:
+        assert q.stats.tasks_submitted == 0
+        assert ask(q.port, "task_status\n") == "[]"
+        q.specify_password("a password")
+        assert "--contact FILE" in ask(q.port, "task_status\n")
+    with work_queue.WorkQueue(0, status="off", say=lambda line: None) as q:
+        assert q.stats.tasks_submitted == 0
+        assert "nobody" in ask(q.port, "task_status\n")
+    with pytest.raises(ValueError, match="open, key or off"):
+        work_queue.WorkQueue(0, status="")
 
 
 def test_names_find_managers_in_the_registry(tmp_path, monkeypatch):

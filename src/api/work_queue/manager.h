@@ -84,6 +84,11 @@ struct ManagerOptions {
     // `say`, or on stderr once per process. true, or WORK_QUEUE_REQUIRE_KEY=1: the constructor throws
     // SetupError instead.
     bool require_key = false;
+    // Who may list the queue, with the commands of its tasks. "open": everybody who reaches the port, also
+    // programs that send plain text: CCTools' work_queue_status, curl, a browser. "key": only
+    // work_queue_status of this release, which proves the key as a worker does. "off": nobody. "": "open" if
+    // there is neither password nor contact_file, else "key". Factories see the needs of tasks in any case.
+    std::string status{};
 
     // Log files, appended to; empty: none. share/doc/managers.md describes their formats. An HDF5 file holds
     // one run: an earlier file becomes FILE.1, FILE.2 and so on; a file of another kind is an error.
@@ -137,8 +142,8 @@ class Manager {
     // Writes a contact file; see ManagerOptions::contact_file. Without a key it has only the addresses.
     // false: it cannot be written; last_error() says why.
     bool write_contact(const std::string& path) const;
-    // Takes name, catalog, priority, tasks_left, preferred_connection, password and logs of these options in
-    // place of the earlier ones; the rest is not looked at.
+    // Takes name, catalog, priority, tasks_left, preferred_connection, password, status and logs of these
+    // options in place of the earlier ones; the rest is not looked at.
     // A password ends connections that were made without it. An earlier log is written on. false: nothing or
     // only a part was taken; last_error() says why.
     bool change(const ManagerOptions& to);

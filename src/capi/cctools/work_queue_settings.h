@@ -34,6 +34,12 @@ int work_queue_specify_password_file(struct work_queue* q, const char* file);
  * serves workers, until the queue is deleted. 1, or 0 if the name is missing. (Not in CCTools.) */
 int work_queue_specify_contact_file(struct work_queue* q, const char* file);
 
+/** Who may list the queue, with the commands of its tasks: "open" (everybody who reaches the port, also by
+ * CCTools' work_queue_status, curl or a browser), "key" (who proves the key, by our work_queue_status) or
+ * "off". Default: "open" without a password or contact file, else "key". 1, or 0 for another word. (Not in
+ * CCTools.) */
+int work_queue_specify_status(struct work_queue* q, const char* who);
+
 /** The name by which `work_queue_worker -M NAME` finds this queue. NULL: none. */
 void work_queue_specify_name(struct work_queue* q, const char* name);
 /** A catalog server to which a queue with a name announces itself; port 0: CATALOG_PORT, or 9097. Without it:

@@ -240,6 +240,7 @@ _method('invalidate_cache_file', 'local_name!:name', sub {
 _method('specify_password', 'password!:name', sub { Work_Queue::C::work_queue_specify_password(@_); return });
 _method('specify_password_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_password_file(@_) });
 _early('specify_contact_file', 'file!:name', sub { Work_Queue::C::work_queue_specify_contact_file(@_) });
+_method('specify_status', 'who!:name', sub { Work_Queue::C::work_queue_specify_status(@_) });
 _method('specify_name', 'name', sub { Work_Queue::C::work_queue_specify_name(@_); return });
 _method('specify_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_log(@_) });
 _method('specify_transactions_log', 'logfile!:name', sub { Work_Queue::C::work_queue_specify_transactions_log(@_) });

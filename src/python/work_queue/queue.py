@@ -11,7 +11,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 
-from . import _core, all_queues, constants
+from . import all_queues, constants
 from .constants import (
     WORK_QUEUE_ALLOCATION_MODE_FIXED,
     WORK_QUEUE_ALLOCATION_MODE_QUANTIZED_BUCKETING,
@@ -21,6 +21,7 @@ from .constants import (
     WORK_QUEUE_WAITFORTASK,
 )
 from .abstractions import Abstractions
+from .access import Access
 from .function_files import FunctionFiles
 from .options import real
 from .own_tasks import note_cancelled
@@ -40,7 +41,7 @@ def _absolute(path: Path) -> str | bytes:
     return os.path.abspath(os.fspath(path))
 
 
-class WorkQueue(_core.Queue, Abstractions):
+class WorkQueue(Access, Abstractions):
     """Dispatches tasks to workers and returns them when they have ended.
 
     >>> q = WorkQueue(9123)
@@ -65,6 +66,7 @@ class WorkQueue(_core.Queue, Abstractions):
         status_display_interval: a line on stderr with the state every so many seconds while waiting; None or 0: none.
         password_file: same as specify_password_file().
         contact_file: written at the start; who can read it may join, safely: `work_queue_worker --contact FILE`.
+        status: who may list the queue; same as specify_status().
         say: function for lines to the user (one str); default: they go to stderr.
         loopback: only workers of this machine can connect.
         ranks: the `work_queue.ranks.Ranks` of this MPI job are workers, too; with port None, the only ones.
@@ -83,7 +85,7 @@ class WorkQueue(_core.Queue, Abstractions):
                  debug_log: Path | None = None, ssl: bool | tuple[Path, Path] | tuple[None, None] | None = None,
                  status_display_interval: float | None = None, *, password_file: Path | None = None,
                  contact_file: Path | None = None, say: Callable[[str], object] | None = None, loopback: bool = False,
-                 ranks: Ranks | None = None):
+                 ranks: Ranks | None = None, status: str | None = None):
         if status_display_interval is not None and not status_display_interval >= 0:
             raise ValueError(f"status_display_interval is {status_display_interval}: give seconds, or None for no lines")
         ports = None
@@ -117,7 +119,7 @@ class WorkQueue(_core.Queue, Abstractions):
         settings: list[tuple[Any, Callable[[Any], object]]] = [
             (name, self.specify_name), (stats_log, self.specify_log), (debug_log, self._debug),
             (transactions_log, self.specify_transactions_log), (say, self._say),
-            (password_file, self.specify_password_file), (contact_file, self._contact)]
+            (password_file, self.specify_password_file), (contact_file, self._contact), (status, self.specify_status)]
         try:
             for given, specify in settings:
                 if given is not None:
@@ -272,18 +274,6 @@ class WorkQueue(_core.Queue, Abstractions):
         self._preferred_connection(mode)
 
     specify_master_preferred_connection = specify_manager_preferred_connection
-
-    def specify_password(self, password: str | bytes) -> None:
-        """Workers must know it: `work_queue_worker --password FILE`. Raises ValueError if it is empty."""
-        if not password:
-            raise ValueError("the password is empty: any worker could join")
-        self._password(password)
-
-    def specify_password_file(self, file: Path) -> int:
-        """Same, from a file, verbatim. Raises RuntimeError if it cannot be read, or others may write it."""
-        if warning := self._password_file(file):
-            warnings.warn(warning, stacklevel=2)
-        return 1
 
     def specify_log(self, logfile: Path) -> int:
         """File for statistics, appended to; HDF5 if its name ends in .h5."""

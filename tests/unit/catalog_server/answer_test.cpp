@@ -126,22 +126,6 @@ TEST_F(Answers, APageShowsTheStateOfEach) {
         EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
 }
 
-TEST(HttpRequest, HasAPath) {
-    const auto path_of = [](const std::string& target) {
-        const auto request = read_request("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n");
-        return !request ? "refused" : !*request ? "more" : (*request)->path;
-    };
-    EXPECT_EQ(path_of("/query.json"), "/query.json");
-    EXPECT_EQ(path_of("http://h:1/a%2Fb%zz?c=d"), "/a/b%zz");
-    EXPECT_EQ(path_of("https://h"), "/");
-    EXPECT_EQ(path_of("a"), "refused");
-    EXPECT_TRUE((*read_request("HEAD / HTTP/1.0\r\n\r\n"))->head_only);
-    EXPECT_FALSE(*read_request("GET / HTTP/1.1\r\n"));
-    for (const std::string& wrong : {std::string("\r\n\r\n"), std::string("\x16\x03\x01\r\n\r\n"),
-                                     std::string("a") + std::string(20'000, 'b')})
-        EXPECT_FALSE(read_request(wrong));
-}
-
 struct Visitor : Guest {
     bool left = false;
     void leave() override { left = true; }

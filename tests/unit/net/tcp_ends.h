@@ -137,7 +137,9 @@ class Raw {
         return ::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     }
     Raw(Raw&& other) noexcept
-        : descriptor_(std::exchange(other.descriptor_, -1)), rest_(std::move(other.rest_)) {}
+        : descriptor_(std::exchange(other.descriptor_, -1)),
+          has_begun_(other.has_begun_),
+          rest_(std::move(other.rest_)) {}
     Raw& operator=(Raw&&) = delete;
     ~Raw() { hang_up(); }
 
@@ -154,7 +156,15 @@ class Raw {
         }
         return true;
     }
-    bool say_frame(std::string_view bytes) { return say(framed(bytes)); }
+    bool say_frame(std::string_view bytes) {
+        return say(framed(bytes).substr(std::exchange(has_begun_, false) ? 1 : 0));
+    }
+    // A manager greets whoever has begun a frame: this begins the next one.
+    std::optional<std::string> hear_hello() {
+        has_begun_ = true;
+        say({"\0", 1});
+        return hear_frame();
+    }
 
     // Some bytes; none at the end.
     std::string hear() {
@@ -204,6 +214,7 @@ class Raw {
 
   private:
     int descriptor_;
+    bool has_begun_ = false;
     std::string rest_;
 };
 

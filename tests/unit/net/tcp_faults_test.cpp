@@ -188,7 +188,9 @@ TEST(TcpFaults, APeerThatReadsNothingIsCutAndItsFramesAreGone) {
 
 TEST(TcpFaults, GarbageIsToldApartAndAnsweredInWords) {
     const std::vector<std::pair<std::string, std::string>> cases = {
-        {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it speaks HTTP"},
+        {"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "asked for the status in plain text"},
+        {"GET / HTTP/1.1\r\nHost: work_queue.example\r\n\r\n", "asked by HTTP for something else"},
+        {"SMTP\r\n", "it sent no frame"},
         {"SSH-2.0-OpenSSH_9.2\r\n", "it speaks SSH"},
         {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", "it speaks TLS and this end does not"},
         {std::string("\xff\xff\xff\xff\0\0", 6), "it sent no frame"},

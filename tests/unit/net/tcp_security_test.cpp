@@ -88,7 +88,7 @@ TEST(TcpKeys, ANewOneEndsWhatBeganWithoutIt) {
     Worker early = dial(with(manager->port(), ""));
     ASSERT_TRUE(manager.await_count<Joined>(1));
     Raw half = Raw::to(manager->port());
-    ASSERT_TRUE(half.hear_frame());
+    ASSERT_TRUE(half.hear_hello());
     manager->set_key("");
     manager->set_key("new");
     EXPECT_THAT(manager.why(), HasSubstr("password was set"));
@@ -106,7 +106,7 @@ TEST(TcpKeys, AProofOfAnOlderTalkIsOfNoUse) {
     Manager manager = listen_with("right");
     Raw thief = Raw::to(manager->port());
     const auto hello = tapped.hear_frame();
-    const auto first = thief.hear_frame();
+    const auto first = thief.hear_hello();
     ASSERT_TRUE(hello && first);
     // The manager's hello of another connection: the worker's proof is for that one.
     Handshake other(Role::manager, "right", {}, fresh_nonce());
@@ -124,7 +124,7 @@ TEST(TcpKeys, ReflectionFails) {
     // Reflects everything that the manager sends, in every way that could pass for an answer.
     Manager manager = listen_with("right");
     Raw mirror = Raw::to(manager->port());
-    const auto hello = mirror.hear_frame();
+    const auto hello = mirror.hear_hello();
     ASSERT_TRUE(hello);
     mirror.say_frame(*hello);
     EXPECT_THAT(mirror.hear_frame().value_or(""), HasSubstr("so are you"));
@@ -132,7 +132,7 @@ TEST(TcpKeys, ReflectionFails) {
 
     // As a worker with the manager's nonce.
     Raw turned = Raw::to(manager->port());
-    std::string same_nonce = turned.hear_frame().value_or("");
+    std::string same_nonce = turned.hear_hello().value_or("");
     same_nonce[6] = static_cast<char>(Role::worker);
     turned.say_frame(same_nonce);
     EXPECT_THAT(turned.hear_frame().value_or(""), HasSubstr("so are you"));
@@ -140,7 +140,7 @@ TEST(TcpKeys, ReflectionFails) {
     // Two connections: the proof needed on one is requested on the other, which gives none first.
     Raw one = Raw::to(manager->port());
     Raw two = Raw::to(manager->port());
-    std::string of_one = one.hear_frame().value_or(""), of_two = two.hear_frame().value_or("");
+    std::string of_one = one.hear_hello().value_or(""), of_two = two.hear_hello().value_or("");
     of_one[6] = of_two[6] = static_cast<char>(Role::worker);
     one.say_frame(of_two);
     two.say_frame(of_one);

@@ -1,4 +1,4 @@
-#include "catalog_server/http_request.h"
+#include "net/http_request.h"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -6,7 +6,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <charconv>
 
-namespace wq::catalog_server {
+namespace wq::net {
 
 namespace {
 
@@ -16,7 +16,7 @@ Error no_request(const std::string& why) {
     return {ExitCode::bad_input, why};
 }
 
-std::string decoded(std::string_view text) {
+std::string decoded_path(std::string_view text) {
     std::string bytes;
     for (std::size_t at = 0; at < text.size(); ++at) {
         unsigned value = 0;
@@ -34,14 +34,14 @@ std::string decoded(std::string_view text) {
 
 }  // namespace
 
-Result<std::optional<HttpRequest>> read_request(std::string_view bytes) {
+Result<std::optional<HttpRequest>> read_request(std::string_view bytes, std::uint32_t most_bytes) {
     if (bytes.find("\r\n\r\n") == std::string_view::npos) {
-        if (bytes.size() >= most_request_bytes) return no_request("the request is too long");
+        if (bytes.size() >= most_bytes) return no_request("the request is too long");
         return std::optional<HttpRequest>();
     }
     http::request_parser<http::empty_body> parser;
-    parser.header_limit(most_request_bytes);
-    parser.body_limit(most_request_bytes);
+    parser.header_limit(most_bytes);
+    parser.body_limit(most_bytes);
     boost::system::error_code error;
     parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
     if (!parser.is_header_done()) return no_request("this is no request of HTTP: " + error.message());
@@ -50,10 +50,17 @@ Result<std::optional<HttpRequest>> read_request(std::string_view bytes) {
     if (path.starts_with("http://") || path.starts_with("https://"))  // as proxies ask
         path.remove_prefix(std::min(path.find('/', path.find("//") + 2), path.size()));
     path = path.substr(0, path.find('?'));
-    HttpRequest request{decoded(path), parser.get().method() == http::verb::head};
+    const auto& head = parser.get();
+    HttpRequest request{decoded_path(path), head.method() == http::verb::head,
+                        head.method() == http::verb::get};
+    if (head.count(http::field::host) == 1) {
+        const auto host = head[http::field::host];
+        request.host.assign(host.data(), host.size());
+    }
+    request.needs_host = head.version() > 10;
     if (request.path.empty()) request.path = "/";
     if (!request.path.starts_with('/')) return no_request("a path begins with '/'");
     return std::optional(std::move(request));
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net
