@@ -34,9 +34,13 @@ Result<CatalogHosts> read_catalog_hosts(const std::string& text) {
 }
 
 Result<CatalogHosts> named_catalog_hosts(const std::string& option) {
-    if (!option.empty()) return read_catalog_hosts(option);
     const char* const named = std::getenv("CATALOG_HOST");
-    auto hosts = read_catalog_hosts(named == nullptr ? "" : named);
+    return named_catalog_hosts(option, named == nullptr ? "" : named);
+}
+
+Result<CatalogHosts> named_catalog_hosts(const std::string& option, const std::string& variable) {
+    if (!option.empty()) return read_catalog_hosts(option);
+    auto hosts = read_catalog_hosts(variable);
     if (!hosts) return Error{ExitCode::usage, "CATALOG_HOST: " + hosts.error().message};
     return hosts;
 }

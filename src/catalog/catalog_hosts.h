@@ -18,8 +18,9 @@ using CatalogHosts = std::vector<net::HostPort>;
 // (usage): no such list.
 Result<CatalogHosts> read_catalog_hosts(const std::string& text);
 
-// `option` (of --catalog), else $CATALOG_HOST.
+// `option` (of --catalog), else `variable`, by default $CATALOG_HOST.
 Result<CatalogHosts> named_catalog_hosts(const std::string& option);
+Result<CatalogHosts> named_catalog_hosts(const std::string& option, const std::string& variable);
 
 // "HOST:PORT,HOST:PORT", for read_catalog_hosts() and messages.
 std::string to_text(const CatalogHosts& hosts);

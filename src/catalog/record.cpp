@@ -128,6 +128,19 @@ std::string text_of(const Json& value, int indent) {
     return with_escapes(value.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
+std::string text_in(const Json& record, const char* key) {
+    const auto found = record.find(key);
+    return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t integer_in(const Json& record, const char* key) {
+    const auto found = record.find(key);
+    if (found == record.end()) return 0;
+    if (found->is_number_unsigned())
+        return static_cast<std::int64_t>(std::min(found->get<std::uint64_t>(), std::uint64_t{INT64_MAX}));
+    return found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
 std::string without_controls(std::string_view text) {
     std::string clean;
     for (std::size_t at = 0; at < text.size(); ++at) {

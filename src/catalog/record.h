@@ -30,6 +30,10 @@ std::string text_of(const Json& value, int indent = -1);
 // A text of a record, with blanks in place of control characters.
 std::string without_controls(std::string_view text);
 
+// Of a member of an object. Empty, or 0: it has none of this type. Larger numbers count as INT64_MAX.
+std::string text_in(const Json& record, const char* key);
+std::int64_t integer_in(const Json& record, const char* key);
+
 // A record as a packet: compressed if the text has `limit` bytes or more.
 std::string packet_of(const Json& record, std::size_t limit);
 

@@ -138,7 +138,9 @@ Result<std::size_t> add_records(const StatusOptions& options, const std::vector<
 int show_managers(const StatusOptions& options) {
     factory::ManagerPlace place = options.place;
     if (!options.needs_manager()) place.catalogs.clear();
-    const auto found = factory::find_managers(place, options.name.empty() ? ".*" : options.name);
+    const auto found = factory::find_managers(
+        place, options.name.empty() ? ".*" : options.name,
+        [](const std::string& line) { std::fprintf(stderr, "work_queue_status: %s\n", line.c_str()); });
     if (!found) return complain(found.error());
     Printer printer(options);
     int code = 0;

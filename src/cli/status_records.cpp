@@ -20,28 +20,20 @@ Result<std::vector<Json>> query_catalogs(const StatusOptions& options, const std
     return records;
 }
 
-std::string text_member(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t integer_member(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    return found != record.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
+using catalog::integer_in;
+using catalog::text_in;
 
 // For the table: a name, how many have connected, and the names of its managers.
 Json shown_factory(Json record) {
-    if (text_member(record, "factory_name").empty())
-        record["factory_name"] = text_member(record, "project_regex");
-    const std::int64_t submitted = integer_member(record, "workers_submitted");
-    const std::int64_t connecting = integer_member(record, "workers_to_connect");
+    if (text_in(record, "factory_name").empty()) record["factory_name"] = text_in(record, "project_regex");
+    const std::int64_t submitted = integer_in(record, "workers_submitted");
+    const std::int64_t connecting = integer_in(record, "workers_to_connect");
     if (!record.contains("workers_connected") && connecting >= 0 && submitted >= connecting)
         record["workers_connected"] = submitted - connecting;
     std::string names;
     if (const auto managers = record.find("managers"); managers != record.end() && managers->is_array())
         for (const Json& manager : *managers)
-            if (manager.is_object()) names += (names.empty() ? "" : ", ") + text_member(manager, "project");
+            if (manager.is_object()) names += (names.empty() ? "" : ", ") + text_in(manager, "project");
     record["managers"] = names;
     return record;
 }
@@ -71,8 +63,8 @@ Result<std::vector<Json>> factories_of_catalogs(const StatusOptions& options) {
     if (!records) return records;
     std::vector<Json> factories;
     for (Json& record : *records) {
-        const bool named = pattern->matches(text_member(record, "factory_name")) ||
-                           pattern->matches(text_member(record, "project_regex"));
+        const bool named = pattern->matches(text_in(record, "factory_name")) ||
+                           pattern->matches(text_in(record, "project_regex"));
         if (!named) continue;
         factories.push_back(options.json ? std::move(record) : shown_factory(std::move(record)));
     }

@@ -42,7 +42,7 @@ class Question {
     Question(net::TcpDialOptions manager, wire::StatusOf what, TakePart take)
         : take_(std::move(take)), heard_(instant_now()) {
         query_.what = what;
-        manager.limits.most_frame_bytes = most_answer_bytes;
+        manager.limits.most_frame_bytes = std::min(manager.limits.most_frame_bytes, most_answer_bytes);
         auto line = net::TcpDialer::open(std::move(manager));
         if (line)
             line_ = std::move(*line);

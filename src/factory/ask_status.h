@@ -12,9 +12,9 @@
 
 namespace wq::factory {
 
-// All at once. The answers, in the order of `managers`. Errors: unreachable: no answer within `limit`, or
-// before `stop` became readable; not_allowed: another key, version or certificate. They do not name the
-// manager.
+// All at once; an answer has at most 64 MiB, and TcpLimits::most_frame_bytes. The answers, in the order of
+// `managers`. Errors: unreachable: no answer within `limit`, or before `stop` became readable; not_allowed:
+// another key, version or certificate. They do not name the manager.
 std::vector<Result<wire::StatusReport>> ask_status(const std::vector<net::TcpDialOptions>& managers,
                                                    Duration limit, int stop = -1);
 

@@ -108,9 +108,11 @@ void Factory::look_at_managers(CycleReport& report, core::Now now) {
                 }
                 continue;
             }
-            all_answered_ = false;
             ++report.unanswered;
-            say(answer.manager + ": " + answer.report.error().message);
+            // Of a record that leads nowhere there is nothing to wait for.
+            if (answer.by_record && !known_.contains(answer.manager)) continue;
+            all_answered_ = false;
+            if (!answer.by_record) say(answer.manager + ": " + answer.report.error().message);
         }
     }
     std::erase_if(known_, [&](const auto& known) {
@@ -202,6 +204,19 @@ void Factory::note_end(const std::string& id, const Job& job, const std::string&
         std::max(submits_again_, next_status_ - options_.status_every + options_.pause_after_failures);
 }
 
+// At most what its own tasks fill: no record says away what other managers need.
+std::int64_t Factory::unnamed_workers(const Known& known) const {
+    if (known.unnamed_workers == 0) return 0;
+    double filled = 0;
+    const auto add = [&](const core::Needs& needs, std::uint64_t tasks) {
+        filled += workers_for({needs, tasks, tasks}, settings_.size, limits()).value_or(0);
+    };
+    for (const wire::TasksOfShape& shape : known.report.shapes)
+        add(shape.needs, shape.ready + shape.on_workers);
+    add({}, known.report.further);
+    return static_cast<std::int64_t>(std::min(static_cast<double>(known.unnamed_workers), std::ceil(filled)));
+}
+
 void Factory::count_workers(CycleReport& report) {
     std::set<std::string> present;
     Count other_cores;
@@ -209,7 +224,7 @@ void Factory::count_workers(CycleReport& report) {
     std::int64_t unknown = 0;  // of a system that gives its jobs no id
     std::int64_t unnamed = 0;
     for (const auto& [manager, known] : known_) {
-        unnamed += static_cast<std::int64_t>(known.unnamed_workers);
+        unnamed += unnamed_workers(known);
         for (const wire::WorkerStatus& worker : known.report.workers) {
             if (worker.factory == options_.name) {
                 present.insert(worker.job);

@@ -24,18 +24,18 @@
 
 namespace wq::factory {
 
-// Of a manager that does not answer us, but has a record in a catalog.
+// Of a manager that gives us no answer of its own, but has a record in a catalog.
 struct RecordedAnswer {
     std::int64_t heard = 0;     // when the catalog server got it, s since 1970
     std::uint64_t workers = 0;  // connected; it does not say whose they are
 };
 
 struct ManagerAnswer {
-    std::string manager;  // "login1:9123 (my project)": the same in each cycle
+    std::string manager;  // "my project (login1:9123)": the same in each cycle, and of no other manager
     Result<wire::StatusReport> report;
-    std::optional<RecordedAnswer> by_record{};
-    std::string project{};  // its name; may be empty
-    net::HostPort at{};     // one of its addresses
+    std::optional<RecordedAnswer> by_record{};  // also without a report
+    std::string project{};                      // its name; may be empty
+    net::HostPort at{};                         // one of its addresses
 };
 
 using Ended = records::RunEnd;
@@ -138,6 +138,7 @@ class Factory {
     void note_end(const std::string& id, const Job& job, const std::string& how);
     void count_workers(CycleReport& report);
     std::vector<Demand> demand(CycleReport& report) const;
+    std::int64_t unnamed_workers(const Known& known) const;
     Limits limits() const;
     void act(CycleReport& report, Instant now);
     void wait_for_next_run(CycleReport& report);

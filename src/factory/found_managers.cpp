@@ -15,9 +15,13 @@ namespace wq::factory {
 
 namespace {
 
-std::string name_of(const net::Contact& contact) {
-    const std::string place = net::to_text({contact.host, contact.port});
-    return contact.name.empty() ? place : line_for_message(contact.name) + " (" + place + ")";
+// An answer has a line for each worker.
+constexpr std::size_t most_answer_bytes_of_record = std::size_t{4} << 20;
+
+std::string name_of(const listening::NamedManager& manager) {
+    const std::string place = listening::place_of(manager);
+    const std::string& name = manager.listing.contact.name;
+    return name.empty() ? place : line_for_message(name) + " (" + place + ")";
 }
 
 Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial) {
@@ -32,21 +36,17 @@ Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial) {
 
 // Of the registry, and of catalog servers.
 Result<std::vector<FoundManager>> find_named(const ManagerPlace& place, const std::string& name,
-                                             const std::function<void(const std::string&)>& say) {
+                                             const std::function<void(const std::string&)>& say,
+                                             listening::NameFinder& finder) {
     const auto pattern = listening::NamePattern::of(name);
     if (!pattern) return pattern.error();
-    const auto named =
-        listening::NameFinder(place.catalogs).find(*pattern, 0, instant_now() + place.limit, place.stop);
+    const auto named = finder.find(*pattern, 0, instant_now() + place.limit, place.stop);
     if (!named) return named.error();
     if (say) {
         if (!named->trouble.empty()) say("no catalog server answers: " + named->trouble);
         for (const std::string& line : listening::remarks_on(*named)) say(line);
     }
-    std::vector<FoundManager> found;
-    for (const listening::NamedManager& each : named->managers)
-        found.push_back({name_of(each.listing.contact), net::dial_options(each.listing.contact), each.listing,
-                         each.record});
-    return found;
+    return to_ask(*named, say);
 }
 
 // What a record says, in place of the manager's own answer.
@@ -69,8 +69,32 @@ wire::StatusReport report_of(const listening::ManagerRecord& record) {
 
 }  // namespace
 
+std::vector<FoundManager> to_ask(const listening::NamedManagers& named,
+                                 const std::function<void(const std::string&)>& say) {
+    std::vector<FoundManager> found, recorded;
+    std::size_t left_out = 0;
+    for (const listening::NamedManager& each : named.managers) {
+        FoundManager manager{name_of(each), net::dial_options(each.listing.contact), each.listing,
+                             each.record};
+        if (!each.record) {
+            found.push_back(std::move(manager));
+        } else if (recorded.size() < most_recorded_managers) {
+            manager.dial.limits.most_frame_bytes = most_answer_bytes_of_record;
+            recorded.push_back(std::move(manager));
+        } else {
+            ++left_out;
+        }
+    }
+    if (left_out > 0 && say)
+        say(count_of(left_out, "manager") + " of catalogs " + (left_out == 1 ? "is" : "are") +
+            " left out: at most " + std::to_string(most_recorded_managers) + " are asked");
+    std::move(recorded.begin(), recorded.end(), std::back_inserter(found));
+    return found;
+}
+
 Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name,
-                                                const std::function<void(const std::string&)>& say) {
+                                                const std::function<void(const std::string&)>& say,
+                                                listening::NameFinder* finder) {
     std::vector<FoundManager> found;
     if (!place.managers.empty()) {
         net::TcpDialOptions dial;
@@ -79,16 +103,17 @@ Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const
     } else if (!place.contact.empty()) {
         const auto contact = net::read_contact(place.contact);
         if (!contact) return contact.error();
-        found.push_back({name_of(*contact), net::dial_options(*contact)});
+        found.push_back({name_of({{*contact, {}}, std::nullopt}), net::dial_options(*contact)});
     } else if (!place.catalogs.empty()) {
-        auto named = find_named(place, name, say);
+        listening::NameFinder own(place.catalogs);
+        auto named = find_named(place, name, say, finder != nullptr ? *finder : own);
         if (!named) return named.error();
         found = std::move(*named);
     } else {
         const auto listed = listening::find_managers(listening::registry_folder(), name, 0);
         if (!listed) return listed.error();
         for (const listening::Listing& listing : *listed)
-            found.push_back({name_of(listing.contact), net::dial_options(listing.contact), listing});
+            found.push_back({name_of({listing, std::nullopt}), net::dial_options(listing.contact), listing});
     }
     for (FoundManager& each : found)
         if (const Status status = add_security(place, each.dial); !status) return status.error();
@@ -107,8 +132,9 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
         if (!hosts) return hosts.error();
         place.catalogs = std::move(*hosts);
     }
-    auto found =
-        find_managers(place, settings.manager_name, [this](const std::string& line) { say_once(line); });
+    if (!finder_ || finder_->catalogs() != place.catalogs) finder_.emplace(place.catalogs);
+    auto found = find_managers(
+        place, settings.manager_name, [this](const std::string& line) { say_once(line); }, &*finder_);
     if (!found) return found.error();
     found_ = true;
     std::vector<net::TcpDialOptions> lines;
@@ -119,21 +145,25 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
         if (unreachable && !place_.contact.empty())
             reports[n] = Error{ExitCode::unreachable, reports[n].error().message + " (" + place_.contact +
                                                           " is left over if its manager has ended)"};
-        const FoundManager& manager = (*found)[n];
-        ManagerAnswer answer{manager.name, std::move(reports[n])};
-        if (!answer.report && manager.record) {
-            if (answer.report.error().code == ExitCode::not_allowed)
-                say_once(manager.name + ": " + line_for_message(answer.report.error().message) +
-                         "; its catalog record says how many tasks it has");
-            answer.report = report_of(*manager.record);
-            answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};
-        }
-        answer.at = manager.dial.managers.empty() ? net::HostPort{} : manager.dial.managers.front();
-        if (manager.listing) answer.project = manager.listing->contact.name;
-        if (manager.record) answer.project = manager.record->project;
-        answers.managers.push_back(std::move(answer));
+        answers.managers.push_back(answer_of((*found)[n], std::move(reports[n])));
     }
     return answers;
+}
+
+// A manager that refuses us is there, so that its record counts; one that is not reached may be gone.
+ManagerAnswer FoundManagers::answer_of(const FoundManager& manager, Result<wire::StatusReport> report) {
+    ManagerAnswer answer{manager.name, std::move(report)};
+    if (!answer.report && manager.record) {
+        const Error error = answer.report.error();
+        const bool refuses = error.code == ExitCode::not_allowed;
+        say_once(manager.name + ": " + line_for_message(error.message) +
+                 (refuses ? "; its catalog record says how many tasks it has" : ""));
+        if (refuses) answer.report = report_of(*manager.record);
+        answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};
+    }
+    answer.at = manager.dial.managers.empty() ? net::HostPort{} : manager.dial.managers.front();
+    if (manager.listing) answer.project = manager.listing->contact.name;
+    return answer;
 }
 
 void FoundManagers::say_once(const std::string& line) {

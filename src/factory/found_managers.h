@@ -12,7 +12,7 @@
 #include "catalog/catalog_hosts.h"
 #include "factory/factory.h"
 #include "listening/manager_record.h"
-#include "listening/registry.h"
+#include "listening/named_managers.h"
 #include "net/tcp_dialer.h"
 
 namespace wq::factory {
@@ -35,12 +35,21 @@ struct FoundManager {
     // Of one that only a catalog server knows: nothing proves that it is its.
     std::optional<listening::ManagerRecord> record{};
 };
+// Managers that only a catalog knows, to be asked at once: anyone may announce more.
+inline constexpr std::size_t most_recorded_managers = 100;
+
 // `name`: a regular expression for names, if the place has neither addresses nor a contact file. Reads the
-// files anew: a manager that is started again writes a new one. `say` gets lines about catalog servers that
-// do not answer, and their records that are skipped. Errors: those of read_contact(), read_password() and
+// files anew: a manager that is started again writes a new one. Those of the registry come first. `say` gets
+// lines about catalog servers that do not answer, and their records that are skipped. `finder`: of the
+// place's catalogs, if they are asked often. Errors: those of read_contact(), read_password() and
 // listening::find_managers().
 Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name,
-                                                const std::function<void(const std::string&)>& say = {});
+                                                const std::function<void(const std::string&)>& say = {},
+                                                listening::NameFinder* finder = nullptr);
+
+// Those of the registry, then of the others the first most_recorded_managers.
+std::vector<FoundManager> to_ask(const listening::NamedManagers& named,
+                                 const std::function<void(const std::string&)>& say = {});
 
 class FoundManagers final : public Managers {
   public:
@@ -51,9 +60,11 @@ class FoundManagers final : public Managers {
     std::function<void(const std::string&)> say = [](const std::string&) {};
 
   private:
+    ManagerAnswer answer_of(const FoundManager& manager, Result<wire::StatusReport> report);
     void say_once(const std::string& line);
 
     ManagerPlace place_;
+    std::optional<listening::NameFinder> finder_;  // remembers which server does not answer
     std::set<std::string> said_;
     bool found_ = false;  // the contact file was there
 };

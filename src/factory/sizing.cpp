@@ -31,14 +31,19 @@ std::int64_t tasks_at_once(const Demand& demand, core::Resources size, const Lim
 
 }  // namespace
 
+std::optional<double> workers_for(const Demand& demand, const core::Resources& size, const Limits& limits) {
+    const std::int64_t at_once = tasks_at_once(demand, size, limits);
+    if (at_once <= 0) return std::nullopt;
+    return static_cast<double>(demand.tasks) / static_cast<double>(at_once);
+}
+
 Decision decide(const std::vector<Demand>& demand, const core::Resources& size, const Supply& supply,
                 const Limits& limits) {
     Decision decision;
     double filled = 0;  // workers; tasks of different needs share one
     for (const Demand& some : demand) {
-        const std::int64_t at_once = tasks_at_once(some, size, limits);
-        if (at_once > 0)
-            filled += static_cast<double>(some.tasks) / static_cast<double>(at_once);
+        if (const auto workers = workers_for(some, size, limits))
+            filled += *workers;
         else
             decision.unfit += some.waiting;
     }

@@ -43,6 +43,9 @@ struct Decision {
     bool operator==(const Decision&) const = default;
 };
 
+// How many workers of this size the tasks fill; nullopt: such a worker is too small for them.
+std::optional<double> workers_for(const Demand& demand, const core::Resources& size, const Limits& limits);
+
 // `size`: of each worker, all zero if unknown; then each runs one task at a time. Errors: none; inconsistent
 // limits count as least = most.
 Decision decide(const std::vector<Demand>& demand, const core::Resources& size, const Supply& supply,

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/time.h"
+#include "catalog/record.h"
 #include "net/tcp_socket.h"
+#include "records/run_status.h"
 #include "wire/messages.h"
 
 namespace wq::listening {
@@ -17,18 +20,8 @@ constexpr std::size_t most_host_bytes = 255;
 constexpr std::size_t most_wire_bytes = 64;
 constexpr std::uint64_t most_counted = std::uint64_t{1} << 40;  // figures of managers are added up
 
-std::string text_in(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t integer_in(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    if (found == record.end()) return 0;
-    if (found->is_number_unsigned())
-        return static_cast<std::int64_t>(std::min(found->get<std::uint64_t>(), std::uint64_t{INT64_MAX}));
-    return found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
+using catalog::integer_in;
+using catalog::text_in;
 
 std::uint64_t count_in(const Json& record, const char* key) {
     return std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(integer_in(record, key), 0)),
@@ -85,6 +78,10 @@ std::vector<std::string> in_order(const ManagerRecord& manager, const std::strin
     for (std::string& each : order)
         if (!each.empty() && std::find(hosts.begin(), hosts.end(), each) == hosts.end())
             hosts.push_back(std::move(each));
+    // Elsewhere a loopback address leads to whatever listens there, and nothing would tell.
+    const bool elsewhere =
+        std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) { return !is_loopback(host); });
+    if (elsewhere && manager.name != records::host_name()) std::erase_if(hosts, is_loopback);
     hosts.resize(std::min(hosts.size(), most_record_hosts));
     return hosts;
 }
@@ -93,6 +90,10 @@ std::vector<std::string> in_order(const ManagerRecord& manager, const std::strin
 
 std::string wire_of_record() {
     return "work_queue/" + std::to_string(wire::protocol_version);
+}
+
+bool is_loopback(const std::string& host) {
+    return host == "::1" || host == "localhost" || host.starts_with("localhost.") || host.starts_with("127.");
 }
 
 bool is_of_manager(const catalog::Json& record) {
@@ -138,12 +139,13 @@ std::optional<ManagerRecord> read_manager_record(const Json& record) {
     manager.waiting = count_in(record, "tasks_waiting");
     manager.on_workers = count_in(record, "tasks_on_workers");
     manager.left = count_in(record, "tasks_left");
-    manager.workers = count_in(record, "workers");
+    manager.workers = std::min(count_in(record, "workers"), most_record_workers);
     manager.total_cores = amount_in(record, "tasks_total_cores");
     manager.total_memory_mb = amount_in(record, "tasks_total_memory");
     manager.total_disk_mb = amount_in(record, "tasks_total_disk");
     manager.total_gpus = amount_in(record, "tasks_total_gpus");
-    manager.heard = integer_in(record, "lastheardfrom");
+    manager.heard =
+        std::clamp<std::int64_t>(integer_in(record, "lastheardfrom"), 0, wall_now() / micros_per_second);
     return manager;
 }
 

@@ -11,10 +11,6 @@ namespace wq::listening {
 
 namespace {
 
-bool is_loopback(const std::string& address) {
-    return address == "::1" || address.starts_with("127.");
-}
-
 NamedManager of_record(ManagerRecord record) {
     NamedManager manager;
     net::Contact& contact = manager.listing.contact;
@@ -43,18 +39,30 @@ std::vector<std::string> remarks_on(const NamedManagers& found) {
     return lines;
 }
 
+std::string place_of(const NamedManager& manager) {
+    const net::Contact& contact = manager.listing.contact;
+    const std::string place = net::to_text({contact.host, contact.port});
+    if (!manager.record) return place;
+    const std::string& address = manager.record->address;
+    return place + (address.empty() ? "" : " at " + address) + ", by catalog";
+}
+
 // Hosts of one site may have addresses in common that are not theirs alone, such as those of bridges for
-// containers: so all have to be the entry's, or the one by which others reach it. What a loopback address
-// means is known on this host only.
+// containers: so all have to be the entry's, or the one by which others reach it. A loopback address is of
+// the manager's host, or of the server's: it says something only if both sides are this host.
 bool is_same_manager(const net::Contact& entry, const ManagerRecord& record) {
     if (entry.port != record.port) return false;
+    const bool only_loopback = std::all_of(record.hosts.begin(), record.hosts.end(), is_loopback);
+    const std::string here = records::host_name();
+    const bool both_here = entry.host == here && (record.name == here || only_loopback);
     const auto is_of_entry = [&](const std::string& address) {
-        if (is_loopback(address)) return entry.host == records::host_name();
+        if (is_loopback(address)) return both_here;
         return std::find(entry.addresses.begin(), entry.addresses.end(), address) != entry.addresses.end();
     };
     if (!record.address.empty() && is_of_entry(record.address)) return true;
-    return !record.interfaces.empty() &&
-           std::all_of(record.interfaces.begin(), record.interfaces.end(), is_of_entry);
+    std::vector<std::string> interfaces = record.interfaces;
+    std::erase_if(interfaces, is_loopback);
+    return !interfaces.empty() && std::all_of(interfaces.begin(), interfaces.end(), is_of_entry);
 }
 
 NamedManagers named_managers(std::vector<Listing> entries, const std::vector<catalog::Json>& records,

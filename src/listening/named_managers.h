@@ -36,6 +36,10 @@ struct NamedManagers {
 // What to tell the user of those that were skipped; lines.
 std::vector<std::string> remarks_on(const NamedManagers& found);
 
+// "HOST:PORT" of an entry; of a record also from where it came, so that no stranger's record has the place of
+// another manager.
+std::string place_of(const NamedManager& manager);
+
 // A manager that is in the registry and in the catalog is listed once, as its entry.
 bool is_same_manager(const net::Contact& entry, const ManagerRecord& record);
 

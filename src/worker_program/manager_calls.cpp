@@ -29,14 +29,16 @@ void scale(net::TcpLimits& limits, double by) {
     limits.handshake = std::max(limits.handshake, shortest_handshake);
 }
 
-// The same for a manager in each search.
-std::string place_of(const listening::NamedManager& manager) {
-    const net::Contact& contact = manager.listing.contact;
-    return (manager.record ? "catalog " : "registry ") + net::to_text({contact.host, contact.port});
-}
-
 constexpr const char* what_proves =
     "give the worker --contact FILE of its manager, or --password FILE to both";
+
+std::string nothing_proves(const std::string& whom) {
+    return "WORK_QUEUE_REQUIRE_KEY is set, and nothing proves who " + whom + " is: " + what_proves;
+}
+
+bool proves(const net::TcpDialOptions& dial) {
+    return !dial.key.empty() || (dial.tls && dial.tls->by != net::TlsTrust::By::unverified);
+}
 
 }  // namespace
 
@@ -82,29 +84,37 @@ Result<net::Contact> ManagerCalls::named_contact(bool waits) {
     return called_->listing.contact;
 }
 
-std::uint64_t ManagerCalls::calls_of(const listening::NamedManager& manager) const {
-    const auto known = calls_.find(place_of(manager));
-    return known == calls_.end() ? 0 : known->second;
-}
-
 // The first of those that were called least: one that does not accept us, whatever it says of its tasks, does
 // not keep us from the others.
 Result<net::Contact> ManagerCalls::choose(const listening::NamedManagers& found) {
     remark_on(found);
     called_.reset();
-    std::map<std::string, std::uint64_t> calls;
+    unproven_.clear();
+    std::map<std::string, Calls> calls;
+    std::uint64_t fewest = 0;
     for (const listening::NamedManager& each : found.managers) {
-        calls[place_of(each)] = calls_of(each);
-        if (each.record && options_->require_key && password_.empty())
-            refusal_ = "WORK_QUEUE_REQUIRE_KEY is set, and anyone may announce " +
-                       quote_for_message(each.listing.contact.name) + " to a catalog: " + what_proves;
-        else if (!called_ || calls_of(each) < calls_of(*called_))
-            called_ = each;
+        if (options_->require_key && !is_proven(each.listing.contact)) {
+            unproven_ = nothing_proves(quote_for_message(each.listing.contact.name));
+            continue;
+        }
+        const Calls& so_far = calls[place_of(each)] = calls_[place_of(each)];
+        if (called_ && so_far.count >= fewest) continue;
+        called_ = each;
+        fewest = so_far.count;
     }
     calls_ = std::move(calls);
     if (!called_) return none_matches(found);
-    ++calls_[place_of(*called_)];
+    ++calls_[place_of(*called_)].count;
     return called_->listing.contact;
+}
+
+std::string ManagerCalls::refusal() const {
+    std::string last = unproven_;
+    for (const auto& [place, calls] : calls_) {
+        if (calls.refusal.empty()) return {};
+        last = calls.refusal;
+    }
+    return last;
 }
 
 void ManagerCalls::remark_on(const listening::NamedManagers& found) {
@@ -113,7 +123,7 @@ void ManagerCalls::remark_on(const listening::NamedManagers& found) {
 }
 
 Error ManagerCalls::none_matches(const listening::NamedManagers& found) const {
-    if (!found.managers.empty()) return {ExitCode::unreachable, refusal_};
+    if (!unproven_.empty()) return {ExitCode::unreachable, unproven_};
     constexpr std::size_t most_listed = 5;
     std::set<std::string> names;
     if (const auto all = listening::find_managers(listening::registry_folder(), ".*", 0))
@@ -140,8 +150,14 @@ net::TcpDialOptions ManagerCalls::secured(net::TcpDialOptions dial) const {
     return dial;
 }
 
+bool ManagerCalls::is_proven(const net::Contact& contact) const {
+    return proves(secured(net::dial_options(contact)));
+}
+
 Result<std::unique_ptr<net::TcpDialer>> ManagerCalls::dial(net::TcpDialOptions dial) {
     last_ = secured(std::move(dial));
+    if (options_->require_key && !proves(last_))
+        return Error{ExitCode::not_allowed, nothing_proves("the manager")};
     return net::TcpDialer::open(last_);
 }
 
@@ -153,7 +169,13 @@ std::unique_ptr<net::TcpDialer> ManagerCalls::search() {
             return finder->find(pattern, seed, instant_now() + patience, stop);
         },
         [this](NamedCall::Found found) -> Result<std::unique_ptr<net::TcpDialer>> {
-            const auto contact = found ? choose(*found) : Result<net::Contact>(found.error());
+            if (!found) {
+                called_.reset();
+                calls_.clear();
+                unproven_.clear();
+                return found.error();
+            }
+            const auto contact = choose(*found);
             if (!contact) return contact.error();
             return dial(net::dial_options(*contact));
         });
@@ -161,18 +183,19 @@ std::unique_ptr<net::TcpDialer> ManagerCalls::search() {
 
 bool ManagerCalls::is_refused(const net::TcpDialer& line) {
     const auto failure = line.failure();
-    if (!failure || failure->code != ExitCode::not_allowed) return false;
-    if (!called_ || !called_->record) return true;
-    refusal_ = "the catalog's manager " + line_for_message(called_->listing.contact.name) +
-               " refuses this worker; " + what_proves + ":\n" + failure->message;
+    const bool refused = failure && failure->code == ExitCode::not_allowed;
+    if (!called_ || !called_->record) return refused;
+    calls_[place_of(*called_)].refusal =
+        refused ? "the catalog's manager " + line_for_message(called_->listing.contact.name) +
+                      " refuses this worker; " + what_proves + ":\n" + failure->message
+                : std::string();
     return false;
 }
 
 void ManagerCalls::note_welcome() {
     if (!called_) return;
-    calls_[place_of(*called_)] = 0;
-    refusal_.clear();
-    if (!called_->record || !password_.empty() || !options_->ssl_ca.empty()) return;
+    calls_[place_of(*called_)] = {};
+    if (!called_->record || proves(last_)) return;
     const std::string line = "anyone may announce " + quote_for_message(called_->listing.contact.name) +
                              " to a catalog, and run commands here: " + what_proves;
     if (remarked_.insert(line).second) warn_(line);

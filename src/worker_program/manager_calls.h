@@ -32,9 +32,9 @@ class ManagerCalls {
     // Warns the user about the security of the connection; empty: nothing to warn about.
     std::string warning() const;
 
-    // Managers that a catalog named, and none else, were there: they refused us, or prove nothing. A line;
-    // empty: a manager has accepted us, or nobody refused.
-    const std::string& refusal() const { return refusal_; }
+    // Managers of the name were there, and the last call of each was refused, or was not made because nothing
+    // proves who they are. A line; empty: another may still accept us, or none was there.
+    std::string refusal() const;
 
   private:
     explicit ManagerCalls(const WorkerProgramOptions& options);
@@ -42,10 +42,10 @@ class ManagerCalls {
     Result<net::Contact> contact_of_file() const;
     Result<net::Contact> named_contact(bool waits);
     Result<net::Contact> choose(const listening::NamedManagers& found);
-    std::uint64_t calls_of(const listening::NamedManager& manager) const;
     void remark_on(const listening::NamedManagers& found);
     Error none_matches(const listening::NamedManagers& found) const;
     net::TcpDialOptions secured(net::TcpDialOptions dial) const;
+    bool is_proven(const net::Contact& contact) const;
     Result<std::unique_ptr<net::TcpDialer>> dial(net::TcpDialOptions dial);
     std::unique_ptr<net::TcpDialer> search();
     bool is_refused(const net::TcpDialer& line);
@@ -56,13 +56,17 @@ class ManagerCalls {
     std::string password_;
     std::string of_password_;  // a warning; "": none
     net::TcpDialOptions last_;
-    // With a name: the manager called last, and of each the number of calls since it accepted us.
+    // With a name: the manager called last, and the calls of each that the last search found.
+    struct Calls {
+        std::uint64_t count = 0;  // since it accepted us
+        std::string refusal{};    // of the last one; empty: it did not refuse
+    };
     std::optional<listening::NamePattern> pattern_;
     std::shared_ptr<listening::NameFinder> finder_;
     std::optional<listening::NamedManager> called_;
-    std::map<std::string, std::uint64_t> calls_;
+    std::map<std::string, Calls> calls_;
+    std::string unproven_;  // of the last search; empty: all prove who they are, or need not
     std::set<std::string> remarked_;
-    std::string refusal_;
 };
 
 }  // namespace wq::worker_program

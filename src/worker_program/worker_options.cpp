@@ -270,17 +270,16 @@ Status take_name(const Given& given, const Variable& variable, WorkerProgramOpti
     if (work.manager_regex.size() > longest_regex) return usage_error("-M: the expression is too long");
     if (const Status bad = listening::check_manager_pattern(work.manager_regex); !bad)
         return usage_error("-M: " + bad.error().message);
-    const bool said = given.count("catalog") != 0;
-    auto hosts = catalog::read_catalog_hosts(said ? given["catalog"].as<std::string>()
-                                                  : value_of(variable, "CATALOG_HOST"));
-    if (!hosts) return usage_error((said ? "--catalog: " : "CATALOG_HOST: ") + hosts.error().message);
+    const std::string said = given.count("catalog") != 0 ? given["catalog"].as<std::string>() : "";
+    auto hosts = catalog::named_catalog_hosts(said, value_of(variable, "CATALOG_HOST"));
+    if (!hosts) return usage_error((said.empty() ? "" : "--catalog: ") + hosts.error().message);
     work.catalogs = std::move(*hosts);
-    const std::string required = value_of(variable, "WORK_QUEUE_REQUIRE_KEY");
-    work.require_key = !required.empty() && required != "0";
     return success();
 }
 
 Status take_place(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
+    const std::string required = value_of(variable, "WORK_QUEUE_REQUIRE_KEY");
+    work.require_key = !required.empty() && required != "0";
     const auto words = given.count("place") != 0 ? given["place"].as<std::vector<std::string>>()
                                                  : std::vector<std::string>{};
     const auto given_text = [&](const char* name, std::string& target) {

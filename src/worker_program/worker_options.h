@@ -35,7 +35,7 @@ struct WorkerProgramOptions {
     std::string contact;        // a contact file
     std::string manager_regex;  // matches names in the registry, and in catalogs
     catalog::CatalogHosts catalogs;
-    bool require_key = false;  // serve no manager that proves nothing
+    bool require_key = false;  // serve no manager that does not prove who it is, however it was found
 
     Duration idle_timeout = std::chrono::minutes(15);
     Duration connect_timeout = std::chrono::minutes(15);

@@ -136,8 +136,9 @@ class Program {
             if (!session.over()) wait(session, waiter, back_off);
         }
         if (session.dismissed()) comes_back_ = false;
-        if (session.code() != ExitCode::unreachable || calls_.refusal().empty()) return session.code();
-        warn(calls_.refusal());
+        const std::string refusal = calls_.refusal();
+        if (session.code() != ExitCode::unreachable || refusal.empty()) return session.code();
+        warn(refusal);
         return ExitCode::not_allowed;
     }
 

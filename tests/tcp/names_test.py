@@ -31,7 +31,7 @@ class NamesCase(TcpCase):
 
     def announce(self, port, project="align", **members):
         """A record of a manager on this host; the server sets its address, and closes when it has the record."""
-        record = {"type": "wq_master", "project": project, "port": port, "name": f"name{port}", "wire": WIRE, "tasks_waiting": 1, **members}
+        record = {"type": "wq_master", "project": project, "port": port, "name": socket.gethostname(), "wire": WIRE, "tasks_waiting": 1, **members}
         self.server.send_tcp(json.dumps({name: value for name, value in record.items() if value is not None}).encode())
 
     def named(self, *words, catalog=True, env=None, **how):
@@ -39,10 +39,20 @@ class NamesCase(TcpCase):
         return self.worker(*where, "-i", "0.1", "-b", "0.2", "--single-shot", *words, contact=None, env={**self.registry, **(env or {})}, **how)
 
     def closed_port(self):
-        """One where nobody listens."""
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            return taken.getsockname()[1]
+        """One where nobody listens, nor can, until the test ends."""
+        taken = socket.socket()
+        self.addCleanup(taken.close)
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+    def enter(self, port, project="align"):
+        """An entry of the registry, of an open manager on another host."""
+        os.makedirs(self.path("registry"), mode=0o700, exist_ok=True)
+        contact = json.loads(self.read("contact"))
+        contact.update(addresses=["127.0.0.1"], port=port, name=project, host="another")
+        contact.pop("key", None)
+        self.write(f"registry/{project}-{port}.manager", json.dumps({"contact": contact, "waiting": 1, "workers": 0}))
+        os.chmod(self.path(f"registry/{project}-{port}.manager"), 0o600)
 
 
 class Workers(NamesCase):
@@ -91,7 +101,7 @@ class Workers(NamesCase):
     def test_managers_of_cctools_and_of_other_versions_are_skipped(self):
         self.announce(self.closed_port(), wire=None)
         self.announce(self.closed_port(), wire="work_queue/1")
-        worker = self.named("--connect-timeout", "1")
+        worker = self.named("--connect-timeout", "5")
         self.assertEqual(worker.wait(), 69, str(worker))
         self.assertEqual(worker.err.count("1 manager of CCTools matches; our workers cannot serve it"), 1, worker.err)
         self.assertEqual(worker.err.count(f"1 manager of another version is skipped: work_queue/1, and this is {WIRE}"), 1, worker.err)
@@ -100,7 +110,7 @@ class Workers(NamesCase):
     def test_a_key_is_needed(self):
         manager = self.manager(["true"])
         self.announce(self.port())
-        refused = self.named("--connect-timeout", "1")
+        refused = self.named("--connect-timeout", "6")
         self.assertEqual(refused.wait(), 77, str(refused))
         self.assertRegex(refused.err, "(?s)--contact FILE.*--password FILE")
         self.write("password", bytes.fromhex(json.loads(self.read("contact"))["key"]))
@@ -113,10 +123,19 @@ class Workers(NamesCase):
     def test_a_worker_that_requires_a_key_joins_no_open_manager(self):
         self.manager(["true"], "--no-key")
         self.announce(self.port())
-        worker = self.named("--connect-timeout", "1", env={"WORK_QUEUE_REQUIRE_KEY": "1"})
+        self.enter(self.port())
+        self.enter(self.closed_port())
+        worker = self.named("--connect-timeout", "5", env={"WORK_QUEUE_REQUIRE_KEY": "1"})
         self.assertEqual(worker.wait(), 77, str(worker))
         self.assertIn("WORK_QUEUE_REQUIRE_KEY", worker.err)
         self.assertNotIn("connected to manager", worker.out)
+
+    def test_it_was_not_refused_where_another_manager_is_only_not_reached(self):
+        self.manager(["true"])
+        self.announce(self.port())
+        self.enter(self.closed_port())
+        worker = self.named("--connect-timeout", "6")
+        self.assertEqual(worker.wait(), 69, str(worker))
 
     def test_tls_because_the_record_or_the_user_says_so(self):
         for record, words in ((True, []), (False, ["--ssl"])):
@@ -137,7 +156,7 @@ class Workers(NamesCase):
                 self.assertEqual(worker.wait(), 0, str(worker))
 
     def test_no_catalog_server_answers(self):
-        worker = self.named("-C", f"127.0.0.1:{self.closed_port()}", "--connect-timeout", "0.5", catalog=False)
+        worker = self.named("-C", f"127.0.0.1:{self.closed_port()}", "--connect-timeout", "5", catalog=False)
         self.assertEqual(worker.wait(), 69, str(worker))
         self.assertIn("no catalog server answers: ", worker.out)
 
@@ -178,12 +197,13 @@ class Factories(NamesCase):
 
     def test_a_manager_that_refuses_has_the_tasks_of_its_record(self):
         self.manager(["true"])
+        self.announce(self.closed_port(), tasks_waiting=50)  # what is not there wants no workers
         self.announce(self.port(), tasks_waiting=5, tasks_on_workers=1, tasks_left=2, tasks_total_cores=12)
         self.write("factory.json", json.dumps({"manager-name": "align", "catalog": self.server.host, "cores": 2, "min-workers": 0}))
         factory = self.start(commands=[os.environ["FACTORY"], "-T", "dryrun", "-S", self.path("jobs"), "--cycle", "0.1", "-C", "factory.json"],
                              env=self.registry)
         factory.wait_for_text("wanted 8")
-        self.assertIn("tasks 7 waiting, 1 on workers (1 manager by catalog, at most ", factory.out)
+        self.assertIn("tasks 7 waiting, 1 on workers (1 manager did not answer) (1 manager by catalog, at most ", factory.out)
         self.assertEqual(factory.err.count("its catalog record says how many tasks it has"), 1, factory.err)
         factory.signal(signal.SIGTERM)
         self.assertEqual(factory.wait(), 0, str(factory))

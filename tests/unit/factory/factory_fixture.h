@@ -107,6 +107,11 @@ class FakeManagers final : public Managers {
     Result<Answers> ask(const Settings&) override {
         if (ended != Ended::no) return Answers{{}, ended};
         if (!answers) return Answers{{{"m", Error{ExitCode::unreachable, "no answer"}}}};
+        if (dead_record) {
+            ManagerAnswer dead{"dead", Error{ExitCode::unreachable, "no answer"}};
+            dead.by_record = RecordedAnswer{0, 9};
+            return Answers{{dead}};
+        }
         wire::StatusReport report;
         if (tasks > 0) report.shapes.push_back({"default", {.cores = 1}, {}, features, tasks, 0});
         if (recorded_workers) {
@@ -127,6 +132,7 @@ class FakeManagers final : public Managers {
     std::set<std::string> workers;
     std::int64_t ranks = 0;
     bool answers = true;
+    bool dead_record = false;                       // all there is: of a manager that is not reached
     std::optional<std::uint64_t> recorded_workers;  // only the catalog's record is known
 };
 

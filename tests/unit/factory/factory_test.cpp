@@ -6,6 +6,7 @@
 #include <random>
 
 #include "factory/factory_process.h"
+#include "factory/found_managers.h"
 
 namespace wq::factory {
 namespace {
@@ -307,6 +308,46 @@ TEST_F(FactoryTest, WorkersOfARecordAreOursAsFarAsOurJobsRun) {
     EXPECT_EQ(seen.submitted, 2);
     EXPECT_THAT(text_of(seen),
                 HasSubstr("8 waiting, 0 on workers (1 manager by catalog, at most 2m31s old); "));
+}
+
+TEST_F(FactoryTest, WorkersOfARecordAreForItsOwnTasksOnly) {
+    managers.tasks = 8;
+    managers.recorded_workers = 1'000'000;
+    settings.size.cores = 4;
+    start();
+    EXPECT_EQ(cycle().supply.others, 2);
+    managers.tasks = 0;
+    EXPECT_EQ(cycle().supply.others, 0);
+}
+
+TEST_F(FactoryTest, ARecordThatLeadsNowhereIsNoReasonToSubmitOrToKeep) {
+    managers.dead_record = true;
+    start();
+    const CycleReport nothing = cycle();
+    EXPECT_EQ(nothing.unanswered, 1u);
+    EXPECT_EQ(nothing.submitted, 0);
+    managers.dead_record = false;
+    managers.tasks = 5;
+    EXPECT_EQ(cycle().submitted, 5);
+    managers.dead_record = true;
+    cycle();
+    EXPECT_EQ(cycle().removed, 5);
+}
+
+TEST(ManagersToAsk, AreAllOfTheRegistryAndAHundredOfCatalogs) {
+    listening::NamedManagers named;
+    listening::NamedManager recorded;
+    recorded.listing.contact.addresses = {"192.0.2.1"};
+    recorded.record.emplace();
+    named.managers.assign(103, recorded);
+    recorded.record.reset();
+    named.managers.push_back(recorded);
+    std::vector<std::string> said;
+    const auto found = to_ask(named, [&](const std::string& line) { said.push_back(line); });
+    ASSERT_EQ(found.size(), 101u);
+    EXPECT_FALSE(found[0].record);
+    EXPECT_LT(found[1].dial.limits.most_frame_bytes, found[0].dial.limits.most_frame_bytes);
+    EXPECT_THAT(said, ::testing::ElementsAre("3 managers of catalogs are left out: at most 100 are asked"));
 }
 
 TEST_F(FactoryTest, TasksThatNeedOtherFeaturesAreNotForItsWorkers) {

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/time.h"
+#include "records/run_status.h"
+
 namespace wq::listening {
 namespace {
 
@@ -62,6 +65,27 @@ TEST(ManagerRecord, AddressesAreOnceAndFew) {
     ASSERT_TRUE(manager);
     EXPECT_LE(manager->hosts.size(), most_record_hosts);
     EXPECT_EQ(manager->hosts.at(1), "10.0.0.1");
+}
+
+TEST(ManagerRecord, LoopbackAddressesAreForItsOwnHost) {
+    Json local = with("address", "127.0.1.1");
+    local["network_interfaces"] = {
+        {{"address", "10.0.0.3"}}, {{"address", "127.0.0.1"}}, {{"address", "::1"}}};
+    EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"10.0.0.3", "node3.site"}));
+    local["name"] = "localhost";
+    EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"10.0.0.3"}));
+    local["name"] = records::host_name();
+    EXPECT_EQ(read_manager_record(local)->hosts,
+              (Hosts{"10.0.0.3", "127.0.0.1", "::1", "127.0.1.1", records::host_name()}));
+    local["name"] = "localhost";
+    local.erase("network_interfaces");
+    EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"127.0.1.1", "localhost"}));
+}
+
+TEST(ManagerRecord, FiguresAreBounded) {
+    EXPECT_EQ(read_manager_record(with("workers", INT64_MAX))->workers, most_record_workers);
+    EXPECT_EQ(read_manager_record(with("lastheardfrom", INT64_MIN))->heard, 0);
+    EXPECT_LE(read_manager_record(with("lastheardfrom", INT64_MAX))->heard, wall_now() / micros_per_second);
 }
 
 TEST(ManagerRecord, OneOfCCToolsHasNoWire) {

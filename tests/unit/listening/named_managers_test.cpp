@@ -69,8 +69,11 @@ TEST(NamedManagers, WaitingTasksThenPriorityDecideWhoIsFirst) {
 }
 
 TEST(NamedManagers, OneThatIsInBothIsItsEntry) {
-    const auto dropped = [](const char* key, Json value, const char* host = "another host") {
+    const std::string here = records::host_name();
+    const auto dropped = [](const char* key, Json value, const std::string& host = "another host",
+                            const std::string& name = "node9.site") {
         Json same = record("align", 9123);
+        same["name"] = name;
         same[key] = std::move(value);
         Listing listed = entry("align", 9123);
         listed.contact.host = host;
@@ -84,12 +87,31 @@ TEST(NamedManagers, OneThatIsInBothIsItsEntry) {
     };
     EXPECT_TRUE(dropped("address", "10.0.0.1"));
     EXPECT_TRUE(dropped("network_interfaces", interfaces({"10.0.0.1", "172.17.0.1"})));
+    // The server saw another address of it, such as one of its own host.
+    EXPECT_TRUE(dropped("network_interfaces", interfaces({"10.0.0.1", "172.17.0.1", "127.0.0.1", "::1"})));
+    EXPECT_FALSE(dropped("network_interfaces", interfaces({"127.0.0.1", "::1"}), here));
     EXPECT_FALSE(dropped("port", 9124));
     EXPECT_FALSE(dropped("address", "10.0.0.2"));
     // A bridge for containers has the same address on all hosts.
     EXPECT_FALSE(dropped("network_interfaces", interfaces({"10.0.0.2", "172.17.0.1"})));
     EXPECT_FALSE(dropped("address", "127.0.0.1"));
-    EXPECT_TRUE(dropped("address", "127.0.0.1", records::host_name().c_str()));
+    // It is the server's host that a loopback address means.
+    EXPECT_FALSE(dropped("address", "127.0.0.1", here));
+    EXPECT_FALSE(dropped("address", "127.0.0.1", "another host", here));
+    EXPECT_TRUE(dropped("address", "127.0.0.1", here, here));
+    EXPECT_TRUE(dropped("address", "127.0.0.1", here, "localhost"));
+}
+
+TEST(NamedManagers, ARecordHasThePlaceOfNoOther) {
+    Json forged = record("align", 9123);
+    forged["address"] = "192.0.2.66";
+    Listing listed = entry("align", 9123);
+    listed.contact.host = "node9.site";
+    const auto found = named_managers({listed}, {record("align", 9123), forged}, pattern("align"), 1);
+    std::set<std::string> places;
+    for (const NamedManager& each : found.managers) places.insert(place_of(each));
+    EXPECT_THAT(places, ElementsAre("node9.site:9123", "node9.site:9123 at 192.0.2.66, by catalog",
+                                    "node9.site:9123 at 192.0.2.9, by catalog"));
 }
 
 TEST(NamedManagers, ThoseOfOthersAreSkippedAndCounted) {

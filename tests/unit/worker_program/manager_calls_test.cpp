@@ -44,5 +44,18 @@ TEST(ManagerCalls, ANameThatNobodyHasIsToldThoseThatAreListed) {
     std::filesystem::remove_all(folder);
 }
 
+TEST(ManagerCalls, ARequiredKeyIsRequiredByAddressToo) {
+    WorkerProgramOptions options;
+    options.managers = {{"127.0.0.1", 1}};
+    options.require_key = true;
+    ManagerCalls calls = ManagerCalls::of(options).or_throw();
+    EXPECT_EQ(calls.begin(false).error().code, ExitCode::not_allowed);
+    options.ssl = true;
+    EXPECT_EQ(calls.begin(false).error().code, ExitCode::not_allowed);
+    options.ssl_ca = "authority.pem";
+    const auto call = calls.begin(false);
+    EXPECT_TRUE(call || call.error().code != ExitCode::not_allowed);
+}
+
 }  // namespace
 }  // namespace wq::worker_program

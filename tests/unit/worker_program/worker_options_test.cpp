@@ -67,6 +67,7 @@ TEST(WorkerOptions, ANameOfTheEnvironmentIsTheLastWayToAManager) {
     EXPECT_EQ(parse_worker({}).error().code, ExitCode::usage);
     EXPECT_FALSE(work({"-M", "a"}, {{"WORK_QUEUE_REQUIRE_KEY", "0"}}).require_key);
     EXPECT_TRUE(work({"-M", "a"}, {{"WORK_QUEUE_REQUIRE_KEY", "1"}}).require_key);
+    EXPECT_TRUE(work({"h", "1"}, {{"WORK_QUEUE_REQUIRE_KEY", "1"}}).require_key);
 }
 
 TEST(WorkerOptions, APlatformIsANameOfAPath) {
