@@ -83,7 +83,7 @@ void write_row(const std::string& key, const RecordTable::Entry& entry, WallMicr
     for (const char* const other : {"factory_name", "name"})
         if (title.empty()) title = text_in(record, other);
     out += "<tr><td><a href=\"detail/" + in_path(key) + "\">" + in_html(title, 120) + "</a></td>" +
-           cell(text_in(record, "type"), "second") + cell(text_in(record, "name")) +
+           cell(text_in(record, "type"), "second") + cell(text_in(record, "name"), "third") +
            number_cell(record, "port", "n second") + cell(text_in(record, "owner"), "second") +
            number_cell(record, "tasks_waiting", "n") + number_cell(record, "tasks_running", "n") +
            number_cell(record, "tasks_complete", "n") + progress_cell(record) +
