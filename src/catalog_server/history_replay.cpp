@@ -171,7 +171,10 @@ void HistoryState::take_log_line(std::string_view text) {
     if (line.kind == 0) return;
     if (line.kind == 'T' || line.kind == 't') {
         const auto time = time_after(line, time_);
-        time ? time_ = *time : ++damaged_;
+        if (time)
+            time_ = *time;
+        else
+            ++damaged_;
     } else if (line.kind == '?' || !change(line)) {
         ++damaged_;
     }
