@@ -14,7 +14,7 @@ namespace wq::program_manager {
 namespace {
 
 constexpr Duration asked_every = std::chrono::seconds(30);
-constexpr Duration patience = std::chrono::seconds(10);
+constexpr Duration patience_with_catalog = std::chrono::seconds(10);
 
 // The largest of each name, so that a record that is left over releases nobody.
 std::map<std::string, std::size_t> limits_in(const std::vector<catalog::Json>& records) {
@@ -57,7 +57,8 @@ std::optional<Instant> FactoryLimits::look(Instant now) {
     if (std::exchange(asking_->waits, true)) return next_;
     asking_->thread.post([this, hosts = hosts_, stop = asking_->ended.get()]() -> Background::Then {
         catalog::CatalogClient client(hosts);
-        const auto records = client.query(R"(type=="wq_factory")", instant_now() + patience, stop);
+        const auto records =
+            client.query(R"(type=="wq_factory")", instant_now() + patience_with_catalog, stop);
         auto limits = records ? limits_in(*records) : std::map<std::string, std::size_t>();
         return [this, limits = std::move(limits)] {
             asking_->waits = false;
