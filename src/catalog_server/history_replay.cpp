@@ -190,10 +190,12 @@ void HistoryState::take_checkpoint_line(std::string_view line) {
     if (line.ends_with(',')) line.remove_suffix(1);
     auto record = catalog::read_update(line);
     if (!record && line.ends_with("}}")) record = catalog::read_update(line.substr(0, line.size() - 1));
-    if (checkpoint_key_.empty() || !is_object(line) || !record)
+    if (checkpoint_key_.empty() || !is_object(line) || !record) {
         ++damaged_;
-    else
-        put(checkpoint_key_, std::move(*record));
+    } else {
+        FlatRecord flat(std::move(*record));
+        if (flat.integer_of("lastheardfrom") <= until_) put(checkpoint_key_, std::move(flat));
+    }
     checkpoint_key_.clear();
 }
 
@@ -214,7 +216,7 @@ std::vector<Day> days_for(const HistoryFiles& files, std::int64_t time) {
 }  // namespace
 
 HistoryState history_at(const HistoryFiles& files, std::int64_t time, std::size_t most_bytes) {
-    HistoryState state(most_bytes);
+    HistoryState state(most_bytes, time);
     std::string_view line;
     for (const Day day : days_for(files, time)) {
         LineReader checkpoint(files.read(day, "ckpt"));

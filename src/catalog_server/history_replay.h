@@ -44,8 +44,10 @@ HistoryLine parse_history_line(std::string_view line);
 // The records after some lines. Errors in lines are counted; all others hold.
 class HistoryState {
   public:
-    // Later ones are left out when their memory is used up.
-    explicit HistoryState(std::size_t most_bytes) : left_(most_bytes) {}
+    // Later ones are left out when their memory is used up. A checkpoint is written while records change: of
+    // it, those count that the server had by `until` (s since 1970).
+    explicit HistoryState(std::size_t most_bytes, std::int64_t until = INT64_MAX)
+        : left_(most_bytes), until_(until) {}
 
     void take_log_line(std::string_view line);
     void take_checkpoint_line(std::string_view line);
@@ -61,6 +63,7 @@ class HistoryState {
     bool change(const HistoryLine& line);
 
     std::size_t left_;
+    std::int64_t until_;
     std::int64_t time_ = 0;
     std::uint64_t damaged_ = 0;
     Records records_;

@@ -82,7 +82,7 @@ TEST(ManagerRecord, LoopbackAddressesAreForItsOwnHost) {
     EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"127.0.1.1", "localhost"}));
 }
 
-TEST(ManagerRecord, FiguresAreBounded) {
+TEST(ManagerRecord, WorkersAndAgeAreBounded) {
     EXPECT_EQ(read_manager_record(with("workers", INT64_MAX))->workers, most_record_workers);
     EXPECT_EQ(read_manager_record(with("lastheardfrom", INT64_MIN))->heard, 0);
     EXPECT_LE(read_manager_record(with("lastheardfrom", INT64_MAX))->heard, wall_now() / micros_per_second);
