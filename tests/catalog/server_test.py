@@ -207,7 +207,8 @@ class Past(Case):
             self.assertEqual(len(server.records()), 20)
         self.assertIn("changes are left out for now", server.process.stderr.readline())
         self.assertEqual(len(server.records()), 20)
-        self.assertEqual(server.end(), (0, ""))
+        # A checkpoint that was begun with few records may still fit.
+        self.assertIn(server.end(), ((0, ""), (0, "catalog_server: history: changes are written again\n")))
         server = self.start()
         server.records()
 

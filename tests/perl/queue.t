@@ -71,6 +71,7 @@ is(said(sub {
     $q->specify_master_mode(1);
     $q->estimate_capacity;
     $q->invalidate_cache_file('x');
+    $q->specify_manager_preferred_connection('by_ip');
     $q->specify_master_preferred_connection('by_hostname');
     $q->specify_priority(5);
     $q->specify_num_tasks_left(7);

@@ -130,13 +130,15 @@ def test_servers_that_are_away_are_said_once_and_stop_nothing(tmp_path, monkeypa
             results += queue.wait(5) is not None
         assert results == 3
 
+        waiting = Task("true")
+        waiting.specify_cores(1000)
+        queue.submit(waiting)  # so that wait() waits
+
         def wait_for(text):
             until = time.monotonic() + LIMIT
-            for number in range(1, 1000):
-                if any(text in line for line in said):
-                    return
+            while not any(text in line for line in said):
                 assert time.monotonic() < until, said
-                queue.specify_priority(number)  # which is told
+                queue.specify_priority(1 - queue.priority)  # which is told
                 queue.wait(0.1)
 
         wait_for("no catalog server takes the record of this manager: ")
