@@ -133,12 +133,12 @@ std::string catalog_server_help() {
            "  catalog_server -Z port -I 127.0.0.1\n"
            "                                     for this machine, on a free port\n"
            "  catalog_server -H /var/lib/catalog --history-limit 4G\n"
-           "                                     records survive a restart, and what was is kept\n"
+           "                                     records outlive a restart; with a history\n"
            "  catalog_server --ssl-port 9443 --ssl-cert site.pem --ssl-key site.key\n"
            "                                     pages by HTTPS, too\n"
            "\nExit codes: 0 ended by a signal, 64 wrong options, 65 certificate, key or DIR\n"
-           "that cannot be used, 69 port or address that cannot be had, 71 refused by the system,\n"
-           "77 not allowed.\n";
+           "that cannot be used, 69 port or address that cannot be had, 71 refused by the\n"
+           "system, 77 not allowed.\n";
     return options::without_trailing_blanks(out.str());
 }
 
