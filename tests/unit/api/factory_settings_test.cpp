@@ -22,7 +22,7 @@ std::string refusal(const char* name, const char* value, bool running = false) {
 
 TEST(FactorySettings, HaveTheNamesOfTheProgramsFile) {
     // The managers are those of the program, and a name counts only at the start.
-    const std::vector<std::string_view> others{"manager-name", "master-name", "factory-name"};
+    const std::vector<std::string_view> others{"manager-name", "master-name", "factory-name", "catalog"};
     FactoryOptions options;
     int found = 0;
     for (const std::string_view name : factory::setting_names()) {

@@ -359,7 +359,7 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
     for (const std::string& line : lines("d.log")) tales.push_back(tale_of(line));
     EXPECT_THAT(tales,
                 ElementsAre("tcp: 127.0.0.1:PORT connected",
-                            "auth: 127.0.0.1:PORT refused: it does not use TLS, but this manager does",
+                            "tcp: 127.0.0.1:PORT did not join: it asked by HTTP for something else",
                             "tcp: 127.0.0.1:PORT connected",
                             "auth: 127.0.0.1:PORT refused: the worker has a different key or password, or "
                             "somebody intercepts "
