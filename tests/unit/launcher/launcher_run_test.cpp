@@ -44,11 +44,14 @@ TEST(LauncherRun, MoreTasksThanTheLimitOfDescriptorsHasRoomForRunAtOnceAndKeepTh
     session.open();
     const std::string gate = session.folder / "gate";
     ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+    // Held open until all have ended: a task that opens it last finds its line.
+    const Descriptor opener(open(gate.c_str(), O_RDWR | O_CLOEXEC));
     for (std::uint64_t task = 1; task <= cores; ++task)
         session.launcher->run(shell_line(task, "ulimit -Sn; read line <gate"));
     session.collect_until([&] { return session.started.size() + session.ended.size() >= cores; });
     EXPECT_EQ(session.started.size(), cores);
-    std::ofstream(gate) << std::string(cores, '\n');
+    const std::string lines(cores, '\n');
+    ASSERT_EQ(write(opener.get(), lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
     session.collect_ends(cores);
     for (const auto& [task, end] : session.ended) EXPECT_EQ(end.output.out, "64\n") << end.outcome.reason;
 }
