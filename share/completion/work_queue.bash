@@ -17,6 +17,7 @@ _work_queue_run() {
     --tickets) mapfile -t COMPREPLY < <(compgen -W "auto rma message" -- "$word") ;;
     --progress | --plots) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word") ;;
     --run-dir | --output | --monitor-output) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+    --password) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --shell) mapfile -t COMPREPLY < <(compgen -A command -- "$word") ;;
     --bind) mapfile -t COMPREPLY < <(compgen -W "none core numa" -- "$word") ;;
     --retries | --max-losses | --reconnect-timeout | --timeout | --grace | --cores | --memory | --disk | --gpus | --walltime | --array | --jobs | -j | --output-limit | --speculate | \
@@ -27,7 +28,7 @@ _work_queue_run() {
         if [[ $word == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "--array --bind --catalog --cores --disk --dry-run --each --gpus --grace --grow --grow-options
                 --halt-on-failure --help --index-variable --jobs --json --keep-batch-environment --keep-hosts --lease --listen --manager-only --max-losses --memory --monitor
-                --monitor-output --name --once --output --output-limit --plots --poll --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shared-list --shell --speculate --stats-log --status
+                --monitor-output --name --once --output --output-limit --password --plots --poll --progress --reconnect-timeout --resume --resume-failed --retries --run-dir --shared-list --shell --speculate --stats-log --status
                 --storage-timeout --threads-per-core --tickets --timeout --verbose --version --walltime --why -j -v" \
                 -- "$word")
         else

@@ -25,14 +25,18 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     if (!mark) return mark.error();
     net::TcpListenOptions tcp;
     tcp.low_port = tcp.high_port = *options.listen;
-    tcp.key = net::fresh_key();
+    const auto say = [](const std::string& text) {
+        std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
+    };
+    auto key = options.password_file.empty() ? Result<std::string>(net::fresh_key())
+                                             : net::read_password(options.password_file, say);
+    if (!key) return key.error();
+    tcp.key = std::move(*key);
     tcp.tls = std::move(*identity);
     // Of a worker's last task: both streams, behind messages of a frame.
     constexpr std::uint64_t other_messages = 64u << 20;
     tcp.limits.most_frame_bytes = 2 * options.output_limit + other_messages;
-    auto port = listening::open_port(
-        std::move(tcp), {options.name, options.catalog},
-        [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); });
+    auto port = listening::open_port(std::move(tcp), {options.name, options.catalog}, say);
     if (!port) return port.error();
     std::unique_ptr<Listening> listening(
         new Listening(std::move(*port), run_directory + "/contact", std::move(*mark)));

@@ -15,9 +15,9 @@ namespace wq::cli {
 
 class Listening {
   public:
-    // Listens with a new key and certificate and writes RUN_DIR/contact. Errors: the port is in use, the file
-    // cannot be written, the name cannot be registered.
-    // `folder`: the run's tasks run there.
+    // Listens with a new certificate, and with the password or a new key, and writes RUN_DIR/contact. Errors:
+    // the port is in use, the file cannot be written, the name cannot be registered, those of
+    // read_password(). `folder`: the run's tasks run there.
     static Result<std::unique_ptr<Listening>> open(const RunOptions& options,
                                                    const std::string& run_directory,
                                                    const std::string& folder);

@@ -100,6 +100,9 @@ po::options_description visible_run_options() {
         "with --listen: workers find the run with work_queue_worker -M NAME")(
         "catalog", po::value<std::string>()->value_name("HOST[:PORT],..."),
         "with --name: announce the run to these catalog servers (default: $CATALOG_HOST; none if unset)")(
+        "password", po::value<std::string>()->value_name("FILE"),
+        "with --listen: workers without the contact file join with --ssl --password FILE (default: a new key "
+        "for each start)")(
         "reconnect-timeout", po::value<std::string>()->value_name("TIME"),
         "with --listen: how long a disconnected worker keeps its tasks (default: 60; 0, or at least 10)")(
         "tickets", po::value<std::string>()->value_name("auto|rma|message"),
@@ -305,10 +308,11 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     text("stats-log", run.stats_log);
     text("name", run.name);
     text("catalog", run.catalog);
+    text("password", run.password_file);
     if (!run.catalog.empty() && run.name.empty()) return usage_error("--catalog needs --name");
     if (const auto hosts = catalog::read_catalog_hosts(run.catalog); !hosts)
         return usage_error("--catalog: " + hosts.error().message);
-    for (const char* const option : {"name", "reconnect-timeout"})
+    for (const char* const option : {"name", "password", "reconnect-timeout"})
         if (given.count(option) != 0 && !run.listen)
             return usage_error("--" + std::string(option) + " needs --listen");
     run.shared.once = given.count("once") != 0;

@@ -53,6 +53,7 @@ struct RunOptions {
     std::optional<Grow> grow;             // more workers from a batch system
     std::string name;                     // TCP workers find the run by this name; empty: none
     std::string catalog;                  // and at these servers; empty: $CATALOG_HOST
+    std::string password_file;            // its content is the run's key; empty: a new key
     Duration disconnect_limit = std::chrono::seconds(60);  // in which a TCP worker may reconnect
     Tickets tickets = Tickets::automatic;
     std::optional<Duration> walltime;

@@ -21,6 +21,7 @@ std::string clock_after(Duration time) {
 constexpr Duration still_fresh = std::chrono::seconds(2);
 constexpr Duration longest_look = std::chrono::seconds(15);
 constexpr Duration look_again = std::chrono::milliseconds(250);
+constexpr int most_calls_at_once = 10;  // anyone may announce thousands of managers that are not there
 
 }  // namespace
 
@@ -66,7 +67,9 @@ void WorkerSession::begin_call(Instant now) {
 
 void WorkerSession::joined(const net::Joined& arrival, Instant now) {
     const std::string local = call_->local_address();
-    say_("connected to manager " + (arrival.address.empty() ? call_->address : arrival.address) +
+    const std::string name = call_->name();
+    say_("connected to manager " + (name.empty() ? name : line_for_message(name) + ", ") +
+         (arrival.address.empty() ? call_->address : arrival.address) +
          (local.empty() ? "" : " via local address " + local));
     said_not_reached_ = false;
     state_ = State::greeting;
@@ -86,13 +89,21 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
             end(ExitCode::not_allowed);
         }
         say_not_reached();
+        const bool others_left = call_->others_left();
         hang_up(now);
+        if (!end_ && looks_for_a_successor()) return give_manager_up("the manager is not reached", now);
+        if (others_left && ++calls_at_once_ < most_calls_at_once) return call_at_once(now);
     } else {
         hang_up(now);
         refused_reconnecting_ = false;
         say_("disconnected from manager: " + why + "; " + what_is_kept(now) + "reconnecting");
     }
     call_later(now);
+}
+
+// A worker without a task of its manager gains nothing by waiting for it.
+bool WorkerSession::looks_for_a_successor() const {
+    return options_.by_name && disconnected_since_ && worker_.idle() && !draining_ && !options_.single_shot;
 }
 
 std::string WorkerSession::what_is_kept(Instant now) const {
@@ -129,6 +140,11 @@ void WorkerSession::hang_up(Instant now) {
 
 void WorkerSession::call_later(Instant now) {
     state_until_ = now + backoff_.next();
+    calls_at_once_ = 0;
+}
+
+void WorkerSession::call_at_once(Instant now) {
+    state_until_ = now;
 }
 
 void WorkerSession::tell_notes() {
@@ -202,10 +218,13 @@ void WorkerSession::manager_is_done(Instant now) {
 }
 
 void WorkerSession::give_manager_up(const std::string& why, Instant now) {
-    if (worker_.holding() > 0) say_(why + ": its tasks are killed");
-    if (state_ == State::greeting) {  // our Hello named the tasks that we give up now
-        hang_up(now);
-        call_later(now);
+    const std::string killed = worker_.holding() > 0 ? ": its tasks are killed" : "";
+    const bool looks = options_.by_name && !options_.single_shot && !draining_;
+    if (!killed.empty() || looks) say_(why + killed + (looks ? "; looking for a manager by its name" : ""));
+    if (state_ == State::greeting) hang_up(now);  // our Hello named the tasks that we give up now
+    if (state_ == State::waiting) {
+        backoff_.reset();
+        looks ? call_at_once(now) : call_later(now);
     }
     disconnected_since_.reset();
     served_ = false;

@@ -21,12 +21,15 @@ namespace wq::worker {
 struct Call {
     std::unique_ptr<net::Transport> transport;
     net::PeerId manager{0};
-    std::string address;                                       // of the called managers, for messages
-    std::function<bool()> not_allowed = [] { return false; };  // after Left: do not retry
+    std::string address;                                               // of the called managers, for messages
+    std::function<std::string()> name = [] { return std::string(); };  // once joined; empty: it has none
+    std::function<bool()> not_allowed = [] { return false; };          // after Left: do not retry
     std::function<std::string()> local_address = [] { return std::string(); };  // once joined
     std::function<void()> welcomed = [] {};  // the manager has accepted this worker
     // Whether nothing says that this is our manager: then its refusal means nothing.
     std::function<bool()> to_anyone = [] { return false; };
+    // After Left: there are managers that were called less often.
+    std::function<bool()> others_left = [] { return false; };
     // Once joined: when its last bytes came, or a little before. The default knows nothing and says now.
     std::function<net::Heard(Instant now)> heard = [](Instant now) { return net::Heard{now, now}; };
 };
@@ -42,6 +45,7 @@ struct WorkerSessionOptions {
     std::optional<Instant> drain_at;                    // the batch job ends soon after
     Duration drain_at_grace{0};
     bool single_shot = false;
+    bool by_name = false;                        // a lost manager may have a successor at another address
     std::uint64_t seed = 0;                      // for the jitter
     std::function<void(const net::Note&)> note;  // on its connections; may be empty
 };
@@ -85,6 +89,8 @@ class WorkerSession {
     void hang_up(Instant now);
     std::string what_is_kept(Instant now) const;  // "" or a part of a line
     void call_later(Instant now);
+    void call_at_once(Instant now);
+    bool looks_for_a_successor() const;
     void say_not_reached();
     void manager_said_no(Instant now);
     void manager_is_done(Instant now);
@@ -105,6 +111,7 @@ class WorkerSession {
     Instant state_until_;  // waiting: when to call; greeting: welcome limit
     std::string last_failure_;
     bool said_not_reached_ = false;
+    int calls_at_once_ = 0;  // since the last pause
     // Set while disconnected: when the manager was last heard. It waits for us, at most for the grace period
     // from then.
     std::optional<Instant> disconnected_since_;

@@ -192,6 +192,13 @@ bool ManagerCalls::is_refused(const net::TcpDialer& line) {
     return false;
 }
 
+bool ManagerCalls::others_left() const {
+    if (!called_) return false;
+    const std::uint64_t count = calls_.at(place_of(*called_)).count;
+    return std::any_of(calls_.begin(), calls_.end(),
+                       [&](const auto& each) { return each.second.count < count; });
+}
+
 void ManagerCalls::note_welcome() {
     if (!called_) return;
     calls_[place_of(*called_)] = {};
@@ -232,6 +239,8 @@ Result<worker::Call> ManagerCalls::begin(bool waits) {
     call.heard = [line](Instant) { return line->heard(); };
     call.local_address = [line] { return line->local_address(); };
     call.welcomed = [this] { note_welcome(); };
+    call.name = [this] { return called_ ? called_->listing.contact.name : std::string(); };
+    call.others_left = [this] { return others_left(); };
     call.to_anyone = [this] { return called_ && called_->record; };
     return call;
 }

@@ -49,6 +49,7 @@ class ManagerCalls {
     Result<std::unique_ptr<net::TcpDialer>> dial(net::TcpDialOptions dial);
     std::unique_ptr<net::TcpDialer> search();
     bool is_refused(const net::TcpDialer& line);
+    bool others_left() const;
     void note_welcome();
 
     const WorkerProgramOptions* options_;

@@ -299,6 +299,7 @@ class Program {
             std::chrono::duration_cast<Duration>(session.welcome_limit * options_.time_scale);
         session.drain_grace = options_.grace;
         session.single_shot = options_.single_shot;
+        session.by_name = !options_.manager_regex.empty();
         session.seed = random_();
         if (debug_) session.note = [this](const net::Note& note) { debug(note.subsystem, note.text); };
         if (leaves_at_) {

@@ -70,6 +70,23 @@ class Listening(Case):
         self.check_complete(2)
         self.assertEqual(os.listdir(self.path("registry")), [])
 
+    def test_a_worker_joins_by_a_password(self):
+        self.write("password", "one two three\n")
+        self.write("other", "four\n")
+        for name in ("password", "other"):
+            os.chmod(self.path(name), 0o600)
+        self.write("tasks.sh", "echo 1\necho 2\n")
+        run = self.start("--listen", "--password", self.path("password"), "--manager-only", "tasks.sh", "--run-dir", "r")
+        run.wait_for_text("listening on port")
+        port = json.loads(self.read("r/contact"))["port"]
+        stranger = self.worker("127.0.0.1", port, "--ssl", "--password", self.path("other"), "--single-shot")
+        self.assertEqual(stranger.wait(support.DEADLINE), 77, str(stranger))
+        worker = self.worker("127.0.0.1", port, "--ssl", "--password", self.path("password"), "--single-shot")
+        self.assertEqual(run.wait(), 0, str(run))
+        self.assertEqual(worker.wait(support.DEADLINE), 0)
+        self.check_complete(2)
+        self.assertIn("missing", self.run_to_end("--listen", "--password", self.path("missing"), "tasks.sh", "--run-dir", "s", code=65).err)
+
     def test_its_tables_are_shown(self):
         """Tasks by the number of their line; the run by its folder, its contact file or its name."""
         registry = {"WORK_QUEUE_REGISTRY": self.path("registry")}

@@ -34,9 +34,10 @@ class NamesCase(TcpCase):
         record = {"type": "wq_master", "project": project, "port": port, "name": socket.gethostname(), "wire": WIRE, "tasks_waiting": 1, **members}
         self.server.send_tcp(json.dumps({name: value for name, value in record.items() if value is not None}).encode())
 
-    def named(self, *words, catalog=True, env=None, **how):
+    def named(self, *words, catalog=True, single_shot=True, env=None, **how):
         where = ["-M", "align", *(["-C", self.server.host] if catalog else [])]
-        return self.worker(*where, "-i", "0.1", "-b", "0.2", "--single-shot", *words, contact=None, env={**self.registry, **(env or {})}, **how)
+        end = ["--single-shot"] if single_shot else []
+        return self.worker(*where, "-i", "0.1", "-b", "0.2", *end, *words, contact=None, env={**self.registry, **(env or {})}, **how)
 
     def closed_port(self):
         """One where nobody listens, nor can, until the test ends."""
@@ -129,6 +130,19 @@ class Workers(NamesCase):
         self.assertEqual(worker.wait(), 77, str(worker))
         self.assertIn("WORK_QUEUE_REQUIRE_KEY", worker.err)
         self.assertNotIn("connected to manager", worker.out)
+
+    def test_an_idle_worker_of_a_killed_manager_comes_to_another(self):
+        """Though the worker would keep tasks for the killed one for ten minutes, and its record is still there, with more tasks."""
+        killed = self.manager(["#WQ cores=50\ntrue"], "--no-key", "--away", 600)
+        self.announce(self.port(), tasks_waiting=1000, priority=9)
+        worker = self.named(single_shot=False)
+        worker.wait_for_text("anyone may announce 'align'")
+        killed.kill()
+        other = self.manager(["true"], "--no-key", run_dir="other")
+        self.announce(self.port())
+        self.assertEqual(other.wait(), 0, f"{other}\n{worker}")
+        self.assertIn("the manager is not reached; looking for a manager by its name", worker.out)
+        self.assertRegex(worker.out, rf"connected to manager align, .*127\.0\.0\.1:{self.port()} ")
 
     def test_it_was_not_refused_where_another_manager_is_only_not_reached(self):
         self.manager(["true"])

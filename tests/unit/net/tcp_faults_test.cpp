@@ -247,6 +247,17 @@ TEST(TcpFaults, AFrameCutShortIsNotDelivered) {
     EXPECT_THAT(manager.frames(), ElementsAre("whole"));
 }
 
+TEST(TcpFaults, WhoSaysMuchThatIsNoHandshakeIsDropped) {
+    TcpListenOptions options = on_loopback();
+    options.limits.handshake = 10min;
+    Manager manager = listen(std::move(options));
+    Raw babbler = Raw::to(manager->port());
+    while (babbler.say_frame("")) {  // keep-alives are no handshake
+    }
+    EXPECT_THAT(note_of(manager), HasSubstr("sent much data"));
+    EXPECT_EQ(manager->counts().joined, 0u);
+}
+
 TEST(TcpFaults, WhoSaysNothingOrNotEnoughIsDroppedInTime) {
     TcpListenOptions options = on_loopback();
     options.limits.handshake = 300ms;
@@ -254,11 +265,6 @@ TEST(TcpFaults, WhoSaysNothingOrNotEnoughIsDroppedInTime) {
     Raw silent = Raw::to(manager->port());
     EXPECT_THAT(silent.hear_all(), HasSubstr("no handshake within"));
     EXPECT_THAT(note_of(manager), HasSubstr("nothing received within"));
-
-    Raw babbler = Raw::to(manager->port());
-    while (babbler.say_frame("")) {  // keep-alives are no handshake
-    }
-    EXPECT_THAT(note_of(manager), HasSubstr("sent much data"));
 
     Raw half = Raw::to(manager->port());
     const Handshake handshake(Role::worker, {}, {}, fresh_nonce());
