@@ -107,7 +107,7 @@ TEST(RecorderKilled, LeavesFilesThatAgreeEachTime) {
         }
         rows_seen += rows->size();
         EXPECT_EQ(slurp(dir.file("stderr")), "");
-        if (!python.empty()) {
+        if (!python.empty() && round % 4 == 0) {  // h5py takes a second or two to start
             EXPECT_EQ(testing::run_python(python, dir, script_for(dir.file("stats.h5"))).output,
                       std::to_string(rows->size()) + "\n");
         }
