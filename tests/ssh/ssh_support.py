@@ -131,9 +131,11 @@ class Case(unittest.TestCase):
         try:
             out, err = process.communicate(timeout=DEADLINE)
         except subprocess.TimeoutExpired:
+            processes = [f"{one} {command_of(one)}" for one in tagged(self.mark)]
             kill_tagged(self.mark)
             out, err = process.communicate()
-            raise AssertionError(f"no end: {words}\n{out}\n{err}") from None
+            said = (self.server.folder / "log").read_text(errors="replace")[-500:] if self.server else ""
+            raise AssertionError(f"no end: {words}\n{out}\n{err}\nprocesses: {processes}\nsshd: {said}") from None
         if code is not None:
             self.assertEqual(process.returncode, code, f"{words}\n--- stdout\n{out}\n--- stderr\n{err}")
         return process.returncode, out, err
