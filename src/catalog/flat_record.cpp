@@ -1,8 +1,9 @@
 #include "catalog/flat_record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "base/take_number.h"
 
 namespace wq::catalog {
 
@@ -75,10 +76,8 @@ std::string_view FlatRecord::value_at(std::size_t at) const {
 bool FlatRecord::value_of(std::string_view key, Json& value) const {
     const std::string_view json = member(key);
     if (json.empty()) return false;
-    std::int64_t integer = 0;
-    const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), integer);
-    if (error == std::errc() && end == json.data() + json.size())
-        value = integer;
+    if (const auto integer = number_in<std::int64_t>(json))
+        value = *integer;
     else if (json.front() == '"' && json.back() == '"' && json.find('\\') == std::string_view::npos)
         value = json.substr(1, json.size() - 2);
     else
@@ -95,10 +94,7 @@ std::string FlatRecord::text_of(std::string_view key) const {
 }
 
 std::int64_t FlatRecord::integer_of(std::string_view key) const {
-    const std::string_view json = member(key);
-    std::int64_t integer = 0;
-    const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), integer);
-    return error == std::errc() && end == json.data() + json.size() ? integer : 0;
+    return number_in<std::int64_t>(member(key)).value_or(0);
 }
 
 Json FlatRecord::json() const {

@@ -2,11 +2,11 @@
 // a comparison of a member with a literal: that is seen in the record's text, without making values.
 #include <re2/re2.h>
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "base/take_number.h"
 #include "catalog/flat_record.h"
 #include "catalog/jx.h"
 #include "catalog/jx_node.h"
@@ -24,13 +24,6 @@ bool is_text(std::string_view json) {
 std::optional<std::string_view> plain_text_of(std::string_view json) {
     if (!is_text(json) || json.find('\\') != std::string_view::npos) return std::nullopt;
     return json.substr(1, json.size() - 2);
-}
-
-std::optional<std::int64_t> plain_integer_of(std::string_view json) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
-    if (error != std::errc() || end != json.data() + json.size()) return std::nullopt;
-    return value;
 }
 
 bool compares(JxOp op, std::int64_t a, std::int64_t b) {
@@ -74,7 +67,7 @@ bool comparison_may_be_true(JxOp op, std::string_view json, const Json& literal)
     }
     if (!literal.is_number_integer()) return true;
     if (is_text(json)) return op == JxOp::unequal;  // a text and a number have no order
-    const auto integer = plain_integer_of(json);
+    const auto integer = number_in<std::int64_t>(json);
     return !integer || compares(op, *integer, literal.get<std::int64_t>());
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
 #include <utility>
+
+#include "base/take_number.h"
 
 namespace wq::catalog {
 
@@ -78,17 +78,9 @@ Result<FlatRecord> read_object(std::string_view text) {
     return checked(FlatRecord(text_of(record)));
 }
 
-template <class Number>
-std::optional<Number> as(std::string_view text) {
-    Number number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
-
 Json value_of_line(std::string_view text) {
-    if (const auto number = as<std::int64_t>(text)) return *number;
-    if (const auto number = as<double>(text)) return *number;
+    if (const auto number = number_in<std::int64_t>(text)) return *number;
+    if (const auto number = number_in<double>(text)) return *number;
     return std::string(text);
 }
 

@@ -79,11 +79,13 @@ Result<Ports> open_ports(const ServerSettings& settings) {
     }
 }
 
-void raise_descriptor_limit() {
+// Returns the limit.
+std::size_t raise_descriptor_limit() {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_max;
 }
 
 }  // namespace
@@ -93,27 +95,26 @@ struct CatalogServer::State {
         : settings(std::move(given)),
           say(std::move(line)),
           table(settings.table),
-          query_guests(settings.guests.most, settings.guests.bytes),
-          update_guests(settings.guests.most, settings.guests.bytes),
+          query_guests(settings.guests.most),
+          update_guests(settings.guests.most),
           facts{settings.name, settings.version, wall_now},
           query_room{turns, query_guests, settings.guests,
-                     [this](const HttpRequest& request) { return answer(request); }, [this] { let_in(); }},
+                     [this](const HttpRequest& request) { return answer(request); }},
           take([this](std::string_view bytes, const std::string& address, bool by_udp) {
               update(bytes, address, by_udp);
           }),
           names([this](const std::string& address, const std::string& name) {
               asio::post(context, [this, address, name] { table.name_host(address, name); });
           }),
-          queries(context, std::move(ports.queries), query_guests,
+          queries(context, std::move(ports.queries),
                   [this](Door::Arrival arrival) {
                       const std::string address = arrival.address;
                       answer_query_of(make_plain_stream(socket_of(context, std::move(arrival))), address,
                                       query_room);
                   }),
-          updates(context, std::move(ports.updates), update_guests,
+          updates(context, std::move(ports.updates),
                   [this](Door::Arrival arrival) {
-                      read_update_from(std::move(arrival), context, update_guests, settings.guests, take,
-                                       [this] { updates.resume(); });
+                      read_update_from(std::move(arrival), context, update_guests, settings.guests, take);
                   }),
           datagrams(context, std::move(ports.datagrams), take) {}
 
@@ -122,11 +123,10 @@ struct CatalogServer::State {
         if (!tls) return tls.error();
         auto sockets = net::listen_on(settings.interfaces, settings.ssl_port, settings.ssl_port);
         if (!sockets) return sockets.error();
-        ssl_queries.emplace(
-            context, std::move(*sockets), query_guests, [this, tls = *tls](Door::Arrival arrival) {
-                const std::string address = arrival.address;
-                answer_query_of(tls.make_stream(socket_of(context, std::move(arrival))), address, query_room);
-            });
+        ssl_queries.emplace(context, std::move(*sockets), [this, tls = *tls](Door::Arrival arrival) {
+            const std::string address = arrival.address;
+            answer_query_of(tls.make_stream(socket_of(context, std::move(arrival))), address, query_room);
+        });
         return success();
     }
 
@@ -194,6 +194,7 @@ struct CatalogServer::State {
     catalog::Json own_record() const {
         return {{"type", "catalog"},
                 {"name", settings.name},
+                {"owner", settings.owner},
                 {"version", settings.version},
                 {"starttime", begun / micros_per_second},
                 {"port", queries.port()},
@@ -207,11 +208,6 @@ struct CatalogServer::State {
         });
     }
 
-    void let_in() {
-        queries.resume();
-        if (ssl_queries) ssl_queries->resume();
-    }
-
     void tick() {
         timer.expires_after(std::chrono::milliseconds(500));
         timer.async_wait([this](error_code error) {
@@ -221,8 +217,8 @@ struct CatalogServer::State {
             if (history) history->tick(now);
             query_guests.sweep(now);
             update_guests.sweep(now);
-            let_in();
-            updates.resume();
+            for (Door* const door : {&queries, &updates, ssl_queries ? &*ssl_queries : nullptr})
+                if (door != nullptr) door->resume();
             tick();
         });
     }
@@ -262,7 +258,11 @@ CatalogServer::~CatalogServer() = default;
 
 Result<CatalogServer> CatalogServer::open(ServerSettings settings,
                                           std::function<void(const std::string&)> say) {
-    raise_descriptor_limit();
+    // Not more than there may be descriptors, with those of updates.
+    const std::size_t descriptors = raise_descriptor_limit();
+    GuestCounts& most = settings.guests.most;
+    most.silent = std::min(most.silent, descriptors / 8);
+    most.answered = std::min(most.answered, descriptors / 2);
     auto ports = open_ports(settings);
     if (!ports) return ports.error();
     const bool ssl = settings.ssl;

@@ -21,8 +21,8 @@ Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival) {
     return socket;
 }
 
-Door::Door(boost::asio::io_context& context, net::Listening sockets, Guests& guests, Enter enter)
-    : guests_(guests), enter_(std::move(enter)), port_(sockets.port) {
+Door::Door(boost::asio::io_context& context, net::Listening sockets, Enter enter)
+    : enter_(std::move(enter)), port_(sockets.port) {
     for (net::OwnedDescriptor& descriptor : sockets.descriptors) {
         const tcp protocol = protocol_of(descriptor.get());
         listeners_.push_back(std::make_unique<Listener>(Listener{tcp::acceptor(context), protocol}));
@@ -48,8 +48,6 @@ void Door::wait(Listener& listener) {
 void Door::accept(Listener& listener) {
     constexpr int most_at_once = 32;
     for (int count = 0; count < most_at_once; ++count) {
-        // Whoever waits outside is let in when a guest has left, or at the next look at their times.
-        if (!guests_.has_room(instant_now())) return;
         net::SocketAddress peer;
         peer.bytes = sizeof peer.storage;
         const int descriptor = ::accept4(listener.acceptor.native_handle(), peer.get(), &peer.bytes,

@@ -1,4 +1,4 @@
-// Accepts connections while there is room for guests, a few in each turn.
+// Accepts connections, a few in each turn.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "catalog_server/guests.h"
 #include "catalog_server/stream.h"
 #include "net/tcp_socket.h"
 
@@ -22,8 +21,8 @@ class Door {
         std::string address;
     };
     using Enter = std::function<void(Arrival)>;
-    Door(boost::asio::io_context& context, net::Listening sockets, Guests& guests, Enter enter);
-    // Looks for room again.
+    Door(boost::asio::io_context& context, net::Listening sockets, Enter enter);
+    // Call it now and then: it accepts none once the system has no more descriptors.
     void resume();
     std::uint16_t port() const { return port_; }
 
@@ -36,7 +35,6 @@ class Door {
     void wait(Listener& listener);
     void accept(Listener& listener);
 
-    Guests& guests_;
     Enter enter_;
     std::uint16_t port_;
     std::vector<std::unique_ptr<Listener>> listeners_;

@@ -1,50 +1,59 @@
-// The connections of strangers: each has a time by which it must have done its next step, and all share a
-// number of connections and of bytes. When these are used up, the one that has done nothing for longest
-// leaves.
+// The connections of strangers. A guest is silent as long as the server waits for it: until it has said all
+// that it wants, and again once it has all of its answer. All may come in; above a number of silent guests,
+// of answers or of bytes, the one leaves at once that has done nothing for longest. If one address has more
+// than half of that number, it is one of this address.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/time.h"
 
 namespace wq::catalog_server {
 
-inline constexpr Duration patience_with_readers = std::chrono::seconds(2);
+struct GuestCounts {
+    std::size_t silent = 0, answered = 0;
+    std::size_t bytes = 0;  // of memory that waits for them
+};
 
 struct Guest {
     virtual ~Guest() = default;
     virtual void leave() = 0;  // closes its connection
     std::string address;
+
+    // Set by Guests.
+    bool inside = false;
+    std::list<std::shared_ptr<Guest>>::iterator place{};
+    GuestCounts counts;  // it alone
     Instant deadline{};
-    Instant progressed{};  // when it did its last step
-    // So long after it, it leaves if others wait: one that has not said what it wants soon, as that comes
-    // with the connection.
-    Duration patience = std::chrono::milliseconds(500);
-    std::size_t held = 0;  // bytes of memory
 };
 
 class Guests {
   public:
-    Guests(std::size_t most, std::size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
+    explicit Guests(GuestCounts most) : most_(most) {}
 
-    // Whether there is room for one more, perhaps after another has left that did nothing for its patience:
-    // one of the address that has most of these.
-    bool has_room(Instant now);
-    void add(std::shared_ptr<Guest> guest);
-    void remove(const std::shared_ptr<Guest>& guest);
+    // A silent one.
+    void add(std::shared_ptr<Guest> guest, Instant deadline);
+    void remove(Guest& guest);
     // `guest` has done a step, has until `deadline` for the next, and holds so many bytes.
-    void step(Guest& guest, Instant now, Instant deadline, std::size_t held);
+    void is_silent(Guest& guest, Instant deadline, std::size_t bytes);
+    void is_answered(Guest& guest, Instant deadline, std::size_t bytes);
     // Those whose time is over leave.
     void sweep(Instant now);
-    std::size_t size() const { return all_.size(); }
-    std::size_t bytes() const { return bytes_; }
+    std::size_t size() const { return by_age_.size(); }
+    std::size_t bytes() const { return all_.bytes; }
 
   private:
-    std::size_t most_, most_bytes_;
-    std::size_t bytes_ = 0;
-    std::unordered_set<std::shared_ptr<Guest>> all_;
+    void step(Guest& guest, GuestCounts counts, Instant deadline);
+    void count(Guest& guest, GuestCounts counts);
+    void make_room(std::size_t GuestCounts::*what);
+    void dismiss(std::shared_ptr<Guest> guest);
+
+    GuestCounts most_, all_;
+    std::unordered_map<std::string, GuestCounts> of_address_;
+    std::list<std::shared_ptr<Guest>> by_age_;  // of their last steps
 };
 
 }  // namespace wq::catalog_server

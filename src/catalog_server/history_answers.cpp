@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "base/take_number.h"
 #include "catalog/query.h"
 #include "catalog_server/history_replay.h"
 #include "catalog_server/pages.h"
@@ -18,12 +18,8 @@ namespace {
 constexpr std::size_t most_time_digits = 12;
 
 std::optional<std::int64_t> time_of(std::string_view word) {
-    std::int64_t time = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), time);
-    if (error != std::errc() || end != word.data() + word.size() || time < 0 ||
-        word.size() > most_time_digits)
-        return std::nullopt;
-    return time;
+    const auto time = number_in<std::int64_t>(word);
+    return word.size() <= most_time_digits && time.value_or(-1) >= 0 ? time : std::nullopt;
 }
 
 // Up to the next '/', which is removed, too.

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <memory>
 #include <optional>
 
+#include "base/take_number.h"
 #include "base/write_all.h"
 
 namespace wq::catalog_server {
@@ -37,10 +37,8 @@ Descriptor plain_file(int folder, const std::string& name, int flags) {
 }
 
 std::optional<int> number_of(std::string_view text) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-    return number;
+    const auto number = number_in<int>(text);
+    return number.value_or(-1) >= 0 ? number : std::nullopt;
 }
 
 // Names in a folder; of a folder that cannot be read, none.

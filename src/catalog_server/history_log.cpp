@@ -8,15 +8,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <unordered_map>
 #include <vector>
 
+#include "base/take_number.h"
 #include "base/units.h"
 #include "base/write_all.h"
 #include "catalog/record.h"
 #include "catalog_server/history_replay.h"
+#include "net/http_request.h"
 
 namespace wq::catalog_server {
 
@@ -87,14 +88,10 @@ std::unordered_map<std::string, Heard> read_heard(Descriptor file) {
     LineReader reader(std::move(file));
     std::string_view line;
     while (reader.next(line)) {
-        Heard heard;
-        const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), heard.seconds);
-        const std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
-        if (error != std::errc() || rest.size() < 6 ||
-            (rest.substr(0, 5) != " tcp " && rest.substr(0, 5) != " udp "))
+        const auto seconds = take_number<std::int64_t>(line);
+        if (!seconds || line.size() < 6 || (!line.starts_with(" tcp ") && !line.starts_with(" udp ")))
             continue;
-        heard.by_udp = rest[1] == 'u';
-        all[key_of_word(rest.substr(5))] = heard;
+        all[net::percent_decoded(line.substr(5))] = {*seconds, line[1] == 'u'};
     }
     return all;
 }

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/take_number.h"
 #include "catalog/record.h"
+#include "net/http_request.h"
 
 namespace wq::catalog_server {
 
@@ -34,10 +35,8 @@ std::string_view first_word(std::string_view& text) {
 }
 
 std::optional<std::int64_t> seconds_of(std::string_view text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-    return number;
+    const auto number = number_in<std::int64_t>(text);
+    return number.value_or(-1) >= 0 ? number : std::nullopt;
 }
 
 // Time that a line sets.
@@ -65,22 +64,6 @@ std::string word_of_key(std::string_view key) {
             word += {'%', digits[byte >> 4], digits[byte & 15]};
     }
     return word;
-}
-
-std::string key_of_word(std::string_view word) {
-    std::string key;
-    for (std::size_t at = 0; at < word.size(); ++at) {
-        unsigned value = 0;
-        const char* const digits = word.data() + at + 1;
-        if (word[at] == '%' && at + 2 < word.size() &&
-            std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
-            key += static_cast<char>(value);
-            at += 2;
-        } else {
-            key += word[at];
-        }
-    }
-    return key;
 }
 
 bool LineReader::fill() {
@@ -144,7 +127,7 @@ void HistoryState::remove(const std::string& key) {
 }
 
 bool HistoryState::change(const HistoryLine& line) {
-    const std::string key = key_of_word(line.key);
+    const std::string key = net::percent_decoded(line.key);
     const auto known = records_.find(key);
     if (line.kind == 'D') return remove(key), true;
     if (line.kind == 'C' || line.kind == 'M') {
@@ -183,7 +166,7 @@ void HistoryState::take_log_line(std::string_view text) {
 // "KEY":, and in the next line its record, which ends with ',' or, the last, perhaps with a '}' too many.
 void HistoryState::take_checkpoint_line(std::string_view line) {
     if (line.starts_with('"') && line.ends_with("\":")) {
-        checkpoint_key_ = key_of_word(line.substr(1, line.size() - 3));
+        checkpoint_key_ = net::percent_decoded(line.substr(1, line.size() - 3));
         return;
     }
     if (line.empty() || line == "{" || line == "}") return;

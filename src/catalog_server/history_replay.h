@@ -16,9 +16,8 @@
 
 namespace wq::catalog_server {
 
-// The key of a record as one word, as lines have it, and back.
+// The key of a record as one word, as lines have it; net::percent_decoded() makes it the key again.
 std::string word_of_key(std::string_view key);
-std::string key_of_word(std::string_view word);
 
 class LineReader {
   public:

@@ -36,9 +36,21 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
             answer_ = room_.answer(**request);
         else
             answer_.now = answer_of_refusal(request.error());
-        patience = patience_with_readers;
+        request_ = {};
         last_ = instant_now() + room_.limits.answer;
-        write();
+        // What the tree of an expression takes is less.
+        cost_ = sizeof *this + (request ? (*request)->path.size() * 128 : 0);
+        room_.guests.is_answered(*this, last_, cost_);
+        wait_for_turn();
+    }
+    void wait_for_turn() {
+        if (gone_) return;
+        room_.turns.add(address, [query = weak_from_this()] {
+            const auto self = query.lock();
+            if (!self || self->gone_) return false;
+            self->write();
+            return true;
+        });
     }
     void write() {
         if (!answer_.later) {
@@ -46,7 +58,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
             const bool more = answer_.now(piece_);
             return send(more);
         }
-        room_.guests.step(*this, instant_now(), last_, 0);
+        room_.guests.is_answered(*this, last_, cost_);
         answer_.later([self = shared_from_this()](std::string piece, bool more) {
             if (self->gone_) return;
             self->piece_ = std::move(piece);
@@ -59,30 +71,30 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
             more = false;
         }
         if (piece_.empty()) {  // the others have their turn
-            if (!more) return finish();
-            return room_.turns.add([self = shared_from_this()] {
-                if (!self->gone_) self->write();
-            });
+            return more ? wait_for_turn() : finish();
         }
-        const Instant now = instant_now();
-        room_.guests.step(*this, now, std::min(now + room_.limits.piece, last_), piece_.capacity());
+        room_.guests.is_answered(*this, next_deadline(), cost_ + piece_.capacity());
         if (gone_) return;
         stream_->write(piece_, [self = shared_from_this(), more](std::size_t count) {
             if (self->gone_) return;
             if (count == 0) return self->end();
-            more ? self->write() : self->finish();
+            more ? self->wait_for_turn() : self->finish();
         });
     }
     void finish() {
+        answer_.now = {};
+        piece_ = {};
+        room_.guests.is_silent(*this, next_deadline(), 0);
+        if (gone_) return;
         stream_->finish([self = shared_from_this()](std::size_t) {
             if (!self->gone_) self->end();
         });
     }
     void end() {
-        room_.guests.remove(shared_from_this());
+        room_.guests.remove(*this);
         leave();
-        room_.left();
     }
+    Instant next_deadline() const { return std::min(instant_now() + room_.limits.piece, last_); }
 
     std::unique_ptr<Stream> stream_;
     const QueryRoom& room_;
@@ -90,30 +102,43 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
     std::string request_, piece_;
     Answer answer_;
     Instant last_{};
+    std::size_t cost_ = 0;  // bytes of memory, without pieces
     bool head_only_ = false;
     bool gone_ = false;
 };
 
 }  // namespace
 
-void Turns::add(std::function<void()> next) {
-    waiting_.push_back(std::move(next));
-    if (waiting_.size() == 1) boost::asio::post(context_, [this] { run_one(); });
+void Turns::add(const std::string& address, std::function<bool()> make) {
+    waiting_[address].push_back(std::move(make));
+    wake();
 }
 
-void Turns::run_one() {
-    const std::function<void()> next = std::move(waiting_.front());
-    next();  // may add another
-    waiting_.pop_front();
-    if (!waiting_.empty()) boost::asio::post(context_, [this] { run_one(); });
+void Turns::wake() {
+    if (waiting_.empty() || std::exchange(posted_, true)) return;
+    boost::asio::post(context_, [this] {
+        posted_ = false;
+        while (!waiting_.empty() && !run_one()) {
+        }
+        wake();
+    });
+}
+
+bool Turns::run_one() {
+    auto next = waiting_.upper_bound(last_);
+    if (next == waiting_.end()) next = waiting_.begin();
+    last_ = next->first;
+    const std::function<bool()> make = std::move(next->second.front());
+    next->second.pop_front();
+    if (next->second.empty()) waiting_.erase(next);
+    return make();  // may add another
 }
 
 void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room) {
-    const auto query = std::make_shared<Query>(std::move(stream), room);
+    // Not with make_shared(): a turn that it does not live to see should keep none of its memory.
+    const std::shared_ptr<Query> query(new Query(std::move(stream), room));
     query->address = std::move(address);
-    query->progressed = instant_now();
-    query->deadline = query->progressed + room.limits.request;
-    room.guests.add(query);
+    room.guests.add(query, instant_now() + room.limits.request);
     query->read();
 }
 

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -13,17 +14,21 @@
 
 namespace wq::catalog_server {
 
-// Searches that take longer than a turn go on one after the other, one between two looks at the sockets: new
-// queries wait for one of them only, however many there are.
+// Parts of answers are made one between two looks at the sockets, and of each address in its turn: a query
+// waits for one part of each other address, however many it asks for.
 class Turns {
   public:
     explicit Turns(boost::asio::io_context& context) : context_(context) {}
-    void add(std::function<void()> next);
+    // `make` returns false if nobody wants this part any more.
+    void add(const std::string& address, std::function<bool()> make);
 
   private:
-    void run_one();
+    void wake();
+    bool run_one();
     boost::asio::io_context& context_;
-    std::deque<std::function<void()>> waiting_;
+    std::map<std::string, std::deque<std::function<bool()>>> waiting_;  // by address
+    std::string last_;                                                  // address
+    bool posted_ = false;
 };
 
 struct QueryRoom {
@@ -31,7 +36,6 @@ struct QueryRoom {
     Guests& guests;
     const GuestLimits& limits;
     std::function<Answer(const HttpRequest&)> answer;
-    std::function<void()> left;  // one guest less
 };
 
 // `room` outlives it.

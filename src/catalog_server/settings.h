@@ -7,14 +7,14 @@
 
 #include "catalog/catalog_hosts.h"
 #include "catalog/record_table.h"
+#include "catalog_server/guests.h"
 #include "catalog_server/history_log.h"
 
 namespace wq::catalog_server {
 
 // Strangers connect: what each may hold is limited.
 struct GuestLimits {
-    std::size_t most = 512;        // connections of queries, and as many of updates
-    std::size_t bytes = 32 << 20;  // that wait in all of them for their readers, or for their ends
+    GuestCounts most{512, 4096, 32 << 20};        // of queries, and again of updates
     Duration request = std::chrono::seconds(10);  // for the whole request
     Duration update = std::chrono::seconds(15);   // for the whole update
     Duration piece = std::chrono::seconds(10);    // for each 64 KiB of an answer
@@ -28,7 +28,7 @@ struct ServerSettings {
     std::uint16_t ssl_port = 0;  // 0: any
     std::string ssl_certificate, ssl_key;
     std::string name;  // shown on pages
-    std::string version;
+    std::string version, owner;
     catalog::TableLimits table;
     GuestLimits guests;
     std::string history;  // a folder; empty: none, and a restart forgets all records

@@ -35,18 +35,11 @@ Progress read_update(int socket, std::string& text) {
 
 class UpdateReader final : public Guest, public std::enable_shared_from_this<UpdateReader> {
   public:
-    UpdateReader(Socket socket, std::string text, Guests& guests, const TakeUpdate& take,
-                 std::function<void()> left)
-        : socket_(std::move(socket)),
-          guests_(guests),
-          take_(take),
-          left_(std::move(left)),
-          text_(std::move(text)) {}
+    UpdateReader(Socket socket, std::string text, Guests& guests, const TakeUpdate& take)
+        : socket_(std::move(socket)), guests_(guests), take_(take), text_(std::move(text)) {}
 
     void begin(Duration most) {
-        progressed = instant_now();
-        deadline = progressed + most;
-        guests_.add(shared_from_this());
+        guests_.add(shared_from_this(), instant_now() + most);
         go_on();
     }
     void leave() override {
@@ -56,7 +49,7 @@ class UpdateReader final : public Guest, public std::enable_shared_from_this<Upd
 
   private:
     void go_on() {
-        guests_.step(*this, instant_now(), deadline, text_.capacity());
+        guests_.is_silent(*this, deadline, text_.capacity());
         if (!socket_.is_open()) return;
         socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code error) {
             if (!error && self->socket_.is_open()) self->read();
@@ -66,29 +59,27 @@ class UpdateReader final : public Guest, public std::enable_shared_from_this<Upd
         const Progress progress = read_update(socket_.native_handle(), text_);
         if (progress == Progress::waits) return go_on();
         if (progress == Progress::complete && !text_.empty()) take_(text_, address, false);
-        guests_.remove(shared_from_this());
+        guests_.remove(*this);
         leave();
-        left_();
     }
 
     Socket socket_;
     Guests& guests_;
     const TakeUpdate& take_;
-    std::function<void()> left_;
     std::string text_;
 };
 
 }  // namespace
 
 void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, Guests& guests,
-                      const GuestLimits& limits, const TakeUpdate& take, std::function<void()> left) {
+                      const GuestLimits& limits, const TakeUpdate& take) {
     std::string text;
     const Progress progress = read_update(arrival.socket.get(), text);
     if (progress == Progress::complete && !text.empty()) take(text, arrival.address, false);
     if (progress != Progress::waits) return;
     const std::string address = arrival.address;
-    const auto reader = std::make_shared<UpdateReader>(socket_of(context, std::move(arrival)),
-                                                       std::move(text), guests, take, std::move(left));
+    const auto reader =
+        std::make_shared<UpdateReader>(socket_of(context, std::move(arrival)), std::move(text), guests, take);
     reader->address = address;
     reader->begin(limits.update);
 }

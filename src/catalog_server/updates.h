@@ -39,6 +39,6 @@ class DatagramReader {
 // A connection that brings one update, which ends with it. Most have brought all of it when they are
 // accepted: these are never waited for.
 void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, Guests& guests,
-                      const GuestLimits& limits, const TakeUpdate& take, std::function<void()> left);
+                      const GuestLimits& limits, const TakeUpdate& take);
 
 }  // namespace wq::catalog_server

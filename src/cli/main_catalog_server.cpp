@@ -85,6 +85,7 @@ void serve(const cli::CatalogServerCommand& command, Daemon& daemon) {
 
 int run(cli::CatalogServerCommand& command) {
     command.settings.version = WQ_VERSION;
+    command.settings.owner = records::user_name();
     if (command.settings.name.empty()) command.settings.name = records::host_name();
     Daemon daemon(command.background);
     try {

@@ -1,9 +1,9 @@
-// Blanks and numbers of marked lines.
+// Blanks and words of marked lines.
 #pragma once
 
-#include <charconv>
-#include <optional>
 #include <string_view>
+
+#include "base/take_number.h"
 
 namespace wq::marked_list {
 
@@ -17,16 +17,6 @@ inline std::string_view trim_right(std::string_view text) {
 inline std::string_view trim(std::string_view text) {
     const std::size_t first = text.find_first_not_of(blanks);
     return first == std::string_view::npos ? std::string_view() : trim_right(text.substr(first));
-}
-
-// Reads a number from the front of `rest` and removes it; nullopt: there is none, or it is too large.
-template <class Number>
-std::optional<Number> take_number(std::string_view& rest) {
-    Number value{};
-    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (problem != std::errc{}) return std::nullopt;
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    return value;
 }
 
 // Removes `prefix` from the front of `rest`; false: it begins otherwise.

@@ -16,7 +16,20 @@ Error no_request(const std::string& why) {
     return {ExitCode::bad_input, why};
 }
 
-std::string decoded_path(std::string_view text) {
+// Some scripts end lines with "\n" alone, as RFC 9112 and CCTools' server permit, and Boost does not.
+std::string with_returns(std::string_view head) {
+    std::string lines;
+    lines.reserve(head.size() + 64);
+    for (const char c : head) {
+        if (c == '\n' && !lines.ends_with('\r')) lines += '\r';
+        lines += c;
+    }
+    return lines;
+}
+
+}  // namespace
+
+std::string percent_decoded(std::string_view text) {
     std::string bytes;
     for (std::size_t at = 0; at < text.size(); ++at) {
         unsigned value = 0;
@@ -32,18 +45,18 @@ std::string decoded_path(std::string_view text) {
     return bytes;
 }
 
-}  // namespace
-
 Result<std::optional<HttpRequest>> read_request(std::string_view bytes, std::uint32_t most_bytes) {
-    if (bytes.find("\r\n\r\n") == std::string_view::npos) {
+    const std::size_t last_line = std::min(bytes.find("\n\n"), bytes.find("\n\r\n"));
+    if (last_line == std::string_view::npos) {
         if (bytes.size() >= most_bytes) return no_request("the request is too long");
         return std::optional<HttpRequest>();
     }
+    const std::string lines = with_returns(bytes.substr(0, last_line + 1)) + "\r\n";
     http::request_parser<http::empty_body> parser;
     parser.header_limit(most_bytes);
     parser.body_limit(most_bytes);
     boost::system::error_code error;
-    parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+    parser.put(boost::asio::buffer(lines), error);
     if (!parser.is_header_done()) return no_request("this is no request of HTTP: " + error.message());
     const auto target = parser.get().target();
     std::string_view path(target.data(), target.size());
@@ -51,7 +64,7 @@ Result<std::optional<HttpRequest>> read_request(std::string_view bytes, std::uin
         path.remove_prefix(std::min(path.find('/', path.find("//") + 2), path.size()));
     path = path.substr(0, path.find('?'));
     const auto& head = parser.get();
-    HttpRequest request{decoded_path(path), head.method() == http::verb::head,
+    HttpRequest request{percent_decoded(path), head.method() == http::verb::head,
                         head.method() == http::verb::get};
     if (head.count(http::field::host) == 1) {
         const auto host = head[http::field::host];

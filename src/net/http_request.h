@@ -18,7 +18,11 @@ struct HttpRequest {
     bool needs_host = true;
 };
 
-// nullopt: more is needed. Error bad_input: no request, or more than `most_bytes`.
+// "a%20b" is "a b"; a '%' without two digits stays.
+std::string percent_decoded(std::string_view text);
+
+// Lines end with "\r\n", or "\n" alone. nullopt: more is needed. Error bad_input: no request, or more than
+// `most_bytes`.
 Result<std::optional<HttpRequest>> read_request(std::string_view bytes, std::uint32_t most_bytes);
 
 }  // namespace wq::net

@@ -15,6 +15,14 @@ PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
 PATIENCE = 60 * int(os.environ["WQ_PATIENCE"])
 
 
+def answer_of(host, request):
+    """All that comes for these bytes."""
+    address, port = host.split(":")
+    with socket.create_connection((address, int(port)), PATIENCE) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").read()
+
+
 class Server:
     """catalog_server on free ports of 127.0.0.1; it prints a line once it listens."""
 

@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from catalog_support import PATIENCE, PROGRAMS, Case, Server
+from catalog_support import PATIENCE, PROGRAMS, Case, Server, answer_of
 
 STOCK = pathlib.Path(subprocess.run([os.environ["PREPARE"], "--folder", "cctools"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
 LIBRARIES = STOCK / f"usr/lib/{platform.machine()}-linux-gnu"
@@ -19,8 +19,8 @@ class Stock(Case):
     def stock(self, program, *words, **environment):
         return self.run_program(STOCK / "usr/bin" / program, *words, LD_LIBRARY_PATH=str(LIBRARIES), **environment)
 
-    def stock_server(self):
-        words = [STOCK / "usr/bin/catalog_server", "-Z", "stock_port", "-I", "127.0.0.1", "-u", "127.0.0.1:1", "-H", "history", "-n", "localhost"]
+    def stock_server(self, tells="127.0.0.1:1"):
+        words = [STOCK / "usr/bin/catalog_server", "-Z", "stock_port", "-I", "127.0.0.1", "-u", tells, "-H", "history", "-n", "localhost"]
         process = subprocess.Popen(words, cwd=self.folder, env={**self.environment, "LD_LIBRARY_PATH": str(LIBRARIES)},
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait, PATIENCE)
@@ -47,6 +47,26 @@ class Stock(Case):
         self.assertEqual([one["project"] for one in found], ["ours"])
         self.assertEqual(len(json.loads(self.stock("catalog_query", "-c", server.host))), 2)
         self.assertEqual(len(json.loads(self.stock("work_queue_status", "-C", server.host, "-l"))), 2)
+
+    def test_both_servers_say_the_same_of_themselves(self):
+        above = Server(self)
+        hosts = {self.stock_server(tells=above.host), Server(self, "-n", "localhost", "-u", above.host).host}
+        found = self.until(lambda: len(above.records()) == 2 and above.records())
+        self.assertEqual({f"127.0.0.1:{one['port']}" for one in found}, hosts)
+        self.assertEqual(sorted(found[0]), sorted(found[1]))
+        for key in ("type", "owner", "name"):
+            self.assertEqual(found[0][key], found[1][key])
+        for one in found:
+            self.assertEqual(one["url"], f"http://localhost:{one['port']}")
+
+    def test_both_servers_read_the_same_lines(self):
+        hosts = (self.stock_server(), Server(self).host)
+        for request in (b"GET /query.json HTTP/1.0\n\n", b"GET /query.json HTTP/1.1\nHost: h\r\n\n", b"get /query.json HTTP/1.0\r\n\n",
+                        b"POST /query.json HTTP/1.0\nA: b\n c\n\n", b"GET http://localhost/query.json HTTP/1.0\n\n"):
+            for host in hosts:
+                self.assertTrue(answer_of(host, request).startswith(b"HTTP/1.1 200 "), request)
+        for host in hosts:  # without a version
+            self.assertNotIn(b" 200 ", answer_of(host, b"GET /query.json\n\n"))
 
     def our_worker_skips(self, name, host):
         """A manager that does not speak its protocol."""

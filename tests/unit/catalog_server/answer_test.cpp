@@ -130,67 +130,78 @@ struct Visitor : Guest {
     bool left = false;
     void leave() override { left = true; }
 };
-std::shared_ptr<Visitor> visitor(Guests& guests, const std::string& address, Instant now) {
+const Instant end_of_time(std::chrono::hours(1));
+std::shared_ptr<Visitor> visitor(Guests& guests, const std::string& address) {
     auto one = std::make_shared<Visitor>();
     one->address = address;
-    one->progressed = now;
-    one->deadline = now + std::chrono::seconds(10);
-    guests.add(one);
+    guests.add(one, end_of_time);
     return one;
 }
 
-TEST(Guests, TheIdleOfTheMostLeaveForOthers) {
-    const Instant begin{};
-    Guests guests(3, 1000);
-    const auto quiet = visitor(guests, "a", begin);
-    const auto first = visitor(guests, "b", begin);
-    const auto second = visitor(guests, "b", begin + std::chrono::seconds(1));
-    for (const auto& one : {quiet, first, second}) one->patience = patience_with_readers;
-    EXPECT_FALSE(guests.has_room(begin + std::chrono::seconds(1))) << "they have only just come";
-    EXPECT_TRUE(guests.has_room(begin + std::chrono::seconds(4)));
-    EXPECT_TRUE(first->left);
-    EXPECT_FALSE(quiet->left || second->left);
-    guests.sweep(begin + std::chrono::seconds(10));
-    EXPECT_TRUE(quiet->left);
-    EXPECT_FALSE(second->left);
-    EXPECT_EQ(guests.size(), 1U);
+// No time passes.
+TEST(Guests, TheOldestSilentOneOfAnAddressWithManyLeavesAtOnce) {
+    Guests guests({8, 10, 1000});
+    const auto first = visitor(guests, "a");
+    const auto answered = visitor(guests, "b");
+    guests.is_answered(*answered, end_of_time, 100);
+    std::vector<std::shared_ptr<Visitor>> flood;
+    for (int count = 0; count < 3000; ++count) flood.push_back(visitor(guests, "b"));
+    EXPECT_FALSE(first->left || answered->left);
+    EXPECT_EQ(std::ranges::count_if(flood, [](const auto& one) { return one->left; }), 3000 - 7);
+    EXPECT_FALSE(flood[2993]->left) << "the newest stay";
+    const auto other = visitor(guests, "c");
+    EXPECT_FALSE(first->left) << "an older one, but of an address with few";
+    // Those of many addresses, by their age.
+    for (int count = 0; count < 8; ++count) visitor(guests, std::to_string(count));
+    EXPECT_TRUE(first->left && flood.back()->left && other->left);
+    EXPECT_FALSE(answered->left);
+    EXPECT_EQ(guests.size(), 9U);
 }
 
-TEST(Guests, WhoeverSaysNothingLeavesSoonForOthers) {
-    const Instant begin{};
-    Guests guests(2, 1000);
-    const auto reader = visitor(guests, "a", begin);
-    reader->patience = patience_with_readers;
-    const auto silent = visitor(guests, "b", begin);
-    EXPECT_TRUE(guests.has_room(begin + std::chrono::seconds(1)));
+TEST(Guests, WhoeverTakesNothingForLongestLeavesWhenThereAreManyAnswers) {
+    Guests guests({8, 2, 1000});
+    const auto slow = visitor(guests, "a"), fast = visitor(guests, "b"), silent = visitor(guests, "c");
+    for (const auto& one : {slow, fast, fast}) guests.is_answered(*one, end_of_time, 0);
+    guests.is_answered(*visitor(guests, "d"), end_of_time, 0);
+    EXPECT_TRUE(slow->left);
+    EXPECT_FALSE(fast->left || silent->left);
+    for (int count = 0; count < 2; ++count) guests.remove(*fast);
+    EXPECT_EQ(guests.size(), 2U);
+    guests.sweep(end_of_time);
     EXPECT_TRUE(silent->left);
-    EXPECT_FALSE(reader->left);
 }
 
-// However many searches are long, a new query waits for one of them.
-TEST(Turns, LongSearchesTakeThemOneByOne) {
+// However many an address asks for, another one waits for one of them.
+TEST(Turns, OneOfEachAddressBetweenTwoLooksAtTheSockets) {
     boost::asio::io_context context;
     Turns turns(context);
     std::string order;
-    std::function<void(char, int)> search = [&](char name, int left) {
+    std::function<bool(char, const std::string&, int)> part = [&](char name, const std::string& address,
+                                                                  int more) {
         order += name;
-        if (left > 0) turns.add([&, name, left] { search(name, left - 1); });
+        if (more > 0)
+            turns.add(address, [&part, name, address, more] { return part(name, address, more - 1); });
+        return true;
     };
-    search('a', 2);
-    search('b', 2);
-    boost::asio::post(context, [&] { order += '.'; });
+    for (const char name : {'a', 'b', 'c'}) turns.add("1", [&part, name] { return part(name, "1", 1); });
+    turns.add("2", [] { return false; });  // has left
+    turns.add("2", [&part] { return part('x', "2", 2); });
+    std::function<void()> look = [&] {
+        order += '.';
+        if (order.size() < 19) boost::asio::post(context, look);
+    };
+    boost::asio::post(context, look);
     context.run();
-    EXPECT_EQ(order, "aba.bab");
+    EXPECT_EQ(order, "a.b.x.c.x.a.x.b.c..");
 }
 
 TEST(Guests, WhoeverHoldsMemoryLongestLeavesWhenItIsShort) {
-    const Instant begin{};
-    Guests guests(10, 1000);
-    const auto slow = visitor(guests, "a", begin);
-    const auto fast = visitor(guests, "b", begin);
-    guests.step(*slow, begin, begin, 600);
-    guests.step(*fast, begin + std::chrono::seconds(1), begin, 300);
-    guests.step(*fast, begin + std::chrono::seconds(2), begin, 500);
+    Guests guests({10, 10, 1000});
+    const auto slow = visitor(guests, "a");
+    const auto fast = visitor(guests, "b");
+    guests.is_answered(*slow, end_of_time, 600);
+    guests.is_answered(*fast, end_of_time, 300);
+    guests.is_answered(*fast, end_of_time, 500);
     EXPECT_TRUE(slow->left);
     EXPECT_FALSE(fast->left);
     EXPECT_EQ(guests.bytes(), 500U);
