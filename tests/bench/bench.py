@@ -25,6 +25,7 @@ import peers
 import programs
 import python_calls
 import shared_lists
+import statuses
 import strangers
 from budget import Budget, OverTime
 
@@ -55,7 +56,7 @@ ROOMS = {
 }
 RANKS = {"bench_mpi": 2, "bench_makespan": 2}  # under mpirun
 OTHERS = {"runners": (250, 20), "engine": (55, 16), "programs": (70, 22), "files": (65, 8), "executors": (30, 6), "shared_lists": (60, 12),
-          "python_calls": (60, 15), "strangers": (25, 12), "catalog": (30, 14)}  # seconds as well
+          "python_calls": (60, 15), "strangers": (25, 12), "catalog": (60, 25), "status": (15, 8)}  # seconds as well
 
 
 def timed(peer, kind, count, folder):
@@ -162,7 +163,8 @@ def benches(options):
     """(name, weight, what takes a share)."""
     all_of = {"runners": task_runners, "engine": ours.measure, "programs": programs.measure, "files": files.measure,
               "executors": executors.measure, "shared_lists": shared_lists.measure,
-              "python_calls": python_calls.measure, "strangers": strangers.measure, "catalog": catalogs.measure}
+              "python_calls": python_calls.measure, "strangers": strangers.measure, "catalog": catalogs.measure,
+              "status": statuses.measure}
     found = [(name, OTHERS[name][options.quick], measure) for name, measure in all_of.items()]
     for name, (_, seconds, quickly, quick_seconds) in ROOMS.items():
         if options.quick and quickly is None:

@@ -1,10 +1,12 @@
 // Loads a catalog server on this machine, ours or CCTools', as its clients do. Prints one line: figures with
 // names.
 //
-//   bench_catalog PORT tcp COUNT BYTES    records by TCP, COUNT different ones: "seconds S"
+//   bench_catalog PORT tcp COUNT BYTES [FIRST]   records by TCP, COUNT different ones: "seconds S"
 //   bench_catalog PORT udp COUNT BYTES     the same by UDP, as fast as the server takes them
 //   bench_catalog PORT flood RATE SECONDS     datagrams of forged senders' names at RATE/s, taken or not
 //   bench_catalog PORT query PATH TIMES [AT_ONCE]   milliseconds of each: "median M longest L bytes B"
+//   bench_catalog PORT floor    is a server that reads updates by TCP and does nothing with them: the least
+//                               that any server takes
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -71,13 +73,13 @@ std::string record_of(int number, std::size_t bytes) {
 }
 
 // Several at once, as one machine's many managers; each is over once the server has closed it.
-void by_tcp(int port, int count, std::size_t bytes) {
+void by_tcp(int port, int count, std::size_t bytes, int first) {
     constexpr std::size_t at_once = 4;  // CCTools' server lets 5 wait
     const Clock::time_point begin = Clock::now();
     std::vector<pollfd> open;
     for (int sent = 0; sent < count || !open.empty();) {
         while (sent < count && open.size() < at_once) {
-            const std::string text = record_of(sent++, bytes);
+            const std::string text = record_of(first + sent++, bytes);
             const int socket = connected(port + 1);
             if (::send(socket, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size()))
                 fail("send");
@@ -180,14 +182,41 @@ void query(int port, const std::string& path, int times, std::size_t at_once) {
     std::printf("median %.3f longest %.3f bytes %zu\n", took[took.size() / 2], took.back(), bytes);
 }
 
+int listening(int port) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const sockaddr_in address = local(port);
+    const int on = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(socket, SOMAXCONN) != 0)
+        fail("listen");
+    return socket;
+}
+
+[[noreturn]] void be_floor(int port) {
+    std::array<pollfd, 2> open{{{listening(port), POLLIN, 0}, {listening(port + 1), POLLIN, 0}}};
+    std::vector<char> part(1 << 16);
+    for (;;) {
+        if (::poll(open.data(), open.size(), -1) < 0) fail("poll");
+        for (const pollfd& one : open) {
+            const int socket = one.revents == 0 ? -1 : ::accept4(one.fd, nullptr, nullptr, SOCK_CLOEXEC);
+            if (socket < 0) continue;
+            while (::recv(socket, part.data(), part.size(), 0) > 0) {
+            }
+            ::close(socket);
+        }
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 5) return 64;
+    const std::string kind = argc > 2 ? argv[2] : "";
+    if (argc < 5 && kind != "floor") return 64;
     const int port = std::atoi(argv[1]);
-    const std::string kind = argv[2];
+    if (kind == "floor") be_floor(port);
     const auto bytes = static_cast<std::size_t>(std::atoi(argv[4]));
-    if (kind == "tcp") by_tcp(port, std::atoi(argv[3]), bytes);
+    if (kind == "tcp") by_tcp(port, std::atoi(argv[3]), bytes, argc > 5 ? std::atoi(argv[5]) : 0);
     if (kind == "udp") by_udp(port, std::atoi(argv[3]), bytes);
     if (kind == "flood") flood(port, std::atof(argv[3]), std::atof(argv[4]));
     if (kind == "query")
