@@ -16,7 +16,7 @@
 #   first             see submit_workers.sh
 #   told ID           see submit_workers.sh; without it, the id
 #   find_job          prints the id of the job of WORKERS_SCRIPT (whose name is unique), if it waits or runs, else
-#                     nothing; not 0 if the system does not tell
+#                     nothing; not 0 if the system does not tell, 69 if its commands know of no such system here
 #   end_command       adds what follows the words after --, instead of the script
 #
 # Then it calls: drive "$@". Each call of the system is by `ask`, so that one that hangs is ended.
@@ -106,10 +106,11 @@ submit() {
     [ "$code" -ne 0 ] || id=$(printf '%s\n' "$said" | read_ids)
     looked=0
     [ -n "$id" ] || id=$(find_job 2>/dev/null) || looked=$?
+    [ "$looked" -ne 69 ] || echo "${COMMAND%% *} is not configured here: run this where jobs are submitted" >&2
     if [ -z "$id" ]; then
         [ -z "$said" ] || echo "${COMMAND%% *} named no job: $said" >&2
         # 64: it cannot look, but said that it refused.
-        case $code-$looked in [1-9]*-64 | *-0) ;; *) return 124 ;; esac
+        case $code-$looked in [1-9]*-64 | *-69 | *-0) ;; *) return 124 ;; esac
         case $code in 124 | 137) return 124 ;; esac
         return 1
     fi

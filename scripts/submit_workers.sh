@@ -255,7 +255,7 @@ take() {
         ;;
     *) WORKER="$WORKER $1${2+ $(quote "$2")}" ;;
     esac
-    case $1 in --contact | -M | -N | --manager-name | --master-name | --project-name | --name) NAMED=$1 ;; -C | --catalog) CATALOG='' ;; esac
+    case $1 in --contact | -M | -N | --manager-name | --master-name | --project-name | --name) NAMED=$1 ;; esac
 }
 
 # most_similar WORD: "; did you mean OPTION?", of the option that differs in two letters, a long one in three; else where to look.
@@ -381,30 +381,26 @@ place_worker() {
     fi
 }
 
-# The user's MPI settings as lines of the script: jobs start without our environment. Another value may have a line like one.
-mpi_settings() {
-    for name in $(env | sed -n -E 's/^((OMPI_MCA|OMPI_ALLOW|PRTE_MCA|PRTE_ALLOW|PMIX_MCA|MPIR_CVAR|HYDRA|UCX)_[A-Za-z0-9_]+)=.*/\1/p'); do eval "[ -z \"\${$name+there}\" ] || printf 'export %s=%s\\n' $name \"\$(quote \"\$$name\")\""; done
+# The user's settings of MPI and catalog servers as lines of the script: jobs of most systems start without our environment.
+# Another value may have a line like one.
+settings() {
+    for name in $(env | sed -n -E 's/^((OMPI_MCA|OMPI_ALLOW|PRTE_MCA|PRTE_ALLOW|PMIX_MCA|MPIR_CVAR|HYDRA|UCX)_[A-Za-z0-9_]+|CATALOG_(HOST|PORT))=.*/\1/p'); do eval "[ -z \"\${$name+there}\" ] || printf 'export %s=%s\\n' $name \"\$(quote \"\$$name\")\""; done
 }
 
 # What a job runs. It first says where it is and what it found there, so that the log of a dead worker says why.
 job_script() {
     if has "$TRAITS" travel; then worker=./work_queue_worker$WORKER; else worker=$(quote "$FOLDER/work_queue_worker")$WORKER; fi
-    [ -z "$CATALOG" ] || case $NAMED:$EXTRA in :* | --contact:* | *--catalog* | *' -C'*) ;; *) worker="$worker --catalog $(quote "$CATALOG")" ;; esac
     # The next run has another contact file, which a copy of this one does not become.
     ! has "$TRAITS" travel || case "$NAMED $WORKER $EXTRA " in --contact*' --single-shot '*) ;; --contact*) worker="$worker --single-shot" ;; esac
-    if ! has "$TRAITS" sizes; then
-        [ -z "$CORES" ] || worker="$worker --cores $CORES"
-        [ -z "$MEMORY" ] || worker="$worker --memory $MEMORY"
-        [ -z "$DISK" ] || worker="$worker --disk $DISK"
-    fi
-    [ -z "$GPUS" ] || worker="$worker --gpus $GPUS"
+    has "$TRAITS" sizes || worker=$worker${CORES:+ --cores $CORES}${MEMORY:+ --memory $MEMORY}${DISK:+ --disk $DISK}
+    worker=$worker${GPUS:+ --gpus $GPUS}
     [ -z "$SECONDS_OF_JOB" ] || worker="$worker --wall-time $((SECONDS_OF_JOB > 120 ? SECONDS_OF_JOB - 60 : SECONDS_OF_JOB))"
     cat <<SCRIPT
 #!/bin/sh
 # A worker's job, by $ME
 SCRIPT
     "$DRIVER" first || fail 70 "$DRIVER does not work"
-    mpi_settings
+    settings
     cat <<SCRIPT
 echo "\$(date -u +%Y-%m-%dT%H:%M:%SZ) a worker starts on \$(hostname), as \$(id -un), in \$PWD"
 echo "limits: \$(ulimit -a | tr -s ' ' | paste -sd\; -)"
@@ -447,7 +443,7 @@ json_string() { printf '%s' "$1" | awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\"");
 main() {
     USER=${USER:-$(id -un)}
     CORES='' MEMORY='' DISK='' GPUS='' SECONDS_OF_JOB='' EXTRA='' START='' BINARY='' WRAPPER='' NAME='' WORKER='' NAMED='' PLACES=''
-    OPTIONS='' BATCH='' DRY='' JSON='' CATALOG=${CATALOG_HOST-} SENT='' SENT_NAMES=/work_queue_worker/ FOLDER=$PWD/$USER-workers
+    OPTIONS='' BATCH='' DRY='' JSON='' SENT='' SENT_NAMES=/work_queue_worker/ FOLDER=$PWD/$USER-workers
     if ! DRIVER_OPTIONS=$("$DRIVER" options) || ! TRAITS=" $("$DRIVER" traits) "; then fail 70 "$DRIVER does not work"; fi
     parse "$@"
     case $EXTRA in *"$NL"*) fail 64 "--worker-options: a line break is in it" ;; esac

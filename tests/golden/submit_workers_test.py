@@ -234,11 +234,21 @@ class SubmitWorkers(FakeBatch):
         self.assertEqual(sorted(ran.stdout.splitlines()[-2:]), ["OMPI_MCA_btl=it's $HOME", "UCX_TLS=tcp,self"])
 
     def test_the_worker_asks_the_catalog_servers_of_the_environment(self):
-        """Jobs of most systems have not our environment."""
-        for words, count in ((["-M", "p"], 1), (["-M", "p", "-C", "c"], 0), (["-M", "p", "-E", "--catalog c"], 0), (["login1", "9123"], 0),
-                             (["--contact", "contact"], 0)):
-            shown = self.submit("pbs", "--dry-run", *words, CATALOG_HOST="a:1,b")
-            self.assertEqual((shown.returncode, shown.stdout.count("--catalog a:1,b")), (0, count), shown)
+        """Jobs of most systems have not our environment. An option of the worker goes first there as here."""
+        self.system("sbatch", "echo 77")
+        self.program("work_queue_worker", OURS + '\nenv | grep ^CATALOG')
+        said = self.submit("slurm", "-M", "p", CATALOG_HOST="a:1,b", CATALOG_PORT="9100")
+        self.assertEqual(said.returncode, 0, said)
+        ran = subprocess.run(["dash", self.called()[0][-1]], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(sorted(ran.stdout.splitlines()[-2:]), ["CATALOG_HOST=a:1,b", "CATALOG_PORT=9100"])
+
+    def test_commands_of_slurm_without_a_cluster(self):
+        """Debian's sbatch where no slurm.conf is: nobody was asked, so there is no job."""
+        for command in ("sbatch", "squeue"):
+            self.system(command, f'echo "{command}: fatal: Could not establish a configuration source" >&2; exit 1')
+        said = self.submit("slurm", "login1", "9123")
+        self.assertEqual(said.returncode, 69, said)
+        self.assertTrue(said.stderr.endswith("sbatch is not configured here: run this where jobs are submitted\n"), said.stderr)
 
     def test_a_banner_before_the_id(self):
         self.system("sbatch", 'echo "Welcome to cluster 9!"; echo 2024; echo "77;cluster"; echo "have a nice day"')
