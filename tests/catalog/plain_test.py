@@ -6,6 +6,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from catalog_support import PATIENCE, PROGRAMS, Case
@@ -15,22 +16,30 @@ LIBRARIES = STOCK / f"usr/lib/{platform.machine()}-linux-gnu"
 
 
 class Plain(Case):
+    """One manager and one worker for all cases, which only look at them."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="wq-catalog-")
+        cls.addClassCleanup(folder.cleanup)
+        environment = {**os.environ, "CATALOG_HOST": "127.0.0.1:1", "WORK_QUEUE_REGISTRY": str(pathlib.Path(folder.name, "registry"))}
+
+        def started(*words, **options):
+            process = subprocess.Popen(words, cwd=folder.name, env=environment, stderr=subprocess.DEVNULL, **options)
+            cls.addClassCleanup(process.wait, PATIENCE)
+            for stream in filter(None, (process.stdin, process.stdout)):
+                cls.addClassCleanup(stream.close)
+            cls.addClassCleanup(process.terminate)
+            return process
+
+        manager = started(os.environ["MANAGER"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        cls.port = manager.stdout.readline().strip()
+        started(PROGRAMS / "work_queue_worker", "--cores", "2", "--memory", "1000", "--disk", "1000", "--gpus", "0", "-s", folder.name,
+                "localhost", cls.port, stdout=subprocess.DEVNULL)
+
     def setUp(self):
         super().setUp()
-        environment = {**self.environment, "WORK_QUEUE_REGISTRY": str(pathlib.Path(self.folder, "registry"))}
-        manager = self.started(os.environ["MANAGER"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.port = manager.stdout.readline().strip()
-        self.started(PROGRAMS / "work_queue_worker", "--cores", "2", "--memory", "1000", "--disk", "1000", "--gpus", "0", "-s", self.folder,
-                     "localhost", self.port, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.until(lambda: [task["state"] for task in self.ours("-T")] == ["RUNNING", "WAITING"])
-
-    def started(self, *words, **options):
-        process = subprocess.Popen(words, cwd=self.folder, **options)
-        self.addCleanup(process.wait, PATIENCE)
-        for stream in filter(None, (process.stdin, process.stdout)):
-            self.addCleanup(stream.close)
-        self.addCleanup(process.terminate)
-        return process
 
     def ours(self, mode):
         return json.loads(self.run_program("work_queue_status", "--json", mode, "localhost", self.port))
