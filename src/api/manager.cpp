@@ -93,6 +93,7 @@ class Manager::Impl {
         if (listening) {  // they may have a line to say, too
             listening->port.entry.reset();
             listening->port.announcer.reset();
+            listening->port.note.reset();
         }
         lines.close();
     }
@@ -129,9 +130,7 @@ class Manager::Impl {
 
     // Looks for the user's name and the addresses only once: programs may change the rest often.
     status::QueueOfStatus described() {
-        if (known.addresses.empty())
-            known =
-                program_manager::described(options, listening->port.number(), listening->port.contact().tls);
+        if (known.addresses.empty()) known = program_manager::described(options, listening->port.number());
         known.project = options.name;
         known.priority = options.priority;
         known.tasks_left = options.tasks_left;
@@ -229,8 +228,8 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
         if (!key) return key.error();
         const auto door = program_manager::status_door(to.status, !key->empty());
         if (!door) return door.error();
-        if (const Status listed = port.change({to.name, to.catalog}, *key, say); !listed) {
-            static_cast<void>(port.change({options.name, options.catalog}, before, say));
+        if (const Status listed = port.change({to.name, to.catalog, true}, *key, say); !listed) {
+            static_cast<void>(port.change({options.name, options.catalog, true}, before, say));
             return listed;
         }
         manager->ask([&] {

@@ -38,9 +38,23 @@ std::string workers_as_json(const Manager& manager, const TasksOfProgram& tasks)
     return all;
 }
 
-status::QueueParts status_parts(const Manager& manager, status::QueueOfStatus queue) {
-    status::QueueParts parts{std::move(queue), manager.stats(),         {},
-                             std::nullopt,     manager.blocked_hosts(), {}};
+status::RequestSums requests_of(const Manager& manager, const TasksOfProgram& tasks) {
+    status::RequestSums sums;
+    for (const auto& [id, task] : tasks) {
+        const TaskState state = manager.task_state(id);
+        if (state != TaskState::ready && state != TaskState::running) continue;
+        sums.cores += std::max(task.requested.cores, 0.0);
+        sums.memory += static_cast<double>(std::max<std::int64_t>(task.requested.memory, 0));
+        sums.disk += static_cast<double>(std::max<std::int64_t>(task.requested.disk, 0));
+        sums.gpus += std::max(task.requested.gpus, 0.0);
+    }
+    return sums;
+}
+
+status::QueueParts status_parts(const Manager& manager, status::QueueOfStatus queue,
+                                const TasksOfProgram& tasks) {
+    status::QueueParts parts{
+        std::move(queue), manager.stats(), {}, requests_of(manager, tasks), manager.blocked_hosts(), {}};
     for (const WorkerSummary& worker : manager.workers())
         if (worker.connected) parts.resources.add(worker);
     for (CategorySummary& one : manager.categories()) {
@@ -60,12 +74,12 @@ std::string status_as_json(wire::StatusOf what, const Manager& manager, status::
         case wire::StatusOf::workers:
             return "[" + workers_as_json(manager, tasks) + "]";
         case wire::StatusOf::categories:
-            return "[" + status::categories_as_json(status_parts(manager, std::move(queue))) + "]";
+            return "[" + status::categories_as_json(status_parts(manager, std::move(queue), tasks)) + "]";
         case wire::StatusOf::queue:
         case wire::StatusOf::shapes:
             break;
     }
-    return "[" + status::queue_as_json(status_parts(manager, std::move(queue))) + "]";
+    return "[" + status::queue_as_json(status_parts(manager, std::move(queue), tasks)) + "]";
 }
 
 }  // namespace wq::api

@@ -15,8 +15,7 @@ std::string answer_to(const char* request, const work_queue& queue, const Manage
     api::TasksOfProgram tasks;
     for (const auto& [id, box] : queue.tasks)
         tasks.emplace_back(id, program_manager::named(box->taskid, TaskAccess::data(box->spec)));
-    return api::status_as_json(*what, manager,
-                               program_manager::described(queue.options(), queue.port(), queue.options().ssl),
+    return api::status_as_json(*what, manager, program_manager::described(queue.options(), queue.port()),
                                std::move(tasks));
 }
 

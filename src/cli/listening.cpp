@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "net/tls_identity.h"
-#include "records/run_status.h"
 #include "taskfile/sources.h"
 
 namespace wq::cli {
@@ -47,13 +46,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
 
 status::QueueOfStatus Listening::described() const {
     const net::Contact contact = port_.contact();
-    status::QueueOfStatus described;
-    described.project = contact.name;
-    described.port = contact.port;
-    described.ssl = contact.tls;
-    described.owner = records::user_name();
-    described.addresses = contact.addresses;
-    return described;
+    return status::described(contact.name, contact.port, contact.tls, contact.addresses);
 }
 
 std::string Listening::description() const {

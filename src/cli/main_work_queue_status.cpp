@@ -6,12 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/shortage.h"
+#include "base/time.h"
 #include "base/units.h"
 #include "cli/status.h"
 #include "cli/status_options.h"
 #include "cli/status_records.h"
 #include "cli/status_table.h"
 #include "factory/ask_status.h"
+#include "listening/named_managers.h"
 #include "report/run_view.h"
 
 namespace {
@@ -51,8 +53,16 @@ class Printer {
     explicit Printer(const StatusOptions& options)
         : options_(options), json_(options.json), table_(columns_of(options.mode), cli::line_width()) {}
 
+    // The records that follow are of this manager; with a title they are a table of their own.
+    void begin_manager(const nlohmann::ordered_json& manager, const std::string& title) {
+        manager_ = manager;
+        if (json_ || title.empty()) return;
+        print_later_ = (printed_ ? "\n" : "") + title + "\n";
+        begun_ = false;
+    }
     void begin() {
-        if (!std::exchange(begun_, true)) print(json_ ? "[\n" : table_.header());
+        if (std::exchange(begun_, true)) return;
+        print(json_ ? "[\n" : std::exchange(print_later_, "") + table_.header());
     }
     // JSON objects separated by commas.
     Status add(const std::string& records) {
@@ -62,45 +72,143 @@ class Printer {
         for (const nlohmann::ordered_json& record : all) add(record);
         return success();
     }
-    void add(const nlohmann::ordered_json& record) {
+    // `mark`: at the end of the row.
+    void add(nlohmann::ordered_json record, const std::string& mark = "") {
         begin();
         if (!options_.shows(record)) return;
-        if (!json_) return print(table_.row(record));
+        if (!json_) return print(table_.row(record, mark));
+        if (!manager_.is_null()) record["manager"] = manager_;
         print((std::exchange(has_records_, true) ? ",\n" : "") +
               record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     }
     void end() {
-        begin();
+        if (json_ || print_later_.empty()) begin();
         if (json_) print(has_records_ ? "\n]\n" : "]\n");
         std::fflush(stdout);
     }
 
   private:
-    static void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+    void print(const std::string& text) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        printed_ = true;
+    }
 
     const StatusOptions& options_;
     const bool json_;
     const cli::StatusTable table_;
+    nlohmann::ordered_json manager_;
+    std::string print_later_;
+    bool printed_ = false;
     bool begun_ = false;
     bool has_records_ = false;
 };
 
-// What the registry says of a manager that does not answer.
+Duration age_of(const factory::FoundManager& manager) {
+    if (!manager.record) return manager.listing ? manager.listing->age : Duration{};
+    return std::chrono::microseconds(wall_now()) - std::chrono::seconds(manager.record->heard);
+}
+
+// In one line.
+std::string failure_of(const factory::FoundManager& manager, const Error& error) {
+    std::string why;
+    for (const char c : error.message) why += c == '\n' ? "; " : std::string(1, c);
+    if (error.code != ExitCode::unreachable || !manager.listing) return manager.name + ": " + why;
+    const auto age = std::chrono::floor<std::chrono::seconds>(age_of(manager));
+    return manager.name + ": not reached; its " + (manager.record ? "record" : "entry in the registry") +
+           " is " + format_duration(age) + " old: " + why;
+}
+
+// What is known of a manager that does not answer: of one with a name, what its entry says.
 nlohmann::ordered_json known_of(const listening::Listing& listing) {
-    return {{"project", listing.contact.name},
-            {"name", listing.contact.host},
-            {"port", listing.contact.port},
+    const net::Contact& contact = listing.contact;
+    if (contact.name.empty()) return {{"project", "-"}, {"name", contact.host}, {"port", contact.port}};
+    return {{"project", contact.name},
+            {"name", contact.host},
+            {"port", contact.port},
             {"tasks_waiting", listing.load.waiting},
             {"workers", listing.load.workers}};
 }
 
-Error with_remedy(const StatusOptions& options, const factory::FoundManager& manager, Error error) {
-    error.message = manager.name + ": " + error.message;
-    const bool no_key = manager.dial.key.empty() && options.place.password_file.empty();
-    if (error.code == ExitCode::not_allowed && no_key)
-        error.message += "; work_queue_status takes --contact FILE or --password FILE";
-    return error;
-}
+// Asks managers, and shows what they answer.
+class Survey {
+  public:
+    Survey(const StatusOptions& options, Printer& printer) : options_(options), printer_(printer) {}
+
+    // One after the other: each may have many tasks.
+    void list(const std::vector<factory::FoundManager>& managers) {
+        for (const factory::FoundManager& manager : managers) {
+            const nlohmann::ordered_json known = options_.name.empty() ? nullptr : who_is(manager);
+            printer_.begin_manager(known, managers.size() > 1 ? line_for_message(manager.name) : "");
+            Status shown = success();
+            Status end = factory::ask_listing({manager.dial}, options_.listing(), options_.place.limit,
+                                              [&](std::size_t, const std::string& part) {
+                                                  const Status added = printer_.add(part);
+                                                  if (!added) shown = added;
+                                              })
+                             .front();
+            if (end && !shown) end = shown;
+            if (end) printer_.begin();  // also without tasks
+            note(manager, end);
+        }
+    }
+
+    // All at once.
+    void sum_up(const std::vector<factory::FoundManager>& managers) {
+        std::vector<net::TcpDialOptions> lines;
+        for (const factory::FoundManager& manager : managers) lines.push_back(manager.dial);
+        std::vector<std::string> records(lines.size());
+        const auto ends =
+            factory::ask_listing(lines, options_.listing(), options_.place.limit,
+                                 [&](std::size_t n, const std::string& part) { records[n] += part; });
+        for (std::size_t n = 0; n < managers.size(); ++n) {
+            const Status shown = ends[n] ? add(managers[n], records[n]) : ends[n];
+            if (!shown && managers[n].listing)
+                printer_.add(known_of(*managers[n].listing), mark_of(managers[n], shown.error()));
+            note(managers[n], shown);
+        }
+    }
+
+    // 0 if one has answered, and none has refused to.
+    int code() const { return failed_ != 0 || answered_ ? failed_ : unreached_; }
+
+  private:
+    static nlohmann::ordered_json who_is(const factory::FoundManager& manager) {
+        const net::Contact& contact = manager.listing->contact;
+        return {{"project", contact.name}, {"name", contact.host}, {"port", contact.port}};
+    }
+
+    static std::string mark_of(const factory::FoundManager& manager, const Error& error) {
+        const std::string silent = cli::mark_of(age_of(manager));
+        if (!silent.empty()) return silent;
+        return error.code == ExitCode::not_allowed ? "not allowed" : "not reached";
+    }
+
+    Status add(const factory::FoundManager& manager, const std::string& text) {
+        auto record = nlohmann::ordered_json::parse(text, nullptr, false);
+        if (!record.is_object()) return Error{ExitCode::bad_input, "what it answered cannot be read"};
+        if (manager.listing && !record.contains("project")) record["project"] = "-";
+        printer_.add(std::move(record));
+        return success();
+    }
+
+    void note(const factory::FoundManager& manager, const Status& end) {
+        answered_ = answered_ || end;
+        if (end) return;
+        const Error& error = end.error();
+        const int code = complain({error.code, failure_of(manager, error)});
+        int& first = error.code == ExitCode::unreachable ? unreached_ : failed_;
+        if (first == 0) first = code;
+        const bool unnamed = manager.listing && manager.listing->contact.name.empty();
+        if (unnamed && error.code == ExitCode::unreachable)
+            listening::forget_manager(listening::registry_folder(), *manager.listing);
+    }
+
+    const StatusOptions& options_;
+    Printer& printer_;
+    bool answered_ = false;
+    int unreached_ = 0;
+    int failed_ = 0;  // otherwise
+};
 
 // Runs of lists without a name. They need no answer of their manager: the figures are in their directory.
 void add_noted_runs(Printer& printer) {
@@ -125,62 +233,64 @@ void add_noted_runs(Printer& printer) {
     listening::noted_runs(listening::registry_folder(), look);
 }
 
-// Managers that only catalog servers know: their records say enough. Returns how many.
-Result<std::size_t> add_records(const StatusOptions& options, const std::vector<factory::FoundManager>& found,
-                                Printer& printer) {
+struct RecordsShown {
+    std::size_t all = 0;
+    std::size_t current = 0;  // of managers that are not silent
+};
+
+// Managers that only catalog servers know: their records say enough.
+Result<RecordsShown> add_records(const StatusOptions& options,
+                                 const std::vector<factory::FoundManager>& found, Printer& printer) {
     const auto records = cli::managers_of_catalogs(options, found);
     if (!records) return records.error();
-    for (const nlohmann::ordered_json& record : *records) printer.add(record);
-    return records->size();
+    RecordsShown shown{records->size()};
+    for (const nlohmann::ordered_json& record : *records) {
+        const std::string mark = cli::mark_of(record);
+        shown.current += mark.empty() ? 1 : 0;
+        printer.add(record, mark);
+    }
+    return shown;
+}
+
+// Those without a name only where all are shown.
+Result<std::vector<factory::FoundManager>> find(const StatusOptions& options, listening::NameFinder& finder) {
+    factory::ManagerPlace place = options.place;
+    if (!options.needs_manager()) place.catalogs.clear();
+    auto found = factory::find_managers(
+        place, options.name.empty() ? ".*" : options.name,
+        [](const std::string& line) { std::fprintf(stderr, "work_queue_status: %s\n", line.c_str()); },
+        &finder);
+    if (!found || !options.shows_all()) return found;
+    for (listening::Listing& listing : listening::noted_managers(listening::registry_folder())) {
+        const net::Contact& contact = listing.contact;
+        found->push_back({net::to_text({contact.host, contact.port}), net::dial_options(contact), listing});
+    }
+    return found;
 }
 
 // Returns the exit code.
 int show_managers(const StatusOptions& options) {
-    factory::ManagerPlace place = options.place;
-    if (!options.needs_manager()) place.catalogs.clear();
-    const auto found = factory::find_managers(
-        place, options.name.empty() ? ".*" : options.name,
-        [](const std::string& line) { std::fprintf(stderr, "work_queue_status: %s\n", line.c_str()); });
+    listening::NameFinder finder(options.place.catalogs);
+    const auto found = find(options, finder);
     if (!found) return complain(found.error());
     Printer printer(options);
-    int code = 0;
-    const auto ask = [&](std::size_t first, std::size_t end) {
-        std::vector<net::TcpDialOptions> lines;
-        for (std::size_t n = first; n < end; ++n) lines.push_back((*found)[n].dial);
-        std::vector<std::string> records(lines.size());
-        std::optional<Error> unreadable;
-        const auto ends = factory::ask_listing(lines, options.listing(), options.place.limit,
-                                               [&](std::size_t n, const std::string& part) {
-                                                   if (options.needs_manager()) {
-                                                       const Status shown = printer.add(part);
-                                                       if (!shown) unreadable = shown.error();
-                                                   } else {
-                                                       records[n] += part;
-                                                   }
-                                               });
-        for (std::size_t n = 0; n < lines.size(); ++n) {
-            const factory::FoundManager& manager = (*found)[first + n];
-            Status shown = ends[n];
-            if (shown && !options.needs_manager()) shown = printer.add(records[n]);
-            if (shown && unreadable) shown = *unreadable;
-            if (shown) continue;
-            if (manager.listing && !options.needs_manager()) printer.add(known_of(*manager.listing));
-            const int failed = complain(with_remedy(options, manager, shown.error()));
-            code = code == 0 ? failed : code;
-        }
-    };
-    if (!options.needs_manager()) ask(0, found->size());
-    for (std::size_t n = 0; options.needs_manager() && n < found->size(); ++n) ask(n, n + 1);
-    if (options.shows_all() && options.mode == StatusOptions::Mode::queues) add_noted_runs(printer);
+    Survey survey(options, printer);
+    if (options.needs_manager())
+        survey.list(*found);
+    else
+        survey.sum_up(*found);
+    int code = survey.code();
     bool any = !found->empty();
+    if (options.shows_all() && options.mode == StatusOptions::Mode::queues) add_noted_runs(printer);
     if (options.by_name() && !options.needs_manager() && !options.place.catalogs.empty()) {
         const auto shown = add_records(options, *found, printer);
         if (!shown) code = complain(shown.error());
-        any = any || !shown || *shown > 0;
+        if (shown && shown->current > 0 && code == to_int(ExitCode::unreachable)) code = 0;
+        any = any || !shown || shown->all > 0;
     }
     if (!any && !options.name.empty())
-        return complain(
-            {ExitCode::unreachable, "no manager has a name that matches " + quote_for_message(options.name)});
+        return complain({ExitCode::unreachable,
+                         listening::none_matches(options.name, options.place.catalogs, finder.trouble())});
     if (code == 0 || found->size() > 1 || (options.by_name() && !options.needs_manager())) printer.end();
     return code;
 }
@@ -188,6 +298,10 @@ int show_managers(const StatusOptions& options) {
 int show_factories(const StatusOptions& options) {
     const auto records = cli::factories_of_catalogs(options);
     if (!records) return complain(records.error());
+    if (records->empty() && !options.name.empty())
+        return complain({ExitCode::unreachable,
+                         "no factory on the catalog server " + catalog::to_text(options.place.catalogs) +
+                             " has a name, or a -M, that matches " + quote_for_message(options.name)});
     Printer printer(options);
     for (const nlohmann::ordered_json& record : *records) printer.add(record);
     printer.end();
@@ -206,7 +320,7 @@ int show_run(const StatusOptions& options) {
 int show(StatusOptions options) {
     if (options.mode == StatusOptions::Mode::factories) return show_factories(options);
     if (options.run.empty()) return show_managers(options);
-    if (!options.has_mode && !net::read_contact(options.run)) return show_run(options);
+    if (!options.has_mode) return show_run(options);
     const auto contact = cli::contact_of_run(options.run);
     if (!contact) return complain(contact.error());
     options.place.contact = *contact;

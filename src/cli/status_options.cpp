@@ -189,7 +189,7 @@ std::string status_help() {
            "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
            "\n"
            "Shows managers, their tasks, workers and categories. Without a manager: all of\n"
-           "yours with a name, your runs without one, then those of catalog servers that you\n"
+           "yours, also those without a name (-), then those of catalog servers that you\n"
            "name. RUN is a run directory, its list, or a contact file; without a mode, how\n"
            "far the run is. A manager with a key answers only with --contact or --password;\n"
            "one that you find in the registry or in your run needs neither.\n"
@@ -201,8 +201,9 @@ std::string status_help() {
            "  work_queue_status -W --contact contact        workers, with the key\n"
            "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"
            "  work_queue_status -C login1 --where 'tasks_waiting>100'\n"
-           "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 a manager is not reachable,\n"
-           "71 stdout cannot be written, 77 not allowed (key, password or version).\n";
+           "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 no manager or factory was\n"
+           "found or reached, 71 stdout cannot be written, 77 not allowed (key, password or\n"
+           "version).\n";
     return options::without_trailing_blanks(out.str());
 }
 

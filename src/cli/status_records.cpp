@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/time.h"
+#include "base/units.h"
 #include "catalog/query.h"
 #include "catalog/record.h"
 #include "listening/named_managers.h"
@@ -38,7 +40,26 @@ Json shown_factory(Json record) {
     return record;
 }
 
+// Managers missed two updates at least: ours send one every 30 s, CCTools' every 60 s.
+constexpr Duration longest_silence = std::chrono::seconds(60);
+constexpr Duration longest_silence_of_cctools = std::chrono::seconds(120);
+
+std::string mark_of(Duration silent, Duration longest) {
+    return silent > longest ? "silent for " + format_duration(silent) : "";
+}
+
 }  // namespace
+
+std::string mark_of(Duration silent) {
+    return mark_of(silent, longest_silence);
+}
+
+std::string mark_of(const Json& record) {
+    const auto manager = listening::read_manager_record(record);
+    if (!manager || manager->heard == 0) return {};
+    return mark_of(std::chrono::microseconds(wall_now()) - std::chrono::seconds(manager->heard),
+                   manager->wire.empty() ? longest_silence_of_cctools : longest_silence);
+}
 
 Result<std::vector<Json>> managers_of_catalogs(const StatusOptions& options,
                                                const std::vector<factory::FoundManager>& listed) {

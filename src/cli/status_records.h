@@ -14,6 +14,10 @@ namespace wq::cli {
 Result<std::vector<catalog::Json>> managers_of_catalogs(const StatusOptions& options,
                                                         const std::vector<factory::FoundManager>& listed);
 
+// What a row says at its end of a manager that is silent for long, and so may have ended; else nothing.
+std::string mark_of(Duration silent);
+std::string mark_of(const catalog::Json& record);
+
 // Factories whose name, or the expression for their managers' names, matches.
 Result<std::vector<catalog::Json>> factories_of_catalogs(const StatusOptions& options);
 

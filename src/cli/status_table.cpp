@@ -20,9 +20,14 @@ bool begins(char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
 }
 
-// Each character counts as one column. Left-aligned text keeps its begin, other text its end.
+// Each one counts as one column.
+std::size_t characters_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
+}
+
+// Left-aligned text keeps its begin, other text its end.
 std::string padded(const std::string& text, std::size_t width, StatusColumn::Align align) {
-    const auto characters = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
+    const std::size_t characters = characters_of(text);
     if (characters <= width) {
         const std::string blanks(width - characters, ' ');
         return align == left ? text + blanks : blanks + text;
@@ -57,6 +62,11 @@ std::string gigabytes(const nlohmann::ordered_json& record, const char* key) {
     return whole.substr(0, whole.find('.'));
 }
 
+bool is_cut_never(const nlohmann::ordered_json& record, const StatusColumn& column) {
+    const auto found = record.find(column.key);
+    return column.whole || (found != record.end() && found->is_number());
+}
+
 std::string value_of(const nlohmann::ordered_json& record, const StatusColumn& column) {
     if (column.gigabytes) return gigabytes(record, column.key);
     const auto found = record.find(column.key);
@@ -68,7 +78,7 @@ std::string value_of(const nlohmann::ordered_json& record, const StatusColumn& c
 }  // namespace
 
 const StatusColumns queue_columns{{"PROJECT", "project", left, -18},
-                                  {"HOST", "name", left, -21},
+                                  {"HOST", "name", left, -21, false, true},
                                   {"PORT", "port", right, 5},
                                   {"WAITING", "tasks_waiting", right, 7},
                                   {"RUNNING", "tasks_running", right, 7},
@@ -79,7 +89,7 @@ const StatusColumns task_columns{
     {"HOST", "host", left, -10},   {"COMMAND", "command", left, -18}, {"CORES", "cores", left, 8},
     {"MEMORY", "memory", left, 8}, {"DISK", "disk", left, 8},         {"GPUS", "gpus", left, 8}};
 const StatusColumns worker_columns{{"HOST", "hostname", left, -10},
-                                   {"ADDRESS", "address_port", left, -15},
+                                   {"ADDRESS", "address_port", left, -15, false, true},
                                    {"COMPLETED", "total_tasks_complete", right, 9},
                                    {"RUNNING", "total_tasks_running", left, 7},
                                    {"CORE_USE", "cores_inuse", left, -6},
@@ -133,11 +143,19 @@ std::string StatusTable::header() const {
     return line + "\n";
 }
 
-std::string StatusTable::row(const nlohmann::ordered_json& record) const {
+std::string StatusTable::row(const nlohmann::ordered_json& record, const std::string& mark) const {
     std::string line;
-    for (const StatusColumn& column : columns_)
-        line += padded(value_of(record, column), static_cast<std::size_t>(column.width), column.align) + " ";
-    return line + "\n";
+    std::size_t behind = 0;  // how far long values have moved the rest of the line
+    for (const StatusColumn& column : columns_) {
+        const std::string value = value_of(record, column);
+        const auto width = static_cast<std::size_t>(column.width);
+        std::size_t shown = characters_of(value);
+        if (!is_cut_never(record, column)) shown = std::min(shown, width);
+        shown = std::max(shown, width - std::min(width, behind));
+        line += padded(value, shown, column.align) + " ";
+        behind += shown - width;  // not below 0
+    }
+    return line + mark + "\n";
 }
 
 int line_width() {

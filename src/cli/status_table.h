@@ -1,4 +1,6 @@
-// The tables of work_queue_status: columns, widths and cutting are those of CCTools' program, to the byte.
+// The tables of work_queue_status: columns, widths and cutting are those of CCTools' program, to the byte, as
+// long as it cuts only texts. Cut, a number or an address would be another one: these are whole here, and
+// take their place from the blanks behind them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +15,7 @@ struct StatusColumn {
     enum class Align { left, right } align;
     int width;               // below 0: at least so wide; such columns share the rest of the line
     bool gigabytes = false;  // the value is in MB
+    bool whole = false;      // as numbers are, the text is not cut
 };
 using StatusColumns = std::vector<StatusColumn>;
 
@@ -30,8 +33,9 @@ class StatusTable {
     // Columns beyond the width of the line are omitted.
     StatusTable(const StatusColumns& columns, int line_width);
 
-    std::string header() const;                                   // a line
-    std::string row(const nlohmann::ordered_json& record) const;  // a line; ??? for what the record lacks
+    std::string header() const;  // a line
+    // A line, with `mark` at its end; ??? for what the record lacks.
+    std::string row(const nlohmann::ordered_json& record, const std::string& mark = "") const;
 
   private:
     StatusColumns columns_;  // with their widths in this table

@@ -42,6 +42,7 @@ class Question {
     Question(net::TcpDialOptions manager, wire::StatusOf what, TakePart take)
         : take_(std::move(take)), heard_(instant_now()) {
         query_.what = what;
+        has_key_ = !manager.key.empty();
         manager.limits.most_frame_bytes = std::min(manager.limits.most_frame_bytes, most_answer_bytes);
         auto line = net::TcpDialer::open(std::move(manager));
         if (line)
@@ -92,11 +93,17 @@ class Question {
     }
     void on(const net::Left& left) {
         const auto failure = line_->failure();
-        end(failure ? *failure : Error{ExitCode::unreachable, left.why});
+        end(failure ? with_remedy(*failure) : Error{ExitCode::unreachable, left.why});
+    }
+    Error with_remedy(Error failure) const {
+        if (failure.code == ExitCode::not_allowed && !has_key_)
+            failure.message += " (--contact FILE or --password FILE)";
+        return failure;
     }
     void end(Answer answer) { answer_.emplace(std::move(answer)); }
 
     wire::StatusQuery query_;
+    bool has_key_ = false;
     TakePart take_;  // empty: for the shapes
     Instant heard_;
     std::unique_ptr<net::TcpDialer> line_;

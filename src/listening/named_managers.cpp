@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "base/units.h"
 #include "records/run_status.h"
@@ -37,6 +38,24 @@ std::vector<std::string> remarks_on(const NamedManagers& found) {
                         (found.of_other_versions == 1 ? "is" : "are") + " skipped: " +
                         line_for_message(found.other_version) + ", and this is " + wire_of_record());
     return lines;
+}
+
+std::string none_matches(const std::string& pattern, const catalog::CatalogHosts& catalogs,
+                         const std::string& trouble) {
+    constexpr std::size_t most_listed = 5;
+    std::set<std::string> names;
+    if (const auto all = find_managers(registry_folder(), ".*", 0))
+        for (const Listing& listing : *all) names.insert(listing.contact.name);
+    std::string listed;
+    std::size_t count = 0;
+    for (const std::string& name : names)
+        if (++count <= most_listed) listed += (listed.empty() ? "; listed: " : ", ") + line_for_message(name);
+    if (count > most_listed) listed += ", and " + std::to_string(count - most_listed) + " more";
+    const bool asked = trouble.empty() && !catalogs.empty();
+    return "no manager in " + registry_folder() +
+           (asked ? " or on the catalog server " + catalog::to_text(catalogs) : "") +
+           " has a whole name that matches " + quote_for_message(pattern) + listed +
+           (trouble.empty() ? "" : "; no catalog server answers: " + trouble);
 }
 
 std::string place_of(const NamedManager& manager) {
@@ -126,7 +145,7 @@ Result<NamedManagers> NameFinder::find(const NamePattern& pattern, std::uint64_t
             trouble = answer.error().message;
     }
     NamedManagers found = named_managers(std::move(*entries), records, pattern, seed);
-    found.trouble = std::move(trouble);
+    found.trouble = trouble_ = std::move(trouble);
     return found;
 }
 

@@ -36,6 +36,10 @@ struct NamedManagers {
 // What to tell the user of those that were skipped; lines.
 std::vector<std::string> remarks_on(const NamedManagers& found);
 
+// Why a name was looked for in vain, and where. `trouble`: as in NamedManagers.
+std::string none_matches(const std::string& pattern, const catalog::CatalogHosts& catalogs,
+                         const std::string& trouble);
+
 // "HOST:PORT" of an entry; of a record also from where it came, so that no stranger's record has the place of
 // another manager.
 std::string place_of(const NamedManager& manager);
@@ -60,6 +64,7 @@ class NameFinder {
         : catalogs_(std::move(catalogs)), client_(catalogs_) {}
 
     const catalog::CatalogHosts& catalogs() const { return catalogs_; }
+    const std::string& trouble() const { return trouble_; }  // of the last search
     // Asks each server once, until `until`, or `stop` (a descriptor) is readable. Without an answer of a
     // catalog server: those of the registry, with the reason. Errors: those of find_managers(); interrupted.
     Result<NamedManagers> find(const NamePattern& pattern, std::uint64_t seed, Instant until, int stop = -1);
@@ -67,6 +72,7 @@ class NameFinder {
   private:
     catalog::CatalogHosts catalogs_;
     catalog::CatalogClient client_;
+    std::string trouble_;
 };
 
 }  // namespace wq::listening

@@ -46,7 +46,11 @@ Status OpenPort::change(const KnownAs& as, const std::string& key,
     contact_.key = key;
     entry.reset();
     announcer.reset();
-    if (as.name.empty()) return success();
+    note.reset();
+    if (as.name.empty()) {
+        if (as.noted) note = note_manager(registry_folder(), contact());
+        return success();
+    }
     say_who_has_it(contact_, say);
     auto listed = register_manager(registry_folder(), contact(), say);
     if (!listed) return listed.error();

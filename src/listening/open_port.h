@@ -18,6 +18,7 @@ namespace wq::listening {
 struct KnownAs {
     std::string name{};     // empty: nowhere
     std::string catalog{};  // servers besides the registry, as of --catalog; empty: $CATALOG_HOST
+    bool noted = false;     // without a name, it is noted for those who look at all managers of the user
 };
 
 class OpenPort {
@@ -28,6 +29,7 @@ class OpenPort {
     std::unique_ptr<net::TcpListener> listener;  // may be moved to whoever polls it
     std::unique_ptr<Registration> entry;         // if the manager has a name
     std::unique_ptr<Announcer> announcer;        // likewise, if a catalog server is named
+    std::unique_ptr<Keeper> note;                // if it has none, and is noted
 
     std::uint16_t number() const { return contact_.port; }
     net::Contact contact() const;  // with the machine's current addresses

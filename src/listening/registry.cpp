@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* suffix = ".manager";
 constexpr const char* suffix_of_runs = ".run";
+constexpr const char* suffix_of_unnamed = ".unnamed";
 constexpr const char* unfinished = ".new-";  // prefix of files that a killed process left
 constexpr const char* probe_of_clock = ".now-";
 constexpr std::uintmax_t longest_entry = 64u << 10;
@@ -72,7 +73,8 @@ std::optional<Listing> parse_entry(const std::string& text) {
     const auto priority = entry.find("priority");
     const bool ranked = priority != entry.end() && priority->is_number_integer();
     return Listing{std::move(*contact),
-                   {number("waiting"), number("workers"), ranked ? priority->get<std::int64_t>() : 0}};
+                   {number("waiting"), number("workers"), ranked ? priority->get<std::int64_t>() : 0},
+                   Duration{}};
 }
 
 Error refused_folder(const std::string& folder, const std::string& why) {
@@ -162,11 +164,17 @@ std::optional<std::string> read_trusted(const std::string& path) {
     return text;
 }
 
-// An entry that was not written for this long belongs to a manager that is gone. One that was only suspended
-// writes it again.
-bool is_abandoned(const std::string& path, const timespec& now, Duration stale) {
+// Since it was written.
+Duration age_of(const std::string& path, const timespec& now) {
     struct stat found {};
-    return ::lstat(path.c_str(), &found) == 0 && since(found.st_mtim, now) > stale;
+    return ::lstat(path.c_str(), &found) == 0 ? since(found.st_mtim, now) : Duration{};
+}
+
+timespec now_in(const std::string& folder) {
+    timespec now{};
+    if (const auto clock = clock_of(folder)) return *clock;
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return now;
 }
 
 // By its name; other files in the folder are not ours.
@@ -177,17 +185,15 @@ bool is_unfinished(const std::string& name) {
 }
 
 // Passes each current entry to `each` and removes the others, whoever owns them; other users' files only if
-// the folder permits.
+// the folder permits. One that was not written for long belongs to a manager that is gone; one that was only
+// suspended writes it again.
 void go_through(const std::string& folder, Duration stale, const std::function<void(Listing)>& each) {
-    timespec now{};
-    if (const auto clock = clock_of(folder))
-        now = *clock;
-    else
-        ::clock_gettime(CLOCK_REALTIME, &now);
+    const timespec now = now_in(folder);
     std::error_code failed;
     for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
         const std::string path = file->path().string();
-        const bool abandoned = is_abandoned(path, now, stale);
+        const Duration age = age_of(path, now);
+        const bool abandoned = age > stale;
         if (is_unfinished(file->path().filename())) {
             if (abandoned) ::unlink(path.c_str());
             continue;
@@ -196,6 +202,7 @@ void go_through(const std::string& folder, Duration stale, const std::function<v
         const auto text = read_trusted(path);
         auto listing = text ? parse_entry(*text) : std::nullopt;
         if (!listing) continue;
+        listing->age = age;
         if (abandoned || is_gone(listing->contact))
             ::unlink(path.c_str());
         else
@@ -314,53 +321,91 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
 
 namespace {
 
-std::string run_of_this_host() {
+std::string note_of_this_host() {
     return escaped(records::host_name()) + "-";
 }
 
 // "HOST-PID-TIME.run"
 bool is_of_gone_process(const std::string& name) {
-    const std::string host = run_of_this_host();
+    const std::string host = note_of_this_host();
     if (!name.starts_with(host)) return false;
     const auto pid =
         parse_count(name.substr(host.size(), name.find('-', host.size()) - host.size()), 1, INT_MAX);
     return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
 }
 
-}  // namespace
-
-std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory) {
-    const std::string path = folder + "/" + run_of_this_host() + std::to_string(::getpid()) + "-" +
-                             std::to_string(wall_now()) + suffix_of_runs;
+// The caller goes on at once, and waits only briefly at the end, whatever the file system does.
+std::unique_ptr<Keeper> note(const std::string& folder, const std::string& text, const char* suffix_of_kind) {
+    const std::string path = folder + "/" + note_of_this_host() + std::to_string(::getpid()) + "-" +
+                             std::to_string(wall_now()) + suffix_of_kind;
     Keeping keeping;
     keeping.last = [path] { ::unlink(path.c_str()); };
+    keeping.timeout = std::chrono::milliseconds(500);
     auto keeper = std::make_unique<Keeper>(std::move(keeping));
     keeper->post(
-        [folder, path, run_directory] {
+        [folder, path, text] {
             const Status made = make_folder(folder);
-            return made ? write_file(path, run_directory) : made;
+            return made ? write_file(path, text) : made;
         },
         true);
     return keeper;
 }
 
+// Each note of a kind; those for which `take` returns true are removed.
+void go_through_notes(const std::string& folder, const char* suffix_of_kind,
+                      const std::function<bool(const fs::path& file, const std::string& text)>& take) {
+    std::error_code failed;
+    if (!check_folder(folder)) return;
+    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
+        if (file->path().extension() != suffix_of_kind) continue;
+        const auto text = read_trusted(file->path());
+        if (text && take(file->path(), *text)) ::unlink(file->path().c_str());
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory) {
+    return note(folder, run_directory, suffix_of_runs);
+}
+
+std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact) {
+    return note(folder, net::to_json(contact), suffix_of_unnamed);
+}
+
 std::vector<std::string> noted_runs(const std::string& folder,
                                     const std::function<RunSeen(const std::string& run_directory)>& look) {
     std::vector<std::string> runs;
-    std::error_code failed;
-    if (!check_folder(folder)) return runs;
-    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed)) {
-        if (file->path().extension() != suffix_of_runs) continue;
-        const auto run = read_trusted(file->path());
-        if (!run) continue;
-        const RunSeen seen = look(*run);
-        if (seen == RunSeen::lives) runs.push_back(*run);
-        if (seen == RunSeen::ended ||
-            (seen == RunSeen::unknown && is_of_gone_process(file->path().filename())))
-            ::unlink(file->path().c_str());
-    }
+    go_through_notes(folder, suffix_of_runs, [&](const fs::path& file, const std::string& run) {
+        const RunSeen seen = look(run);
+        if (seen == RunSeen::lives) runs.push_back(run);
+        return seen == RunSeen::ended || (seen == RunSeen::unknown && is_of_gone_process(file.filename()));
+    });
     std::sort(runs.begin(), runs.end());
     return runs;
+}
+
+std::vector<Listing> noted_managers(const std::string& folder) {
+    std::vector<Listing> managers;
+    const timespec now = now_in(folder);
+    go_through_notes(folder, suffix_of_unnamed, [&](const fs::path& file, const std::string& text) {
+        auto contact = net::parse_contact(text);
+        if (!contact) return false;
+        if (is_gone(*contact)) return true;
+        managers.push_back({std::move(*contact), {}, age_of(file, now)});
+        return false;
+    });
+    return managers;
+}
+
+void forget_manager(const std::string& folder, const Listing& manager) {
+    constexpr Duration kept = std::chrono::hours(24);
+    if (manager.age < kept) return;
+    go_through_notes(folder, suffix_of_unnamed, [&](const fs::path&, const std::string& text) {
+        const auto contact = net::parse_contact(text);
+        return contact && contact->host == manager.contact.host && contact->pid == manager.contact.pid &&
+               contact->port == manager.contact.port && contact->started == manager.contact.started;
+    });
 }
 
 }  // namespace wq::listening

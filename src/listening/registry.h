@@ -35,6 +35,7 @@ struct Workload {
 struct Listing {
     net::Contact contact;
     Workload load;
+    Duration age{};  // since the entry was written
 };
 
 // A manager's entry, removed with this object.
@@ -66,14 +67,20 @@ Status check_manager_pattern(const std::string& pattern);
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale = stale_entry);
 
-// A run that workers do not find by a name, for those who look at all runs of the user. Its entry is written
-// once, on another thread, and removed with the object; if that fails, nothing is said. `run_directory`: a
-// whole path.
+// Runs and managers without a name, which no worker looks for, are noted for those who look at all of the
+// user's. A note is written once, on another thread, and removed with the object; if that fails, nothing is
+// said. `run_directory`: a whole path.
 std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory);
+std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact);
+
 // Directories of these runs for which `look` says that they live. Removes the entries of those that have
 // ended, and of processes of this host that are gone; a directory that cannot be seen here stays.
 enum class RunSeen : std::uint8_t { lives, ended, unknown };
 std::vector<std::string> noted_runs(const std::string& folder,
                                     const std::function<RunSeen(const std::string& run_directory)>& look);
+// These managers. Removes the notes of processes of this host that are gone.
+std::vector<Listing> noted_managers(const std::string& folder);
+// A manager of another host was not reached. Its note is removed if it is older than a day.
+void forget_manager(const std::string& folder, const Listing& manager);
 
 }  // namespace wq::listening

@@ -103,7 +103,7 @@ void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now 
     if (message.what == wire::StatusOf::shapes)
         to_.links.close(link, status(now));
     else
-        to_.links.close(link, wire::Refused{wire::protocol_version, "it tells nobody its status"});
+        to_.links.close(link, wire::Refused{wire::protocol_version, "its owner switched its status off"});
     to_.links.remove(link.key);
 }
 

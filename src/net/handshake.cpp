@@ -96,10 +96,9 @@ std::string Handshake::on_hello(std::string_view frame) {
     if (key_.empty() != !peer_has_key) {
         const bool manager_has_it = role_ == Role::manager ? !key_.empty() : peer_has_key;
         const std::string reason =
-            manager_has_it ? "the manager asks for a key and the worker has none: give the worker the "
-                             "manager's contact file or password file"
-                           : "the worker has a key and the manager has none: give the manager the "
-                             "password, or start the worker without one";
+            manager_has_it ? "the manager asks for a key and got none: give its contact file or password file"
+                           : "the manager has no key and got one: give it the same password, or connect "
+                             "without one";
         return refuse(reason, reason);
     }
     peer_hello_ = frame;

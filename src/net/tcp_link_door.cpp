@@ -45,7 +45,7 @@ bool TcpLink::begin_as_worker() {
     const std::string heard = std::exchange(door_, {});
     if (plan_.tls && !tls_) {
         refuse(ExitCode::not_allowed,
-               "this manager uses TLS: give the worker its contact file, or start it with --ssl");
+               "this manager uses TLS: give its contact file, or --ssl");
         fail({ExitCode::not_allowed, "it does not use TLS, but this manager does"});
         return false;
     }

@@ -96,10 +96,17 @@ Result<std::string> key_of(const ManagerOptions& options,
     return std::string();
 }
 
+bool uses_tls(const ManagerOptions& options) {
+    const bool generates_key =
+        !options.contact_file.empty() && options.password.empty() && options.password_file.empty();
+    return options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() || generates_key;
+}
+
 Result<StatusDoor> status_door(const std::string& word, bool has_key) {
     if (word == "open" || (word.empty() && !has_key)) return StatusDoor{};
     if (word == "key" || word.empty()) return StatusDoor{net::ask_with_the_key, true};
-    if (word == "off") return StatusDoor{"this manager tells nobody its status", false};
+    if (word == "off")
+        return StatusDoor{"this manager tells nobody its status: its owner switched it off", false};
     return Error{ExitCode::usage, "status is open, key or off, not " + quote_for_message(word)};
 }
 
@@ -197,9 +204,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     if (!door) return door.error();
     tcp.plain_refusal = door->plain_refusal;
     tcp.limits.silence = silence_of({options.keepalive_interval, options.keepalive_timeout});
-    const bool generated_key = options.password.empty() && options.password_file.empty();
-    if (options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
-        (!options.contact_file.empty() && generated_key)) {
+    if (uses_tls(options)) {
         auto identity = identity_of(options);
         if (!identity) return identity.error();
         tcp.tls = std::move(*identity);
@@ -207,7 +212,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     // Refuse before anybody can connect.
     if (key->empty())
         if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
-    auto port = listening::open_port(std::move(tcp), {options.name, options.catalog}, say);
+    auto port = listening::open_port(std::move(tcp), {options.name, options.catalog, true}, say);
     if (!port) return port.error();
     const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
     const std::string worker = command_of_worker(options, port->number());

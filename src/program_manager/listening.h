@@ -26,6 +26,9 @@ struct Listening {
     bool lists = true;         // as StatusDoor
 };
 
+// Whether workers use TLS.
+bool uses_tls(const ManagerOptions& options);
+
 // The password, or the key of a contact file; "": open to everybody. Error: the file cannot be used, or both
 // are given.
 Result<std::string> key_of(const ManagerOptions& options, const std::function<void(const std::string&)>& say);

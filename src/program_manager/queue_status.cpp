@@ -1,7 +1,7 @@
 #include "program_manager/queue_status.h"
 
 #include "net/tcp_listener.h"
-#include "records/run_status.h"
+#include "program_manager/listening.h"
 
 namespace wq::program_manager {
 
@@ -17,11 +17,12 @@ status::TaskOfStatus named(std::int64_t id, const TaskData& task) {
     return named;
 }
 
-status::QueueOfStatus described(const ManagerOptions& options, int port, bool tls) {
-    return {options.name,         port,
-            options.priority,     tls,
-            options.tasks_left,   options.preferred_connection,
-            records::user_name(), net::own_addresses()};
+status::QueueOfStatus described(const ManagerOptions& options, int port) {
+    auto queue = status::described(options.name, port, uses_tls(options), net::own_addresses());
+    queue.priority = options.priority;
+    queue.tasks_left = options.tasks_left;
+    queue.preferred_connection = options.preferred_connection;
+    return queue;
 }
 
 void ProgramQueue::describe(status::QueueOfStatus described) {

@@ -12,8 +12,7 @@ namespace wq::program_manager {
 // `id`: by which the program knows the task. For its own listings, with what it requests.
 status::TaskOfStatus named(std::int64_t id, const TaskData& task);
 
-// `tls`: workers use it.
-status::QueueOfStatus described(const ManagerOptions& options, int port, bool tls);
+status::QueueOfStatus described(const ManagerOptions& options, int port);
 
 // On the manager's thread.
 class ProgramQueue final : public status::Queue {

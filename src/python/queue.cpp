@@ -151,8 +151,8 @@ std::string PyQueue::status(const std::string& request) {
         tasks.emplace_back(id, std::move(named));
     }
     const ManagerOptions& options = deferred_->options;
-    return api::status_as_json(
-        *what, manager, program_manager::described(options, manager.port(), options.ssl), std::move(tasks));
+    return api::status_as_json(*what, manager, program_manager::described(options, manager.port()),
+                               std::move(tasks));
 }
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {

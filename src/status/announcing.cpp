@@ -1,7 +1,5 @@
 #include "status/announcing.h"
 
-#include <algorithm>
-
 namespace wq::status {
 
 namespace {

@@ -1,5 +1,5 @@
-// When a manager announces its queue: every 30 s, and within 2 s after the first workers or tasks came, or
-// the last ones went.
+// When a manager announces its queue: every 30 s, and within 2 s after the number of workers has changed,
+// the first task has begun to wait, or none waits any more.
 #pragma once
 
 #include <functional>

@@ -251,6 +251,16 @@ std::optional<wire::StatusOf> status_of(std::string_view request) {
     return std::nullopt;
 }
 
+QueueOfStatus described(std::string project, int port, bool ssl, std::vector<std::string> addresses) {
+    QueueOfStatus queue;
+    queue.project = std::move(project);
+    queue.port = port;
+    queue.ssl = ssl;
+    queue.owner = records::user_name();
+    queue.addresses = std::move(addresses);
+    return queue;
+}
+
 void ResourceSums::add(const WorkerSummary& worker) {
     const auto add_to = [this](Amounts& amounts, auto of_worker, auto of_tasks) {
         const auto whole = static_cast<double>(of_worker);

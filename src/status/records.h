@@ -32,6 +32,8 @@ struct QueueOfStatus {
     std::vector<std::string> addresses{};  // numeric, the likeliest first
     bool operator==(const QueueOfStatus&) const = default;
 };
+// Of this user; the rest is as a manager has it that says nothing.
+QueueOfStatus described(std::string project, int port, bool ssl, std::vector<std::string> addresses);
 
 // The sum of connected workers, the smallest and the largest, and what of them is in use.
 struct Amounts {

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -73,8 +75,11 @@ def test_a_manager_with_a_key_answers_whoever_has_it(tmp_path):
         assert records("-T", contact)[0]["command"] == "secret"
         assert records("-T", "--contact", contact)[0]["command"] == "secret"
         told = status("-T", "localhost", q.port, code=77)
-        assert "--contact FILE or --password FILE" in told and "secret" not in told
+        assert "--contact FILE or --password FILE" in told and "secret" not in told and "worker" not in told
         status("-T", "--ssl", "--password", password, "localhost", q.port, code=77)
+        assert "running: 0 succeeded, 0 failed, 0 running of 1" in status(contact), "as its help says"
+        [queue] = q.status("queue")
+        assert queue["ssl"] is True, "as others see it"
     assert "has the manager started?" in status("--contact", contact, code=69)
 
 
@@ -100,7 +105,8 @@ def test_an_open_manager_answers_in_plain_text():
             get(q.port, "/task_status", Host="page.example")
         q.specify_status("off")
         assert "nobody" in ask(q.port, "task_status\n")
-        assert "nobody" in status("-T", "localhost", q.port, code=77)
+        told = status("-T", "localhost", q.port, code=77)
+        assert "its owner switched its status off" in told and "--contact" not in told
         q.specify_status("key")
         assert "--contact FILE" in ask(q.port, "task_status\n")
         assert records("-T", "localhost", q.port)[0]["command"] == "secret"
@@ -138,6 +144,96 @@ def test_names_find_managers_in_the_registry(tmp_path, monkeypatch):
     assert [task["command"] for task in records("-T", "-M", "sim-.*", **registry)] == ["a"]
     for queue in queues:
         queue.close()
+
+
+@pytest.fixture
+def registry(tmp_path, monkeypatch):
+    folder = tmp_path / "registry"
+    monkeypatch.setenv("WORK_QUEUE_REGISTRY", str(folder))
+    return folder
+
+
+def started(**options):
+    queue = work_queue.WorkQueue(0, say=lambda line: None, **options)
+    assert queue.stats.tasks_submitted == 0  # which starts its manager
+    return queue
+
+
+def test_a_queue_without_a_name_is_listed_and_found_by_nobody(registry, tmp_path):
+    with started(contact_file=str(tmp_path / "contact")) as q:
+        q.submit(Task("a"))
+        while not (listed := records()):  # its note is written on another thread
+            pass
+        assert [(one["project"], one["port"], one["tasks_waiting"]) for one in listed] == [("-", q.port, 1)]
+        assert status().splitlines()[1].startswith("- ")
+        status("-M", ".*", code=69)
+        assert "no manager in" in subprocess.run([os.environ["WORKER"], "-M", ".*", "--connect-timeout", "1", "-b", "1", "-s", tmp_path], check=False,
+                                                 capture_output=True, text=True, timeout=120).stdout
+        q.specify_name("named")
+        assert [one["project"] for one in records()] == ["named"]
+        q.specify_name("")
+        while [one["project"] for one in records()] != ["-"]:
+            pass
+    assert list(registry.iterdir()) == []
+    registry.chmod(0o777)
+    with started() as q:
+        assert q.port > 0
+    assert list(registry.iterdir()) == []
+
+
+def test_several_managers_of_a_name_are_told_apart(registry):
+    with started(name="sim") as one, started(name="sim") as other:
+        one.submit(Task("first"))
+        while not records("-T", "-M", "sim"):
+            pass
+        alone = status("-T", "localhost", one.port)
+        shown = status("-T", "-M", "sim")
+        host = socket.gethostname()
+        headers = [f"sim ({host}:{queue.port})" for queue in (one, other)]
+        assert headers[0] + "\n" + alone in shown
+        assert headers[1] + "\n" + status("-T", "localhost", other.port) in shown
+        assert "\n\nsim (" in shown
+        [task] = records("-T", "-M", "sim")
+        assert task["manager"] == {"project": "sim", "name": host, "port": one.port}
+        assert "manager" not in records("-T", "localhost", one.port)[0]
+        other.specify_name("other")
+        assert status("-T", "-M", "sim") == alone
+
+
+def test_managers_that_died_are_named_and_the_others_shown(registry):
+    with started(name="sim") as q, socket.socket() as taken:
+        q.submit(Task("a"))
+        while not records("-T", "-M", "sim"):
+            pass
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        [entry] = registry.iterdir()
+        dead = json.loads(entry.read_text())
+        dead["contact"].update(host="another", addresses=["127.0.0.1"], port=taken.getsockname()[1])
+        other = registry / "other.manager"
+        other.write_text(json.dumps(dead))
+        other.chmod(0o600)
+        age = time.time() - 90
+        os.utime(other, (age, age))
+        done = subprocess.run([STATUS, "-T", "-M", "sim"], capture_output=True, text=True, timeout=120, check=True)
+        assert done.stdout.count("\nID ") == 1 and done.stdout.startswith("sim (") and done.stdout.count("sim (") == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert re.search(r"sim \(another:\d+\): not reached; its entry in the registry is 1m3\ds old: ", done.stderr)
+        assert re.search(r"(?m)^sim .* another .* silent for 1m3\ds$", status())
+    assert "not reached" in status("-T", "-M", "sim", code=69)
+    os.utime(other)
+    done = subprocess.run([STATUS], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 69 and re.search(r"(?m)^sim .* another .* not reached$", done.stdout), done
+
+
+def test_a_program_sees_what_its_tasks_request_together():
+    with started() as q:
+        for cores, memory in ((2, 100), (1, 50)):
+            task = Task("a")
+            task.specify_cores(cores)
+            task.specify_memory(memory)
+            q.submit(task)
+        [queue] = q.status("queue")
+        assert (queue["tasks_total_cores"], queue["tasks_total_memory"], queue["tasks_total_disk"]) == (3, 150, 0)
 
 
 def test_what_cannot_be_shown_has_its_code(tmp_path):

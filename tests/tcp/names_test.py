@@ -121,6 +121,15 @@ class Workers(NamesCase):
         self.assertNotIn("anyone may announce", worker.err)
         self.assertEqual(manager.wait(), 0, str(manager))
 
+    def test_a_password_that_the_manager_does_not_have(self):
+        self.manager(["true"], "--no-key")
+        self.announce(self.port())
+        self.write("password", "a long word")
+        os.chmod(self.path("password"), 0o600)
+        worker = self.named("--password", self.path("password"), "--connect-timeout", "5")
+        self.assertEqual(worker.wait(), 77, str(worker))
+        self.assertIn("the manager has no key and got one", worker.err)
+
     def test_a_worker_that_requires_a_key_joins_no_open_manager(self):
         self.manager(["true"], "--no-key")
         self.announce(self.port())
@@ -228,7 +237,7 @@ class Looking(NamesCase):
         run = self.start(commands=[str(pathlib.Path(os.environ["PROGRAMS"]) / "work_queue_status"), *words],
                          env={**self.registry, "CATALOG_HOST": self.server.host, "COLUMNS": "80"})
         self.assertEqual(run.wait(), code, str(run))
-        return run.out
+        return run.err if code else run.out
 
     def test_managers_of_catalogs(self):
         self.announce(9001, wire=None, tasks_waiting=3, tasks_running=2, tasks_complete=70, workers=4)  # of CCTools
@@ -239,7 +248,8 @@ class Looking(NamesCase):
         self.assertNotIn("other", self.status("-M", "al.*"))
         self.assertNotIn("align", self.status("--where", "tasks_waiting>5"))
         self.assertEqual([one["port"] for one in json.loads(self.status("--json"))], [9001, 9002])
-        self.status("-M", "nobody", code=69)
+        self.assertIn(f"no manager in {self.path('registry')} or on the catalog server {self.server.host} has a whole name that matches 'nobody'",
+                      self.status("-M", "nobody", code=69))
         self.status("--where", "(", code=64)
         self.status("-C", f"127.0.0.1:{self.closed_port()}", "-t", "0.2", code=69)
         self.status("-C", self.server.host, "host", "9123", code=64)
@@ -250,7 +260,8 @@ class Looking(NamesCase):
             "workers_submitted": 7, "workers_to_connect": 3, "managers": [{"project": "align-1"}, {"project": "align-2"}]}).encode())
         self.assertRegex(self.status("--factories"), r"(?m)^pool +ann +9 +7 +4 align-1, align-2 *$")
         self.assertEqual(json.loads(self.status("--factories", "--json"))[0]["workers_needed"], 9)
-        self.assertEqual(len(self.status("--factories", "-M", "nobody").splitlines()), 1)
+        self.assertIn(f"no factory on the catalog server {self.server.host} has a name, or a -M, that matches 'nobody'",
+                      self.status("--factories", "-M", "nobody", code=69))
 
 
 if __name__ == "__main__":

@@ -296,6 +296,39 @@ TEST_F(Registry, BadNamesPatternsAndFoldersAreRefused) {
     EXPECT_NE(refused.error().message.find("chmod go-w"), std::string::npos) << refused.error().message;
 }
 
+TEST_F(Registry, ThoseWithoutANameAreNotedForWhoLooksAtAll) {
+    std::vector<Listing> noted;
+    {
+        const auto note = note_manager(folder_, contact(""));
+        do noted = noted_managers(folder_);
+        while (noted.empty());
+        EXPECT_EQ(noted[0].contact.port, 9123);
+        EXPECT_EQ(noted[0].contact.key, std::string("k\0y", 3));
+        EXPECT_EQ(found(".*"), Names{}) << "no worker finds it";
+        EXPECT_EQ(fs::status(entries().at(0)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+        forget_manager(folder_, noted[0]);
+        EXPECT_EQ(noted_managers(folder_).size(), 1u) << "it may only be busy";
+        noted[0].age = std::chrono::hours(25);
+        forget_manager(folder_, noted[0]);
+        EXPECT_TRUE(entries().empty());
+    }
+    net::Contact gone = contact("");
+    gone.pid = ::fork();
+    if (gone.pid == 0) ::_exit(0);
+    ASSERT_EQ(::waitpid(static_cast<pid_t>(gone.pid), nullptr, 0), gone.pid);
+    const auto left = note_manager(folder_, gone);
+    while (entries().empty()) continue;
+    EXPECT_TRUE(noted_managers(folder_).empty());
+    EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(Registry, AFolderThatCannotBeWrittenFailsNoNote) {
+    std::ofstream(fs::path(folder_).parent_path() / "file") << "x";
+    const auto note = note_manager(fs::path(folder_).parent_path() / "file", contact(""));
+    const auto other = note_manager("/sys/none/registry", contact(""));
+    EXPECT_TRUE(noted_managers("/sys/none/registry").empty());
+}
+
 TEST_F(Registry, SaysWhyItsFolderCannotBeMade) {
     const auto refused = register_manager("/sys/none/registry", contact("a"));
     ASSERT_FALSE(refused.ok());

@@ -76,11 +76,11 @@ TEST(TcpKeys, AWrongOneIsToldOnBothSides) {
 
 TEST(TcpKeys, OnlyOneSideHasOne) {
     Manager locked = listen_with("right");
-    expect_refused(locked, with(locked->port(), ""), "the manager asks for a key and the worker has none",
-                   "the manager asks for a key and the worker has none");
+    expect_refused(locked, with(locked->port(), ""), "the manager asks for a key and got none",
+                   "the manager asks for a key and got none");
     Manager open = listen_with("");
-    expect_refused(open, with(open->port(), "mine"), "the worker has a key and the manager has none",
-                   "the worker has a key and the manager has none");
+    expect_refused(open, with(open->port(), "mine"), "the manager has no key and got one",
+                   "the manager has no key and got one");
 }
 
 TEST(TcpKeys, ANewOneEndsWhatBeganWithoutIt) {

@@ -134,8 +134,9 @@ TEST_F(PlainStatusTest, AKeyKeepsThemOut) {
 TEST_F(PlainStatusTest, OffIsForAllButFactories) {
     start_listening("off");
     submit(Task("secret"));
-    EXPECT_EQ(ask("task_status\n"), "this manager tells nobody its status\n");
-    EXPECT_THAT(get("/task_status"), EndsWith("this manager tells nobody its status\n"));
+    EXPECT_EQ(ask("task_status\n"), "this manager tells nobody its status: its owner switched it off\n");
+    EXPECT_THAT(get("/task_status"),
+                EndsWith("this manager tells nobody its status: its owner switched it off\n"));
     EXPECT_TRUE(std::holds_alternative<wire::StatusReport>(ask_as_ours(wire::StatusOf::shapes)));
     program_->list_to_others(true);
 }
@@ -145,7 +146,7 @@ TEST_F(PlainStatusTest, OffIsForOurProgramsToo) {
     program_->list_to_others(false);
     const wire::Message answer = ask_as_ours(wire::StatusOf::tasks);
     ASSERT_TRUE(std::holds_alternative<wire::Refused>(answer));
-    EXPECT_EQ(std::get<wire::Refused>(answer).why, "it tells nobody its status");
+    EXPECT_EQ(std::get<wire::Refused>(answer).why, "its owner switched its status off");
 }
 
 TEST_F(PlainStatusTest, WhoHasNotAskedYetHearsNothingOfTheEnd) {
