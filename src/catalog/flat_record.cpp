@@ -51,6 +51,26 @@ FlatRecord::FlatRecord(std::string text) : text_(std::move(text)) {
         at = text_[end] == ',' ? behind_blanks(text_, end + 1) : end;
     }
     members_.shrink_to_fit();
+    hash_values();
+}
+
+FlatRecord::FlatRecord(std::string text, std::vector<MemberPlace> members)
+    : text_(std::move(text)), members_(std::move(members)) {
+    hash_values();
+}
+
+void FlatRecord::hash_values() {
+    constexpr std::size_t longest = 512;
+    for (std::size_t at = 0; at < hashed.size(); ++at) {
+        const std::string_view json = member(hashed[at]).substr(0, longest);
+        const bool as_it_is = json.size() < longest && json.find('\\') == std::string_view::npos;
+        hashes_[at] = as_it_is ? hash_of_key(json) : 0;
+    }
+}
+
+bool FlatRecord::is_surely_not(std::string_view key, std::uint32_t hash_of_json) const {
+    const auto at = static_cast<std::size_t>(std::ranges::find(hashed, key) - hashed.begin());
+    return at < hashed.size() && hashes_[at] != 0 && hashes_[at] != hash_of_json;
 }
 
 std::string_view FlatRecord::member(std::string_view key, std::uint32_t hash) const {

@@ -105,6 +105,8 @@ bool two_may_be_true(const JxNode& node, const FlatRecord& record, int level) {
     const JxNode& symbol = symbol_first ? left : right;
     const JxNode& literal = symbol_first ? right : left;
     if (symbol.op != JxOp::symbol || literal.op != JxOp::literal) return true;
+    if (node.op == JxOp::equal && literal.hash != 0 && record.is_surely_not(symbol.name, literal.hash))
+        return false;
     const std::string_view json = record.member(symbol.name, symbol.hash);
     return !json.empty() &&
            comparison_may_be_true(symbol_first ? node.op : turned(node.op), json, literal.value);

@@ -48,7 +48,7 @@ struct JxNode {
     JxOp op = JxOp::literal;
     Json value = {};
     std::string name = {};
-    std::uint32_t hash = 0;  // hash_of_key(name), of a symbol
+    std::uint32_t hash = 0;  // hash_of_key() of a symbol's name, or of a literal text in quotes
     std::vector<JxNode> parts = {};
     std::shared_ptr<const re2::RE2> regex = {};  // of like() if it is a literal
 };

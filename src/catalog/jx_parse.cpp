@@ -207,6 +207,7 @@ class Parser {
         JxNode node{.value = Json::parse(text_.substr(at_, end + 1 - at_), nullptr, false)};
         if (node.value.is_discarded()) return wrong("no text as in JSON: UTF-8, and escapes such as \\n");
         at_ = end + 1;
+        node.hash = hash_of_key('"' + node.value.get_ref<const std::string&>() + '"');
         return node;
     }
 

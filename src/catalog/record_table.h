@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -58,7 +59,7 @@ class RecordTable {
         auto operator<=>(const Place&) const = default;
     };
     struct Entry;
-    using Order = std::map<Place, Entry>;
+    using Order = std::pmr::map<Place, Entry>;
     struct Group {  // the records of one address that came by one way
         std::size_t bytes = 0;
         std::list<Order::iterator> by_age;  // of their last updates, oldest first
@@ -115,7 +116,9 @@ class RecordTable {
 
     TableLimits limits_;
     TableWatcher* watcher_ = nullptr;
-    Order by_order_;
+    // Keeps entries close together: a search looks at all of them, and at few texts.
+    std::pmr::unsynchronized_pool_resource entries_;
+    Order by_order_{&entries_};
     std::unordered_map<std::string_view, Order::iterator> by_key_;
     std::multimap<Instant, Order::iterator> deaths_;
     Pool pools_[2];  // by TCP, by UDP

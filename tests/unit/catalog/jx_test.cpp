@@ -30,6 +30,27 @@ bool matches(const std::string& text) {
     return matches;
 }
 
+// A search compares hashes of these two before it looks at texts.
+TEST(Jx, AProjectIsFoundHoweverItIsWritten) {
+    for (const std::string project :
+         {"\"demo\"", R"("d\u0065mo")", R"("a\"b")", R"("a\u0022b")", "\"caf\u00e9\"", "\"caf\xc3\xa9\"", "7",
+          "null", "\"\"", "{\"a\":\"demo\"}"}) {
+        const catalog::FlatRecord flat("{\"type\":\"t\",\"project\":" + project + "}");
+        for (const std::string wanted :
+             {"\"demo\"", R"("a\"b")", R"("d\u0065mo")", "\"caf\xc3\xa9\"", "7", "\"7\"", "null", "\"\""})
+            for (const std::string& text : {"project==" + wanted, wanted + "==project and type==\"t\"",
+                                            "not (project==" + wanted + ")"}) {
+                const auto expression = JxExpression::parse(text);
+                EXPECT_EQ(expression->matches_flat(flat), expression->matches(flat.json()))
+                    << text << " " << project;
+            }
+    }
+    const catalog::FlatRecord flat("{\"project\":\"" + std::string(600, 'p') + "\"}");
+    EXPECT_TRUE(JxExpression::parse("project==\"" + std::string(600, 'p') + "\"")->matches_flat(flat));
+    EXPECT_FALSE(flat.is_surely_not("name", 1));
+    EXPECT_TRUE(flat.is_surely_not("type", 1)) << "it has none";
+}
+
 TEST(Jx, HasTheValuesOfJson) {
     EXPECT_EQ(value_of("null"), "null");
     EXPECT_EQ(value_of(" true # a remark\n"), "true");
