@@ -1,6 +1,7 @@
 // work_queue_status: shows managers, their tasks, workers and categories.
 #include <poll.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -152,8 +153,21 @@ class Survey {
         }
     }
 
-    // All at once.
+    // Many at once, as far as descriptors allow.
     void sum_up(const std::vector<factory::FoundManager>& managers) {
+        constexpr std::ptrdiff_t most_at_once = 200;
+        for (auto first = managers.begin(); first != managers.end();) {
+            const auto end = first + std::min(most_at_once, managers.end() - first);
+            sum_up_together({first, end});
+            first = end;
+        }
+    }
+
+    // 0 if one has answered, and none has refused to.
+    int code() const { return failed_ != 0 || answered_ ? failed_ : unreached_; }
+
+  private:
+    void sum_up_together(const std::vector<factory::FoundManager>& managers) {
         std::vector<net::TcpDialOptions> lines;
         for (const factory::FoundManager& manager : managers) lines.push_back(manager.dial);
         std::vector<std::string> records(lines.size());
@@ -168,10 +182,6 @@ class Survey {
         }
     }
 
-    // 0 if one has answered, and none has refused to.
-    int code() const { return failed_ != 0 || answered_ ? failed_ : unreached_; }
-
-  private:
     static nlohmann::ordered_json who_is(const factory::FoundManager& manager) {
         const net::Contact& contact = manager.listing->contact;
         return {{"project", contact.name}, {"name", contact.host}, {"port", contact.port}};
