@@ -115,8 +115,9 @@ std::string failure_of(const factory::FoundManager& manager, const Error& error)
     for (const char c : error.message) why += c == '\n' ? "; " : std::string(1, c);
     if (error.code != ExitCode::unreachable || !manager.listing) return manager.name + ": " + why;
     const auto age = std::chrono::floor<std::chrono::seconds>(age_of(manager));
+    const bool recent = age < std::chrono::minutes(1);
     return manager.name + ": not reached; its " + (manager.record ? "record" : "entry in the registry") +
-           " is " + format_duration(age) + " old: " + why;
+           " is " + (recent ? std::to_string(age.count()) + "s" : format_duration(age)) + " old: " + why;
 }
 
 // What is known of a manager that does not answer: of one with a name, what its entry says.
@@ -256,7 +257,7 @@ Result<RecordsShown> add_records(const StatusOptions& options,
     RecordsShown shown{records->size()};
     for (const nlohmann::ordered_json& record : *records) {
         const std::string mark = cli::mark_of(record);
-        shown.current += mark.empty() ? 1 : 0;
+        if (mark.empty()) ++shown.current;
         printer.add(record, mark);
     }
     return shown;

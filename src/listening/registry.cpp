@@ -334,10 +334,11 @@ bool is_of_gone_process(const std::string& name) {
     return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
 }
 
-// The caller goes on at once, and waits only briefly at the end, whatever the file system does.
-std::unique_ptr<Keeper> note(const std::string& folder, const std::string& text, const char* suffix_of_kind) {
+// The caller goes on at once, and waits only briefly at the end, whatever the file system does. `ending`: of
+// the file's name.
+std::unique_ptr<Keeper> note(const std::string& folder, const std::string& text, const std::string& ending) {
     const std::string path = folder + "/" + note_of_this_host() + std::to_string(::getpid()) + "-" +
-                             std::to_string(wall_now()) + suffix_of_kind;
+                             std::to_string(wall_now()) + ending;
     Keeping keeping;
     keeping.last = [path] { ::unlink(path.c_str()); };
     keeping.timeout = std::chrono::milliseconds(500);
@@ -370,7 +371,8 @@ std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& r
 }
 
 std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact) {
-    return note(folder, net::to_json(contact), suffix_of_unnamed);
+    // Threads may begin managers at the same time.
+    return note(folder, net::to_json(contact), "-" + std::to_string(contact.port) + suffix_of_unnamed);
 }
 
 std::vector<std::string> noted_runs(const std::string& folder,
