@@ -16,7 +16,8 @@
 #   first             see submit_workers.sh
 #   told ID           see submit_workers.sh; without it, the id
 #   find_job          prints the id of the job of WORKERS_SCRIPT (whose name is unique), if it waits or runs, else
-#                     nothing; not 0 if the system does not tell, 69 if its commands know of no such system here
+#                     nothing; not 0 if the system does not tell
+#   unconfigured TEXT whether COMMAND, which failed with these messages, knows of no such system here
 #   end_command       adds what follows the words after --, instead of the script
 #
 # Then it calls: drive "$@". Each call of the system is by `ask`, so that one that hangs is ended.
@@ -55,6 +56,7 @@ find_job() {
     echo "this system cannot look for jobs by their name" >&2
     return 64
 }
+unconfigured() { false; }
 end_command() { add "$WORKERS_SCRIPT"; }
 
 # only ID...: of lines "ID STATE [DETAIL]", those with one of these ids; the other ids are unknown.
@@ -102,15 +104,22 @@ submit() {
     fi
     command_of "$@"
     id='' code=0
-    said=$(eval "ask $SUBMIT" </dev/null) || code=$?
+    messages=$(mktemp) || return 1
+    said=$(eval "ask $SUBMIT" </dev/null 2>"$messages") || code=$?
+    cat "$messages" >&2
+    complaint=$(cat "$messages")
+    rm -f "$messages"
+    if [ "$code" -ne 0 ] && unconfigured "$complaint"; then
+        echo "${COMMAND%% *} is not configured here: run this where jobs are submitted" >&2
+        return 1
+    fi
     [ "$code" -ne 0 ] || id=$(printf '%s\n' "$said" | read_ids)
     looked=0
     [ -n "$id" ] || id=$(find_job 2>/dev/null) || looked=$?
-    [ "$looked" -ne 69 ] || echo "${COMMAND%% *} is not configured here: run this where jobs are submitted" >&2
     if [ -z "$id" ]; then
         [ -z "$said" ] || echo "${COMMAND%% *} named no job: $said" >&2
         # 64: it cannot look, but said that it refused.
-        case $code-$looked in [1-9]*-64 | *-69 | *-0) ;; *) return 124 ;; esac
+        case $code-$looked in [1-9]*-64 | *-0) ;; *) return 124 ;; esac
         case $code in 124 | 137) return 124 ;; esac
         return 1
     fi

@@ -243,12 +243,22 @@ class SubmitWorkers(FakeBatch):
         self.assertEqual(sorted(ran.stdout.splitlines()[-2:]), ["CATALOG_HOST=a:1,b", "CATALOG_PORT=9100"])
 
     def test_commands_of_slurm_without_a_cluster(self):
-        """Debian's sbatch where no slurm.conf is: nobody was asked, so there is no job."""
-        for command in ("sbatch", "squeue"):
-            self.system(command, f'echo "{command}: fatal: Could not establish a configuration source" >&2; exit 1')
-        said = self.submit("slurm", "login1", "9123")
-        self.assertEqual(said.returncode, 69, said)
-        self.assertTrue(said.stderr.endswith("sbatch is not configured here: run this where jobs are submitted\n"), said.stderr)
+        """Debian's sbatch where no slurm.conf is: nobody was asked, so there is no job. If only squeue says so, there may be one."""
+        fails = 'echo "$0: fatal: Could not establish a configuration source" >&2; exit 1'
+        self.system("squeue", fails)
+        for says, code, end in ((fails, 69, "sbatch is not configured here: run this where jobs are submitted\n"),
+                                ("echo 'Socket timed out' >&2; exit 1", 75, ""),
+                                ("echo 'Could not establish a configuration source' >&2; echo no id", 75, "")):
+            self.system("sbatch", says)
+            said = self.submit("slurm", "login1", "9123")
+            self.assertEqual(said.returncode, code, said)
+            self.assertTrue(said.stderr.endswith(end), said.stderr)
+        said = self.driver("slurm", "find", WORKERS_SCRIPT="/here/worker-Ab12cd")
+        self.assertEqual((said.returncode, said.stdout), (1, ""))
+        self.assertIn("Could not establish a configuration source", said.stderr)
+        self.system("squeue", "exec tail -f /dev/null")
+        said = self.driver("slurm", "find", WORKERS_SCRIPT="/here/worker-Ab12cd", WORKERS_PATIENCE="0.3")
+        self.assertEqual((said.returncode, said.stderr), (124, "squeue did not answer within 0.3 s\n"))
 
     def test_a_banner_before_the_id(self):
         self.system("sbatch", 'echo "Welcome to cluster 9!"; echo 2024; echo "77;cluster"; echo "have a nice day"')
