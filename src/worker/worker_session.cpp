@@ -26,7 +26,7 @@ constexpr int most_calls_at_once = 10;  // anyone may announce thousands of mana
 }  // namespace
 
 WorkerSession::WorkerSession(WorkerSessionOptions options, Worker& worker,
-                             std::function<Result<Call>(bool)> call,
+                             std::function<Result<Call>(Whom)> call,
                              std::function<void(const std::string&)> say, Instant now)
     : options_(std::move(options)),
       worker_(worker),
@@ -44,7 +44,7 @@ void WorkerSession::end(ExitCode code) {
 // ---- links ----
 
 void WorkerSession::begin_call(Instant now) {
-    auto call = make_call_(disconnected_since_.has_value());
+    auto call = make_call_(whom_);
     if (!call) {
         last_failure_ = call.error().message;
         if (call.error().code == ExitCode::ok) {
@@ -57,7 +57,7 @@ void WorkerSession::begin_call(Instant now) {
             return end(call.error().code);
         }
         say_not_reached();
-        call_later(now);
+        call_next(false, now);
         state_until_ = std::min(state_until_, now + longest_look);  // a file costs little
         return;
     }
@@ -91,19 +91,29 @@ void WorkerSession::link_lost(const std::string& why, Instant now) {
         say_not_reached();
         const bool others_left = call_->others_left();
         hang_up(now);
-        if (!end_ && looks_for_a_successor()) return give_manager_up("the manager is not reached", now);
-        if (others_left && ++calls_at_once_ < most_calls_at_once) return call_at_once(now);
+        call_next(others_left, now);
     } else {
         hang_up(now);
         refused_reconnecting_ = false;
         say_("disconnected from manager: " + why + "; " + what_is_kept(now) + "reconnecting");
+        call_later(now);
     }
-    call_later(now);
 }
 
-// A worker without a task of its manager gains nothing by waiting for it.
-bool WorkerSession::looks_for_a_successor() const {
-    return options_.by_name && disconnected_since_ && worker_.idle() && !draining_ && !options_.single_shot;
+// A worker without tasks gains nothing by waiting for its manager: each second call is to another one of the
+// name, which may be its successor. Whoever answers gets our session: ours goes on with it, another forgets
+// it.
+void WorkerSession::call_next(bool others_left, Instant now) {
+    if (others_left && ++calls_at_once_ < most_calls_at_once) {
+        whom_ = Whom::next;
+        state_until_ = now;
+        return;
+    }
+    const bool seeks = options_.by_name && !options_.single_shot && worker_.idle() && whom_ == Whom::ours;
+    whom_ = disconnected_since_ && !seeks ? Whom::ours : Whom::any;
+    if (disconnected_since_ && seeks && !std::exchange(said_not_reached_, true))
+        say_("cannot reach the manager; also looking for another one by its name");
+    call_later(now);
 }
 
 std::string WorkerSession::what_is_kept(Instant now) const {
@@ -131,6 +141,7 @@ void WorkerSession::hang_up(Instant now) {
         alone_since_ = now;
         backoff_.reset();
         if (worker_.link().has_manager()) disconnected_since_ = call_->heard(now).at;
+        whom_ = disconnected_since_ ? Whom::ours : Whom::any;
     }
     worker_.disconnect();
     if (call_) call_->transport->close(call_->manager);
@@ -141,10 +152,6 @@ void WorkerSession::hang_up(Instant now) {
 void WorkerSession::call_later(Instant now) {
     state_until_ = now + backoff_.next();
     calls_at_once_ = 0;
-}
-
-void WorkerSession::call_at_once(Instant now) {
-    state_until_ = now;
 }
 
 void WorkerSession::tell_notes() {
@@ -197,6 +204,7 @@ void WorkerSession::manager_said_no(Instant now) {
     hang_up(now);
     if (!others_may_be_it) return end(ExitCode::not_allowed);
     disconnected_since_.reset();
+    whom_ = Whom::any;
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
     say_not_reached();
     call_later(now);
@@ -208,6 +216,7 @@ void WorkerSession::manager_is_done(Instant now) {
     served_ = true;
     hang_up(now);
     disconnected_since_.reset();
+    whom_ = Whom::any;
     if (!worker_.forget_manager()) return end(ExitCode::unreachable);
     dismissed_ = last.for_good || options_.single_shot;
     if (dismissed_ || draining_) return end(ExitCode::ok);
@@ -218,13 +227,13 @@ void WorkerSession::manager_is_done(Instant now) {
 }
 
 void WorkerSession::give_manager_up(const std::string& why, Instant now) {
-    const std::string killed = worker_.holding() > 0 ? ": its tasks are killed" : "";
-    const bool looks = options_.by_name && !options_.single_shot && !draining_;
-    if (!killed.empty() || looks) say_(why + killed + (looks ? "; looking for a manager by its name" : ""));
+    if (worker_.holding() > 0) say_(why + ": its tasks are killed");
     if (state_ == State::greeting) hang_up(now);  // our Hello named the tasks that we give up now
+    said_not_reached_ = false;
+    whom_ = Whom::any;
     if (state_ == State::waiting) {
         backoff_.reset();
-        looks ? call_at_once(now) : call_later(now);
+        call_later(now);
     }
     disconnected_since_.reset();
     served_ = false;
@@ -294,12 +303,14 @@ void WorkerSession::turn(Instant now) {
     if (end_) return;
     // Ends before a pending call reaches a manager, which would lease it tasks.
     if (draining_ && !worker_.link().expected()) return end(ExitCode::ok);
+    const bool had_nothing = worker_.idle();
     move_frames(now);
     worker_.on_launcher(now);
     if (worker_.link().refused()) return manager_said_no(now);
     if (worker_.link().dismissed()) return manager_is_done(now);
     if (worker_.link().malformed()) link_lost("it sent bytes that are not a message", now);
-    if (worker_.take_forgotten()) say_("the manager no longer knows this worker: its tasks are killed");
+    if (worker_.take_forgotten() && !had_nothing)
+        say_("the manager no longer knows this worker: its tasks are killed");
     if (state_ == State::greeting && worker_.link().welcomed()) {
         state_ = State::serving;
         call_->welcomed();

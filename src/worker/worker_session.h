@@ -34,6 +34,12 @@ struct Call {
     std::function<net::Heard(Instant now)> heard = [](Instant now) { return net::Heard{now, now}; };
 };
 
+enum class Whom : std::uint8_t {
+    any,   // whom the user named; by a name: one of those that a new search finds
+    ours,  // the manager that knows us
+    next,  // another one that the last search found
+};
+
 struct WorkerSessionOptions {
     Duration idle_timeout = std::chrono::minutes(15);
     Duration connect_timeout = std::chrono::minutes(15);
@@ -45,16 +51,16 @@ struct WorkerSessionOptions {
     std::optional<Instant> drain_at;                    // the batch job ends soon after
     Duration drain_at_grace{0};
     bool single_shot = false;
-    bool by_name = false;                        // a lost manager may have a successor at another address
+    bool by_name = false;                        // a lost manager may have a successor elsewhere
     std::uint64_t seed = 0;                      // for the jitter
     std::function<void(const net::Note&)> note;  // on its connections; may be empty
 };
 
 class WorkerSession {
   public:
-    // `call` begins a call; to the last manager if that `waits` for us. The error `unreachable` means that
+    // `call` begins a call. The error `unreachable` means that
     // the call failed; any other error ends the session: `ok` if the manager has ended for good.
-    WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(bool waits)> call,
+    WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(Whom)> call,
                   std::function<void(const std::string&)> say, Instant now);
 
     void turn(Instant now);
@@ -89,8 +95,7 @@ class WorkerSession {
     void hang_up(Instant now);
     std::string what_is_kept(Instant now) const;  // "" or a part of a line
     void call_later(Instant now);
-    void call_at_once(Instant now);
-    bool looks_for_a_successor() const;
+    void call_next(bool others_left, Instant now);
     void say_not_reached();
     void manager_said_no(Instant now);
     void manager_is_done(Instant now);
@@ -102,7 +107,7 @@ class WorkerSession {
 
     WorkerSessionOptions options_;
     Worker& worker_;
-    std::function<Result<Call>(bool)> make_call_;
+    std::function<Result<Call>(Whom)> make_call_;
     std::function<void(const std::string&)> say_;
     net::Backoff backoff_;  // for consecutive failed calls
 
@@ -111,6 +116,7 @@ class WorkerSession {
     Instant state_until_;  // waiting: when to call; greeting: welcome limit
     std::string last_failure_;
     bool said_not_reached_ = false;
+    Whom whom_ = Whom::any;  // the next call is for, or the last one was
     int calls_at_once_ = 0;  // since the last pause
     // Set while disconnected: when the manager was last heard. It waits for us, at most for the grace period
     // from then.

@@ -72,21 +72,27 @@ Result<net::Contact> ManagerCalls::contact_of_file() const {
 }
 
 // Of the registry only: it does not block, and a manager that waits for us is called again at once.
-Result<net::Contact> ManagerCalls::named_contact(bool waits) {
-    if (waits && called_ && called_->record) return called_->listing.contact;
-    const auto found = listening::find_registered(*pattern_, random_bits());
+Result<net::Contact> ManagerCalls::registered_contact() {
+    auto found = listening::find_registered(*pattern_, random_bits());
     if (!found) return found.error();
-    if (!waits || !called_) return choose(*found);
-    for (const listening::NamedManager& each : found->managers)
-        if (each.listing.contact.port == called_->listing.contact.port &&
-            each.listing.contact.host == called_->listing.contact.host)
-            return each.listing.contact;
+    return choose(std::move(*found));
+}
+
+// As the registry has it now: it may have another key.
+net::Contact ManagerCalls::contact_of_ours() {
+    called_ = ours_;
+    if (called_->record) return called_->listing.contact;
+    if (const auto found = listening::find_registered(*pattern_, random_bits()))
+        for (const listening::NamedManager& each : found->managers)
+            if (place_of(each) == place_of(*called_)) return each.listing.contact;
     return called_->listing.contact;
 }
 
 // The first of those that were called least: one that does not accept us, whatever it says of its tasks, does
 // not keep us from the others.
-Result<net::Contact> ManagerCalls::choose(const listening::NamedManagers& found) {
+Result<net::Contact> ManagerCalls::choose(listening::NamedManagers those) {
+    found_ = std::move(those);
+    const listening::NamedManagers& found = found_;
     remark_on(found);
     called_.reset();
     unproven_.clear();
@@ -103,7 +109,11 @@ Result<net::Contact> ManagerCalls::choose(const listening::NamedManagers& found)
         fewest = so_far.count;
     }
     calls_ = std::move(calls);
-    if (!called_) return none_matches(found);
+    if (!called_)
+        return Error{ExitCode::unreachable,
+                     !unproven_.empty() ? unproven_
+                                        : listening::none_matches(options_->manager_regex,
+                                                                  finder_->catalogs(), found.trouble)};
     ++calls_[place_of(*called_)].count;
     return called_->listing.contact;
 }
@@ -120,26 +130,6 @@ std::string ManagerCalls::refusal() const {
 void ManagerCalls::remark_on(const listening::NamedManagers& found) {
     for (const std::string& line : listening::remarks_on(found))
         if (remarked_.size() < 10 && remarked_.insert(line).second) warn_(line);
-}
-
-Error ManagerCalls::none_matches(const listening::NamedManagers& found) const {
-    if (!unproven_.empty()) return {ExitCode::unreachable, unproven_};
-    constexpr std::size_t most_listed = 5;
-    std::set<std::string> names;
-    if (const auto all = listening::find_managers(listening::registry_folder(), ".*", 0))
-        for (const listening::Listing& listing : *all) names.insert(listing.contact.name);
-    std::string listed;
-    std::size_t count = 0;
-    for (const std::string& name : names)
-        if (++count <= most_listed) listed += (listed.empty() ? "; listed: " : ", ") + line_for_message(name);
-    if (count > most_listed) listed += ", and " + std::to_string(count - most_listed) + " more";
-    const std::string catalogs = catalog::to_text(finder_->catalogs());
-    const std::string where =
-        found.trouble.empty() && !catalogs.empty() ? " or on the catalog server " + catalogs : std::string();
-    return {ExitCode::unreachable,
-            "no manager in " + listening::registry_folder() + where + " has a whole name that matches " +
-                quote_for_message(options_->manager_regex) + listed +
-                (found.trouble.empty() ? "" : "; no catalog server answers: " + found.trouble)};
 }
 
 net::TcpDialOptions ManagerCalls::secured(net::TcpDialOptions dial) const {
@@ -175,7 +165,7 @@ std::unique_ptr<net::TcpDialer> ManagerCalls::search() {
                 unproven_.clear();
                 return found.error();
             }
-            const auto contact = choose(*found);
+            const auto contact = choose(std::move(*found));
             if (!contact) return contact.error();
             return dial(net::dial_options(*contact));
         });
@@ -192,15 +182,16 @@ bool ManagerCalls::is_refused(const net::TcpDialer& line) {
     return false;
 }
 
-bool ManagerCalls::others_left() const {
+bool ManagerCalls::others_left() {
     if (!called_) return false;
-    const std::uint64_t count = calls_.at(place_of(*called_)).count;
+    const std::uint64_t count = calls_[place_of(*called_)].count;
     return std::any_of(calls_.begin(), calls_.end(),
                        [&](const auto& each) { return each.second.count < count; });
 }
 
 void ManagerCalls::note_welcome() {
     if (!called_) return;
+    ours_ = called_;
     calls_[place_of(*called_)] = {};
     if (!called_->record || proves(last_)) return;
     const std::string line = "anyone may announce " + quote_for_message(called_->listing.contact.name) +
@@ -208,10 +199,17 @@ void ManagerCalls::note_welcome() {
     if (remarked_.insert(line).second) warn_(line);
 }
 
-Result<worker::Call> ManagerCalls::begin(bool waits) {
+Result<net::Contact> ManagerCalls::contact_of(worker::Whom whom) {
+    if (!by_name()) return contact_of_file();
+    if (whom == worker::Whom::ours && ours_) return contact_of_ours();
+    return whom == worker::Whom::next ? choose(std::move(found_)) : registered_contact();
+}
+
+Result<worker::Call> ManagerCalls::begin(worker::Whom whom) {
     worker::Call call;
     std::unique_ptr<net::TcpDialer> dialer;
-    if (by_name() && !options_->catalogs.empty() && !(waits && called_)) {
+    const bool searches = whom == worker::Whom::any || (whom == worker::Whom::ours && !ours_);
+    if (by_name() && !options_->catalogs.empty() && searches) {
         try {
             dialer = search();
         } catch (const std::exception& error) {
@@ -222,7 +220,7 @@ Result<worker::Call> ManagerCalls::begin(bool waits) {
         net::TcpDialOptions options;
         options.managers = options_->managers;
         if (options.managers.empty()) {
-            const auto found = by_name() ? named_contact(waits) : contact_of_file();
+            const auto found = contact_of(whom);
             if (!found) return found.error();
             options = net::dial_options(*found);
         }

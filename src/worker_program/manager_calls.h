@@ -24,8 +24,7 @@ class ManagerCalls {
                                    std::function<void(const std::string&)> warn = {});
 
     // Errors: unreachable if no manager can be called now; another code if further calls are useless.
-    // `waits`: the manager of the last answered call waits for us, so call no other.
-    Result<worker::Call> begin(bool waits);
+    Result<worker::Call> begin(worker::Whom whom);
 
     const net::TcpDialOptions& last() const { return last_; }  // how the last call was made
 
@@ -40,16 +39,17 @@ class ManagerCalls {
     explicit ManagerCalls(const WorkerProgramOptions& options);
     bool by_name() const { return !options_->manager_regex.empty(); }
     Result<net::Contact> contact_of_file() const;
-    Result<net::Contact> named_contact(bool waits);
-    Result<net::Contact> choose(const listening::NamedManagers& found);
+    Result<net::Contact> contact_of(worker::Whom whom);
+    Result<net::Contact> registered_contact();
+    net::Contact contact_of_ours();
+    Result<net::Contact> choose(listening::NamedManagers those);
     void remark_on(const listening::NamedManagers& found);
-    Error none_matches(const listening::NamedManagers& found) const;
     net::TcpDialOptions secured(net::TcpDialOptions dial) const;
     bool is_proven(const net::Contact& contact) const;
     Result<std::unique_ptr<net::TcpDialer>> dial(net::TcpDialOptions dial);
     std::unique_ptr<net::TcpDialer> search();
     bool is_refused(const net::TcpDialer& line);
-    bool others_left() const;
+    bool others_left();
     void note_welcome();
 
     const WorkerProgramOptions* options_;
@@ -57,14 +57,16 @@ class ManagerCalls {
     std::string password_;
     std::string of_password_;  // a warning; "": none
     net::TcpDialOptions last_;
-    // With a name: the manager called last, and the calls of each that the last search found.
+    // With a name: whom the last search found, the manager called last, the one that accepted us last, and
+    // the calls of each of those found.
     struct Calls {
         std::uint64_t count = 0;  // since it accepted us
         std::string refusal{};    // of the last one; empty: it did not refuse
     };
     std::optional<listening::NamePattern> pattern_;
     std::shared_ptr<listening::NameFinder> finder_;
-    std::optional<listening::NamedManager> called_;
+    listening::NamedManagers found_;
+    std::optional<listening::NamedManager> called_, ours_;
     std::map<std::string, Calls> calls_;
     std::string unproven_;  // of the last search; empty: all prove who they are, or need not
     std::set<std::string> remarked_;

@@ -118,7 +118,7 @@ class Program {
   private:
     ExitCode serve() {
         worker::WorkerSession session(
-            session_options(), *worker_, [this](bool waits) { return calls_.begin(waits); },
+            session_options(), *worker_, [this](worker::Whom whom) { return calls_.begin(whom); },
             [this](const std::string& text) { say(text); }, instant_now());
         run::Waiter waiter;
         run::BackOff back_off(instant_now());

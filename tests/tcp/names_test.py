@@ -150,7 +150,7 @@ class Workers(NamesCase):
         other = self.manager(["true"], "--no-key", run_dir="other")
         self.announce(self.port())
         self.assertEqual(other.wait(), 0, f"{other}\n{worker}")
-        self.assertIn("the manager is not reached; looking for a manager by its name", worker.out)
+        self.assertIn("cannot reach the manager; also looking for another one by its name", worker.out)
         self.assertRegex(worker.out, rf"connected to manager align, .*127\.0\.0\.1:{self.port()} ")
 
     def test_it_was_not_refused_where_another_manager_is_only_not_reached(self):

@@ -50,7 +50,7 @@ TEST(ManagerCalls, ANameThatNobodyHasIsToldThoseThatAreListed) {
     WorkerProgramOptions options;
     options.manager_regex = "align";
     ManagerCalls calls = ManagerCalls::of(options).or_throw();
-    const auto refusal = [&] { return calls.begin(false).error().message; };
+    const auto refusal = [&] { return calls.begin(worker::Whom::any).error().message; };
     EXPECT_THAT(refusal(), EndsWith("has a whole name that matches 'align'"));
     for (const char* name : {"align-2", "align-1", "align-1"}) registry.list(name);
     EXPECT_THAT(refusal(), EndsWith("'align'; listed: align-1, align-2"));
@@ -67,7 +67,7 @@ TEST(ManagerCalls, OthersAreLeftUntilEachWasCalledAsOften) {
     for (int round = 0; round < 2; ++round) {
         std::set<std::string> called;
         for (const bool left : {true, true, false}) {
-            const auto call = calls.begin(false).or_throw();
+            const auto call = calls.begin(worker::Whom::any).or_throw();
             EXPECT_TRUE(called.insert(call.name()).second);
             EXPECT_EQ(call.others_left(), left);
         }
@@ -79,11 +79,11 @@ TEST(ManagerCalls, ARequiredKeyIsRequiredByAddressToo) {
     options.managers = {{"127.0.0.1", 1}};
     options.require_key = true;
     ManagerCalls calls = ManagerCalls::of(options).or_throw();
-    EXPECT_EQ(calls.begin(false).error().code, ExitCode::not_allowed);
+    EXPECT_EQ(calls.begin(worker::Whom::any).error().code, ExitCode::not_allowed);
     options.ssl = true;
-    EXPECT_EQ(calls.begin(false).error().code, ExitCode::not_allowed);
+    EXPECT_EQ(calls.begin(worker::Whom::any).error().code, ExitCode::not_allowed);
     options.ssl_ca = "authority.pem";
-    const auto call = calls.begin(false);
+    const auto call = calls.begin(worker::Whom::any);
     EXPECT_TRUE(call || call.error().code != ExitCode::not_allowed);
 }
 
