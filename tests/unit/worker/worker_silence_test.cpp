@@ -12,38 +12,46 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Its manager, or who answers in its place, does not accept the worker's key.
-class RefusingTransport final : public net::Transport {
+// Nobody answers, or who answers does not accept the worker's key.
+class FailingTransport final : public net::Transport {
   public:
+    explicit FailingTransport(std::string why) : why_(std::move(why)) {}
     void send(net::PeerId, std::string) override {}
     bool poll(std::vector<net::Arrival>& inbox) override {
-        inbox.push_back(net::Left{net::PeerId(0), "the manager refused: the keys differ"});
+        inbox.push_back(net::Left{net::PeerId(0), why_});
         return true;
     }
     void close(net::PeerId) override {}
     bool idle() const override { return true; }
     std::vector<int> descriptors() const override { return {}; }
+
+  private:
+    std::string why_;
 };
 
 class WorkerSilence : public ::testing::Test {
   protected:
     static constexpr net::PeerId manager{0};
-    static constexpr net::PeerId self{1};
 
-    WorkerSilence() {
+    explicit WorkerSilence(WorkerSessionOptions options = {}) {
         network_.advance(1h);
         session_.emplace(
-            WorkerSessionOptions{}, worker_, [this](bool) -> Result<Call> { return call(); },
+            std::move(options), worker_,
+            [this](Whom whom) -> Result<Call> {
+                called_.push_back(whom);
+                return call();
+            },
             [this](const std::string& line) { said_.push_back(line); }, network_.now());
         turn();
         turn();
         wire::Welcome welcome;
         welcome.resume = "token";
         welcome.grace = 58s;
-        manager_end_->send(self, wire::encode(welcome));
+        manager_end_->send(self_, wire::encode(welcome));
         turn();
     }
 
@@ -55,13 +63,16 @@ class WorkerSilence : public ::testing::Test {
     Call call() {
         Call call;
         call.not_allowed = [this] { return refusing_; };
-        if (refusing_) {
-            call.transport = std::make_unique<RefusingTransport>();
+        call.others_left = [this] { return others_left_; };
+        if (refusing_ || unreachable_) {
+            call.transport = std::make_unique<FailingTransport>(
+                refusing_ ? "the manager refused: the keys differ" : "10.0.0.1:9123: no route to host");
             return call;
         }
-        call.transport = network_.endpoint(self);
+        if (called_.size() > 1) self_ = network_.add();  // two peers connect once
+        call.transport = network_.endpoint(self_);
         call.manager = manager;
-        network_.connect(manager, self);
+        network_.connect(manager, self_);
         call.heard = [this](Instant) { return heard_; };
         heard_ = {network_.now(), network_.now()};
         return call;
@@ -71,12 +82,14 @@ class WorkerSilence : public ::testing::Test {
         session_->turn(network_.now());
     }
 
+    net::PeerId self_{1};
     net::LoopbackNetwork network_{2};
     std::unique_ptr<net::Transport> manager_end_ = network_.endpoint(manager);
     testing::IdleLauncher launcher_;
     Worker worker_{over_tcp(), launcher_};
     net::Heard heard_;
-    bool refusing_ = false;
+    bool refusing_ = false, unreachable_ = false, others_left_ = false;
+    std::vector<Whom> called_;
     std::vector<std::string> said_;
     std::optional<WorkerSession> session_;
 };
@@ -111,6 +124,62 @@ TEST_F(WorkerSilence, WhileItWasStoppedItselfIsNoneOfTheManager) {
     turn();
     EXPECT_NE(session_->link(), nullptr);
     EXPECT_THAT(said_, Each(Not(HasSubstr("was silent"))));
+}
+
+class WorkerByName : public WorkerSilence {
+  protected:
+    WorkerByName() : WorkerSilence(by_name()) {
+        session_->lose_link("the connection was reset", network_.now());
+    }
+    static WorkerSessionOptions by_name() {
+        WorkerSessionOptions options;
+        options.by_name = true;
+        options.min_backoff = options.max_backoff = 1s;
+        return options;
+    }
+};
+
+TEST_F(WorkerByName, LooksForASuccessorAtEachSecondCallAndKeepsItsSession) {
+    unreachable_ = true;
+    for (int count = 0; count < 4; ++count) {
+        turn(1s);  // begins the call
+        turn();    // it fails
+    }
+    EXPECT_THAT(called_, ElementsAre(Whom::any, Whom::ours, Whom::any, Whom::ours, Whom::any));
+    EXPECT_THAT(said_, Contains(HasSubstr("also looking for another one by its name")).Times(1));
+    unreachable_ = false;
+    turn(1s);
+    turn();
+    turn();
+    std::vector<net::Arrival> inbox;
+    manager_end_->poll(inbox);
+    std::vector<wire::Hello> hellos;
+    for (const net::Arrival& arrival : inbox) {
+        const auto* frame = std::get_if<net::Frame>(&arrival);
+        const auto messages = frame != nullptr ? wire::decode(frame->bytes) : std::nullopt;
+        if (messages && std::holds_alternative<wire::Hello>(messages->front()))
+            hellos.push_back(std::get<wire::Hello>(messages->front()));
+    }
+    ASSERT_FALSE(hellos.empty());
+    EXPECT_EQ(hellos.back().resume, "token");
+}
+
+TEST_F(WorkerByName, EndsAtTheSecondRefusalOnly) {
+    refusing_ = true;
+    turn(1s);
+    turn();
+    EXPECT_FALSE(session_->over()) << "a manager that was started again may not have registered its key yet";
+    turn(1s);
+    turn();
+    EXPECT_TRUE(session_->over());
+}
+
+TEST_F(WorkerByName, CallsAllThatWereFoundButAtMostTenBeforeItPauses) {
+    unreachable_ = others_left_ = true;
+    turn(1s);
+    for (int count = 0; count < 50; ++count) turn(1us);
+    EXPECT_EQ(called_.size(), 1 + 10u);
+    EXPECT_EQ(std::count(called_.begin(), called_.end(), Whom::next), 9);
 }
 
 class RankSilence : public ::testing::Test {
