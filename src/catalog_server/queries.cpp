@@ -41,7 +41,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
         // What the tree of an expression takes is less.
         cost_ = sizeof *this + (request ? (*request)->path.size() * 128 : 0);
         room_.guests.is_answered(*this, last_, cost_);
-        wait_for_turn();
+        if (!gone_) write();  // short answers wait for nobody
     }
     void wait_for_turn() {
         if (gone_) return;

@@ -14,8 +14,8 @@
 
 namespace wq::catalog_server {
 
-// Parts of answers are made one between two looks at the sockets, and of each address in its turn: a query
-// waits for one part of each other address, however many it asks for.
+// Further parts of answers are made one between two looks at the sockets, and of each address in its turn: a
+// new query waits for one of them only, and a long one for one of each other address.
 class Turns {
   public:
     explicit Turns(boost::asio::io_context& context) : context_(context) {}

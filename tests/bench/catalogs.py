@@ -1,7 +1,8 @@
 """Our catalog server beside that of CCTools, in turns: updates by TCP and UDP, queries, memory, and a flood of datagrams.
 
 The processor's time is as much with other load on the machine, the rates are not. The floor is a server that accepts a
-connection, reads it and closes it: what the kernel takes for an update by TCP."""
+connection, reads it and closes it: what the kernel takes for an update by TCP. CCTools' server takes two to three times
+as much, so that no server is five times as fast as it by TCP."""
 
 import base64
 import contextlib
