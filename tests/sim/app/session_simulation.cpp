@@ -90,7 +90,7 @@ void SessionSimulation::add_worker() {
     session.single_shot = true;
     Node* const here = node.get();
     node->session = std::make_unique<worker::WorkerSession>(
-        session, *node->worker, [this, here](bool) -> Result<worker::Call> { return call(*here); },
+        session, *node->worker, [this, here](worker::Whom) -> Result<worker::Call> { return call(*here); },
         [](const std::string&) {}, network_.now());
     nodes_.push_back(std::move(node));
 }
