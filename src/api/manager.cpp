@@ -20,6 +20,10 @@ namespace wq {
 
 namespace {
 
+listening::KnownAs known_as(const ManagerOptions& options) {
+    return {options.name, options.catalog, true, program_manager::generates_key(options)};
+}
+
 void say_on_stderr(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
@@ -228,8 +232,8 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
         if (!key) return key.error();
         const auto door = program_manager::status_door(to.status, !key->empty());
         if (!door) return door.error();
-        if (const Status listed = port.change({to.name, to.catalog, true}, *key, say); !listed) {
-            static_cast<void>(port.change({options.name, options.catalog, true}, before, say));
+        if (const Status listed = port.change(known_as(to), *key, say); !listed) {
+            static_cast<void>(port.change(known_as(options), before, say));
             return listed;
         }
         manager->ask([&] {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -74,6 +75,17 @@ Result<std::vector<Json>> records_of_answer(std::string_view answer) {
     return std::vector<Json>(std::move_iterator(array.begin()), std::move_iterator(array.end()));
 }
 
+std::optional<WallMicros> date_of_answer(std::string_view answer) {
+    constexpr std::string_view name = "\r\nDate: ";
+    const std::size_t at = answer.find(name);
+    if (at == std::string_view::npos || at > answer.find("\r\n\r\n")) return std::nullopt;
+    const std::string text(answer.substr(at + name.size(), answer.find('\r', at + 2) - at - name.size()));
+    std::tm parts{};
+    const char* const end = ::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    if (end == nullptr || *end != '\0') return std::nullopt;
+    return ::timegm(&parts) * micros_per_second;
+}
+
 Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant until, int stop, bool once) {
     if (hosts_.empty()) return no_answer("no catalog server is named");
     const auto expression = JxExpression::parse(where.empty() ? "true" : where);
@@ -97,6 +109,7 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
             auto records = answer ? records_of_answer(*answer) : Result<std::vector<Json>>(answer.error());
             if (records) {
                 failing_.erase(at);
+                answered_at_ = date_of_answer(*answer);
                 std::erase_if(*records, [&](const Json& record) { return !expression->matches(record); });
                 return records;
             }

@@ -25,16 +25,22 @@ class CatalogClient {
     // bad_input: no expression; unreachable: nobody answered in time, with the reason of each; interrupted.
     Result<std::vector<Json>> query(const std::string& where, Instant until, int stop = -1,
                                     bool once = false);
+    // When the last answer was made, by its server's clock.
+    std::optional<WallMicros> answered_at() const { return answered_at_; }
 
   private:
     CatalogHosts hosts_;
     std::size_t most_answer_bytes_;
     std::set<std::size_t> failing_;
+    std::optional<WallMicros> answered_at_;
 };
 
 // The records of a server's answer: a JSON array of objects, behind the lines of HTTP. Error (unreachable):
 // the server refuses, or this is no such answer.
 Result<std::vector<Json>> records_of_answer(std::string_view answer);
+
+// Its Date, if that is in GMT; CCTools' server has the local time of an unknown zone.
+std::optional<WallMicros> date_of_answer(std::string_view answer);
 
 std::string base64_of(std::string_view bytes);
 // Error bad_input: no such text.

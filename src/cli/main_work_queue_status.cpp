@@ -104,8 +104,15 @@ class Printer {
     bool has_records_ = false;
 };
 
-Duration age_of(const factory::FoundManager& manager) {
-    if (!manager.record) return manager.listing ? manager.listing->age : Duration{};
+bool is_unnamed(const factory::FoundManager& manager) {
+    return manager.listing && manager.listing->contact.name.empty();
+}
+
+// Of what the manager has last written; a note is written once.
+std::optional<Duration> age_of(const factory::FoundManager& manager) {
+    if (!manager.listing || is_unnamed(manager)) return std::nullopt;
+    if (!manager.record) return manager.listing->age;
+    if (manager.record->heard == 0) return std::nullopt;
     return std::chrono::microseconds(wall_now()) - std::chrono::seconds(manager.record->heard);
 }
 
@@ -114,7 +121,9 @@ std::string failure_of(const factory::FoundManager& manager, const Error& error)
     std::string why;
     for (const char c : error.message) why += c == '\n' ? "; " : std::string(1, c);
     if (error.code != ExitCode::unreachable || !manager.listing) return manager.name + ": " + why;
-    const auto age = std::chrono::floor<std::chrono::seconds>(age_of(manager));
+    const auto known = age_of(manager);
+    if (!known) return manager.name + ": not reached: " + why;
+    const auto age = std::chrono::floor<std::chrono::seconds>(*known);
     const bool recent = age < std::chrono::minutes(1);
     return manager.name + ": not reached; its " + (manager.record ? "record" : "entry in the registry") +
            " is " + (recent ? std::to_string(age.count()) + "s" : format_duration(age)) + " old: " + why;
@@ -156,7 +165,7 @@ class Survey {
 
     // Many at once, as far as descriptors allow.
     void sum_up(const std::vector<factory::FoundManager>& managers) {
-        constexpr std::ptrdiff_t most_at_once = 200;
+        constexpr std::ptrdiff_t most_at_once = 100;  // each has 5, and one for each further address
         for (auto first = managers.begin(); first != managers.end();) {
             const auto end = first + std::min(most_at_once, managers.end() - first);
             sum_up_together({first, end});
@@ -189,7 +198,7 @@ class Survey {
     }
 
     static std::string mark_of(const factory::FoundManager& manager, const Error& error) {
-        const std::string silent = cli::mark_of(age_of(manager));
+        const std::string silent = cli::mark_of(age_of(manager).value_or(Duration{}));
         if (!silent.empty()) return silent;
         return error.code == ExitCode::not_allowed ? "not allowed" : "not reached";
     }
@@ -209,9 +218,8 @@ class Survey {
         const int code = complain({error.code, failure_of(manager, error)});
         int& first = error.code == ExitCode::unreachable ? unreached_ : failed_;
         if (first == 0) first = code;
-        const bool unnamed = manager.listing && manager.listing->contact.name.empty();
-        if (unnamed && error.code == ExitCode::unreachable)
-            listening::forget_manager(listening::registry_folder(), *manager.listing);
+        if (is_unnamed(manager) && factory::nobody_listens(error))
+            listening::forget_manager(*manager.listing);
     }
 
     const StatusOptions& options_;
@@ -252,11 +260,11 @@ struct RecordsShown {
 // Managers that only catalog servers know: their records say enough.
 Result<RecordsShown> add_records(const StatusOptions& options,
                                  const std::vector<factory::FoundManager>& found, Printer& printer) {
-    const auto records = cli::managers_of_catalogs(options, found);
-    if (!records) return records.error();
-    RecordsShown shown{records->size()};
-    for (const nlohmann::ordered_json& record : *records) {
-        const std::string mark = cli::mark_of(record);
+    const auto managers = cli::managers_of_catalogs(options, found);
+    if (!managers) return managers.error();
+    RecordsShown shown{managers->records.size()};
+    for (const nlohmann::ordered_json& record : managers->records) {
+        const std::string mark = cli::mark_of(record, managers->asked_at);
         if (mark.empty()) ++shown.current;
         printer.add(record, mark);
     }
@@ -274,7 +282,13 @@ Result<std::vector<factory::FoundManager>> find(const StatusOptions& options, li
     if (!found || !options.shows_all()) return found;
     for (listening::Listing& listing : listening::noted_managers(listening::registry_folder())) {
         const net::Contact& contact = listing.contact;
-        found->push_back({net::to_text({contact.host, contact.port}), net::dial_options(contact), listing});
+        factory::FoundManager manager{net::to_text({contact.host, contact.port}), net::dial_options(contact),
+                                      listing};
+        // A note has no password of the user.
+        if (contact.key.empty())
+            if (const Status secured = factory::add_security(place, manager.dial); !secured)
+                return secured.error();
+        found->push_back(std::move(manager));
     }
     return found;
 }

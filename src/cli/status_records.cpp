@@ -14,8 +14,8 @@ namespace {
 
 using catalog::Json;
 
-Result<std::vector<Json>> query_catalogs(const StatusOptions& options, const std::string& where) {
-    catalog::CatalogClient client(options.place.catalogs);
+Result<std::vector<Json>> query_catalogs(catalog::CatalogClient& client, const StatusOptions& options,
+                                         const std::string& where) {
     auto records = client.query(where, instant_now() + options.place.limit, -1, true);
     if (!records && records.error().code == ExitCode::unreachable)
         return Error{ExitCode::unreachable, "no catalog server answers: " + records.error().message};
@@ -44,6 +44,11 @@ Json shown_factory(Json record) {
 constexpr Duration longest_silence = std::chrono::seconds(60);
 constexpr Duration longest_silence_of_cctools = std::chrono::seconds(120);
 
+WallMicros heard_at(const Json& record) {
+    constexpr std::int64_t most = std::int64_t{1} << 40;  // s
+    return std::clamp<std::int64_t>(integer_in(record, "lastheardfrom"), 0, most) * micros_per_second;
+}
+
 std::string mark_of(Duration silent, Duration longest) {
     return silent > longest ? "silent for " + format_duration(silent) : "";
 }
@@ -54,19 +59,24 @@ std::string mark_of(Duration silent) {
     return mark_of(silent, longest_silence);
 }
 
-std::string mark_of(const Json& record) {
+std::string mark_of(const Json& record, WallMicros asked_at) {
     const auto manager = listening::read_manager_record(record);
-    if (!manager || manager->heard == 0) return {};
-    return mark_of(std::chrono::microseconds(wall_now()) - std::chrono::seconds(manager->heard),
+    const WallMicros heard = heard_at(record);
+    if (!manager || heard <= 0) return {};
+    return mark_of(std::chrono::microseconds(asked_at - heard),
                    manager->wire.empty() ? longest_silence_of_cctools : longest_silence);
 }
 
-Result<std::vector<Json>> managers_of_catalogs(const StatusOptions& options,
-                                               const std::vector<factory::FoundManager>& listed) {
+Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
+                                              const std::vector<factory::FoundManager>& listed) {
     const auto pattern = listening::NamePattern::of(options.name.empty() ? ".*" : options.name);
     if (!pattern) return pattern.error();
-    auto records = query_catalogs(options, listening::query_for_managers(*pattern));
-    if (!records) return records;
+    catalog::CatalogClient client(options.place.catalogs);
+    auto records = query_catalogs(client, options, listening::query_for_managers(*pattern));
+    if (!records) return records.error();
+    // Without the time of the server it is ours, but not before it has heard the last.
+    WallMicros asked_at = client.answered_at().value_or(wall_now());
+    for (const Json& record : *records) asked_at = std::max(asked_at, heard_at(record));
     std::erase_if(*records, [&](const Json& record) {
         const auto manager = listening::read_manager_record(record);
         if (!manager || !pattern->matches(manager->project)) return true;
@@ -74,13 +84,14 @@ Result<std::vector<Json>> managers_of_catalogs(const StatusOptions& options,
             return each.listing && listening::is_same_manager(each.listing->contact, *manager);
         });
     });
-    return records;
+    return RecordedManagers{std::move(*records), asked_at};
 }
 
 Result<std::vector<Json>> factories_of_catalogs(const StatusOptions& options) {
     const auto pattern = listening::NamePattern::of(options.name.empty() ? ".*" : options.name);
     if (!pattern) return pattern.error();
-    auto records = query_catalogs(options, R"(type=="wq_factory")");
+    catalog::CatalogClient client(options.place.catalogs);
+    auto records = query_catalogs(client, options, R"(type=="wq_factory")");
     if (!records) return records;
     std::vector<Json> factories;
     for (Json& record : *records) {

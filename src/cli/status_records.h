@@ -5,18 +5,24 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "cli/status_options.h"
 #include "factory/found_managers.h"
 
 namespace wq::cli {
 
+struct RecordedManagers {
+    std::vector<catalog::Json> records;
+    WallMicros asked_at = 0;  // by the catalog server's clock
+};
+
 // Managers, also of CCTools, but those of `listed`. Errors: those of CatalogClient::query().
-Result<std::vector<catalog::Json>> managers_of_catalogs(const StatusOptions& options,
-                                                        const std::vector<factory::FoundManager>& listed);
+Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
+                                              const std::vector<factory::FoundManager>& listed);
 
 // What a row says at its end of a manager that is silent for long, and so may have ended; else nothing.
 std::string mark_of(Duration silent);
-std::string mark_of(const catalog::Json& record);
+std::string mark_of(const catalog::Json& record, WallMicros asked_at);
 
 // Factories whose name, or the expression for their managers' names, matches.
 Result<std::vector<catalog::Json>> factories_of_catalogs(const StatusOptions& options);

@@ -1,6 +1,6 @@
 // The tables of work_queue_status: columns, widths and cutting are those of CCTools' program, to the byte, as
-// long as it cuts only texts. Cut, a number or an address would be another one: these are whole here, and
-// take their place from the blanks behind them.
+// long as it cuts only texts. A cut number or address is a wrong one. They are never cut here; the following
+// blanks shrink instead.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

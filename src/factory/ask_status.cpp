@@ -3,8 +3,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -42,7 +45,6 @@ class Question {
     Question(net::TcpDialOptions manager, wire::StatusOf what, TakePart take)
         : take_(std::move(take)), heard_(instant_now()) {
         query_.what = what;
-        has_key_ = !manager.key.empty();
         manager.limits.most_frame_bytes = std::min(manager.limits.most_frame_bytes, most_answer_bytes);
         auto line = net::TcpDialer::open(std::move(manager));
         if (line)
@@ -93,17 +95,11 @@ class Question {
     }
     void on(const net::Left& left) {
         const auto failure = line_->failure();
-        end(failure ? with_remedy(*failure) : Error{ExitCode::unreachable, left.why});
-    }
-    Error with_remedy(Error failure) const {
-        if (failure.code == ExitCode::not_allowed && !has_key_)
-            failure.message += " (--contact FILE or --password FILE)";
-        return failure;
+        end(failure ? *failure : Error{ExitCode::unreachable, left.why});
     }
     void end(Answer answer) { answer_.emplace(std::move(answer)); }
 
     wire::StatusQuery query_;
-    bool has_key_ = false;
     TakePart take_;  // empty: for the shapes
     Instant heard_;
     std::unique_ptr<net::TcpDialer> line_;
@@ -158,6 +154,14 @@ std::vector<Status> ask_listing(
     for (const Answer& answer : await(std::move(questions), limit, -1))
         ends.push_back(answer ? success() : Status(answer.error()));
     return ends;
+}
+
+bool nobody_listens(const Error& error) {
+    const std::string end = ": " + std::system_category().message(ECONNREFUSED);
+    std::istringstream lines(error.message);
+    bool refused = error.code == ExitCode::unreachable;
+    for (std::string line; std::getline(lines, line);) refused = refused && line.ends_with(end);
+    return refused;
 }
 
 }  // namespace wq::factory

@@ -25,4 +25,7 @@ std::vector<Status> ask_listing(
     const std::vector<net::TcpDialOptions>& managers, wire::StatusOf what, Duration limit,
     const std::function<void(std::size_t manager, const std::string& records)>& take);
 
+// Whether each address of an error of these refused the connection: nobody listens there.
+bool nobody_listens(const Error& error);
+
 }  // namespace wq::factory

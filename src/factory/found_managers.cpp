@@ -24,16 +24,6 @@ std::string name_of(const listening::NamedManager& manager) {
     return name.empty() ? place : line_for_message(name) + " (" + place + ")";
 }
 
-Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial) {
-    if (!place.password_file.empty()) {
-        auto password = net::read_password(place.password_file);
-        if (!password) return password.error();
-        dial.key = std::move(*password);
-    }
-    net::add_tls(dial, place.ssl, place.ssl_ca);
-    return success();
-}
-
 // Of the registry, and of catalog servers.
 Result<std::vector<FoundManager>> find_named(const ManagerPlace& place, const std::string& name,
                                              const std::function<void(const std::string&)>& say,
@@ -68,6 +58,16 @@ wire::StatusReport report_of(const listening::ManagerRecord& record) {
 }
 
 }  // namespace
+
+Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial) {
+    if (!place.password_file.empty()) {
+        auto password = net::read_password(place.password_file);
+        if (!password) return password.error();
+        dial.key = std::move(*password);
+    }
+    net::add_tls(dial, place.ssl, place.ssl_ca);
+    return success();
+}
 
 std::vector<FoundManager> to_ask(const listening::NamedManagers& named,
                                  const std::function<void(const std::string&)>& say) {

@@ -47,6 +47,9 @@ Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const
                                                 const std::function<void(const std::string&)>& say = {},
                                                 listening::NameFinder* finder = nullptr);
 
+// What the user says of keys and TLS goes before what a contact has. Errors: those of read_password().
+Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial);
+
 // Those of the registry, then of the others the first most_recorded_managers.
 std::vector<FoundManager> to_ask(const listening::NamedManagers& named,
                                  const std::function<void(const std::string&)>& say = {});

@@ -36,7 +36,7 @@ struct NamedManagers {
 // What to tell the user of those that were skipped; lines.
 std::vector<std::string> remarks_on(const NamedManagers& found);
 
-// Why a name was looked for in vain, and where. `trouble`: as in NamedManagers.
+// The message if no manager has the name. `trouble`: as in NamedManagers.
 std::string none_matches(const std::string& pattern, const catalog::CatalogHosts& catalogs,
                          const std::string& trouble);
 

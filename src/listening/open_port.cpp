@@ -48,7 +48,9 @@ Status OpenPort::change(const KnownAs& as, const std::string& key,
     announcer.reset();
     note.reset();
     if (as.name.empty()) {
-        if (as.noted) note = note_manager(registry_folder(), contact());
+        net::Contact noted = contact();
+        if (!as.generated) noted.key.clear();
+        if (as.noted) note = note_manager(registry_folder(), noted);
         return success();
     }
     say_who_has_it(contact_, say);

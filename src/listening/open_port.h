@@ -16,9 +16,10 @@ namespace wq::listening {
 
 // Where workers find a manager by its name.
 struct KnownAs {
-    std::string name{};     // empty: nowhere
-    std::string catalog{};  // servers besides the registry, as of --catalog; empty: $CATALOG_HOST
-    bool noted = false;     // without a name, it is noted for those who look at all managers of the user
+    std::string name{};      // empty: nowhere
+    std::string catalog{};   // servers besides the registry, as of --catalog; empty: $CATALOG_HOST
+    bool noted = false;      // without a name, it is noted for those who look at all managers of the user
+    bool generated = false;  // the key: a note has it, but no password of the user
 };
 
 class OpenPort {

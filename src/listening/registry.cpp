@@ -73,8 +73,7 @@ std::optional<Listing> parse_entry(const std::string& text) {
     const auto priority = entry.find("priority");
     const bool ranked = priority != entry.end() && priority->is_number_integer();
     return Listing{std::move(*contact),
-                   {number("waiting"), number("workers"), ranked ? priority->get<std::int64_t>() : 0},
-                   Duration{}};
+                   {number("waiting"), number("workers"), ranked ? priority->get<std::int64_t>() : 0}};
 }
 
 Error refused_folder(const std::string& folder, const std::string& why) {
@@ -203,6 +202,7 @@ void go_through(const std::string& folder, Duration stale, const std::function<v
         auto listing = text ? parse_entry(*text) : std::nullopt;
         if (!listing) continue;
         listing->age = age;
+        listing->path = path;
         if (abandoned || is_gone(listing->contact))
             ::unlink(path.c_str());
         else
@@ -394,20 +394,15 @@ std::vector<Listing> noted_managers(const std::string& folder) {
         auto contact = net::parse_contact(text);
         if (!contact) return false;
         if (is_gone(*contact)) return true;
-        managers.push_back({std::move(*contact), {}, age_of(file, now)});
+        managers.push_back({std::move(*contact), {}, age_of(file, now), file});
         return false;
     });
     return managers;
 }
 
-void forget_manager(const std::string& folder, const Listing& manager) {
+void forget_manager(const Listing& manager) {
     constexpr Duration kept = std::chrono::hours(24);
-    if (manager.age < kept) return;
-    go_through_notes(folder, suffix_of_unnamed, [&](const fs::path&, const std::string& text) {
-        const auto contact = net::parse_contact(text);
-        return contact && contact->host == manager.contact.host && contact->pid == manager.contact.pid &&
-               contact->port == manager.contact.port && contact->started == manager.contact.started;
-    });
+    if (manager.age >= kept) ::unlink(manager.path.c_str());
 }
 
 }  // namespace wq::listening

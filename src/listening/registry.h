@@ -35,7 +35,8 @@ struct Workload {
 struct Listing {
     net::Contact contact;
     Workload load;
-    Duration age{};  // since the entry was written
+    Duration age{};      // since the entry was written
+    std::string path{};  // of the entry
 };
 
 // A manager's entry, removed with this object.
@@ -80,7 +81,7 @@ std::vector<std::string> noted_runs(const std::string& folder,
                                     const std::function<RunSeen(const std::string& run_directory)>& look);
 // These managers. Removes the notes of processes of this host that are gone.
 std::vector<Listing> noted_managers(const std::string& folder);
-// A manager of another host was not reached. Its note is removed if it is older than a day.
-void forget_manager(const std::string& folder, const Listing& manager);
+// Removes the note of one of them if it is older than a day. Call it if nobody listens at its port.
+void forget_manager(const Listing& manager);
 
 }  // namespace wq::listening

@@ -96,7 +96,7 @@ std::string Handshake::on_hello(std::string_view frame) {
     if (key_.empty() != !peer_has_key) {
         const bool manager_has_it = role_ == Role::manager ? !key_.empty() : peer_has_key;
         const std::string reason =
-            manager_has_it ? "the manager asks for a key and got none: give its contact file or password file"
+            manager_has_it ? "the manager asks for a key and got none: use --contact FILE or --password FILE"
                            : "the manager has no key and got one: give it the same password, or connect "
                              "without one";
         return refuse(reason, reason);

@@ -215,8 +215,7 @@ bool TcpLink::refuse_plain(std::string_view bytes) {
     Handshake reader(plan_.role, {}, {}, {});
     const bool told_why = frame && frame->front() == refusal({}, {}).front();
     if (told_why) reader.on_frame(*frame);
-    fail(told_why ? reader.failure()
-                  : Error{ExitCode::not_allowed, "it does not use TLS: start the worker without --ssl"});
+    fail(told_why ? reader.failure() : Error{ExitCode::not_allowed, "it does not use TLS: do without --ssl"});
     return false;
 }
 

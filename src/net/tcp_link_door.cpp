@@ -44,8 +44,7 @@ bool TcpLink::at_door(std::string_view bytes) {
 bool TcpLink::begin_as_worker() {
     const std::string heard = std::exchange(door_, {});
     if (plan_.tls && !tls_) {
-        refuse(ExitCode::not_allowed,
-               "this manager uses TLS: give its contact file, or --ssl");
+        refuse(ExitCode::not_allowed, "this manager uses TLS: use --contact FILE or --ssl");
         fail({ExitCode::not_allowed, "it does not use TLS, but this manager does"});
         return false;
     }

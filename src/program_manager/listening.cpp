@@ -92,14 +92,17 @@ Result<std::string> key_of(const ManagerOptions& options,
         return Error{ExitCode::usage, "give password or password_file, not both"};
     if (!options.password_file.empty()) return net::read_password(options.password_file, say);
     if (!options.password.empty()) return options.password;
-    if (!options.contact_file.empty()) return net::fresh_key();
+    if (generates_key(options)) return net::fresh_key();
     return std::string();
 }
 
+bool generates_key(const ManagerOptions& options) {
+    return !options.contact_file.empty() && options.password.empty() && options.password_file.empty();
+}
+
 bool uses_tls(const ManagerOptions& options) {
-    const bool generates_key =
-        !options.contact_file.empty() && options.password.empty() && options.password_file.empty();
-    return options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() || generates_key;
+    return options.ssl || !options.ssl_key.empty() || !options.ssl_certificate.empty() ||
+           generates_key(options);
 }
 
 Result<StatusDoor> status_door(const std::string& word, bool has_key) {
@@ -212,7 +215,8 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     // Refuse before anybody can connect.
     if (key->empty())
         if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
-    auto port = listening::open_port(std::move(tcp), {options.name, options.catalog, true}, say);
+    auto port = listening::open_port(std::move(tcp),
+                                     {options.name, options.catalog, true, generates_key(options)}, say);
     if (!port) return port.error();
     const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
     const std::string worker = command_of_worker(options, port->number());

@@ -26,6 +26,9 @@ struct Listening {
     bool lists = true;         // as StatusDoor
 };
 
+// Whether the key is made for a contact file.
+bool generates_key(const ManagerOptions& options);
+
 // Whether workers use TLS.
 bool uses_tls(const ManagerOptions& options);
 

@@ -29,6 +29,14 @@ def records(*words, **variables):
     return json.loads(status("--json", *words, **variables))
 
 
+def until(condition, seconds=120):
+    """What `condition` returns, once that is true."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"not within {seconds} s"
+    return found
+
+
 def submit(queue, *, cores):
     """Two tasks of which the second waits, if the worker has `cores`."""
     for command, category in [("sleep 600 # first", "big"), ("sleep 600 # second", "default")]:
@@ -43,8 +51,7 @@ def test_an_open_manager_is_listed_in_every_mode(served):
     submit(served, cores=2)
     assert served.stats.tasks_submitted == 2  # which starts its manager
     where = ("localhost", served.port)
-    while not any(task["state"] == "RUNNING" for task in records("-T", *where)):
-        served.wait(0.1)
+    until(lambda: served.wait(0.1) or any(task["state"] == "RUNNING" for task in records("-T", *where)))
     running, waiting = records("-T", *where)
     assert (running["taskid"], running["command"], running["category"]) == (1, "sleep 600 # first", "big")
     assert running["cores"] == 2 and running["host"] and running["address_port"].count(":")
@@ -75,7 +82,9 @@ def test_a_manager_with_a_key_answers_whoever_has_it(tmp_path):
         assert records("-T", contact)[0]["command"] == "secret"
         assert records("-T", "--contact", contact)[0]["command"] == "secret"
         told = status("-T", "localhost", q.port, code=77)
-        assert "--contact FILE or --password FILE" in told and "secret" not in told and "worker" not in told
+        assert told.endswith("this manager uses TLS: use --contact FILE or --ssl\n") and "secret" not in told and "worker" not in told
+        told = status("-T", "--ssl", "localhost", q.port, code=77)
+        assert told.endswith("the manager asks for a key and got none: use --contact FILE or --password FILE\n")
         status("-T", "--ssl", "--password", password, "localhost", q.port, code=77)
         assert "running: 0 succeeded, 0 failed, 0 running of 1" in status(contact), "as its help says"
         [queue] = q.status("queue")
@@ -162,8 +171,7 @@ def started(**options):
 def test_a_queue_without_a_name_is_listed_and_found_by_nobody(registry, tmp_path):
     with started(contact_file=str(tmp_path / "contact")) as q:
         q.submit(Task("a"))
-        while not (listed := records()):  # its note is written on another thread
-            pass
+        listed = until(records)  # its note is written on another thread
         assert [(one["project"], one["port"], one["tasks_waiting"]) for one in listed] == [("-", q.port, 1)]
         assert status().splitlines()[1].startswith("- ")
         status("-M", ".*", code=69)
@@ -172,20 +180,56 @@ def test_a_queue_without_a_name_is_listed_and_found_by_nobody(registry, tmp_path
         q.specify_name("named")
         assert [one["project"] for one in records()] == ["named"]
         q.specify_name("")
-        while [one["project"] for one in records()] != ["-"]:
-            pass
-    assert list(registry.iterdir()) == []
+        until(lambda: [one["project"] for one in records()] == ["-"])
+    until(lambda: not list(registry.iterdir()))
     registry.chmod(0o777)
     with started() as q:
         assert q.port > 0
-    assert list(registry.iterdir()) == []
+    until(lambda: not list(registry.iterdir()))
+
+
+def test_a_note_of_a_queue_has_no_password(registry, tmp_path):
+    password = tmp_path / "password"
+    password.write_text("a password")
+    password.chmod(0o600)
+    with started() as q:
+        q.specify_password("a password")
+        [note] = until(lambda: list(registry.glob("*.unnamed")))
+        assert json.loads(note.read_text())["key"] == ""
+        assert "the manager asks for a key and got none: use --contact FILE or --password FILE" in status(code=77)
+        assert [one["port"] for one in records("--password", password)] == [q.port]
+        assert "password file" in status("--password", tmp_path / "none", code=65)
+    with started(contact_file=str(tmp_path / "contact")) as q:
+        [note] = until(lambda: list(registry.glob(f"*-{q.port}.unnamed")))
+        assert json.loads(note.read_text())["key"] == json.loads((tmp_path / "contact").read_text())["key"]
+        q.specify_password("a password")
+        until(lambda: [json.loads(one.read_text())["key"] for one in registry.glob(f"*-{q.port}.unnamed")] == [""])
+
+
+def test_old_notes_are_removed_where_nobody_listens(registry, tmp_path):
+    with started() as q, socket.socket() as taken, socket.create_server(("127.0.0.1", 0)) as silent:
+        [living] = until(lambda: list(registry.glob("*.unnamed")))
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        notes = {}
+        for name, port, age in (("old", taken.getsockname()[1], 90_000), ("new", taken.getsockname()[1], 3_600),
+                                ("silent", silent.getsockname()[1], 90_000)):
+            note = json.loads(living.read_text())
+            note.update(host="another", addresses=["127.0.0.1"], port=port)
+            notes[name] = registry / f"another-1-{name}.unnamed"
+            notes[name].write_text(json.dumps(note))
+            notes[name].chmod(0o600)
+            os.utime(notes[name], (time.time() - age,) * 2)
+        done = subprocess.run([STATUS, "-t", "1"], capture_output=True, text=True, timeout=120, check=True)
+        assert [line.split()[2] for line in done.stdout.splitlines() if "another" not in line] == ["PORT", str(q.port)]
+        assert len(re.findall(r"(?m)^- .* another .* not reached$", done.stdout)) == 3
+        assert len(re.findall(r"another:\d+: not reached: ", done.stderr)) == 3
+        assert {name for name, note in notes.items() if note.exists()} == {"new", "silent"} and living.exists()
 
 
 def test_several_managers_of_a_name_are_told_apart(registry):
     with started(name="sim") as one, started(name="sim") as other:
         one.submit(Task("first"))
-        while not records("-T", "-M", "sim"):
-            pass
+        until(lambda: records("-T", "-M", "sim"))
         alone = status("-T", "localhost", one.port)
         shown = status("-T", "-M", "sim")
         host = socket.gethostname()
@@ -203,8 +247,7 @@ def test_several_managers_of_a_name_are_told_apart(registry):
 def test_managers_that_died_are_named_and_the_others_shown(registry):
     with started(name="sim") as q, socket.socket() as taken:
         q.submit(Task("a"))
-        while not records("-T", "-M", "sim"):
-            pass
+        until(lambda: records("-T", "-M", "sim"))
         taken.bind(("127.0.0.1", 0))  # nobody listens
         [entry] = registry.iterdir()
         dead = json.loads(entry.read_text())
@@ -217,8 +260,9 @@ def test_managers_that_died_are_named_and_the_others_shown(registry):
         done = subprocess.run([STATUS, "-T", "-M", "sim"], capture_output=True, text=True, timeout=120, check=True)
         assert done.stdout.count("\nID ") == 1 and done.stdout.startswith("sim (") and done.stdout.count("sim (") == 1
         assert len(done.stderr.splitlines()) == 1
-        assert re.search(r"sim \(another:\d+\): not reached; its entry in the registry is 1m3\ds old: ", done.stderr)
-        assert re.search(r"(?m)^sim .* another .* silent for 1m3\ds$", status())
+        assert re.search(r"sim \(another:\d+\): not reached; its entry in the registry is 1m\d\ds old: ", done.stderr)
+        os.utime(other, (time.time() - 90,) * 2)
+        assert re.search(r"(?m)^sim .* another .* silent for 1m\d\ds$", status())
     assert "not reached" in status("-T", "-M", "sim", code=69)
     os.utime(other)
     done = subprocess.run([STATUS], capture_output=True, text=True, timeout=120, check=False)

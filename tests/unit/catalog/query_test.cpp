@@ -44,6 +44,17 @@ TEST(CatalogQuery, AnAnswerIsAListOfRecords) {
         EXPECT_EQ(catalog::records_of_answer(wrong).error().code, ExitCode::unreachable) << wrong;
 }
 
+TEST(CatalogQuery, AnAnswerHasTheTimeOfItsServer) {
+    const std::string head = "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:01:40 GMT\r\nServer: s\r\n\r\n[]";
+    EXPECT_EQ(catalog::date_of_answer(head), 100 * micros_per_second);
+    // CCTools' has the local time of an unknown zone.
+    for (const char* const none :
+         {"", "HTTP/1.1 200 OK\n\n[]", "HTTP/1.1 200 OK\nDate: Sat Nov 28 17:58:03 2026\nServer: s\n\n[]",
+          "HTTP/1.1 200 OK\r\nDate: now\r\n\r\n[]", "HTTP/1.1 200 OK\r\nDate: ",
+          "HTTP/1.1 200 OK\r\n\r\n[\r\nDate: Thu, 01 Jan 1970 00:01:40 GMT\r\n]"})
+        EXPECT_EQ(catalog::date_of_answer(none), std::nullopt) << none;
+}
+
 TEST(CatalogQuery, NobodyThereIsUnreachable) {
     // Port 1 of this machine: nothing listens there.
     catalog::CatalogClient client({{"127.0.0.1", 1}});

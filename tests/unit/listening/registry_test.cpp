@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -47,6 +49,15 @@ class Registry : public ::testing::Test {
             names.push_back(listing.contact.name);
         std::sort(names.begin(), names.end());
         return names;
+    }
+    // Threads write when they like.
+    static bool until(const std::function<bool()>& condition) {
+        const Instant last = instant_now() + std::chrono::minutes(1);
+        while (!condition()) {
+            if (instant_now() > last) return false;
+            std::this_thread::yield();
+        }
+        return true;
     }
     std::vector<fs::path> entries() {
         std::vector<fs::path> all;
@@ -101,8 +112,10 @@ TEST_F(Registry, ThoseWithWaitingTasksComeFirst) {
     // The thread writes when it likes: look until it has.
     busy->tell({7, 2});
     std::vector<Listing> listings;
-    do listings = find_managers(folder_, ".*", 1).or_throw();
-    while (listings.at(0).load.waiting + listings.at(1).load.waiting == 0);
+    ASSERT_TRUE(until([&] {
+        listings = find_managers(folder_, ".*", 1).or_throw();
+        return listings.at(0).load.waiting + listings.at(1).load.waiting > 0;
+    }));
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         listings = find_managers(folder_, ".*", seed).or_throw();
         EXPECT_EQ(listings.at(0).contact.name, "busy");
@@ -123,8 +136,10 @@ TEST_F(Registry, AmongThoseWithWaitingTasksPriorityDecides) {
         for (const Listing& listing : listings) tasks += listing.load.waiting;
         return tasks;
     };
-    do listings = find_managers(folder_, ".*", 1).or_throw();
-    while (waiting() < 6);
+    ASSERT_TRUE(until([&] {
+        listings = find_managers(folder_, ".*", 1).or_throw();
+        return waiting() >= 6;
+    }));
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         listings = find_managers(folder_, ".*", seed).or_throw();
         EXPECT_EQ(listings.at(0).contact.name, "high");
@@ -245,10 +260,10 @@ TEST_F(Registry, AnEntryThatCannotBeWrittenAnewIsSaidOnce) {
     entry->tell({1, 0});
     EXPECT_TRUE(said.empty());
     fs::rename(folder_, folder_ + " aside");  // at once: the entry is being written
-    while (said.empty()) {
+    ASSERT_TRUE(until([&] {
         entry->tell({1, 0});
-        std::this_thread::yield();
-    }
+        return !said.empty();
+    }));
     EXPECT_NE(said[0].find("the entry of this manager in the registry cannot be written: "), said[0].npos);
     for (const bool waits : {false, true, false}) entry->tell({waits ? 1U : 0U, 0});
     EXPECT_EQ(said.size(), 1U);
@@ -300,24 +315,32 @@ TEST_F(Registry, ThoseWithoutANameAreNotedForWhoLooksAtAll) {
     std::vector<Listing> noted;
     {
         const auto note = note_manager(folder_, contact(""));
-        do noted = noted_managers(folder_);
-        while (noted.empty());
+        ASSERT_TRUE(until([&] { return !(noted = noted_managers(folder_)).empty(); }));
         EXPECT_EQ(noted[0].contact.port, 9123);
         EXPECT_EQ(noted[0].contact.key, std::string("k\0y", 3));
         EXPECT_EQ(found(".*"), Names{}) << "no worker finds it";
         EXPECT_EQ(fs::status(entries().at(0)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-        forget_manager(folder_, noted[0]);
+        forget_manager(noted[0]);
         EXPECT_EQ(noted_managers(folder_).size(), 1u) << "it may only be busy";
+        const auto other = note_manager(folder_, contact("", 9124));
+        ASSERT_TRUE(until([&] { return noted_managers(folder_).size() == 2; }));
         noted[0].age = std::chrono::hours(25);
-        forget_manager(folder_, noted[0]);
-        EXPECT_TRUE(entries().empty());
+        forget_manager(noted[0]);
+        noted = noted_managers(folder_);
+        ASSERT_EQ(noted.size(), 1u);
+        EXPECT_EQ(noted[0].contact.port, 9124);
     }
+    EXPECT_TRUE(until([&] { return entries().empty(); })) << "they end with their manager";
     net::Contact gone = contact("");
     gone.pid = ::fork();
     if (gone.pid == 0) ::_exit(0);
     ASSERT_EQ(::waitpid(static_cast<pid_t>(gone.pid), nullptr, 0), gone.pid);
     const auto left = note_manager(folder_, gone);
-    while (entries().empty()) continue;
+    ASSERT_TRUE(until([&] {
+        const auto all = entries();
+        return std::any_of(all.begin(), all.end(),
+                           [](const fs::path& path) { return path.extension() == ".unnamed"; });
+    }));
     EXPECT_TRUE(noted_managers(folder_).empty());
     EXPECT_TRUE(entries().empty());
 }

@@ -266,8 +266,7 @@ TEST(TcpTls, PlainWorkerAtATlsPort) {
 
 TEST(TcpTls, TlsWorkerAtAPlainPort) {
     Manager manager = listen_with("");
-    expect_refused(manager, with(manager->port(), "", TlsTrust{}),
-                   "it does not use TLS: start the worker without --ssl",
+    expect_refused(manager, with(manager->port(), "", TlsTrust{}), "it does not use TLS: do without --ssl",
                    "it speaks TLS and this end does not");
 }
 
