@@ -11,6 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 
 #include "base/units.h"
 #include "catalog/record.h"
@@ -53,29 +54,36 @@ Result<std::vector<net::OwnedDescriptor>> datagram_sockets(const net::Listening&
     return sockets;
 }
 
+// Port 0: any.
+Result<Ports> ports_from(const ServerSettings& settings, std::uint16_t port) {
+    Ports ports;
+    auto queries = net::listen_on(settings.interfaces, port, port);
+    if (!queries) return queries.error();
+    ports.queries = std::move(*queries);
+    const auto next = static_cast<std::uint16_t>(ports.queries.port + 1);
+    if (next == 0) return Error{ExitCode::usage, "updates have the port behind 65535, which there is not"};
+    auto updates = net::listen_on(settings.interfaces, next, next);
+    if (!updates) return updates.error();
+    ports.updates = std::move(*updates);
+    auto datagrams = datagram_sockets(ports.queries);
+    if (!datagrams) return datagrams.error();
+    ports.datagrams = std::move(*datagrams);
+    return ports;
+}
+
 Result<Ports> open_ports(const ServerSettings& settings) {
-    constexpr int most_draws = 64;  // of a port whose next one is free, too
-    for (int draw = 1;; ++draw) {
-        const bool last = settings.port != 0 || draw == most_draws;
-        Ports ports;
-        auto queries = net::listen_on(settings.interfaces, settings.port, settings.port);
-        if (!queries) return queries.error();
-        ports.queries = std::move(*queries);
-        const auto next = static_cast<std::uint16_t>(ports.queries.port + 1);
-        if (next == 0) {
-            if (last) return Error{ExitCode::usage, "updates have the port behind 65535, which there is not"};
-            continue;
-        }
-        auto updates = net::listen_on(settings.interfaces, next, next);
-        auto datagrams = updates ? datagram_sockets(ports.queries)
-                                 : Result<std::vector<net::OwnedDescriptor>>(updates.error());
-        if (!datagrams) {
-            if (last) return datagrams.error();
-            continue;
-        }
-        ports.updates = std::move(*updates);
-        ports.datagrams = std::move(*datagrams);
-        return ports;
+    if (settings.port != 0) return ports_from(settings, settings.port);
+    constexpr int most_draws = 16;
+    for (int draw = 0; draw < most_draws; ++draw)
+        if (auto ports = ports_from(settings, 0)) return ports;
+    // The system draws from the ports of outgoing connections. SO_REUSEADDR does not give us one on which a
+    // client has closed a connection in the last minute; if there are many, hardly any has a free next one.
+    constexpr int lowest = 1024, count = 65535 - lowest;
+    std::random_device random;
+    const int first = std::uniform_int_distribution<>(0, count - 1)(random);
+    for (int n = 0;; ++n) {
+        auto ports = ports_from(settings, static_cast<std::uint16_t>(lowest + (first + n) % count));
+        if (ports || ports.error().code == ExitCode::usage || n + 1 == count) return ports;
     }
 }
 

@@ -1,7 +1,7 @@
 // The connections of strangers. A guest is silent as long as the server waits for it: until it has said all
-// that it wants, and again once it has all of its answer. All may come in; above a number of silent guests,
-// of answers or of bytes, the one leaves at once that has done nothing for longest. If one address has more
-// than half of that number, it is one of this address.
+// that it wants, and again once it has all of its answer. Everybody may come in. If there are too many silent
+// guests, answers or bytes, the guest that has been inactive for longest is disconnected; if one address has
+// more than half of them, a guest of this address.
 #pragma once
 
 #include <list>
@@ -18,12 +18,16 @@ struct GuestCounts {
     std::size_t bytes = 0;  // of memory that waits for them
 };
 
+// What a guest of this address shares with others of the same machine.
+std::string neighbours_of(const std::string& address);
+
 struct Guest {
     virtual ~Guest() = default;
     virtual void leave() = 0;  // closes its connection
     std::string address;
 
     // Set by Guests.
+    std::string neighbours;  // its address, or the /64 of an IPv6 address: one machine has all of that
     bool inside = false;
     std::list<std::shared_ptr<Guest>>::iterator place{};
     GuestCounts counts;  // it alone
@@ -52,7 +56,7 @@ class Guests {
     void dismiss(std::shared_ptr<Guest> guest);
 
     GuestCounts most_, all_;
-    std::unordered_map<std::string, GuestCounts> of_address_;
+    std::unordered_map<std::string, GuestCounts> of_neighbours_;
     std::list<std::shared_ptr<Guest>> by_age_;  // of their last steps
 };
 

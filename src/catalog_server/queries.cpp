@@ -45,7 +45,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
     }
     void wait_for_turn() {
         if (gone_) return;
-        room_.turns.add(address, [query = weak_from_this()] {
+        room_.turns.add(neighbours, [query = weak_from_this()] {
             const auto self = query.lock();
             if (!self || self->gone_) return false;
             self->write();
@@ -128,10 +128,16 @@ bool Turns::run_one() {
     auto next = waiting_.upper_bound(last_);
     if (next == waiting_.end()) next = waiting_.begin();
     last_ = next->first;
-    const std::function<bool()> make = std::move(next->second.front());
-    next->second.pop_front();
-    if (next->second.empty()) waiting_.erase(next);
-    return make();  // may add another
+    auto& waiting = next->second;
+    bool made = false;
+    // Those that nobody wants any more may be many: all of them go.
+    while (!made && !waiting.empty()) {
+        const std::function<bool()> make = std::move(waiting.front());
+        waiting.pop_front();
+        made = make();  // may add another
+    }
+    if (waiting.empty()) waiting_.erase(next);
+    return made;
 }
 
 void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room) {

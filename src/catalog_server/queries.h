@@ -19,7 +19,7 @@ namespace wq::catalog_server {
 class Turns {
   public:
     explicit Turns(boost::asio::io_context& context) : context_(context) {}
-    // `make` returns false if nobody wants this part any more.
+    // `address`: as neighbours_of(). `make` returns false if nobody wants this part any more.
     void add(const std::string& address, std::function<bool()> make);
 
   private:

@@ -14,7 +14,9 @@ namespace wq::catalog_server {
 
 // Strangers connect: what each may hold is limited.
 struct GuestLimits {
-    GuestCounts most{512, 4096, 32 << 20};        // of queries, and again of updates
+    // Of queries, and again of updates, which have no answers. Silent ones are at most an eighth of the
+    // descriptors that the process may have, answered ones a half.
+    GuestCounts most{.silent = 512, .answered = 4096, .bytes = 32 << 20};
     Duration request = std::chrono::seconds(10);  // for the whole request
     Duration update = std::chrono::seconds(15);   // for the whole update
     Duration piece = std::chrono::seconds(10);    // for each 64 KiB of an answer

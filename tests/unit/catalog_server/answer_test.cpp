@@ -192,7 +192,39 @@ TEST(Turns, OneOfEachAddressBetweenTwoLooksAtTheSockets) {
     };
     boost::asio::post(context, look);
     context.run();
-    EXPECT_EQ(order, "a.b.x.c.x.a.x.b.c..");
+    EXPECT_EQ(order, "a.x.b.x.c.x.a.b.c..");
+}
+
+TEST(Turns, ThoseWhoHaveLeftTakeNoTurn) {
+    boost::asio::io_context context;
+    Turns turns(context);
+    int kept = 0;
+    for (int count = 0; count < 10'000; ++count)
+        turns.add("a",
+                  [gone = std::shared_ptr<void>(&kept, [&](void*) { --kept; }), &kept] { return false; });
+    kept = 10'000;
+    bool answered = false;
+    turns.add("a", [&] { return answered = true; });
+    std::function<bool()> live = [&] {
+        turns.add("b", live);
+        return true;
+    };
+    turns.add("b", live);
+    for (int count = 0; count < 4; ++count) context.run_one();
+    EXPECT_EQ(kept, 0);
+    EXPECT_TRUE(answered);
+}
+
+TEST(Guests, AMachineIsANetworkOfIpv6) {
+    EXPECT_EQ(neighbours_of("192.0.2.9"), "192.0.2.9");
+    EXPECT_EQ(neighbours_of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+    EXPECT_EQ(neighbours_of("2001:db8:1:2::"), neighbours_of("2001:db8:1:2:ffff::1"));
+    EXPECT_NE(neighbours_of("2001:db8:1:2::"), neighbours_of("2001:db8:1:3::"));
+    EXPECT_EQ(neighbours_of("fe80::1%eth0"), "fe80::1%eth0");
+    Guests guests({8, 10, 1000});
+    const auto first = visitor(guests, "2001:db8::1");
+    for (int count = 0; count < 100; ++count) visitor(guests, "2001:db8:1:2::" + std::to_string(count));
+    EXPECT_FALSE(first->left);
 }
 
 TEST(Guests, WhoeverHoldsMemoryLongestLeavesWhenItIsShort) {
