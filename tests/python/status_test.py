@@ -1,10 +1,12 @@
 """work_queue_status and the managers of programs: its tables, keys, exit codes."""
 
+import http.server
 import json
 import os
 import re
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -267,6 +269,37 @@ def test_managers_that_died_are_named_and_the_others_shown(registry):
     os.utime(other)
     done = subprocess.run([STATUS], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 69 and re.search(r"(?m)^sim .* another .* not reached$", done.stdout), done
+
+
+def test_silence_is_by_the_clock_of_the_catalog_server(registry):
+    """Whose clock is an hour late."""
+    now = int(time.time()) - 3600
+    ages = {"lives": 100, "dead": 200, "unknown": None}
+    answer = [{"type": "wq_master", "project": name, "name": "node9.site", "port": 9000 + n, "address": "192.0.2.9",
+               **({} if age is None else {"lastheardfrom": now - age})}
+              for n, (name, age) in enumerate(ages.items())]
+
+    class Catalog(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def date_time_string(self, timestamp=None):
+            return super().date_time_string(now)
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Catalog) as catalog:
+        thread = threading.Thread(target=catalog.serve_forever)
+        thread.start()
+        try:
+            rows = status("--catalog", f"127.0.0.1:{catalog.server_port}").splitlines()[1:]
+        finally:
+            catalog.shutdown()
+            thread.join()
+    assert {row.split()[0]: row.partition(" silent for ")[2] for row in rows} == {"lives": "", "dead": "3m20s", "unknown": ""}
 
 
 def test_a_program_sees_what_its_tasks_request_together():
