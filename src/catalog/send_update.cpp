@@ -31,9 +31,12 @@ Status by_udp(const net::HostPort& host, const std::string& packet, const Patien
 
 Status by_tcp(net::HostPort host, const std::string& text, const Patience& patience) {
     if (host.port == 65535) return Error{ExitCode::unreachable, net::to_text(host) + ": it has no next port"};
+    const std::string named = net::to_text(host);
     ++host.port;
     const auto answer = converse(host, text, most_record_bytes, patience);
-    return answer ? success() : Status(answer.error());
+    if (answer) return success();
+    return Error{answer.error().code,
+                 answer.error().message + " (updates by TCP go to the port after that of " + named + ")"};
 }
 
 }  // namespace

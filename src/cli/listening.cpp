@@ -50,8 +50,10 @@ status::QueueOfStatus Listening::described() const {
 }
 
 std::string Listening::description() const {
+    const std::string name = port_.contact().name;
     return "listening on port " + std::to_string(port_.number()) +
-           "; workers join with: work_queue_worker --contact " + taskfile::shell_quote(contact_path_);
+           "; workers join with: work_queue_worker --contact " + taskfile::shell_quote(contact_path_) +
+           (name.empty() ? "" : ", or: work_queue_worker -M " + taskfile::shell_quote(name));
 }
 
 std::vector<std::string> Listening::take_news(bool all) {

@@ -118,8 +118,7 @@ std::optional<Duration> age_of(const factory::FoundManager& manager) {
 
 // In one line.
 std::string failure_of(const factory::FoundManager& manager, const Error& error) {
-    std::string why;
-    for (const char c : error.message) why += c == '\n' ? "; " : std::string(1, c);
+    const std::string why = net::in_one_line(error.message);
     if (error.code != ExitCode::unreachable || !manager.listing) return manager.name + ": " + why;
     const auto known = age_of(manager);
     if (!known) return manager.name + ": not reached: " + why;
@@ -215,7 +214,10 @@ class Survey {
         answered_ = answered_ || end;
         if (end) return;
         const Error& error = end.error();
-        const int code = complain({error.code, failure_of(manager, error)});
+        const bool is_name = error.code == ExitCode::unreachable && !options_.perhaps_name.empty();
+        const int code = complain(
+            {error.code, failure_of(manager, error) +
+                             (is_name ? "; if this is a manager's name: -M " + options_.perhaps_name : "")});
         int& first = error.code == ExitCode::unreachable ? unreached_ : failed_;
         if (first == 0) first = code;
         if (is_unnamed(manager) && factory::nobody_listens(error))

@@ -5,6 +5,7 @@
 #include "cli/run_place.h"
 #include "factory/ask_status.h"
 #include "net/contact.h"
+#include "records/append_file.h"
 #include "report/run_view.h"
 
 namespace wq::cli {
@@ -32,9 +33,14 @@ report::RunView view_of(const std::string& run, const wire::StatusReport& said) 
     return view;
 }
 
-Result<report::RunView> view_by_contact(const std::string& path) {
+Result<report::RunView> view_by_contact(const std::string& path, const std::string& directory) {
     const auto contact = net::read_contact(path);
-    if (!contact) return contact.error();
+    if (!contact) {
+        const auto text = records::read_whole(path);
+        if (text && net::parse_contact(*text)) return contact.error();
+        return Error{ExitCode::bad_input, path + ": no run of this list, as there is no " + directory +
+                                              "; if it ran in another directory, name that"};
+    }
     const auto said = std::move(factory::ask_status({net::dial_options(*contact)}, answer_limit).front());
     if (said) return view_of(path, *said);
     return Error{said.error().code,
@@ -60,7 +66,7 @@ Result<std::string> run_status(const std::string& run, bool json) {
     std::error_code unknown;
     const bool is_file = std::filesystem::is_regular_file(run, unknown);
     const std::string directory = directory_of_run(run);
-    const auto view = is_file && !records::read_status(directory) ? view_by_contact(run)
+    const auto view = is_file && !records::read_status(directory) ? view_by_contact(run, directory)
                                                                   : report::view_of_directory(directory);
     if (!view) return view.error();
     return json ? report::view_json(*view) : report::view_text(*view);

@@ -83,6 +83,8 @@ Status take_status_address(const std::vector<std::string>& words, StatusOptions&
     }
     auto addresses = net::parse_addresses(words[0], port);
     if (!addresses) return usage_error(addresses.error().message);
+    if (words.size() == 1 && words[0].find_first_of(":;,") == std::string::npos)
+        options.perhaps_name = words[0];
     options.place.managers = std::move(*addresses);
     return success();
 }

@@ -19,6 +19,7 @@ struct StatusOptions {
     bool json = false;
     // Where the managers are: HOST PORT; a contact file; a run; else `name`, or all managers of the user.
     factory::ManagerPlace place;
+    std::string perhaps_name;                    // the one word that was given as HOST; else empty
     std::string run;                             // a run directory, a list, or a contact file
     std::string name;                            // a regular expression for whole names; empty: all
     std::optional<catalog::JxExpression> where;  // only records for which it is true

@@ -156,7 +156,7 @@ ManagerAnswer FoundManagers::answer_of(const FoundManager& manager, Result<wire:
     if (!answer.report && manager.record) {
         const Error error = answer.report.error();
         const bool refuses = error.code == ExitCode::not_allowed;
-        say_once(manager.name + ": " + line_for_message(error.message) +
+        say_once(manager.name + ": " + line_for_message(net::in_one_line(error.message)) +
                  (refuses ? "; its catalog record says how many tasks it has" : ""));
         if (refuses) answer.report = report_of(*manager.record);
         answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};

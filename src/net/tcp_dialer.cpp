@@ -25,6 +25,16 @@ struct Runner {
     SocketAddress address;
 };
 
+}  // namespace
+
+std::string in_one_line(std::string lines) {
+    for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at))
+        lines.replace(at, 1, "; ");
+    return lines;
+}
+
+namespace {
+
 // Why the connection failed. Addresses that refuse with the same words count as one and are reported once.
 struct Refusal {
     std::string addresses;

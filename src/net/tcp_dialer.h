@@ -26,6 +26,9 @@ struct TcpDialOptions {
     Duration connect = std::chrono::seconds(15);  // per address
 };
 
+// Errors of a dialer have a line for each address.
+std::string in_one_line(std::string lines);
+
 class TcpDialer : public Transport {
   public:
     static constexpr PeerId manager{0};

@@ -65,13 +65,6 @@ struct Connected {
     std::unique_ptr<Pass> pass;
 };
 
-// One address tried a line.
-std::string in_one_line(std::string text) {
-    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
-        text.replace(at, 1, "; ");
-    return text;
-}
-
 Result<Connected> connect(const SliceWorkerOptions& options, run::NodeTickets& tickets, Instant until) {
     const std::string& contact_file = options.contact;
     const auto contact = net::read_contact(contact_file);
@@ -83,7 +76,7 @@ Result<Connected> connect(const SliceWorkerOptions& options, run::NodeTickets& t
     if (!line) return line.error();
     if (const Status joined = (*line)->join(until); !joined)
         return Error{joined.error().code, "cannot reach the queue of " + contact_file + ": " +
-                                              in_one_line(joined.error().message) +
+                                              net::in_one_line(joined.error().message) +
                                               " (if its run has ended, wait for the file of the next one)"};
     const auto questions = (*line)->questions();
     const auto answer = questions->answer_to(questions->ask(encode(AskPass{})), until);

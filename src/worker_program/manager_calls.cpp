@@ -118,12 +118,13 @@ Result<net::Contact> ManagerCalls::choose(listening::NamedManagers those) {
     return called_->listing.contact;
 }
 
-std::string ManagerCalls::refusal() const {
-    std::string last = unproven_;
-    for (const auto& [place, calls] : calls_) {
-        if (calls.refusal.empty()) return {};
-        last = calls.refusal;
-    }
+ManagerCalls::Refusal ManagerCalls::refusal() const {
+    Refusal last{unproven_, true};
+    for (const auto& [place, calls] : calls_)
+        if (calls.refusal.empty())
+            last.by_all = false;
+        else
+            last.line = calls.refusal;
     return last;
 }
 

@@ -31,9 +31,13 @@ class ManagerCalls {
     // Warns the user about the security of the connection; empty: nothing to warn about.
     std::string warning() const;
 
-    // Managers of the name were there, and the last call of each was refused, or was not made because nothing
-    // proves who they are. A line; empty: another may still accept us, or none was there.
-    std::string refusal() const;
+    // Of managers of the name whose last call was refused, or was not made because nothing proves who they
+    // are: a line about the last one; empty: there was none.
+    struct Refusal {
+        std::string line{};
+        bool by_all = false;
+    };
+    Refusal refusal() const;
 
   private:
     explicit ManagerCalls(const WorkerProgramOptions& options);

@@ -136,10 +136,10 @@ class Program {
             if (!session.over()) wait(session, waiter, back_off);
         }
         if (session.dismissed()) comes_back_ = false;
-        const std::string refusal = calls_.refusal();
-        if (session.code() != ExitCode::unreachable || refusal.empty()) return session.code();
-        warn(refusal);
-        return ExitCode::not_allowed;
+        const ManagerCalls::Refusal refusal = calls_.refusal();
+        if (session.code() != ExitCode::unreachable || refusal.line.empty()) return session.code();
+        warn(refusal.line);
+        return refusal.by_all ? ExitCode::not_allowed : ExitCode::unreachable;
     }
 
     void leave_last_words() {

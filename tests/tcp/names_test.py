@@ -159,6 +159,7 @@ class Workers(NamesCase):
         self.enter(self.closed_port())
         worker = self.named("--connect-timeout", "6")
         self.assertEqual(worker.wait(), 69, str(worker))
+        self.assertIn("the catalog's manager align refuses this worker", worker.err, "what the user can mend")
 
     def test_tls_because_the_record_or_the_user_says_so(self):
         for record, words in ((True, []), (False, ["--ssl"])):
