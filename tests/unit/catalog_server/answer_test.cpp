@@ -200,8 +200,7 @@ TEST(Turns, ThoseWhoHaveLeftTakeNoTurn) {
     Turns turns(context);
     int kept = 0;
     for (int count = 0; count < 10'000; ++count)
-        turns.add("a",
-                  [gone = std::shared_ptr<void>(&kept, [&](void*) { --kept; }), &kept] { return false; });
+        turns.add("a", [gone = std::shared_ptr<void>(&kept, [&](void*) { --kept; })] { return false; });
     kept = 10'000;
     bool answered = false;
     turns.add("a", [&] { return answered = true; });
