@@ -359,7 +359,8 @@ def test_an_initializer_runs_once_in_each_process(capfd):
         calls = [executor.submit(look, n).result(60) for n in range(5)] + list(executor.map(look, range(5), chunksize=2))
         assert {value for value, _, _ in calls} == {"set"} and all(pid == ran for _, pid, ran in calls)
         assert len({pid for _, pid, _ in calls}) < len(calls)
-    assert capfd.readouterr().err == "", "its worker leaves with it"
+    said = [line for line in capfd.readouterr().err.splitlines() if "no worker is connected" not in line]  # it may start slowly
+    assert said == [], "its worker leaves with it"
     with WorkQueueExecutor(1, initializer=fail, initargs=("key",)) as executor, pytest.raises(KeyError, match="key"):
         executor.submit(pow, 2, 3).result(60)
 
