@@ -173,7 +173,7 @@ TEST(TcpCrowd, WhenDescriptorsAreUsedUpWorkersAreToldAndOthersComeAgainLater) {
     ASSERT_GT(workers.size(), 5u);
     // Connected workers are served as before.
     workers[0].say_frame("me");
-    EXPECT_EQ(workers[0].hear_frame(), "served me");
+    EXPECT_EQ(workers[0].hear_words(), "served me");
     // A worker's own end reports the same.
     Worker late = dial(to_port(port));
     EXPECT_THAT(late.why(), HasSubstr("busy"));

@@ -177,6 +177,12 @@ class Raw {
         for (std::string piece = hear(); !piece.empty(); piece = hear()) all += piece;
         return all;
     }
+    // The next frame that is no keep-alive; none at the end.
+    std::optional<std::string> hear_words() {
+        auto frame = hear_frame();
+        while (frame && frame->empty()) frame = hear_frame();
+        return frame;
+    }
     // The next frame, including keep-alives; none at the end.
     std::optional<std::string> hear_frame() {
         for (;;) {

@@ -139,7 +139,7 @@ TEST(TcpFrames, ManyWorkersAreToldApart) {
     ASSERT_EQ(said.size(), 100u);
     for (const auto& [peer, words] : said) manager->send(peer, "you said: " + words);
     for (int i = 0; i < 100; ++i)
-        EXPECT_EQ(workers[static_cast<std::size_t>(i)].hear_frame(), "you said: I am " + std::to_string(i));
+        EXPECT_EQ(workers[static_cast<std::size_t>(i)].hear_words(), "you said: I am " + std::to_string(i));
 }
 
 TEST(TcpFrames, EmptyOnesAreNobodysAndOnesToStrangersAreDropped) {

@@ -250,7 +250,7 @@ TEST(TcpStrangers, AFloodOfSilentConnectionsKeepsNobodyOut) {
     ASSERT_TRUE(second.join());
     EXPECT_THAT(silent.front().hear_all(), HasSubstr("too many others are in their handshake"));
     worker.say_frame("me");
-    EXPECT_EQ(worker.hear_frame(), "served me");
+    EXPECT_EQ(worker.hear_words(), "served me");
     EXPECT_EQ(manager.end(second), 0);
 }
 
