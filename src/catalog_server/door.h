@@ -22,7 +22,7 @@ class Door {
     };
     using Enter = std::function<void(Arrival)>;
     Door(boost::asio::io_context& context, net::Listening sockets, Enter enter);
-    // Call it now and then: it accepts none once the system has no more descriptors.
+    // Accepts again, if the system had no more descriptors: to be called now and then.
     void resume();
     std::uint16_t port() const { return port_; }
 

@@ -14,8 +14,8 @@ namespace wq::catalog_server {
 
 // Strangers connect: what each may hold is limited.
 struct GuestLimits {
-    // Of queries, and again of updates, which have no answers. Silent ones are at most an eighth of the
-    // descriptors that the process may have, answered ones a half.
+    // Queries and updates have these limits separately; updates have no answers. Silent guests have at most
+    // an eighth of the descriptors that the process may have, answered guests a half.
     GuestCounts most{.silent = 512, .answered = 4096, .bytes = 32 << 20};
     Duration request = std::chrono::seconds(10);  // for the whole request
     Duration update = std::chrono::seconds(15);   // for the whole update

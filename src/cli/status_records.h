@@ -20,7 +20,7 @@ struct RecordedManagers {
 Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
                                               const std::vector<factory::FoundManager>& listed);
 
-// What a row says at its end of a manager that is silent for long, and so may have ended; else nothing.
+// The mark at the end of a row whose manager was silent for long, and so may have ended; else empty.
 std::string mark_of(Duration silent);
 std::string mark_of(const catalog::Json& record, WallMicros asked_at);
 

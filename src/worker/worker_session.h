@@ -58,8 +58,8 @@ struct WorkerSessionOptions {
 
 class WorkerSession {
   public:
-    // `call` begins a call. The error `unreachable` means that
-    // the call failed; any other error ends the session: `ok` if the manager has ended for good.
+    // `call` begins a call. The error `unreachable` means that the call failed; any other error ends the
+    // session: `ok` if the manager has ended for good.
     WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(Whom)> call,
                   std::function<void(const std::string&)> say, Instant now);
 

@@ -31,8 +31,8 @@ class ManagerCalls {
     // Warns the user about the security of the connection; empty: nothing to warn about.
     std::string warning() const;
 
-    // Of managers of the name whose last call was refused, or was not made because nothing proves who they
-    // are: a line about the last one; empty: there was none.
+    // A manager of the name refused our last call, or we did not call it because nothing proves who it is.
+    // The line is about the last such manager; empty: there was none.
     struct Refusal {
         std::string line{};
         bool by_all = false;
