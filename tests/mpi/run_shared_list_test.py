@@ -167,7 +167,7 @@ class SharedList(support.Case):
         """Others may take the lines then."""
         bell = self.bell()
         self.list("echo $$ > bell; test -e again || { touch again; exec sleep 1000; }\n")
-        run = self.start("--shared-list", "--once", "--lease", "2s", "--poll", "0.05", "tasks.sh", ranks=0)
+        run = self.start("--shared-list", "--once", "--lease", support.LEASE, "--poll", "0.05", "tasks.sh", ranks=0)
         bell.wait()
         signs = self.path("tasks.sh.runtask/alive")
         os.rename(signs, signs + ".away")
@@ -181,13 +181,13 @@ class SharedList(support.Case):
     def test_lines_go_on_while_the_list_is_locked_for_longer_than_the_lease(self):
         bell, gate = self.bell(), self.gate()
         self.list("echo > bell; read x < gate\ntrue\n")
-        run = self.start("--shared-list", "--once", "--lease", "4s", "--poll", "0.05", "tasks.sh", ranks=0)
+        run = self.start("--shared-list", "--once", "--lease", support.LEASE, "--poll", "0.05", "tasks.sh", ranks=0)
         bell.wait()
         sign = self.path("tasks.sh.runtask/alive/0")
         with open(self.path("tasks.sh.lock"), "a", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             locked = time.time()
-            while os.stat(sign).st_mtime < locked + 5:
+            while os.stat(sign).st_mtime < locked + 1.25 * support.LEASE:
                 self.assertFalse(run.wait_at_most(0.01), str(run))
                 self.assertLess(time.time(), locked + support.DEADLINE, "no sign of life")
             gate.open()
@@ -226,13 +226,13 @@ class SharedList(support.Case):
     def test_signs_of_life_are_given_while_the_run_stops(self):
         bell, gate = self.bell(), self.gate()
         self.list("echo > bell; read x < gate\n")
-        run = self.start("--shared-list", "--lease", "2s", "--poll", "900", "tasks.sh", "--grace", 100, ranks=0)
+        run = self.start("--shared-list", "--lease", support.LEASE, "--poll", "900", "tasks.sh", "--grace", 100, ranks=0)
         bell.wait()
         sign = self.path("tasks.sh.runtask/alive/0")
         run.signal(signal.SIGINT)
         run.wait_for_text("stopping at")
         stopped = time.time()
-        while os.stat(sign).st_mtime < stopped + 2:  # longer than the lease
+        while os.stat(sign).st_mtime < stopped + 1.25 * support.LEASE:
             self.assertFalse(run.wait_at_most(0.01), str(run))
             self.assertLess(time.time(), stopped + support.DEADLINE, "no sign of life")
         gate.open()

@@ -23,7 +23,10 @@ from marked_processes import MARK, command_of, kill_tagged, stat_of, tagged, wai
 PROGRAM = os.environ["PROGRAM"]
 MPIRUN = shlex.split(os.environ["MPIRUN"])
 OPEN_MPI = os.environ.get("OPEN_MPI", "YES") == "YES"  # otherwise MPICH, with hydra
-DEADLINE = float(os.environ.get("DEADLINE", "60")) * float(os.environ.get("WQ_PATIENCE", "1"))
+PATIENCE = int(os.environ.get("WQ_PATIENCE", "1"))
+DEADLINE = float(os.environ.get("DEADLINE", "60")) * PATIENCE
+# Seconds; with 2, one ssh that started slowly made a living worker lost.
+LEASE = 4 * PATIENCE
 
 
 def rank_of(process):

@@ -42,7 +42,7 @@ class Kills(Case):
         return False
 
     def start_worker(self):
-        return self.start("--once", "--lease", "8", "--poll", "0.2", self.remote())
+        return self.start("--once", "--lease", 2 * support.LEASE, "--poll", "0.2", self.remote())
 
     def has_lines(self):
         """Whether a line has not ended well yet."""
@@ -96,7 +96,7 @@ class Kills(Case):
         for process in self.started:
             self.assertIn(process.returncode, (0, 65, 69, -signal.SIGKILL), process.communicate()[1])
         # One more, which waits for lines of workers that were killed last: it has no --once.
-        last = self.start("--lease", "8", "--poll", "0.2", self.remote())
+        last = self.start("--lease", 2 * support.LEASE, "--poll", "0.2", self.remote())
         self.wait_until(lambda: not self.has_lines(), "the end of all lines")
         last.send_signal(signal.SIGTERM)
         last.communicate(timeout=support.DEADLINE)

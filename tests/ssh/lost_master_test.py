@@ -77,7 +77,7 @@ class LostMaster(Case):
 
     def test_lines_are_killed_before_others_may_take_them(self):
         self.write("tasks.sh", f"test -e {self.folder}/begun || {{ echo > {self.folder}/begun; exec tail -f /dev/null; }}\n")
-        worker = self.worker("--once", "--lease", "2")
+        worker = self.worker("--once", "--lease", support.LEASE)
         self.wait_for("begun")
         self.cut("down")
         self.said(worker, "trying again")
@@ -92,7 +92,7 @@ class LostMaster(Case):
         slow = f"if test -e {self.folder}/slow; then echo >> {self.folder}/replays; read x <{self.folder}/go; fi"
         self.write("tasks.sh", f"#LASTWORKER 9\n{slow} #!\n#echo early >> {self.folder}/early # worker 9 # (07-28 15:52:29 ...\n"
                    f"echo > {self.folder}/begun; read x <{self.folder}/go\n")
-        worker = self.worker("--lease", "2", "--poll", "0.1", "--id", "0")
+        worker = self.worker("--lease", support.LEASE, "--poll", "0.1", "--id", "0")
         self.wait_for("begun")
         self.write("slow", "")
         self.run_to_end("tasks.sh", "--release", "9", "--force")

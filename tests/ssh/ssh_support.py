@@ -21,7 +21,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from marked_processes import MARK, command_of, kill_tagged, stat_of, tagged  # noqa: E402,F401  for the tests
 
 PROGRAM = os.environ["PROGRAM"]
-DEADLINE = float(os.environ.get("DEADLINE", "60")) * float(os.environ.get("WQ_PATIENCE", "1"))
+PATIENCE = int(os.environ.get("WQ_PATIENCE", "1"))
+DEADLINE = float(os.environ.get("DEADLINE", "60")) * PATIENCE
+# Seconds; with 2, one ssh that started slowly made a living worker lost.
+LEASE = 4 * PATIENCE
 EVERY = int(os.environ.get("WQ_EVERY", "1"))
 STAMP = r"\d\d-\d\d \d\d:\d\d:\d\d"
 
