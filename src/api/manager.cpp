@@ -127,7 +127,7 @@ class Manager::Impl {
         };
         program.announce = [this](const std::function<std::string()>& record) {
             const std::unique_lock lock(changing, std::try_to_lock);
-            if (lock && listening->port.announcer) listening->port.announcer->tell(record());
+            if (lock && listening->port.announcer) listening->port.announcer->take(record);
             return lock.owns_lock();
         };
     }

@@ -36,9 +36,9 @@ class Listening {
     void tell(const listening::Workload& load) {
         if (port_.entry) port_.entry->tell(load);
     }
-    // To the catalog servers, if the run has a name and one is named.
+    // To the catalog servers, if the run has a name and one is named (status/announcing.h).
     void announce(const std::function<std::string()>& record) {
-        if (port_.announcer) port_.announcer->tell(record());
+        if (port_.announcer) port_.announcer->take(record);
     }
     // To those who look at the run.
     status::QueueOfStatus described() const;

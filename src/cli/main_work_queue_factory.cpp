@@ -200,7 +200,7 @@ class Program {
             waiter.wait(std::clamp(until - instant_now(), Duration{0}, between_looks));
             if (command_.ends_with_reader && waiter.readable(STDOUT_FILENO)) return false;
             if (waiter.readable(signals_.descriptor())) return true;
-            if (instant_now() >= told_again_at_) tell_catalogs();
+            if (instant_now() >= told_again_at_) tell();
         }
         return true;
     }
@@ -259,24 +259,30 @@ class Program {
         nobody_ = nobody;
     }
 
-    // To the catalog servers, if one is named; the settings may name others later.
+    // To the registry, and to the catalog servers, if one is named; the settings may name others later.
     void announce(const factory::CycleReport& report) {
         if (announced_to_ != settings_.catalog) {
             announcer_.reset();
             announced_to_ = settings_.catalog;
             auto announcement = listening::announcement_of(settings_.catalog);
-            if (!announcement) return complain(announcement.error().message);
-            if (!announcement->hosts.empty())
+            if (!announcement)
+                complain(announcement.error().message);
+            else if (!announcement->hosts.empty())
                 announcer_.emplace(std::move(*announcement), "this factory", complain);
         }
         record_ = record_of(report, settings_, name_);
-        tell_catalogs();
+        tell();
     }
 
-    // Also between cycles, so that the servers do not forget it.
-    void tell_catalogs() {
-        if (!announcer_) return;
-        announcer_->tell(record_);
+    // Also between cycles, so that nobody takes the factory for gone.
+    void tell() {
+        if (announcer_) announcer_->tell(record_);
+        const Status written = folder_.write_record(record_);
+        if (!std::exchange(unwritten_, !written.ok()) && !written)
+            complain("work_queue_status does not show this factory: " + written.error().message);
+        if (!noted_)
+            noted_ = listening::note_place(listening::registry_folder(), listening::Noted::factory,
+                                           std::filesystem::absolute(folder_.path()).string());
         told_again_at_ = instant_now() + std::chrono::seconds(30);
     }
 
@@ -318,7 +324,9 @@ class Program {
     factory::Factory factory_;
     std::optional<std::string> announced_to_;  // settings_.catalog, then
     std::optional<listening::Announcer> announcer_;
+    std::unique_ptr<listening::Keeper> noted_;
     std::string record_;
+    bool unwritten_ = false;
     Instant told_again_at_ = Instant::max();
 };
 

@@ -54,6 +54,15 @@ class Printer {
     explicit Printer(const StatusOptions& options)
         : options_(options), json_(options.json), table_(columns_of(options.mode), cli::line_width()) {}
 
+    // The records that follow are rows of another table; an array goes on.
+    void begin_table(StatusOptions::Mode mode) {
+        if (json_) return;
+        begin();
+        table_ = cli::StatusTable(columns_of(mode), cli::line_width());
+        print_later_ = printed_ ? "\n" : "";
+        begun_ = false;
+    }
+
     // The records that follow are of this manager; with a title they are a table of their own.
     void begin_manager(const nlohmann::ordered_json& manager, const std::string& title) {
         manager_ = manager;
@@ -96,7 +105,7 @@ class Printer {
 
     const StatusOptions& options_;
     const bool json_;
-    const cli::StatusTable table_;
+    cli::StatusTable table_;
     nlohmann::ordered_json manager_;
     std::string print_later_;
     bool printed_ = false;
@@ -172,8 +181,11 @@ class Survey {
         }
     }
 
-    // 0 if one has answered, and none has refused to.
-    int code() const { return failed_ != 0 || answered_ ? failed_ : unreached_; }
+    // 0 if one has answered, and none has refused to; of all of the user's, some may refuse.
+    int code() const {
+        if (answered_ && options_.shows_all()) return 0;
+        return failed_ != 0 || answered_ ? failed_ : unreached_;
+    }
 
   private:
     void sum_up_together(const std::vector<factory::FoundManager>& managers) {
@@ -220,8 +232,9 @@ class Survey {
                              (is_name ? "; if this is a manager's name: -M " + options_.perhaps_name : "")});
         int& first = error.code == ExitCode::unreachable ? unreached_ : failed_;
         if (first == 0) first = code;
-        if (is_unnamed(manager) && factory::nobody_listens(error))
-            listening::forget_manager(*manager.listing);
+        if (is_unnamed(manager) && error.code == ExitCode::unreachable)
+            listening::forget_manager(*manager.listing,
+                                      std::chrono::hours(factory::nobody_listens(error) ? 24 : 24 * 7));
     }
 
     const StatusOptions& options_;
@@ -233,11 +246,11 @@ class Survey {
 
 // Runs of lists without a name. They need no answer of their manager: the figures are in their directory.
 void add_noted_runs(Printer& printer) {
-    using listening::RunSeen;
+    using listening::Seen;
     const auto look = [&](const std::string& run) {
         const auto found = report::view_of_directory(run);
-        if (!found) return RunSeen::unknown;
-        if (!found->live) return found->status.exit_code ? RunSeen::ended : RunSeen::unknown;
+        if (!found) return Seen::unknown;
+        if (!found->live) return found->status.exit_code ? Seen::ended : Seen::unknown;
         const core::ManagerStats& tasks = found->status.tasks;
         printer.add({{"type", "wq_run"},
                      {"project", "-"},
@@ -249,9 +262,9 @@ void add_noted_runs(Printer& printer) {
                      {"tasks_complete", tasks.tasks_done},
                      {"tasks_failed", tasks.tasks_failed},
                      {"workers", "-"}});
-        return RunSeen::lives;
+        return Seen::lives;
     };
-    listening::noted_runs(listening::registry_folder(), look);
+    listening::look_at_places(listening::registry_folder(), listening::Noted::run, look);
 }
 
 struct RecordsShown {
@@ -271,6 +284,20 @@ Result<RecordsShown> add_records(const StatusOptions& options,
         printer.add(record, mark);
     }
     return shown;
+}
+
+// Those of the user, then those that only catalog servers know. Returns their number; error: no server
+// answers.
+Result<std::size_t> add_factories(const StatusOptions& options, bool with_catalogs, Printer& printer) {
+    auto factories = cli::factories_of_user(options);
+    Status asked = success();
+    if (with_catalogs && !options.place.catalogs.empty())
+        asked = cli::add_factories_of_catalogs(options, factories);
+    if (options.mode != StatusOptions::Mode::factories && !factories.empty())
+        printer.begin_table(StatusOptions::Mode::factories);
+    for (const cli::FoundFactory& one : factories) printer.add(one.record, one.mark);
+    if (!asked) return asked.error();
+    return factories.size();
 }
 
 // Those without a name only where all are shown.
@@ -307,14 +334,18 @@ int show_managers(const StatusOptions& options) {
     else
         survey.sum_up(*found);
     int code = survey.code();
-    bool any = !found->empty();
+    bool any = !found->empty(), catalogs_answer = true;
     if (options.shows_all() && options.mode == StatusOptions::Mode::queues) add_noted_runs(printer);
     if (options.by_name() && !options.needs_manager() && !options.place.catalogs.empty()) {
         const auto shown = add_records(options, *found, printer);
+        catalogs_answer = shown.ok();
         if (!shown) code = complain(shown.error());
         if (shown && shown->current > 0 && code == to_int(ExitCode::unreachable)) code = 0;
         any = any || !shown || shown->all > 0;
     }
+    if (options.shows_all() && !options.has_mode)
+        if (const auto factories = add_factories(options, catalogs_answer, printer); !factories)
+            code = complain(factories.error());
     if (!any && !options.name.empty())
         return complain({ExitCode::unreachable,
                          listening::none_matches(options.name, options.place.catalogs, finder.trouble())});
@@ -323,14 +354,16 @@ int show_managers(const StatusOptions& options) {
 }
 
 int show_factories(const StatusOptions& options) {
-    const auto records = cli::factories_of_catalogs(options);
-    if (!records) return complain(records.error());
-    if (records->empty() && !options.name.empty())
-        return complain({ExitCode::unreachable,
-                         "no factory on the catalog server " + catalog::to_text(options.place.catalogs) +
-                             " has a name, or a -M, that matches " + quote_for_message(options.name)});
     Printer printer(options);
-    for (const nlohmann::ordered_json& record : *records) printer.add(record);
+    const auto shown = add_factories(options, true, printer);
+    if (!shown) return complain(shown.error());
+    if (*shown == 0 && !options.name.empty())
+        return complain({ExitCode::unreachable,
+                         "no factory in " + listening::registry_folder() +
+                             (options.place.catalogs.empty()
+                                  ? ""
+                                  : " or on the catalog server " + catalog::to_text(options.place.catalogs)) +
+                             " has a name, or a -M, that matches " + quote_for_message(options.name)});
     printer.end();
     return 0;
 }

@@ -34,7 +34,7 @@ po::options_description visible_status_options() {
         "able-workers,A", "categories of a manager: tasks, and workers that are large enough")(
         "resources,R", "managers: cores, memory and disk of their workers")(
         "capacity", "managers: how many tasks and resources they could keep busy")(
-        "factories", "factories that a catalog server knows: workers wanted, submitted and connected");
+        "factories", "factories: workers wanted, submitted and connected");
     po::options_description managers("The managers", help_width, help_width / 2);
     managers.add_options()("project-name,M", status_value("REGEX"), "those whose whole name matches")(
         "catalog,C", status_value("HOSTS"),
@@ -104,8 +104,6 @@ Status take_status_catalogs(const StatusGiven& given, StatusOptions& options) {
     auto hosts = catalog::named_catalog_hosts(given.count("catalog") != 0 ? given["catalog"].as<std::string>()
                                                                           : std::string());
     if (!hosts) return usage_error(hosts.error().message);
-    if (factories && hosts->empty())
-        return usage_error("--factories: name a catalog server by --catalog HOST or $CATALOG_HOST");
     options.place.catalogs = std::move(*hosts);
     return success();
 }
@@ -191,10 +189,11 @@ std::string status_help() {
            "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
            "\n"
            "Shows managers, their tasks, workers and categories. Without a manager: all of\n"
-           "yours, also those without a name (-), then those of catalog servers that you\n"
-           "name. RUN is a run directory, its list, or a contact file; without a mode, how\n"
-           "far the run is. A manager with a key answers only with --contact or --password;\n"
-           "one that you find in the registry or in your run needs neither.\n"
+           "yours, also those without a name (-), and your factories, with those of catalog\n"
+           "servers that you name. RUN is a run directory, its list, or a contact file;\n"
+           "without a mode, how far the run is. A manager with a key answers only with\n"
+           "--contact or --password; one that you find in the registry or in your run needs\n"
+           "neither.\n"
         << visible_status_options()
         << "\nExamples:\n"
            "  work_queue_status                             all your managers\n"

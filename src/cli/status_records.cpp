@@ -1,12 +1,17 @@
 #include "cli/status_records.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "base/time.h"
 #include "base/units.h"
 #include "catalog/query.h"
 #include "catalog/record.h"
+#include "factory/own_folder.h"
 #include "listening/named_managers.h"
+#include "listening/registry.h"
+#include "records/append_file.h"
 
 namespace wq::cli {
 
@@ -25,6 +30,12 @@ Result<std::vector<Json>> query_catalogs(catalog::CatalogClient& client, const S
 using catalog::integer_in;
 using catalog::text_in;
 
+std::string name_of(const Json& manager) {
+    std::string project = text_in(manager, "project");
+    return project.empty() ? text_in(manager, "name") + ":" + std::to_string(integer_in(manager, "port"))
+                           : project;
+}
+
 // For the table: a name, how many have connected, and the names of its managers.
 Json shown_factory(Json record) {
     if (text_in(record, "factory_name").empty()) record["factory_name"] = text_in(record, "project_regex");
@@ -35,7 +46,7 @@ Json shown_factory(Json record) {
     std::string names;
     if (const auto managers = record.find("managers"); managers != record.end() && managers->is_array())
         for (const Json& manager : *managers)
-            if (manager.is_object()) names += (names.empty() ? "" : ", ") + text_in(manager, "project");
+            if (manager.is_object()) names += (names.empty() ? "" : ", ") + name_of(manager);
     record["managers"] = names;
     return record;
 }
@@ -87,20 +98,61 @@ Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
     return RecordedManagers{std::move(*records), asked_at};
 }
 
-Result<std::vector<Json>> factories_of_catalogs(const StatusOptions& options) {
+namespace {
+
+// nullopt: another one, or what is no record of a factory.
+std::optional<Json> wanted_factory(Json record, const StatusOptions& options) {
     const auto pattern = listening::NamePattern::of(options.name.empty() ? ".*" : options.name);
-    if (!pattern) return pattern.error();
+    if (!pattern || !record.is_object() || text_in(record, "type") != "wq_factory") return std::nullopt;
+    if (!pattern->matches(text_in(record, "factory_name")) &&
+        !pattern->matches(text_in(record, "project_regex")))
+        return std::nullopt;
+    return options.json ? std::move(record) : shown_factory(std::move(record));
+}
+
+// Its "port" is made of its process id; its "name" is another one in a catalog.
+bool has(const std::vector<FoundFactory>& factories, const Json& record) {
+    const auto key = [](const Json& one) {
+        return std::pair(text_in(one, "factory_name"), integer_in(one, "port"));
+    };
+    return std::any_of(factories.begin(), factories.end(),
+                       [&](const FoundFactory& known) { return key(known.record) == key(record); });
+}
+
+// Since the factory wrote it; its host's clock may differ.
+Duration age_of(const std::string& path) {
+    std::error_code failed;
+    const auto written = std::filesystem::last_write_time(path, failed);
+    return failed ? Duration{} : std::filesystem::file_time_type::clock::now() - written;
+}
+
+}  // namespace
+
+std::vector<FoundFactory> factories_of_user(const StatusOptions& options) {
+    using listening::Seen;
+    std::vector<FoundFactory> factories;
+    listening::look_at_places(listening::registry_folder(), listening::Noted::factory,
+                              [&](const std::string& place) {
+                                  const std::string path = factory::record_in(place);
+                                  const auto text = records::read_whole(path);
+                                  if (!text) return Seen::unknown;
+                                  auto record = wanted_factory(Json::parse(*text, nullptr, false), options);
+                                  if (record && !has(factories, *record))
+                                      factories.push_back({std::move(*record), mark_of(age_of(path))});
+                                  return Seen::lives;
+                              });
+    return factories;
+}
+
+Status add_factories_of_catalogs(const StatusOptions& options, std::vector<FoundFactory>& factories) {
     catalog::CatalogClient client(options.place.catalogs);
     auto records = query_catalogs(client, options, R"(type=="wq_factory")");
-    if (!records) return records;
-    std::vector<Json> factories;
-    for (Json& record : *records) {
-        const bool named = pattern->matches(text_in(record, "factory_name")) ||
-                           pattern->matches(text_in(record, "project_regex"));
-        if (!named) continue;
-        factories.push_back(options.json ? std::move(record) : shown_factory(std::move(record)));
+    if (!records) return records.error();
+    for (Json& each : *records) {
+        auto record = wanted_factory(std::move(each), options);
+        if (record && !has(factories, *record)) factories.push_back({std::move(*record)});
     }
-    return factories;
+    return success();
 }
 
 }  // namespace wq::cli

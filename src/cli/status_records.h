@@ -1,4 +1,4 @@
-// What work_queue_status shows of records of catalog servers.
+// What work_queue_status shows of records: of catalog servers, and of factories of the user.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,13 @@ Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
 std::string mark_of(Duration silent);
 std::string mark_of(const catalog::Json& record, WallMicros asked_at);
 
-// Factories whose name, or the expression for their managers' names, matches.
-Result<std::vector<catalog::Json>> factories_of_catalogs(const StatusOptions& options);
+struct FoundFactory {
+    catalog::Json record;
+    std::string mark{};  // as of managers
+};
+// Those whose name, or the expression for their managers' names, matches.
+std::vector<FoundFactory> factories_of_user(const StatusOptions& options);
+// Adds those that are not there. Errors: those of CatalogClient::query().
+Status add_factories_of_catalogs(const StatusOptions& options, std::vector<FoundFactory>& factories);
 
 }  // namespace wq::cli

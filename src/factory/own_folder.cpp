@@ -28,6 +28,14 @@ Error cannot_use(const std::string& path, int why) {
 
 }  // namespace
 
+std::string record_in(const std::string& folder) {
+    return folder + "/record";
+}
+
+Status OwnFolder::write_record(const std::string& record) const {
+    return records::write_atomically(record_in(path_), record, false);
+}
+
 Result<OwnFolder> OwnFolder::open(const std::string& path) {
     OwnFolder folder(path);
     std::error_code error;

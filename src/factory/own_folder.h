@@ -8,6 +8,9 @@
 
 namespace wq::factory {
 
+// The path of the factory's record, which stays when the factory ends.
+std::string record_in(const std::string& folder);
+
 class OwnFolder {
   public:
     // Creates it, for its owner alone, if it is missing. Errors: not_allowed: it cannot be written, others
@@ -15,6 +18,8 @@ class OwnFolder {
     static Result<OwnFolder> open(const std::string& path);
 
     const std::string& path() const { return path_; }
+    // Writes the factory's record for those who look at the user's factories. Error: it cannot be written.
+    Status write_record(const std::string& record) const;
     // Whose ids the jobs in it are: those of `driver`, on this machine if they are processes. Error
     // not_allowed: it `has_jobs` of another.
     Status claim(const std::string& driver, bool has_jobs) const;

@@ -118,7 +118,15 @@ Announcer::Announcer(Announcement announcement, const std::string& whose,
       }()) {}
 
 Announcer::~Announcer() {
+    keeper_.look();
     static_cast<void>(::eventfd_write(line_->ended.get(), 1));
+}
+
+void Announcer::take(const std::function<std::string()>& record) {
+    if (record)
+        tell(record());
+    else
+        keeper_.look();
 }
 
 void Announcer::tell(std::string record) {

@@ -28,7 +28,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* suffix = ".manager";
-constexpr const char* suffix_of_runs = ".run";
 constexpr const char* suffix_of_unnamed = ".unnamed";
 constexpr const char* unfinished = ".new-";  // prefix of files that a killed process left
 constexpr const char* probe_of_clock = ".now-";
@@ -325,6 +324,10 @@ std::string note_of_this_host() {
     return escaped(records::host_name()) + "-";
 }
 
+const char* suffix_of(Noted kind) {
+    return kind == Noted::run ? ".run" : ".factory";
+}
+
 // "HOST-PID-TIME.run"
 bool is_of_gone_process(const std::string& name) {
     const std::string host = note_of_this_host();
@@ -366,8 +369,8 @@ void go_through_notes(const std::string& folder, const char* suffix_of_kind,
 
 }  // namespace
 
-std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory) {
-    return note(folder, run_directory, suffix_of_runs);
+std::unique_ptr<Keeper> note_place(const std::string& folder, Noted kind, const std::string& place) {
+    return note(folder, place, suffix_of(kind));
 }
 
 std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact) {
@@ -375,16 +378,13 @@ std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Conta
     return note(folder, net::to_json(contact), "-" + std::to_string(contact.port) + suffix_of_unnamed);
 }
 
-std::vector<std::string> noted_runs(const std::string& folder,
-                                    const std::function<RunSeen(const std::string& run_directory)>& look) {
-    std::vector<std::string> runs;
-    go_through_notes(folder, suffix_of_runs, [&](const fs::path& file, const std::string& run) {
-        const RunSeen seen = look(run);
-        if (seen == RunSeen::lives) runs.push_back(run);
-        return seen == RunSeen::ended || (seen == RunSeen::unknown && is_of_gone_process(file.filename()));
+void look_at_places(const std::string& folder, Noted kind,
+                    const std::function<Seen(const std::string& place)>& look) {
+    go_through_notes(folder, suffix_of(kind), [&](const fs::path& file, const std::string& place) {
+        if (kind == Noted::factory && is_of_gone_process(file.filename())) return true;
+        const Seen seen = look(place);
+        return seen == Seen::ended || (seen == Seen::unknown && is_of_gone_process(file.filename()));
     });
-    std::sort(runs.begin(), runs.end());
-    return runs;
 }
 
 std::vector<Listing> noted_managers(const std::string& folder) {
@@ -400,9 +400,8 @@ std::vector<Listing> noted_managers(const std::string& folder) {
     return managers;
 }
 
-void forget_manager(const Listing& manager) {
-    constexpr Duration kept = std::chrono::hours(24);
-    if (manager.age >= kept) ::unlink(manager.path.c_str());
+void forget_manager(const Listing& manager, Duration age) {
+    if (manager.age >= age) ::unlink(manager.path.c_str());
 }
 
 }  // namespace wq::listening

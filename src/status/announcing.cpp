@@ -17,11 +17,17 @@ std::optional<Instant> Announcing::look(const core::ManagerStats& stats, Instant
     has_waiting_ = has_waiting;
     const Instant due =
         last_ == Instant{} ? now : last_ + (changed_ ? announced_at_most_every : announced_every);
-    if (now < due) return due;
+    const Instant settles = last_ + announced_at_most_every;
+    if (!settled_ && now >= settles) {
+        announce_({});
+        settled_ = true;
+    }
+    if (now < due) return settled_ ? due : settles;
     const bool taken = announce_([this] { return lister_.part(wire::StatusOf::queue, 0).records; });
     last_ = now;
     changed_ = !taken;
-    return now + (changed_ ? announced_at_most_every : announced_every);
+    settled_ = false;
+    return now + announced_at_most_every;
 }
 
 }  // namespace wq::status

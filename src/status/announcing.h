@@ -13,7 +13,8 @@ namespace wq::status {
 
 class Announcing {
   public:
-    // Gets what makes the record; it need not call it. Returns false if it cannot take one now.
+    // Gets what makes the record; it need not call it. Returns false if it cannot take one now. Gets an empty
+    // function 2 s later: what became of the record can be said.
     using Announce = std::function<bool(const std::function<std::string()>& record)>;
 
     // `announce` may be empty: then nothing is ever due.
@@ -27,6 +28,7 @@ class Announcing {
     Lister& lister_;
     const Announce announce_;
     bool changed_ = true;
+    bool settled_ = true;  // it got the empty function
     std::int64_t workers_ = 0;
     bool has_waiting_ = false;
     Instant last_{};

@@ -234,9 +234,14 @@ class Factories(NamesCase):
 
 
 class Looking(NamesCase):
-    def status(self, *words, code=0):
+    def seen(self, condition):
+        end = time.monotonic() + DEADLINE
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+
+    def status(self, *words, code=0, catalog=True):
         run = self.start(commands=[str(pathlib.Path(os.environ["PROGRAMS"]) / "work_queue_status"), *words],
-                         env={**self.registry, "CATALOG_HOST": self.server.host, "COLUMNS": "80"})
+                         env={**self.registry, "CATALOG_HOST": self.server.host if catalog else "", "COLUMNS": "80"})
         self.assertEqual(run.wait(), code, str(run))
         return run.err if code else run.out
 
@@ -261,8 +266,24 @@ class Looking(NamesCase):
             "workers_submitted": 7, "workers_to_connect": 3, "managers": [{"project": "align-1"}, {"project": "align-2"}]}).encode())
         self.assertRegex(self.status("--factories"), r"(?m)^pool +ann +9 +7 +4 align-1, align-2 *$")
         self.assertEqual(json.loads(self.status("--factories", "--json"))[0]["workers_needed"], 9)
-        self.assertIn(f"no factory on the catalog server {self.server.host} has a name, or a -M, that matches 'nobody'",
+        self.assertIn(f"no factory in {self.path('registry')} or on the catalog server {self.server.host} has a name, or a -M, that matches 'nobody'",
                       self.status("--factories", "-M", "nobody", code=69))
+
+    def test_factories_of_the_user_need_no_server(self):
+        factory = self.start(commands=[os.environ["FACTORY"], "-T", "dryrun", "-S", self.path("jobs"), "--cycle", "0.1", "-M", "align",
+                                       "--catalog", self.server.host, "--factory-name", "pool"], env=self.registry)
+        row = r"(?m)^pool +\S+ +5 +5 +0 *$"
+        self.seen(lambda: re.search(row, self.status("--factories", catalog=False)))
+        self.assertRegex(self.status(catalog=False), r"^PROJECT .*\n\nFACTORY .*\npool ")
+        self.assertEqual([one["type"] for one in json.loads(self.status("--json", catalog=False))], ["wq_factory"])
+        self.seen(lambda: any(record.get("factory_name") == "pool" for record in self.server.records()))
+        self.assertEqual(self.status("--factories").count("pool"), 1)
+        self.assertNotIn("pool", self.status("-Q"))
+        self.assertNotIn("pool", self.status("--factories", "-M", "other", code=69, catalog=False).replace("'other'", ""))
+        factory.signal(signal.SIGKILL)
+        factory.wait()
+        self.assertNotIn("pool", self.status("--factories", catalog=False))
+        self.assertEqual(os.listdir(self.path("registry")), [])
 
 
 if __name__ == "__main__":
