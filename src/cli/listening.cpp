@@ -10,6 +10,18 @@
 
 namespace wq::cli {
 
+namespace {
+
+std::string words_on_catalogs(const std::string& password_file) {
+    if (password_file.empty())
+        return "; workers that find it only by a catalog server are refused: start the run with --password "
+               "FILE for them";
+    return "; with --password " + taskfile::shell_quote(password_file) +
+           " where they find it by a catalog server";
+}
+
+}  // namespace
+
 // Removes the file whatever its mode: the run has locked its directory, so nobody else has written it.
 Listening::~Listening() {
     ::unlink(contact_path_.c_str());
@@ -39,6 +51,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const RunOptions& options,
     if (!port) return port.error();
     std::unique_ptr<Listening> listening(
         new Listening(std::move(*port), run_directory + "/contact", std::move(*mark)));
+    if (listening->port_.announcer) listening->of_catalogs_ = words_on_catalogs(options.password_file);
     if (Status written = listening->port_.write_contact(listening->contact_path_); !written)
         return written.error();
     return listening;
@@ -53,7 +66,7 @@ std::string Listening::description() const {
     const std::string name = port_.contact().name;
     return "listening on port " + std::to_string(port_.number()) +
            "; workers join with: work_queue_worker --contact " + taskfile::shell_quote(contact_path_) +
-           (name.empty() ? "" : ", or: work_queue_worker -M " + taskfile::shell_quote(name));
+           (name.empty() ? "" : ", or: work_queue_worker -M " + taskfile::shell_quote(name)) + of_catalogs_;
 }
 
 std::vector<std::string> Listening::take_news(bool all) {

@@ -49,6 +49,7 @@ class Listening {
 
     listening::OpenPort port_;
     std::string contact_path_;
+    std::string of_catalogs_;   // for those who see no registry; empty: no catalog server is named
     listening::MarkFile mark_;  // for workers that see the run's folder
     bool told_refusal_ = false;
 };

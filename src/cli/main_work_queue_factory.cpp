@@ -64,7 +64,9 @@ class Configuration {
         if (std::filesystem::exists(path_, missing) && !std::filesystem::is_regular_file(path_, missing))
             return records::not_regular(path_, ExitCode::bad_input);
         const auto text = records::read_whole(path_);
-        if (!text) return text.error();
+        if (!text)
+            return Error{text.error().code,
+                         text.error().message + " (-C is a file of settings; catalog servers: --catalog)"};
         auto settings = factory::read_settings(*text, before_);
         if (!settings) return Error{ExitCode::bad_input, path_ + ": " + settings.error().message};
         if (const Status pattern = listening::check_manager_pattern(settings->manager_name); !pattern)
@@ -254,8 +256,8 @@ class Program {
         const bool nobody = report.managers + report.unanswered == 0 && !settings_.manager_name.empty();
         if (nobody && !nobody_)
             complain("no manager has a name like " + quote_for_message(settings_.manager_name) + " in " +
-                     listening::registry_folder() +
-                     ", where they register, or on a named catalog server; the factory waits for one");
+                     listening::registry_folder() + ", where they register" +
+                     (announcer_ ? ", or on the named catalog servers" : "") + "; the factory waits for one");
         nobody_ = nobody;
     }
 
@@ -270,7 +272,7 @@ class Program {
             else if (!announcement->hosts.empty())
                 announcer_.emplace(std::move(*announcement), "this factory", complain);
         }
-        record_ = record_of(report, settings_, name_);
+        record_ = record_of(report, settings_, name_, folder_.number());
         tell();
     }
 

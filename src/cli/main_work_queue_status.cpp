@@ -300,10 +300,30 @@ Result<std::size_t> add_factories(const StatusOptions& options, bool with_catalo
     return factories.size();
 }
 
+// HOST PORT of a row that the user sees needs no key, since the registry has it.
+std::optional<net::Contact> contact_in_registry(const StatusOptions& options) {
+    const factory::ManagerPlace& place = options.place;
+    if (place.managers.size() != 1 || !place.password_file.empty() || place.ssl) return std::nullopt;
+    const net::HostPort& at = place.managers.front();
+    auto known = listening::noted_managers(listening::registry_folder());
+    if (auto named = listening::find_managers(listening::registry_folder(), ".*", 0))
+        std::move(named->begin(), named->end(), std::back_inserter(known));
+    for (const listening::Listing& listing : known) {
+        const net::Contact& contact = listing.contact;
+        const bool is_address =
+            std::find(contact.addresses.begin(), contact.addresses.end(), at.host) != contact.addresses.end();
+        if (contact.port == at.port && (contact.host == at.host || is_address)) return contact;
+    }
+    return std::nullopt;
+}
+
 // Those without a name only where all are shown.
 Result<std::vector<factory::FoundManager>> find(const StatusOptions& options, listening::NameFinder& finder) {
     factory::ManagerPlace place = options.place;
     if (!options.needs_manager()) place.catalogs.clear();
+    if (const auto contact = contact_in_registry(options))
+        return std::vector<factory::FoundManager>{
+            {net::to_text(place.managers.front()), net::dial_options(*contact)}};
     auto found = factory::find_managers(
         place, options.name.empty() ? ".*" : options.name,
         [](const std::string& line) { std::fprintf(stderr, "work_queue_status: %s\n", line.c_str()); },

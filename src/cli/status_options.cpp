@@ -202,9 +202,9 @@ std::string status_help() {
            "  work_queue_status -W --contact contact        workers, with the key\n"
            "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"
            "  work_queue_status -C login1 --where 'tasks_waiting>100'\n"
-           "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 no manager or factory was\n"
-           "found or reached, 71 stdout cannot be written, 77 not allowed (key, password or\n"
-           "version).\n";
+           "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 no manager or factory of the\n"
+           "name was found, none was reached, or no catalog server answered, 71 stdout\n"
+           "cannot be written, 77 not allowed (key, password or version).\n";
     return options::without_trailing_blanks(out.str());
 }
 

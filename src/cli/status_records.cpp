@@ -47,7 +47,8 @@ Json shown_factory(Json record) {
     if (const auto managers = record.find("managers"); managers != record.end() && managers->is_array())
         for (const Json& manager : *managers)
             if (manager.is_object()) names += (names.empty() ? "" : ", ") + name_of(manager);
-    record["managers"] = names;
+    const std::string& wanted = text_in(record, "project_regex");
+    record["managers"] = names.empty() && !wanted.empty() ? "-M " + wanted : names;
     return record;
 }
 
@@ -58,6 +59,13 @@ constexpr Duration longest_silence_of_cctools = std::chrono::seconds(120);
 WallMicros heard_at(const Json& record) {
     constexpr std::int64_t most = std::int64_t{1} << 40;  // s
     return std::clamp<std::int64_t>(integer_in(record, "lastheardfrom"), 0, most) * micros_per_second;
+}
+
+// By the server's clock; without it by ours, but not before the server has heard the last.
+WallMicros asked(const catalog::CatalogClient& client, const std::vector<Json>& records) {
+    WallMicros at = client.answered_at().value_or(wall_now());
+    for (const Json& record : records) at = std::max(at, heard_at(record));
+    return at;
 }
 
 std::string mark_of(Duration silent, Duration longest) {
@@ -85,9 +93,7 @@ Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
     catalog::CatalogClient client(options.place.catalogs);
     auto records = query_catalogs(client, options, listening::query_for_managers(*pattern));
     if (!records) return records.error();
-    // Without the time of the server it is ours, but not before it has heard the last.
-    WallMicros asked_at = client.answered_at().value_or(wall_now());
-    for (const Json& record : *records) asked_at = std::max(asked_at, heard_at(record));
+    const WallMicros asked_at = asked(client, *records);
     std::erase_if(*records, [&](const Json& record) {
         const auto manager = listening::read_manager_record(record);
         if (!manager || !pattern->matches(manager->project)) return true;
@@ -110,7 +116,7 @@ std::optional<Json> wanted_factory(Json record, const StatusOptions& options) {
     return options.json ? std::move(record) : shown_factory(std::move(record));
 }
 
-// Its "port" is made of its process id; its "name" is another one in a catalog.
+// Its "port" is the number of its folder; its "name" is another one in a catalog.
 bool has(const std::vector<FoundFactory>& factories, const Json& record) {
     const auto key = [](const Json& one) {
         return std::pair(text_in(one, "factory_name"), integer_in(one, "port"));
@@ -148,9 +154,11 @@ Status add_factories_of_catalogs(const StatusOptions& options, std::vector<Found
     catalog::CatalogClient client(options.place.catalogs);
     auto records = query_catalogs(client, options, R"(type=="wq_factory")");
     if (!records) return records.error();
+    const WallMicros asked_at = asked(client, *records);
     for (Json& each : *records) {
+        const Duration silent = std::chrono::microseconds(asked_at - heard_at(each));
         auto record = wanted_factory(std::move(each), options);
-        if (record && !has(factories, *record)) factories.push_back({std::move(*record)});
+        if (record && !has(factories, *record)) factories.push_back({std::move(*record), mark_of(silent)});
     }
     return success();
 }

@@ -116,7 +116,7 @@ const StatusColumns capacity_columns{{"MANAGER", "project", left, 30},
                                      {"MEMORY", "capacity_memory", left, 15},
                                      {"DISK", "capacity_disk", left, 20}};
 const StatusColumns factory_columns{
-    {"FACTORY", "factory_name", left, -18},       {"OWNER", "owner", left, -10},
+    {"FACTORY", "factory_name", left, -20},       {"OWNER", "owner", left, -10},
     {"WANTED", "workers_needed", right, 6},       {"SUBMITTED", "workers_submitted", right, 9},
     {"CONNECTED", "workers_connected", right, 9}, {"MANAGERS", "managers", left, -18}};
 

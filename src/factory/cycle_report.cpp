@@ -83,7 +83,8 @@ std::string json_of(const CycleReport& report) {
     return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory) {
+std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory,
+                      std::int64_t number) {
     using Json = nlohmann::ordered_json;
     Json managers = Json::array();
     for (const ServedManager& one : report.served)
@@ -97,7 +98,7 @@ std::string record_of(const CycleReport& report, const Settings& settings, const
     const Supply& supply = report.supply;
     const std::int64_t coming = supply.starting + supply.pending;
     const Json record{{"type", "wq_factory"},
-                      {"port", -(::getpid() % 65536)},  // none: it makes the record another one
+                      {"port", -number},  // none: by address and port, servers tell records apart
                       {"factory_name", factory},
                       {"project_regex", settings.manager_name},
                       {"submission_regex", settings.manager_name},

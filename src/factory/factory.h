@@ -98,8 +98,10 @@ struct CycleReport {
 std::string text_of(const CycleReport& report);
 std::string json_of(const CycleReport& report);  // share/doc/cluster.md lists the keys
 
-// What the factory tells catalogs: a record of CCTools' kind, "wq_factory".
-std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory);
+// What the factory tells catalogs: a record of CCTools' kind, "wq_factory". `number`: above 0, another one
+// for each factory of this host, and the same if the factory is started again.
+std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory,
+                      std::int64_t number);
 
 // Options of the submit command for workers of this factory.
 std::vector<std::string> submit_options(const Settings& settings, const std::string& factory);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 
 #include "base/units.h"
@@ -30,6 +31,12 @@ Error cannot_use(const std::string& path, int why) {
 
 std::string record_in(const std::string& folder) {
     return folder + "/record";
+}
+
+std::int64_t OwnFolder::number() const {
+    std::error_code unknown;
+    std::filesystem::path whole = std::filesystem::canonical(path_, unknown);
+    return static_cast<std::int64_t>(std::hash<std::string>()(whole.string()) % 65535) + 1;
 }
 
 Status OwnFolder::write_record(const std::string& record) const {

@@ -18,6 +18,8 @@ class OwnFolder {
     static Result<OwnFolder> open(const std::string& path);
 
     const std::string& path() const { return path_; }
+    // 1 to 65535, of the path: the same for every factory in this folder, and rarely for one in another.
+    std::int64_t number() const;
     // Writes the factory's record for those who look at the user's factories. Error: it cannot be written.
     Status write_record(const std::string& record) const;
     // Whose ids the jobs in it are: those of `driver`, on this machine if they are processes. Error

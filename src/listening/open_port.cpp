@@ -9,14 +9,15 @@ namespace wq::listening {
 
 namespace {
 
-// Two managers may have one name on purpose: workers serve both.
+// Two managers may have one name on purpose: workers serve one after the other.
 void say_who_has_it(const net::Contact& contact, const std::function<void(const std::string&)>& say) {
     const auto others = find_managers(registry_folder(), ".*", 0);
     if (!others || !say) return;
     for (const Listing& other : *others)
         if (other.contact.name == contact.name)
             return say(quote_for_message(contact.name) + " is also the name of the manager " +
-                       net::to_text({other.contact.host, other.contact.port}) + ": workers serve both");
+                       net::to_text({other.contact.host, other.contact.port}) +
+                       ": a worker serves one of them, then the other");
 }
 
 }  // namespace

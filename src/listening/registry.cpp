@@ -140,8 +140,7 @@ Duration since(const timespec& then, const timespec& now) {
 }
 
 bool is_gone(const net::Contact& contact) {
-    return contact.host == records::host_name() && contact.pid > 0 &&
-           ::kill(static_cast<pid_t>(contact.pid), 0) != 0 && errno == ESRCH;
+    return records::is_gone(contact.host, contact.pid);
 }
 
 // Only this user (or root) can have written it.
@@ -334,7 +333,7 @@ bool is_of_gone_process(const std::string& name) {
     if (!name.starts_with(host)) return false;
     const auto pid =
         parse_count(name.substr(host.size(), name.find('-', host.size()) - host.size()), 1, INT_MAX);
-    return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+    return pid && records::is_gone(records::host_name(), *pid);
 }
 
 // The caller goes on at once, and waits only briefly at the end, whatever the file system does. `ending`: of

@@ -1,9 +1,12 @@
 #include "records/run_status.h"
 
 #include <pwd.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+#include <climits>
 #include <ctime>
 #include <filesystem>
 #include <string_view>
@@ -74,6 +77,8 @@ void read_pair(std::string_view key, std::string_view value, RunStatus& status) 
         if (key == name) read_number(value, status.tasks.*count);
     if (key == "total_known") status.total_known = value == "yes";
     if (key == "tasks_per_second") read_number(value, status.tasks_per_second);
+    if (key == "host") status.host = value;
+    if (key == "pid") read_number(value, status.pid);
     if (key == "message") status.message = unescaped(value);
 }
 
@@ -122,6 +127,11 @@ std::string host_name() {
     char name[256] = "";
     if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
     return name;
+}
+
+bool is_gone(const std::string& host, std::int64_t pid) {
+    return pid > 0 && pid <= INT_MAX && host == host_name() && ::kill(static_cast<pid_t>(pid), 0) != 0 &&
+           errno == ESRCH;
 }
 
 std::string user_name() {

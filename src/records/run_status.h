@@ -22,6 +22,8 @@ struct RunStatus {
     bool total_known = true;       // false: more tasks may follow
     double tasks_per_second = -1;  // ended ones, lately; -1: unknown
     std::string message;           // one line, the reason of the end; may be empty
+    std::string host{};            // of the process that wrote it, as its pid; set by write_status()
+    std::int64_t pid = 0;
 };
 
 // Adds host, pid and the time of writing.
@@ -30,6 +32,8 @@ Status write_status(const std::string& run_directory, const RunStatus& status);
 Result<RunStatus> read_status(const std::string& run_directory);
 
 std::string host_name();
+// A process of this host that is not there; false for those of other hosts.
+bool is_gone(const std::string& host, std::int64_t pid);
 std::string user_name();                  // of this process; its number if it has no name
 std::string format_utc(WallMicros time);  // 2026-11-20T09:48:00Z
 

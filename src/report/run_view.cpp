@@ -31,7 +31,7 @@ std::string more_about(const RunView& view, const std::string& state) {
 // Locks may be invisible on other hosts; then only a fresh status shows that it runs.
 bool may_be_live(const std::string& run_directory, const records::RunStatus& status) {
     if (records::RunDirectory::is_taken(run_directory)) return true;
-    if (status.state != "running") return false;
+    if (status.state != "running" || records::is_gone(status.host, status.pid)) return false;
     std::error_code unknown;
     const auto written = std::filesystem::last_write_time(run_directory + "/status", unknown);
     return !unknown && std::filesystem::file_time_type::clock::now() - written < still_fresh;

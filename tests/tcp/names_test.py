@@ -270,9 +270,10 @@ class Looking(NamesCase):
                       self.status("--factories", "-M", "nobody", code=69))
 
     def test_factories_of_the_user_need_no_server(self):
-        factory = self.start(commands=[os.environ["FACTORY"], "-T", "dryrun", "-S", self.path("jobs"), "--cycle", "0.1", "-M", "align",
-                                       "--catalog", self.server.host, "--factory-name", "pool"], env=self.registry)
-        row = r"(?m)^pool +\S+ +5 +5 +0 *$"
+        words = [os.environ["FACTORY"], "-T", "dryrun", "-S", self.path("jobs"), "--cycle", "0.1", "-M", "align", "--catalog", self.server.host,
+                 "--factory-name", "pool"]
+        factory = self.start(commands=words, env=self.registry)
+        row = r"(?m)^pool +\S+ +5 +5 +0 -M align *$"
         self.seen(lambda: re.search(row, self.status("--factories", catalog=False)))
         self.assertRegex(self.status(catalog=False), r"^PROJECT .*\n\nFACTORY .*\npool ")
         self.assertEqual([one["type"] for one in json.loads(self.status("--json", catalog=False))], ["wq_factory"])
@@ -284,6 +285,35 @@ class Looking(NamesCase):
         factory.wait()
         self.assertNotIn("pool", self.status("--factories", catalog=False))
         self.assertEqual(os.listdir(self.path("registry")), [])
+        self.assertEqual(self.status("--factories").count("pool"), 1, "its record stays")
+        again = self.start(commands=words, env=self.registry)
+        self.seen(lambda: "pool" in self.status("--factories", catalog=False))
+        again.signal(signal.SIGTERM)
+        self.assertEqual(again.wait(), 0, str(again))
+        self.seen(lambda: not any(record.get("factory_name") for record in self.server.records()))  # both had one record
+
+    def test_a_killed_run_without_a_name_is_listed_no_more(self):
+        os.mkfifo(self.path("gate"))
+        self.write("tasks.sh", "read x < gate\n")
+        run = self.start(commands=[os.environ["RUN"], "tasks.sh"], env=self.registry, cwd=self.folder)
+        self.seen(lambda: "tasks.sh.wq" in self.status(catalog=False))
+        run.signal(signal.SIGKILL)
+        run.wait()
+        self.assertNotIn("tasks.sh.wq", self.status(catalog=False))
+        self.assertEqual(os.listdir(self.path("registry")), [])
+        self.assertRegex(self.status(self.path("tasks.sh.wq"), catalog=False), "^killed, no sign of life for .*; --resume continues")
+
+    def test_host_and_port_of_a_row_need_no_key(self):
+        os.mkfifo(self.path("gate"))
+        self.write("tasks.sh", "read x < gate\n")
+        run = self.start(commands=[os.environ["RUN"], "--listen", "--name", "align", "--manager-only", "tasks.sh"], env=self.registry, cwd=self.folder)
+        self.seen(lambda: os.path.exists(self.path("tasks.sh.wq/contact")))
+        row = re.search(r"(?m)^align +(\S+) +(\d+) ", self.status(catalog=False))
+        self.assertIn("read x < gate", self.status("-T", *row.groups(), catalog=False))
+        self.registry["WORK_QUEUE_REGISTRY"] = self.path("none")
+        self.assertIn("--contact FILE", self.status("-T", *row.groups(), code=77, catalog=False))
+        run.signal(signal.SIGTERM)
+        run.wait()
 
 
 if __name__ == "__main__":

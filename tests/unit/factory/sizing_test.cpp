@@ -26,6 +26,11 @@ struct Case {
     Decision expected;
 };
 
+// The test's name has no addresses of this build.
+void PrintTo(const Case& given, std::ostream* out) {
+    *out << given.what;
+}
+
 class Sizing : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Sizing, Decides) {
