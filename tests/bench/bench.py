@@ -7,6 +7,8 @@ within 10 minutes, with --quick within 2: each bench gets a share of that, and r
 import argparse
 import contextlib
 import functools
+import io
+import json
 import os
 import pathlib
 import platform
@@ -19,6 +21,7 @@ import time
 
 import catalogs
 import executors
+import figures
 import files
 import ours
 import peers
@@ -35,6 +38,7 @@ EXAMPLES = """examples:
   tests/bench/bench.py --build build --only programs --minutes 3
   tests/bench/bench.py --build build --quick --only bench_core bench_tcp
   tests/bench/bench.py --build build > figures.md  what fails or is cut off is said there, too; errors on stderr
+  tests/bench/bench.py --build build --json new.json; tests/bench/compare old.json new.json
 """
 
 # Programs that measure one folder each: arguments, and seconds out of 10 minutes; then the same for --quick, which
@@ -197,10 +201,34 @@ def read_options():
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="of each measurement at most (default 5)")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=[*OTHERS, *ROOMS],
                         help="of: " + ", ".join(OTHERS) + ", " + ", ".join(ROOMS))
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the figures to FILE, for tests/bench/compare")
     options = parser.parse_args()
     options.build = options.build.resolve()
     options.minutes = options.minutes or (2 if options.quick else 10)
     return options
+
+
+class Copied(io.TextIOBase):
+    """Standard output that is kept, too."""
+
+    def __init__(self, out):
+        self.out = out
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+        return self.out.write(text)
+
+    def flush(self):
+        self.out.flush()
+
+
+def write_json(path, text):
+    found = [{"bench": bench, "row": row, "column": column, "value": value}
+             for (bench, row, column), value in figures.figures_in(text).items()]
+    about = {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cores": os.cpu_count(), "linux": platform.release(),
+             "load": os.getloadavg()[0]}
+    path.write_text(json.dumps({**about, "figures": found}, indent=1) + "\n")
 
 
 def main():
@@ -208,9 +236,12 @@ def main():
     began = time.monotonic()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                       OMPI_MCA_btl_vader_single_copy_mechanism="none")
-    print(f"## Measured on {os.cpu_count()} cores, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}\n", flush=True)
-    run_all(options)
-    print(f"\nMeasured in {time.monotonic() - began:.0f} s; load {os.getloadavg()[0]:.1f}", flush=True)
+    with contextlib.redirect_stdout(Copied(sys.stdout)) as copied:
+        print(f"## Measured on {os.cpu_count()} cores, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}\n", flush=True)
+        run_all(options)
+        print(f"\nMeasured in {time.monotonic() - began:.0f} s; load {os.getloadavg()[0]:.1f}", flush=True)
+    if options.json:
+        write_json(options.json, copied.text)
 
 
 if __name__ == "__main__":

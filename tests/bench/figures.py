@@ -1,0 +1,63 @@
+"""The figures in what bench.py prints, so that two runs can be compared (compare)."""
+
+import re
+import statistics
+
+NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+# "what:   123 unit", "what<TAB>123<TAB>unit": two blanks, a tab or a colon end the name.
+LINE = re.compile(rf"^(?P<row>\S.*?)(?:\s\s+|\t|:\s+)(?=[<=>~]*\s*{NUMBER}(?:\s|$))(?P<rest>.*)$")
+VALUE = re.compile(rf"({NUMBER})\s*(%|[A-Za-z/]+(?: (?:CPU|fed))?)?")
+LESS_IS_BETTER = re.compile(r"(?<![\w/])(?:s|ms|us|ns|%|MB|MiB|KiB|GB|time|longest)(?![\w/])")
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def figures_in(text):
+    """A dictionary (bench, row, column) -> value. Rows that occur twice in a bench keep the last value."""
+    found, bench, header = {}, "", None
+    for line in text.splitlines():
+        if line.startswith("#"):
+            bench, header = line.strip("# "), None
+        elif line.startswith("|"):
+            cells = cells_of(line)
+            if header is None:
+                header = cells
+            elif not set(line) <= set("|-: "):
+                add_row(found, bench, header, cells)
+        else:
+            header = None
+            match = LINE.match(line)
+            if match:
+                for place, (value, unit) in enumerate(VALUE.findall(match["rest"].split("(goal")[0])):
+                    found[bench, match["row"].rstrip(":"), unit or str(place)] = float(value)
+    return found
+
+
+def add_row(found, bench, header, cells):
+    for column, cell in list(zip(header, cells))[1:]:
+        match = re.match(rf"({NUMBER})\s*(%|[A-Za-z/]*)", cell)
+        if match and column not in ("goal", "runs"):
+            found[bench, cells[0], f"{column} {match[2]}".strip()] = float(match[1])
+
+
+def less_is_better(row, column):
+    """Times, sizes and shares of a processor; the unit stands in the column, or at the end of the row's name."""
+    return bool(LESS_IS_BETTER.search(column) or LESS_IS_BETTER.search(row.rpartition(",")[2]))
+
+
+def medians(runs):
+    """Of several runs' figures, each figure's median."""
+    keys = dict.fromkeys(key for run in runs for key in run)
+    return {key: statistics.median([run[key] for run in runs if key in run]) for key in keys}
+
+
+def ratios(old, new):
+    """(bench, row, column, old, new, ratio) of the figures that both have; a ratio above 1 is an improvement."""
+    for (bench, row, column), before in old.items():
+        after = new.get((bench, row, column))
+        if not after or not before:
+            continue
+        ratio = before / after if less_is_better(row, column) else after / before
+        yield bench, row, column, before, after, ratio
