@@ -10,7 +10,7 @@ import torch.multiprocessing
 
 
 def receive(arrays, times):
-    while (array := arrays.get()) is not None:
+    while (array := arrays.get()) is not None:  # noqa: F841
         times.put(time.monotonic())
         del array
 

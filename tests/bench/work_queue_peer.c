@@ -1,5 +1,6 @@
 /* The peer "Work Queue 9.9": a manager that submits COUNT equal tasks and waits for all of them.
- * work_queue_peer COUNT COMMAND [FILE once|cached]; each brings FILE along. Prints its port, at which a work_queue_worker has to be started. */
+ * work_queue_peer COUNT COMMAND [FILE once|cached]; each brings FILE along. Prints its port, at which a
+ * work_queue_worker has to be started. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,9 @@ int main(int argc, char** argv) {
         work_queue_task_specify_memory(task, 1);
         work_queue_task_specify_disk(task, 1);
         if (argc == 5)
-            work_queue_task_specify_file(task, argv[3], "in", WORK_QUEUE_INPUT,
-                                         strcmp(argv[4], "cached") == 0 ? WORK_QUEUE_CACHE : WORK_QUEUE_NOCACHE);
+            work_queue_task_specify_file(
+                task, argv[3], "in", WORK_QUEUE_INPUT,
+                strcmp(argv[4], "cached") == 0 ? WORK_QUEUE_CACHE : WORK_QUEUE_NOCACHE);
         work_queue_submit(queue, task);
     }
     int failed = 0;

@@ -216,7 +216,8 @@ static void misuse(struct work_queue* q) {
     CHECK_REFUSED(work_queue_submit(q, NULL), 0, "work_queue_submit: the task is NULL");
     CHECK_REFUSED(work_queue_port(NULL), 0, "work_queue_port: the queue is NULL");
     CHECK(work_queue_specify_log(q, "late") == 1 && is_there("late"));
-    CHECK_REFUSED(work_queue_specify_transactions_log(q, "/no/such"), 0, "work_queue_specify_transactions_log: /no");
+    CHECK_REFUSED(work_queue_specify_transactions_log(q, "/no/such"), 0,
+                  "work_queue_specify_transactions_log: /no");
     CHECK_REFUSED((work_queue_get_stats(q, NULL), 0), 0, "work_queue_get_stats: the pointer");
     errno = 0;
     CHECK_REFUSED(work_queue_create(work_queue_port(q)), NULL, "work_queue_create: port");

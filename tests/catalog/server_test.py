@@ -55,7 +55,8 @@ class Programs(Case):
         self.assertIn("127.0.0.1:2: ", self.run_program("catalog_update", code=69, **nobody))
         self.assertIn("its JSON is damaged", self.run_program("catalog_update", "-f", "-", text="{", code=65, **nobody))
         self.assertIn("CATALOG_UPDATE_PROTOCOL", self.run_program("catalog_update", code=64, CATALOG_UPDATE_PROTOCOL="x", **nobody))
-        for words in (["--ssl-port", "0"], ["-p", "65535"], ["word"], ["-l", "0"], ["-u", ":"], ["--memory", "1"], ["--history-limit", "1G"], ["-H", "h", "--history-limit", "1"]):
+        for words in (["--ssl-port", "0"], ["-p", "65535"], ["word"], ["-l", "0"], ["-u", ":"], ["--memory", "1"],
+                      ["--history-limit", "1G"], ["-H", "h", "--history-limit", "1"]):
             self.run_program("catalog_server", *words, code=64)
         server = Server(self)
         self.assertIn(str(server.port), self.run_program("catalog_server", "-I", "127.0.0.1", "-p", str(server.port), code=69))
@@ -268,6 +269,7 @@ class Past(Case):
             code, text = server.get(path)
             self.assertEqual(code, 200, text)
             return text
+
         def query(text):
             return base64.b64encode(text.encode()).decode()
         now = began + 1000

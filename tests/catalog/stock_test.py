@@ -130,6 +130,7 @@ class Stock(Case):
         server = Server(self, "-H", "ours")
         for port in (1, 2):
             self.run_program("catalog_update", "-c", server.host, "-f", self.record(project=f"a {port}", port=port))
+
         def log(folder, text):
             return any(text in path.read_text() for path in pathlib.Path(self.folder).glob(folder + "/*/*.log"))
         self.until(lambda: log("ours", '"a 2"'))

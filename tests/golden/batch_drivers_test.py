@@ -229,7 +229,8 @@ END""", ["77.1", "77.2"])):
     def test_a_job_of_htcondor_needs_no_folder(self):
         """It runs with what was sent, and with the slot's size as arguments."""
         self.system("condor_submit", f"cat > '{self.here}/description'; echo '12.0 - 12.0'")
-        self.program("work_queue_worker", OURS + '\n[ "$*" != --version ] || exit\nfor word in "$@"; do printf "<%s>" "$word"; done; cat ./secret; env | grep -c "^PATH="')
+        self.program("work_queue_worker", OURS + '\n[ "$*" != --version ] || exit\n'
+                     'for word in "$@"; do printf "<%s>" "$word"; done; cat ./secret; env | grep -c "^PATH="')
         self.assertEqual(self.submit("condor", "--scratch-dir", "s", "--password", "secret", "login1", "9123").returncode, 0)
         lines = dict(line.split(" = ", 1) for line in (self.here / "description").read_text().splitlines() if " = " in line)
         node = self.here / "node"

@@ -72,7 +72,8 @@ class FakeBatch(unittest.TestCase):
 
     def check(self, name, text):
         path = GOLDEN / name
-        text = re.sub(r"/worker-\w{6}", "/worker-XXXXXX", text.replace(str(self.here), "HERE").replace(f"host's name, {os.uname().nodename}", "host's name, THIS-HOST"))
+        text = text.replace(str(self.here), "HERE").replace(f"host's name, {os.uname().nodename}", "host's name, THIS-HOST")
+        text = re.sub(r"/worker-\w{6}", "/worker-XXXXXX", text)
         golden_text.compare(self, path, text)
 
     def shown(self, system, requests):

@@ -9,9 +9,12 @@ LINES_AT_MOST = 500
 CODE = {".h", ".cpp", ".c", ".hpp"}
 # Heavy headers and the only files that may include them.
 HEAVY = {
-    r"mpi\.h": [r"src/mpi/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)", r"share/examples/manager/own_mpi\.cpp"],
+    r"mpi\.h": [r"src/mpi/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)",
+                r"share/examples/manager/own_mpi\.cpp"],
     r"hwloc(\.h|/.*)": [r"src/machine/topology[a-z_]*\.cpp", r"tests/unit/machine/topology[a-z_]*_test\.cpp"],
-    r"(hdf5|H5[A-Z]*public)\.h": [r"src/(stats|sources)/h5_[a-z_]+\.cpp", r"tests/unit/(stats|sources)/[a-z0-9_]+\.(h|cpp)", r"tests/unit/slice_queue/slice_rows_test\.cpp", r"tests/bench/record_rate\.cpp", r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
+    r"(hdf5|H5[A-Z]*public)\.h": [r"src/(stats|sources)/h5_[a-z_]+\.cpp", r"tests/unit/(stats|sources)/[a-z0-9_]+\.(h|cpp)",
+                                  r"tests/unit/slice_queue/slice_rows_test\.cpp", r"tests/bench/record_rate\.cpp",
+                                  r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
     r"openssl/.*": [r"src/net/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
     r"boost/asio/ssl.*": [r"src/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
     r"(re2/.*|zlib\.h)": [r"src/catalog/[a-z_]+\.cpp", r"share/examples/decode/decode\.cpp", r"tests/.*"],
@@ -94,6 +97,15 @@ class House:
             for other in sorted(allowed - self.used[room]):
                 self.breach(path, 1, f"{room} includes nothing of {other}: its line need not name it")
 
+    def check_presets(self):
+        """CMake takes a preset's variable that no CMakeLists.txt reads without a word."""
+        path = self.root / "CMakePresets.json"
+        lists = "".join(each.read_text() for each in (self.root / "CMakeLists.txt", *(self.root / "src").rglob("CMakeLists.txt")))
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for name in re.findall(r'"(WQ_\w+)"', line):
+                if not re.search(rf"(option|set)\({name}\b", lists):
+                    self.breach(path, number, f"no CMakeLists.txt has an option {name}")
+
     def check_text(self, path, lines):
         name = str(path.relative_to(self.root))
         if len(lines) > LINES_AT_MOST:
@@ -121,6 +133,7 @@ class House:
                 self.check_includes(path, lines)
         self.check_links()
         self.check_arrows()
+        self.check_presets()
         return checked
 
 

@@ -130,7 +130,6 @@ class Why(Case):
         self.why(1, "tasks.sh", code=65)
         self.why(3, "nowhere.sh", code=65)
 
-
     def test_what_was_lost_with_the_only_worker_that_it_may_run_on(self):
         """The run ends without another try."""
         bell = self.bell()

@@ -5,7 +5,6 @@ RUN_DIR/status has the reason, no process is left, and --resume completes the ru
 import os
 import signal
 import time
-import unittest
 
 import run_support as support
 from run_support import Case

@@ -5,7 +5,6 @@ the run stops with 75, to be resumed. The disk is a tmpfs in a separate mount na
 import os
 import signal
 import subprocess
-import unittest
 
 import run_support as support
 from run_support import Case

@@ -190,7 +190,7 @@ class Listening(Case):
         """All tasks are in a batch of the ranks, whose cores wait at a gate, when the TCP worker joins."""
         bell, gate = self.bell(), self.gate()
         count = 400
-        run = self.run_listening("".join(f"echo $WORKERID > bell; [ -e go ] || read x < gate\n" for _ in range(count)), ranks=2)
+        run = self.run_listening("echo $WORKERID > bell; [ -e go ] || read x < gate\n" * count, ranks=2)
         bell.wait(2)
         self.worker("--contact", self.path("r/contact"), "--cores", 2)
         bell.wait(1, word="2")  # ranks are 0 and 1

@@ -5,7 +5,6 @@
 import os
 import random
 import signal
-import unittest
 
 import run_support as support
 from run_support import Case

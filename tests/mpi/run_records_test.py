@@ -4,10 +4,9 @@
 import json
 import os
 import time
-import unittest
 
 import run_support as support
-from run_support import Case, PROGRAM
+from run_support import Case
 
 
 class Outputs(Case):

@@ -3,7 +3,6 @@
 
 import os
 import signal
-import unittest
 
 import run_support as support
 from run_support import Case
@@ -345,7 +344,7 @@ class TaskEnvironment(Case):
             self.assertIn("OMP_NUM_THREADS=1\n", text)
 
     def test_a_task_has_a_temporary_folder_of_its_own(self):
-        self.write("tasks.sh", "".join(f"touch $TMPDIR/mine; echo $TMPDIR >> folders; ls $TMPDIR >> content\n" for _ in range(4)))
+        self.write("tasks.sh", "touch $TMPDIR/mine; echo $TMPDIR >> folders; ls $TMPDIR >> content\n" * 4)
         self.run_to_end("tasks.sh")
         folders = self.lines("folders")
         self.assertEqual(self.lines("content"), ["mine"] * 4)

@@ -195,7 +195,7 @@ class SharedList(support.Case):
         self.assertRegex(self.trails("echo > bell; read x < gate")[0], r"^0 # \(T ... T\) #ok$")
 
     def test_an_end_that_waits_for_the_lock_can_be_given_up(self):
-        bell, gate = self.bell(), self.gate()
+        bell, gate = self.bell(), self.gate()  # noqa: F841  nobody opens the gate
         self.list("echo > bell; read x < gate\n")
         run = self.start("--shared-list", "tasks.sh", "--run-dir", "r", ranks=0)
         bell.wait()

@@ -4,7 +4,6 @@
 import os
 import signal
 import time
-import unittest
 
 import run_support as support
 from run_support import Case

@@ -9,7 +9,7 @@ import cloudpickle
 import pytest
 
 import work_queue as wq
-from conftest import Workers, finish, run
+from conftest import Workers, finish, run  # noqa: F401  Workers: found in this module
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 

@@ -16,7 +16,7 @@ counter = 0
 
 
 def my_sum(x, y):
-    import math
+    import math  # noqa: F401  its import travels
 
     return x + y
 
@@ -182,7 +182,8 @@ def test_exceptions_that_cannot_be_sent(served):
 
     output = run(served, wq.PythonTask(fail)).output
     assert isinstance(output, wq.RemoteError)
-    assert re.fullmatch(r"Odd: 1 2 \(this exception of .*\.fail cannot be pickled: \.lock is <unlocked .*lock.*> \(TypeError: .*lock.*\)\)", str(output)), output
+    assert re.fullmatch(r"Odd: 1 2 \(this exception of .*\.fail cannot be pickled: "
+                        r"\.lock is <unlocked .*lock.*> \(TypeError: .*lock.*\)\)", str(output)), output
 
 
 @pytest.mark.parametrize("end, told", [("__import__('sys').exit(3)", "sys.exit(3)"), ("(_ for _ in ()).throw(KeyboardInterrupt)", "KeyboardInterrupt")])
@@ -241,7 +242,8 @@ def test_results_that_cannot_be_pickled(served):
 
     output = run(served, wq.PythonTask(functools.partial(nest, deep=__import__("threading").Lock))).output
     assert isinstance(output, TypeError)
-    assert re.fullmatch(r"the result of .*\.nest cannot be pickled: \['deep'\]\[1\] is <unlocked .*> \(TypeError: cannot pickle .*lock.*\)", str(output)), output
+    assert re.fullmatch(r"the result of .*\.nest cannot be pickled: "
+                        r"\['deep'\]\[1\] is <unlocked .*> \(TypeError: cannot pickle .*lock.*\)", str(output)), output
     assert "in dump_result" in output.remote_traceback
 
 

@@ -42,7 +42,7 @@ struct Faults {
     double categories = 0;        // tasks whose category sets or learns their allocation
     bool limits = false;          // concurrency limits change during the run
     bool priorities = false;
-    double remote = 0;  // tasks for coprocesses
+    double remote = 0;          // tasks for coprocesses
     bool proportional = false;  // whole workers or shares of one; the rules change during the run
     double slow = 0;            // tasks whose first runs take very long and are killed
     double times = 0;           // tasks with a start and an end time

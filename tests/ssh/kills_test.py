@@ -118,7 +118,8 @@ class Kills(Case):
             self.assertLessEqual(ran[str(number)], len(ends), mine[0])
         orphans = [line for line in lines if line.startswith("#?line:")]
         log = self.read("tasks.sh.runtask/edits").splitlines()
-        self.assertFalse(orphans, "\n".join(record for line in orphans for record in log if re.search(rf"\t{line.split('# ')[1].partition(' # ')[0]}\t", record)))
+        tasks = [line.split("# ")[1].partition(" # ")[0] for line in orphans]
+        self.assertFalse(orphans, "\n".join(record for task in tasks for record in log if re.search(rf"\t{task}\t", record)))
         self.assertGreater(killed, 0)
         self.assertGreater(cut, 0)
         self.assertLessEqual(lost, killed)

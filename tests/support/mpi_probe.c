@@ -13,7 +13,8 @@ static void report(int rank, int size) {
     int length = 0;
     MPI_Get_processor_name(host, &length);
     char* all = rank == 0 ? calloc((size_t)size, MPI_MAX_PROCESSOR_NAME) : NULL;
-    MPI_Gather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Gather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0,
+               MPI_COMM_WORLD);
     for (int i = 0; rank == 0 && i < size; ++i)
         printf("rank %d of %d on %s\n", i, size, all + (size_t)i * MPI_MAX_PROCESSOR_NAME);
     free(all);

@@ -1,4 +1,5 @@
-// Tests of random things try all of them only with `scripts/test --long`; see WQ_EVERY in tests/CMakeLists.txt.
+// Tests of random things try all of them only with `scripts/test --long`; see WQ_EVERY in
+// tests/CMakeLists.txt.
 #pragma once
 
 #include <algorithm>

@@ -180,7 +180,8 @@ class Systems(FactoryCase):
 
     def test_one_that_is_killed_after_it_has_submitted(self):
         self.manager(self.waiting_tasks(2))
-        driver = self.driver(OURS.replace('        echo "$id"\n    done', '        echo "$id"\n    done\n    [ -e "$OUR_QUEUE/died" ] || { : >"$OUR_QUEUE/died" && kill -KILL $$; }'))
+        submitted = '        echo "$id"\n    done'
+        driver = self.driver(OURS.replace(submitted, submitted + '\n    [ -e "$OUR_QUEUE/died" ] || { : >"$OUR_QUEUE/died" && kill -KILL $$; }'))
         factory = self.factory("-w", 0, "-W", 2, "--cores", 1, "--workers-per-cycle", 0, **driver)
         self.began.wait(2)
         factory.wait_for_text("whether the workers were submitted is unknown")
@@ -262,7 +263,8 @@ class Settings(FactoryCase):
         self.write("nameless", "{}")
         self.write("named", '{"manager-name": "a"}')
         for words, code, why in (
-                (["h", "1"], 64, "name the batch system"), (["-T", "none", "h", "1"], 64, "-T 'none': there are condor, dryrun, local, lsf, pbs, slurm, torque, uge"),
+                (["h", "1"], 64, "name the batch system"),
+                (["-T", "none", "h", "1"], 64, "-T 'none': there are condor, dryrun, local, lsf, pbs, slurm, torque, uge"),
                 (["-T", "moab", "h", "1"], 64, "-T moab is not supported: use the system below Moab"),
                 (["-T", "local", "--runos", "debian", "h", "1"], 64, "--runos: run the worker in an image by wrapper"),
                 (["-T", "local", "-C", "/dev/zero", "h", "1"], 65, "/dev/zero is not a regular file"),
@@ -277,7 +279,8 @@ class Settings(FactoryCase):
                 (["-T", "local", "h", "1", "-F", "f"], 64, "there are no foremen"),
                 (["-T", "local", "-C", "named", "h", "1"], 65, "named: manager-name: the command line names the manager already"),
                 (["-T", "local", "h", "1", "--factory-name", "a b"], 64, "factory-name 'a b': up to 200 characters without blanks"),
-                (["-T", "local", "-C", "none"], 65, "none"), (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': there is no number 'cores'"),
+                (["-T", "local", "-C", "none"], 65, "none"),
+                (["-T", "local", "-C", "bad", "h", "1"], 65, "bad: max-workers: 'cores*': there is no number 'cores'"),
                 (["-T", "local", "-C", "nameless"], 64, "nameless names no manager-name"),
                 (["-T", "local", "h", "1", "-S", "/proc/none"], 77, "cannot use the folder /proc/none: ")):
             said = self.start(commands=[FACTORY, *words])

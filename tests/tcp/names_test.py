@@ -68,8 +68,8 @@ class Workers(NamesCase):
     def test_by_the_environment_alone(self):
         manager = self.manager(["true"], "--no-key")
         self.announce(self.port())
-        worker = self.start("--single-shot", "-t", 60, "-b", 1, env={**self.registry, "CATALOG_HOST": f"127.0.0.1:1,{self.server.host}",
-                                                                    "WORK_QUEUE_NAME": "al.*"})
+        found_by = {"CATALOG_HOST": f"127.0.0.1:1,{self.server.host}", "WORK_QUEUE_NAME": "al.*"}
+        worker = self.start("--single-shot", "-t", 60, "-b", 1, env={**self.registry, **found_by})
         self.assertEqual(worker.wait(), 0, str(worker))
         self.assertEqual(manager.wait(), 0, str(manager))
 

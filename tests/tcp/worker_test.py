@@ -39,7 +39,7 @@ class Serves(TcpCase):
         self.assertEqual(manager.wait(), 0, str(manager))
         tales = [re.sub(r"^.*?\] ", "", re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", line)) for line in self.lines("debug")]
         self.assertEqual(tales[:2], ["tcp: connected to ADDRESS via ADDRESS",
-                                 "auth: ADDRESS accepted: TLS 1.3, certificate checked by its digest, key"])
+                                     "auth: ADDRESS accepted: TLS 1.3, certificate checked by its digest, key"])
 
     def test_debug_log_on_a_full_disk(self):
         self.manager(["true"])
@@ -194,8 +194,7 @@ class Leaves(TcpCase):
     def test_fails_by_chance(self):
         bell, gate = self.bell(), self.gate()
         manager = self.manager([f"echo started > {bell.path}; read x < {gate.path}"], "--away", 0)
-        worker = self.worker("--volatility", 1, "--time-scale", 0.03 * DEADLINE / 60)  # it fails after 1.8 s or
-                                                                                       # later
+        worker = self.worker("--volatility", 1, "--time-scale", 0.03 * DEADLINE / 60)  # it fails after 1.8 s or later
         bell.wait(1)
         self.assertEqual(worker.wait(), 1, str(worker))
         self.assertIn("exiting at random", worker.out)

@@ -91,6 +91,7 @@ class Wheel:
                                check=True, stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": ""})
             self.add_installed(pathlib.Path(prefix))
         information = f"{self.name}.dist-info/"
+        self.add(information + "LICENSE", (ROOT / "LICENSE").read_bytes())
         self.add(information + "METADATA", metadata().encode())
         self.add(information + "WHEEL", f"Wheel-Version: 1.0\nGenerator: work_queue\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode())
         self.record.append(information + "RECORD,,")
@@ -129,5 +130,5 @@ def stripped(file):
 
 def metadata():
     return (f"Metadata-Version: 2.1\nName: {project('name')}\nVersion: {project('version')}\nSummary: {project('description')}\n"
-            f"Requires-Python: {project('requires-python')}\nRequires-Dist: {project('dependencies')}\n"
+            f"License: Apache-2.0\nLicense-File: LICENSE\nRequires-Python: {project('requires-python')}\nRequires-Dist: {project('dependencies')}\n"
             f"Description-Content-Type: text/markdown\n\n{(ROOT / 'README.md').read_text()}")

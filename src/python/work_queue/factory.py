@@ -14,6 +14,7 @@ from . import _core
 from .queue import WorkQueue
 from .task import Path
 
+
 def _attributes(names: list[str]) -> set[str]:
     return {name.replace("-", "_") for name in names}
 
@@ -85,7 +86,8 @@ class Factory:
     Its settings are attributes: cores, memory (MB), disk (MB), gpus, min_workers, max_workers, workers_per_cycle,
     tasks_per_worker, timeout (s), factory_timeout (s), capacity, autosize, condor_requirements, worker_extra_options.
     They can be changed while it runs. Set the others before its start: password_file, contact_file, ssl, ssl_ca,
-    catalog ("HOST[:PORT],...": servers that know names, besides a folder), scratch_dir, factory_name, batch_options, wall_time (s), cycle (s), status_interval (s), worker_start_cmd, wrapper,
+    catalog ("HOST[:PORT],...": servers that know names, besides a folder), scratch_dir, factory_name, batch_options, wall_time (s), cycle (s),
+    status_interval (s), worker_start_cmd, wrapper,
     task_wrapper, feature and env (lists, for several). Sizes and times may be texts: "4G", "15m". None: the default.
     """
 

@@ -121,9 +121,9 @@ class WorkQueue(Access, Abstractions):
             (transactions_log, self.specify_transactions_log), (say, self._say),
             (password_file, self.specify_password_file), (contact_file, self._contact), (status, self.specify_status)]
         try:
-            for given, specify in settings:
+            for given, set_to in settings:
                 if given is not None:
-                    specify(given)
+                    set_to(given)
         except BaseException:
             self._end()  # the exception may keep this object, but not its port and ranks
             raise

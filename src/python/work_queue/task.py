@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from . import _core
@@ -149,8 +148,8 @@ class Task(_core.Task):
             self._wq_input_file(local_name, remote_name, bool(flags & WORK_QUEUE_CACHE))
         elif type == WORK_QUEUE_OUTPUT:
             self._wq_output_file(local_name, remote_name, bool(flags & WORK_QUEUE_FAILURE_ONLY),
-                              bool(flags & WORK_QUEUE_SUCCESS_ONLY), bool(flags & WORK_QUEUE_WATCH),
-                              bool(flags & WORK_QUEUE_CACHE))
+                                 bool(flags & WORK_QUEUE_SUCCESS_ONLY), bool(flags & WORK_QUEUE_WATCH),
+                                 bool(flags & WORK_QUEUE_CACHE))
         else:
             raise ValueError(f"type is {type!r}: give WORK_QUEUE_INPUT or WORK_QUEUE_OUTPUT")
         return 1
@@ -177,7 +176,7 @@ class Task(_core.Task):
         if not 0 <= start_byte <= end_byte:
             raise ValueError("a piece needs 0 <= start_byte <= end_byte")
         self._wq_input_piece(local_name, _base(local_name) if remote_name is None else remote_name, start_byte, end_byte,
-                          bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
+                             bool(_flags(flags, cache, failure_only) & WORK_QUEUE_CACHE))
         return 1
 
     def specify_directory(self, local_name: Path, remote_name: Path | None = None, type: int | None = None,

@@ -164,8 +164,8 @@ TEST_P(Following, ALockFileThatIsReplacedIsLockedAnew) {
 
 WQ_SOME_WAYS(Following);
 
-// Else it would not be seen before the next edit. The append comes as soon as the new list has its name: while
-// appends never ended, a slow fsync() let no rewriting through, and the test did not end.
+// Else it would not be seen before the next edit. The append comes as soon as the new list has its name:
+// while appends never ended, a slow fsync() let no rewriting through, and the test did not end.
 TEST(LocalRewriting, WhatIsAppendedMeanwhileIsNoPartOfTheNewList) {
     const test::Folder folder;
     const std::string list = folder / "list";

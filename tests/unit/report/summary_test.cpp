@@ -115,7 +115,8 @@ TEST_F(SummaryTest, NamesFilesOfPlotsAndFailures) {
     const std::string text = summary_text(summary_);
     EXPECT_THAT(text, HasSubstr("2 tasks failed in an earlier run; --resume-failed"));
     EXPECT_THAT(text, HasSubstr("8 tasks succeeded, 2 failed, 3 can never run"));
-    EXPECT_THAT(text, HasSubstr("Can never run:\n  3 tasks, the first task 7: needs 99 cores\n")) << "the log had the rest";
+    EXPECT_THAT(text, HasSubstr("Can never run:\n  3 tasks, the first task 7: needs 99 cores\n"))
+        << "the log had the rest";
     EXPECT_THAT(text, HasSubstr("Failed lines: tasks.sh.wq/failed.sh\n"));
     EXPECT_LT(text.find("Plots: tasks.sh.wq/plots\n"), text.find("Can never run"));
     EXPECT_THAT(text, Not(HasSubstr("a.png")));
