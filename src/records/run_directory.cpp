@@ -64,14 +64,15 @@ std::string read_holder(int fd) {
     return text.substr(0, text.find('\n'));
 }
 
-// A run names itself in `lock` before it writes anything else, so this holds for one that was killed at any moment.
+// A run names itself in `lock` before it writes anything else, so this holds for one that was killed at any
+// moment.
 bool a_run_held(int fd) {
     return read_holder(fd).starts_with(holder_begins);
 }
 
 Status write_holder(const std::string& path, int fd) {
-    const std::string text = std::string(holder_begins) + std::to_string(::getpid()) + " on " + host_name() + " since " +
-                             format_utc(wall_now()) + "\n";
+    const std::string text = std::string(holder_begins) + std::to_string(::getpid()) + " on " + host_name() +
+                             " since " + format_utc(wall_now()) + "\n";
     const ssize_t n = ::pwrite(fd, text.data(), text.size(), 0);
     if (n != static_cast<ssize_t>(text.size())) return write_error(path, n < 0 ? errno : ENOSPC);
     if (::ftruncate(fd, n) != 0) return write_error(path, errno);

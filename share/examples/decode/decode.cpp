@@ -2,8 +2,8 @@
 //
 //   decode [IMAGES [WORKERS [FILE.h5]]]     (4000 images, 2 workers, decode.h5, which it makes)
 //
-// A producer claims slices of the dataset, the main process reads their rows; workers inflate them and make floats of
-// them; the main process consumes these. Arrays go through shared memory, without copies.
+// A producer claims slices of the dataset, the main process reads their rows; workers inflate them and make
+// floats of them; the main process consumes these. Arrays go through shared memory, without copies.
 #include <hdf5.h>
 #include <zlib.h>
 
