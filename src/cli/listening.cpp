@@ -14,10 +14,10 @@ namespace {
 
 std::string words_on_catalogs(const std::string& password_file) {
     if (password_file.empty())
-        return "; workers that find it only by a catalog server are refused: start the run with --password "
-               "FILE for them";
-    return "; with --password " + taskfile::shell_quote(password_file) +
-           " where they find it by a catalog server";
+        return "; a worker that knows only a catalog server needs the password of the run, and this run has "
+               "none: start it with --password FILE";
+    return " (from machines that do not see the registry: with --password " +
+           taskfile::shell_quote(password_file) + ")";
 }
 
 }  // namespace

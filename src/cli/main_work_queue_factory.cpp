@@ -279,12 +279,7 @@ class Program {
     // Also between cycles, so that nobody takes the factory for gone.
     void tell() {
         if (announcer_) announcer_->tell(record_);
-        const Status written = folder_.write_record(record_);
-        if (!std::exchange(unwritten_, !written.ok()) && !written)
-            complain("work_queue_status does not show this factory: " + written.error().message);
-        if (!noted_)
-            noted_ = listening::note_place(listening::registry_folder(), listening::Noted::factory,
-                                           std::filesystem::absolute(folder_.path()).string());
+        entry_.tell(record_);
         told_again_at_ = instant_now() + std::chrono::seconds(30);
     }
 
@@ -326,9 +321,8 @@ class Program {
     factory::Factory factory_;
     std::optional<std::string> announced_to_;  // settings_.catalog, then
     std::optional<listening::Announcer> announcer_;
-    std::unique_ptr<listening::Keeper> noted_;
+    listening::FactoryEntry entry_{listening::registry_folder()};
     std::string record_;
-    bool unwritten_ = false;
     Instant told_again_at_ = Instant::max();
 };
 

@@ -85,7 +85,11 @@ class Printer {
     // `mark`: at the end of the row.
     void add(nlohmann::ordered_json record, const std::string& mark = "") {
         begin();
-        if (!options_.shows(record)) return;
+        if (options_.shows(record)) put(std::move(record), mark);
+    }
+    // Whatever --where says.
+    void put(nlohmann::ordered_json record, const std::string& mark) {
+        begin();
         if (!json_) return print(table_.row(record, mark));
         if (!manager_.is_null()) record["manager"] = manager_;
         print((std::exchange(has_records_, true) ? ",\n" : "") +
@@ -232,9 +236,8 @@ class Survey {
                              (is_name ? "; if this is a manager's name: -M " + options_.perhaps_name : "")});
         int& first = error.code == ExitCode::unreachable ? unreached_ : failed_;
         if (first == 0) first = code;
-        if (is_unnamed(manager) && error.code == ExitCode::unreachable)
-            listening::forget_manager(*manager.listing,
-                                      std::chrono::hours(factory::nobody_listens(error) ? 24 : 24 * 7));
+        if (is_unnamed(manager) && factory::nobody_listens(error))
+            listening::forget_manager(*manager.listing);
     }
 
     const StatusOptions& options_;
@@ -246,11 +249,11 @@ class Survey {
 
 // Runs of lists without a name. They need no answer of their manager: the figures are in their directory.
 void add_noted_runs(Printer& printer) {
-    using listening::Seen;
+    using listening::RunSeen;
     const auto look = [&](const std::string& run) {
         const auto found = report::view_of_directory(run);
-        if (!found) return Seen::unknown;
-        if (!found->live) return found->status.exit_code ? Seen::ended : Seen::unknown;
+        if (!found) return RunSeen::unknown;
+        if (!found->live) return found->status.exit_code ? RunSeen::ended : RunSeen::unknown;
         const core::ManagerStats& tasks = found->status.tasks;
         printer.add({{"type", "wq_run"},
                      {"project", "-"},
@@ -262,9 +265,9 @@ void add_noted_runs(Printer& printer) {
                      {"tasks_complete", tasks.tasks_done},
                      {"tasks_failed", tasks.tasks_failed},
                      {"workers", "-"}});
-        return Seen::lives;
+        return RunSeen::lives;
     };
-    listening::look_at_places(listening::registry_folder(), listening::Noted::run, look);
+    listening::look_at_noted_runs(listening::registry_folder(), look);
 }
 
 struct RecordsShown {
@@ -295,12 +298,13 @@ Result<std::size_t> add_factories(const StatusOptions& options, bool with_catalo
         asked = cli::add_factories_of_catalogs(options, factories);
     if (options.mode != StatusOptions::Mode::factories && !factories.empty())
         printer.begin_table(StatusOptions::Mode::factories);
-    for (const cli::FoundFactory& one : factories) printer.add(one.record, one.mark);
+    for (const cli::FoundFactory& one : factories) printer.put(one.record, one.mark);
     if (!asked) return asked.error();
     return factories.size();
 }
 
-// HOST PORT of a row that the user sees needs no key, since the registry has it.
+// HOST PORT of a row that the user sees needs no key, since the registry has it. Of several that had this
+// port, the last one that was started.
 std::optional<net::Contact> contact_in_registry(const StatusOptions& options) {
     const factory::ManagerPlace& place = options.place;
     if (place.managers.size() != 1 || !place.password_file.empty() || place.ssl) return std::nullopt;
@@ -308,13 +312,13 @@ std::optional<net::Contact> contact_in_registry(const StatusOptions& options) {
     auto known = listening::noted_managers(listening::registry_folder());
     if (auto named = listening::find_managers(listening::registry_folder(), ".*", 0))
         std::move(named->begin(), named->end(), std::back_inserter(known));
-    for (const listening::Listing& listing : known) {
-        const net::Contact& contact = listing.contact;
-        const bool is_address =
-            std::find(contact.addresses.begin(), contact.addresses.end(), at.host) != contact.addresses.end();
-        if (contact.port == at.port && (contact.host == at.host || is_address)) return contact;
+    std::optional<net::Contact> found;
+    for (listening::Listing& listing : known) {
+        net::Contact& contact = listing.contact;
+        if (contact.host != at.host || contact.port != at.port) continue;
+        if (!found || contact.started > found->started) found = std::move(contact);
     }
-    return std::nullopt;
+    return found;
 }
 
 // Those without a name only where all are shown.
@@ -376,7 +380,10 @@ int show_managers(const StatusOptions& options) {
 int show_factories(const StatusOptions& options) {
     Printer printer(options);
     const auto shown = add_factories(options, true, printer);
-    if (!shown) return complain(shown.error());
+    if (!shown) {
+        printer.end();
+        return complain(shown.error());
+    }
     if (*shown == 0 && !options.name.empty())
         return complain({ExitCode::unreachable,
                          "no factory in " + listening::registry_folder() +

@@ -110,8 +110,8 @@ class Run {
         write_status(status("running", std::nullopt, "")).or_throw();
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
         if (rank_.options.name.empty())
-            noted_ = listening::note_place(listening::registry_folder(), listening::Noted::run,
-                                           std::filesystem::absolute(place_.directory.path()).string());
+            noted_ = listening::note_run(listening::registry_folder(),
+                                         std::filesystem::absolute(place_.directory.path()).string());
         if (rank_.options.grow) grow();
         if (rank_.options.verbose)
             progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +

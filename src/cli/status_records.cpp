@@ -1,17 +1,15 @@
 #include "cli/status_records.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "base/time.h"
 #include "base/units.h"
 #include "catalog/query.h"
 #include "catalog/record.h"
-#include "factory/own_folder.h"
 #include "listening/named_managers.h"
 #include "listening/registry.h"
-#include "records/append_file.h"
 
 namespace wq::cli {
 
@@ -36,7 +34,7 @@ std::string name_of(const Json& manager) {
                            : project;
 }
 
-// For the table: a name, how many have connected, and the names of its managers.
+// A name, how many have connected, and the names of its managers.
 Json shown_factory(Json record) {
     if (text_in(record, "factory_name").empty()) record["factory_name"] = text_in(record, "project_regex");
     const std::int64_t submitted = integer_in(record, "workers_submitted");
@@ -113,6 +111,11 @@ std::optional<Json> wanted_factory(Json record, const StatusOptions& options) {
     if (!pattern->matches(text_in(record, "factory_name")) &&
         !pattern->matches(text_in(record, "project_regex")))
         return std::nullopt;
+    if (!options.shows(record)) return std::nullopt;
+    return record;
+}
+
+Json as_shown(Json record, const StatusOptions& options) {
     return options.json ? std::move(record) : shown_factory(std::move(record));
 }
 
@@ -125,28 +128,23 @@ bool has(const std::vector<FoundFactory>& factories, const Json& record) {
                        [&](const FoundFactory& known) { return key(known.record) == key(record); });
 }
 
-// Since the factory wrote it; its host's clock may differ.
-Duration age_of(const std::string& path) {
-    std::error_code failed;
-    const auto written = std::filesystem::last_write_time(path, failed);
-    return failed ? Duration{} : std::filesystem::file_time_type::clock::now() - written;
+// CCTools' factories do not say how many workers have connected.
+std::string mark_of_factory(const Json& record, WallMicros asked_at) {
+    const WallMicros heard = heard_at(record);
+    if (heard <= 0) return {};
+    return mark_of(std::chrono::microseconds(asked_at - heard),
+                   record.contains("workers_connected") ? longest_silence : longest_silence_of_cctools);
 }
 
 }  // namespace
 
 std::vector<FoundFactory> factories_of_user(const StatusOptions& options) {
-    using listening::Seen;
     std::vector<FoundFactory> factories;
-    listening::look_at_places(listening::registry_folder(), listening::Noted::factory,
-                              [&](const std::string& place) {
-                                  const std::string path = factory::record_in(place);
-                                  const auto text = records::read_whole(path);
-                                  if (!text) return Seen::unknown;
-                                  auto record = wanted_factory(Json::parse(*text, nullptr, false), options);
-                                  if (record && !has(factories, *record))
-                                      factories.push_back({std::move(*record), mark_of(age_of(path))});
-                                  return Seen::lives;
-                              });
+    for (const listening::FactoryListing& one : listening::find_factories(listening::registry_folder())) {
+        if (catalog::is_too_deep(one.record)) continue;
+        if (auto record = wanted_factory(Json::parse(one.record, nullptr, false), options))
+            factories.push_back({as_shown(std::move(*record), options), mark_of(one.age)});
+    }
     return factories;
 }
 
@@ -155,11 +153,14 @@ Status add_factories_of_catalogs(const StatusOptions& options, std::vector<Found
     auto records = query_catalogs(client, options, R"(type=="wq_factory")");
     if (!records) return records.error();
     const WallMicros asked_at = asked(client, *records);
+    std::vector<FoundFactory> others;
     for (Json& each : *records) {
-        const Duration silent = std::chrono::microseconds(asked_at - heard_at(each));
         auto record = wanted_factory(std::move(each), options);
-        if (record && !has(factories, *record)) factories.push_back({std::move(*record), mark_of(silent)});
+        if (!record || has(factories, *record)) continue;
+        const std::string mark = mark_of_factory(*record, asked_at);
+        others.push_back({as_shown(std::move(*record), options), mark});
     }
+    std::move(others.begin(), others.end(), std::back_inserter(factories));
     return success();
 }
 

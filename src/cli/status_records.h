@@ -25,10 +25,10 @@ std::string mark_of(Duration silent);
 std::string mark_of(const catalog::Json& record, WallMicros asked_at);
 
 struct FoundFactory {
-    catalog::Json record;
-    std::string mark{};  // as of managers
+    catalog::Json record;  // whole, or as the table shows it
+    std::string mark{};    // as of managers
 };
-// Those whose name, or the expression for their managers' names, matches.
+// Those whose name, or the expression for their managers' names, matches, and for which --where is true.
 std::vector<FoundFactory> factories_of_user(const StatusOptions& options);
 // Adds those that are not there. Errors: those of CatalogClient::query().
 Status add_factories_of_catalogs(const StatusOptions& options, std::vector<FoundFactory>& factories);

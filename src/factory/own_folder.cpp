@@ -29,18 +29,12 @@ Error cannot_use(const std::string& path, int why) {
 
 }  // namespace
 
-std::string record_in(const std::string& folder) {
-    return folder + "/record";
-}
-
 std::int64_t OwnFolder::number() const {
     std::error_code unknown;
-    std::filesystem::path whole = std::filesystem::canonical(path_, unknown);
-    return static_cast<std::int64_t>(std::hash<std::string>()(whole.string()) % 65535) + 1;
-}
-
-Status OwnFolder::write_record(const std::string& record) const {
-    return records::write_atomically(record_in(path_), record, false);
+    const std::filesystem::path whole = std::filesystem::canonical(path_, unknown);
+    return static_cast<std::int64_t>(std::hash<std::string>()(records::host_name() + whole.string()) %
+                                     65535) +
+           1;
 }
 
 Result<OwnFolder> OwnFolder::open(const std::string& path) {

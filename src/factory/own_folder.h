@@ -1,15 +1,13 @@
 // The folder of a factory: its scripts, logs and list of jobs. One factory at a time uses it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/descriptor.h"
 #include "base/result.h"
 
 namespace wq::factory {
-
-// The path of the factory's record, which stays when the factory ends.
-std::string record_in(const std::string& folder);
 
 class OwnFolder {
   public:
@@ -18,10 +16,8 @@ class OwnFolder {
     static Result<OwnFolder> open(const std::string& path);
 
     const std::string& path() const { return path_; }
-    // 1 to 65535, of the path: the same for every factory in this folder, and rarely for one in another.
+    // 1 to 65535, of host and path: the same for every factory in this folder, and rarely for one in another.
     std::int64_t number() const;
-    // Writes the factory's record for those who look at the user's factories. Error: it cannot be written.
-    Status write_record(const std::string& record) const;
     // Whose ids the jobs in it are: those of `driver`, on this machine if they are processes. Error
     // not_allowed: it `has_jobs` of another.
     Status claim(const std::string& driver, bool has_jobs) const;

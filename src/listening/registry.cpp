@@ -28,7 +28,9 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* suffix = ".manager";
+constexpr const char* suffix_of_runs = ".run";
 constexpr const char* suffix_of_unnamed = ".unnamed";
+constexpr const char* suffix_of_factories = ".factory";
 constexpr const char* unfinished = ".new-";  // prefix of files that a killed process left
 constexpr const char* probe_of_clock = ".now-";
 constexpr std::uintmax_t longest_entry = 64u << 10;
@@ -323,10 +325,6 @@ std::string note_of_this_host() {
     return escaped(records::host_name()) + "-";
 }
 
-const char* suffix_of(Noted kind) {
-    return kind == Noted::run ? ".run" : ".factory";
-}
-
 // "HOST-PID-TIME.run"
 bool is_of_gone_process(const std::string& name) {
     const std::string host = note_of_this_host();
@@ -336,22 +334,36 @@ bool is_of_gone_process(const std::string& name) {
     return pid && records::is_gone(records::host_name(), *pid);
 }
 
-// The caller goes on at once, and waits only briefly at the end, whatever the file system does. `ending`: of
-// the file's name.
-std::unique_ptr<Keeper> note(const std::string& folder, const std::string& text, const std::string& ending) {
-    const std::string path = folder + "/" + note_of_this_host() + std::to_string(::getpid()) + "-" +
-                             std::to_string(wall_now()) + ending;
+// `ending`: of the file's name.
+std::string note_path(const std::string& folder, const std::string& ending) {
+    return folder + "/" + note_of_this_host() + std::to_string(::getpid()) + "-" +
+           std::to_string(wall_now()) + ending;
+}
+
+Status write_note(const std::string& folder, const std::string& path, const std::string& text) {
+    const Status made = make_folder(folder);
+    return made ? write_file(path, text) : made;
+}
+
+// The end waits only briefly, whatever the file system does.
+Keeping keeping_of_note(const std::string& path) {
     Keeping keeping;
     keeping.last = [path] { ::unlink(path.c_str()); };
     keeping.timeout = std::chrono::milliseconds(500);
-    auto keeper = std::make_unique<Keeper>(std::move(keeping));
-    keeper->post(
-        [folder, path, text] {
-            const Status made = make_folder(folder);
-            return made ? write_file(path, text) : made;
-        },
-        true);
+    return keeping;
+}
+
+std::unique_ptr<Keeper> note(const std::string& folder, const std::string& text, const std::string& ending) {
+    const std::string path = note_path(folder, ending);
+    auto keeper = std::make_unique<Keeper>(keeping_of_note(path));
+    keeper->post([folder, path, text] { return write_note(folder, path, text); }, true);
     return keeper;
+}
+
+Keeping keeping_of_factory(const std::string& path) {
+    Keeping keeping = keeping_of_note(path);
+    keeping.every = std::chrono::seconds(10);
+    return keeping;
 }
 
 // Each note of a kind; those for which `take` returns true are removed.
@@ -368,8 +380,8 @@ void go_through_notes(const std::string& folder, const char* suffix_of_kind,
 
 }  // namespace
 
-std::unique_ptr<Keeper> note_place(const std::string& folder, Noted kind, const std::string& place) {
-    return note(folder, place, suffix_of(kind));
+std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory) {
+    return note(folder, run_directory, suffix_of_runs);
 }
 
 std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact) {
@@ -377,12 +389,11 @@ std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Conta
     return note(folder, net::to_json(contact), "-" + std::to_string(contact.port) + suffix_of_unnamed);
 }
 
-void look_at_places(const std::string& folder, Noted kind,
-                    const std::function<Seen(const std::string& place)>& look) {
-    go_through_notes(folder, suffix_of(kind), [&](const fs::path& file, const std::string& place) {
-        if (kind == Noted::factory && is_of_gone_process(file.filename())) return true;
-        const Seen seen = look(place);
-        return seen == Seen::ended || (seen == Seen::unknown && is_of_gone_process(file.filename()));
+void look_at_noted_runs(const std::string& folder,
+                        const std::function<RunSeen(const std::string& run_directory)>& look) {
+    go_through_notes(folder, suffix_of_runs, [&](const fs::path& file, const std::string& run) {
+        const RunSeen seen = look(run);
+        return seen == RunSeen::ended || (seen == RunSeen::unknown && is_of_gone_process(file.filename()));
     });
 }
 
@@ -399,8 +410,30 @@ std::vector<Listing> noted_managers(const std::string& folder) {
     return managers;
 }
 
-void forget_manager(const Listing& manager, Duration age) {
-    if (manager.age >= age) ::unlink(manager.path.c_str());
+void forget_manager(const Listing& manager) {
+    constexpr Duration kept = std::chrono::hours(24);
+    if (manager.age >= kept) ::unlink(manager.path.c_str());
+}
+
+FactoryEntry::FactoryEntry(const std::string& folder)
+    : folder_(folder), path_(note_path(folder, suffix_of_factories)), keeper_(keeping_of_factory(path_)) {}
+
+void FactoryEntry::tell(std::string record) {
+    keeper_.post(
+        [folder = folder_, path = path_, text = std::move(record)] { return write_note(folder, path, text); },
+        true);
+}
+
+std::vector<FactoryListing> find_factories(const std::string& folder) {
+    std::vector<FactoryListing> factories;
+    const timespec now = now_in(folder);
+    go_through_notes(folder, suffix_of_factories, [&](const fs::path& file, const std::string& record) {
+        const Duration age = age_of(file, now);
+        if (age > stale_entry || is_of_gone_process(file.filename())) return true;
+        factories.push_back({record, age});
+        return false;
+    });
+    return factories;
 }
 
 }  // namespace wq::listening

@@ -68,22 +68,39 @@ Status check_manager_pattern(const std::string& pattern);
 Result<std::vector<Listing>> find_managers(const std::string& folder, const std::string& pattern,
                                            std::uint64_t seed, Duration stale = stale_entry);
 
-// What no worker looks for is noted for those who look at all of the user's: runs and managers without a
-// name, and factories. A note is written once, on another thread, and removed with the object; if that fails,
-// nothing is said. `place`: the whole path of the run's directory, or of the factory's.
-enum class Noted : std::uint8_t { run, factory };
-std::unique_ptr<Keeper> note_place(const std::string& folder, Noted kind, const std::string& place);
+// Runs and managers without a name, which no worker looks for, are noted for those who look at all of the
+// user's. A note is written once, on another thread, and removed with the object; if that fails, nothing is
+// said. `run_directory`: a whole path.
+std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory);
 std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact);
 
-// Calls `look` with each noted place. Removes the notes of those that have ended, and of processes of this
-// host that are gone; a place that cannot be seen here stays. A run's directory is asked first whether it
-// lives.
-enum class Seen : std::uint8_t { lives, ended, unknown };
-void look_at_places(const std::string& folder, Noted kind,
-                    const std::function<Seen(const std::string& place)>& look);
+// Calls `look` with the directory of each of these runs. Removes the notes of those that have ended, and of
+// processes of this host that are gone; a directory that cannot be seen here stays.
+enum class RunSeen : std::uint8_t { lives, ended, unknown };
+void look_at_noted_runs(const std::string& folder,
+                        const std::function<RunSeen(const std::string& run_directory)>& look);
 // These managers. Removes the notes of processes of this host that are gone.
 std::vector<Listing> noted_managers(const std::string& folder);
-// Removes the note of one of them if it is older than `age`.
-void forget_manager(const Listing& manager, Duration age);
+// Removes the note of one of them if it is older than a day. Call it if nobody listens at its port.
+void forget_manager(const Listing& manager);
+
+// A factory's entry for those who look: its record, rewritten every 10 s, and at once with a new one. All is
+// done on another thread, and if it fails, nothing is said.
+class FactoryEntry {
+  public:
+    explicit FactoryEntry(const std::string& folder);
+    void tell(std::string record);
+
+  private:
+    const std::string folder_;
+    const std::string path_;
+    Keeper keeper_;
+};
+struct FactoryListing {
+    std::string record;
+    Duration age{};  // since it was written
+};
+// Removes those of processes of this host that are gone, and those that were not written for 2 minutes.
+std::vector<FactoryListing> find_factories(const std::string& folder);
 
 }  // namespace wq::listening

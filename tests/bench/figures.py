@@ -6,8 +6,10 @@ import statistics
 NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 # "what:   123 unit", "what<TAB>123<TAB>unit": two blanks, a tab or a colon end the name.
 LINE = re.compile(rf"^(?P<row>\S.*?)(?:\s\s+|\t|:\s+)(?=[<=>~]*\s*{NUMBER}(?:\s|$))(?P<rest>.*)$")
-VALUE = re.compile(rf"({NUMBER})\s*(%|[A-Za-z/]+(?: (?:CPU|fed))?)?")
-LESS_IS_BETTER = re.compile(r"(?<![\w/])(?:s|ms|us|ns|%|MB|MiB|KiB|GB|time|longest)(?![\w/])")
+VALUE = re.compile(rf"({NUMBER})\s*(%|[A-Za-z/]+(?: (?:CPU|fed|the ideal|what was used))?)?")
+LESS_IS_BETTER = re.compile(r"(?<![\w/])(?:s|ms|us|ns|%|MB|MiB|KiB|GB|time|longest|retries|of the ideal|times what was used)(?![\w/])")
+# Rows of other programs: their ratios say how the machine differed.
+OF_PEERS = re.compile(r"floor|GNU|parallel|xargs|\bmake\b|ninja|CCTools|Work Queue 9|ProcessPool|concurrent\.futures|dask|\bcp\b|goal|peer|torch|loky")
 
 
 def cells_of(line):
@@ -30,14 +32,14 @@ def figures_in(text):
             header = None
             match = LINE.match(line)
             if match:
-                for place, (value, unit) in enumerate(VALUE.findall(match["rest"].split("(goal")[0])):
+                for place, (value, unit) in enumerate(VALUE.findall(re.split(r"[(;,] *goal| for \d", match["rest"])[0])):
                     found[bench, match["row"].rstrip(":"), unit or str(place)] = float(value)
     return found
 
 
 def add_row(found, bench, header, cells):
     for column, cell in list(zip(header, cells))[1:]:
-        match = re.match(rf"({NUMBER})\s*(%|[A-Za-z/]*)", cell)
+        match = re.match(rf"({NUMBER})\s*(%|[A-Za-z/]*)", cell.split(";")[0])
         if match and column not in ("goal", "runs"):
             found[bench, cells[0], f"{column} {match[2]}".strip()] = float(match[1])
 
@@ -51,6 +53,15 @@ def medians(runs):
     """Of several runs' figures, each figure's median."""
     keys = dict.fromkeys(key for run in runs for key in run)
     return {key: statistics.median([run[key] for run in runs if key in run]) for key in keys}
+
+
+def is_of_peer(row, column):
+    return bool(OF_PEERS.search(row) or OF_PEERS.search(column))
+
+
+def lost(old, new):
+    """Figures that only the old result has."""
+    return [key for key in old if key not in new]
 
 
 def ratios(old, new):

@@ -42,6 +42,12 @@ class Figures(unittest.TestCase):
         old = {("b", "latency", "us"): 20, ("b", "rate", "tasks/s"): 100, ("b", "gone", "us"): 1}
         new = {("b", "latency", "us"): 10, ("b", "rate", "tasks/s"): 200, ("b", "came", "us"): 1}
         self.assertEqual([figure[-1] for figure in figures.ratios(old, new)], [2, 2])
+        self.assertEqual(figures.lost(old, new), [("b", "gone", "us")])
+
+    def test_what_is_better_if_it_is_less(self):
+        text = "### b\nmakespan\t1.005\tof the ideal (goal: 1.05)\nwaste        2.50 times what was used,    0.3 retries for 100 tasks\n"
+        self.assertTrue(all(figures.less_is_better(row, column) for _, row, column in figures.figures_in(text)), figures.figures_in(text))
+        self.assertEqual(figures.figures_in("| x | y |\n|---|---|\n| call | 12 ms; goal 100 ms |"), {("", "call", "y ms"): 12})
 
 
 class Compare(unittest.TestCase):
@@ -65,6 +71,19 @@ class Compare(unittest.TestCase):
         self.assertEqual(code, 1, said)
         self.assertIn("| b | 1 | 0.90 | 0.90 |", said)
         self.assertIn("| b: ours, tasks/s | 100 | 90 | 0.90 |", said)
+
+    def test_rows_of_other_programs_do_not_count_and_a_lost_figure_does(self):
+        rows = [{"bench": "b", "row": row, "column": "tasks/s", "value": value} for row, value in (("ours", 100), ("GNU parallel", 100))]
+        old = self.write("old.json", 100)
+        old.write_text(json.dumps({"figures": rows}))
+        rows[1]["value"] = 10
+        new = self.write("new.json", 100)
+        new.write_text(json.dumps({"figures": rows}))
+        self.assertEqual(self.compare(old, new)[0], 0)
+        new.write_text(json.dumps({"figures": rows[1:]}))
+        code, said = self.compare(old, new)
+        self.assertEqual(code, 1, said)
+        self.assertIn("NEW has no figure of b: ours, tasks/s", said)
 
     def test_medians_of_folders(self):
         for place, rate in enumerate((100, 1, 102)):

@@ -320,12 +320,12 @@ TEST_F(Registry, ThoseWithoutANameAreNotedForWhoLooksAtAll) {
         EXPECT_EQ(noted[0].contact.key, std::string("k\0y", 3));
         EXPECT_EQ(found(".*"), Names{}) << "no worker finds it";
         EXPECT_EQ(fs::status(entries().at(0)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-        forget_manager(noted[0], std::chrono::hours(24));
+        forget_manager(noted[0]);
         EXPECT_EQ(noted_managers(folder_).size(), 1u) << "it may only be busy";
         const auto other = note_manager(folder_, contact("", 9124));
         ASSERT_TRUE(until([&] { return noted_managers(folder_).size() == 2; }));
         noted[0].age = std::chrono::hours(25);
-        forget_manager(noted[0], std::chrono::hours(24));
+        forget_manager(noted[0]);
         noted = noted_managers(folder_);
         ASSERT_EQ(noted.size(), 1u);
         EXPECT_EQ(noted[0].contact.port, 9124);
