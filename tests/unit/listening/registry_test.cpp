@@ -345,6 +345,33 @@ TEST_F(Registry, ThoseWithoutANameAreNotedForWhoLooksAtAll) {
     EXPECT_TRUE(entries().empty());
 }
 
+TEST_F(Registry, AFactoryIsListedWithItsNewestRecord) {
+    const auto records = [&] {
+        Names all;
+        for (const FactoryListing& one : find_factories(folder_)) all.push_back(one.record);
+        return all;
+    };
+    {
+        FactoryEntry entry(folder_);
+        entry.tell("first");
+        ASSERT_TRUE(until([&] { return records() == Names{"first"}; }));
+        entry.tell("second");
+        ASSERT_TRUE(until([&] { return records() == Names{"second"}; }));
+        EXPECT_EQ(fs::status(entries().at(0)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    }
+    EXPECT_TRUE(until([&] { return entries().empty(); })) << "it ends with its factory";
+    const fs::path elsewhere = folder_ + "/elsewhere-7-1.factory";
+    std::ofstream(elsewhere) << "of another host";
+    fs::permissions(elsewhere, fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(records(), Names{"of another host"});
+    fs::permissions(elsewhere, fs::perms::others_write, fs::perm_options::add);
+    EXPECT_EQ(records(), Names{}) << "others may have written it";
+    fs::permissions(elsewhere, fs::perms::owner_read | fs::perms::owner_write);
+    make_old(elsewhere);
+    EXPECT_EQ(records(), Names{});
+    EXPECT_TRUE(entries().empty());
+}
+
 TEST_F(Registry, AFolderThatCannotBeWrittenFailsNoNote) {
     std::ofstream(fs::path(folder_).parent_path() / "file") << "x";
     const auto note = note_manager(fs::path(folder_).parent_path() / "file", contact(""));
