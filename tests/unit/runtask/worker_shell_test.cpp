@@ -92,6 +92,11 @@ class Shells : public ::testing::TestWithParam<const char*> {
         return test::read_file(folder / "out");
     }
     pid_t pid_in(const std::string& name) { return std::stoi(test::read_file(folder / name)); }
+    // A killed process is there until its parent, or who adopts it, has waited for it.
+    void wait_for_end_of(const std::string& name) {
+        const Instant limit = instant_now() + patience;
+        while (process_lives(pid_in(name))) ASSERT_LT(instant_now(), limit);
+    }
 
     test::Folder folder;
     WorkerShell::Settings settings;
@@ -283,8 +288,7 @@ TEST_P(Shells, SeveralLinesAtOnceHaveTimeLimitsAndExactEnds) {
     EXPECT_EQ(task("read x && exit 1; true"), 0);  // there is nothing to read
     const TaskEnded end = ended("tail -f /dev/null & echo $! >" + folder / "child; tail -f /dev/null");
     EXPECT_TRUE(end.timed_out);
-    const Instant limit = instant_now() + patience;
-    while (process_lives(pid_in("child"))) ASSERT_LT(instant_now(), limit);
+    wait_for_end_of("child");
 }
 
 TEST_P(Shells, AllIsKilledAtOnce) {
@@ -298,7 +302,7 @@ TEST_P(Shells, AllIsKilledAtOnce) {
     }
     shell().kill_all();
     EXPECT_EQ(std::get<TaskEnded>(next_event()).exit_code, 137);
-    EXPECT_FALSE(process_lives(pid_in("pid")));
+    wait_for_end_of("pid");
     EXPECT_EQ(output("echo $x"), "4\n");
 }
 
@@ -317,7 +321,7 @@ TEST_P(Shells, ALineThatEndedUnnoticedIsNotKilled) {
 TEST_P(Shells, AHostThatATaskKills) {
     environment("x=3");
     EXPECT_EQ(task("sh -c 'echo $PPID' >" + folder / "pid; kill -9 $PPID; exec tail -f /dev/null"), 137);
-    EXPECT_FALSE(process_lives(pid_in("pid")));
+    wait_for_end_of("pid");
     EXPECT_EQ(output("echo $x"), "3\n");
 }
 
