@@ -134,7 +134,7 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
     }
     if (!finder_ || finder_->catalogs() != place.catalogs) finder_.emplace(place.catalogs);
     auto found = find_managers(
-        place, settings.manager_name, [this](const std::string& line) { say_once(line); }, &*finder_);
+        place, settings.manager_name, [this](const std::string& line) { say_once(line, line); }, &*finder_);
     if (!found) return found.error();
     found_ = true;
     std::vector<net::TcpDialOptions> lines;
@@ -156,8 +156,10 @@ ManagerAnswer FoundManagers::answer_of(const FoundManager& manager, Result<wire:
     if (!answer.report && manager.record) {
         const Error error = answer.report.error();
         const bool refuses = error.code == ExitCode::not_allowed;
-        say_once(manager.name + ": " + line_for_message(net::in_one_line(error.message)) +
-                 (refuses ? "; its catalog record says how many tasks it has" : ""));
+        // Its words depend on the address that was reached first.
+        say_once(manager.name + std::to_string(to_int(error.code)),
+                 manager.name + ": " + line_for_message(net::in_one_line(error.message)) +
+                     (refuses ? "; its catalog record says how many tasks it has" : ""));
         if (refuses) answer.report = report_of(*manager.record);
         answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};
     }
@@ -166,9 +168,9 @@ ManagerAnswer FoundManagers::answer_of(const FoundManager& manager, Result<wire:
     return answer;
 }
 
-void FoundManagers::say_once(const std::string& line) {
+void FoundManagers::say_once(const std::string& what, const std::string& line) {
     constexpr std::size_t most_said = 100;
-    if (said_.size() < most_said && said_.insert(line).second) say(line);
+    if (said_.size() < most_said && said_.insert(what).second) say(line);
 }
 
 }  // namespace wq::factory

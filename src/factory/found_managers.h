@@ -64,7 +64,7 @@ class FoundManagers final : public Managers {
 
   private:
     ManagerAnswer answer_of(const FoundManager& manager, Result<wire::StatusReport> report);
-    void say_once(const std::string& line);
+    void say_once(const std::string& what, const std::string& line);
 
     ManagerPlace place_;
     std::optional<listening::NameFinder> finder_;  // remembers which server does not answer
