@@ -22,7 +22,7 @@ class Door {
     };
     using Enter = std::function<void(Arrival)>;
     Door(boost::asio::io_context& context, net::Listening sockets, Enter enter);
-    // Accepts again, if the system had no more descriptors: to be called now and then.
+    // Accepts connections again after the system had no more descriptors. The caller repeats the call.
     void resume();
     std::uint16_t port() const { return port_; }
 

@@ -202,7 +202,7 @@ class Program {
             waiter.wait(std::clamp(until - instant_now(), Duration{0}, between_looks));
             if (command_.ends_with_reader && waiter.readable(STDOUT_FILENO)) return false;
             if (waiter.readable(signals_.descriptor())) return true;
-            if (instant_now() >= told_again_at_) tell();
+            if (instant_now() >= told_again_at_) tell_catalogs();
         }
         return true;
     }
@@ -273,13 +273,14 @@ class Program {
                 announcer_.emplace(std::move(*announcement), "this factory", complain);
         }
         record_ = record_of(report, settings_, name_, folder_.number());
-        tell();
+        entry_.tell(record_);
+        tell_catalogs();
     }
 
-    // Also between cycles, so that nobody takes the factory for gone.
-    void tell() {
-        if (announcer_) announcer_->tell(record_);
-        entry_.tell(record_);
+    // Also between cycles, so that the servers do not forget it.
+    void tell_catalogs() {
+        if (!announcer_) return;
+        announcer_->tell(record_);
         told_again_at_ = instant_now() + std::chrono::seconds(30);
     }
 

@@ -54,7 +54,7 @@ class Printer {
     explicit Printer(const StatusOptions& options)
         : options_(options), json_(options.json), table_(columns_of(options.mode), cli::line_width()) {}
 
-    // The records that follow are rows of another table; an array goes on.
+    // Ends the table, and begins one for records of another kind. A JSON array holds both kinds.
     void begin_table(StatusOptions::Mode mode) {
         if (json_) return;
         begin();
@@ -87,7 +87,7 @@ class Printer {
         begin();
         if (options_.shows(record)) put(std::move(record), mark);
     }
-    // Whatever --where says.
+    // The same without asking --where.
     void put(nlohmann::ordered_json record, const std::string& mark) {
         begin();
         if (!json_) return print(table_.row(record, mark));

@@ -7,7 +7,9 @@ NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 # "what:   123 unit", "what<TAB>123<TAB>unit": two blanks, a tab or a colon end the name.
 LINE = re.compile(rf"^(?P<row>\S.*?)(?:\s\s+|\t|:\s+)(?=[<=>~]*\s*{NUMBER}(?:\s|$))(?P<rest>.*)$")
 VALUE = re.compile(rf"({NUMBER})\s*(%|[A-Za-z/]+(?: (?:CPU|fed|the ideal|what was used))?)?")
-LESS_IS_BETTER = re.compile(r"(?<![\w/])(?:s|ms|us|ns|%|MB|MiB|KiB|GB|time|longest|retries|of the ideal|times what was used)(?![\w/])")
+# Of the numbers in a line, those with such a unit were measured; others, such as "100 workers", are conditions.
+MEASURED = re.compile(r"/s|^(?:s|ms|us|ns|%|B|MB|MiB|KiB|GB|M|retries)$|^of\b|^times\b")
+LESS_IS_BETTER = re.compile(r"(?<![\w/])(?:s|ms|us|ns|%|B|MB|MiB|KiB|GB|time|longest|retries|of the ideal|times what was used)(?![\w/])")
 # Rows of other programs: their ratios say how the machine differed.
 OF_PEERS = re.compile(r"floor|GNU|parallel|xargs|\bmake\b|ninja|CCTools|Work Queue 9|ProcessPool|concurrent\.futures|dask|\bcp\b|goal|peer|torch|loky")
 
@@ -32,9 +34,20 @@ def figures_in(text):
             header = None
             match = LINE.match(line)
             if match:
-                for place, (value, unit) in enumerate(VALUE.findall(re.split(r"[(;,] *goal| for \d", match["rest"])[0])):
-                    found[bench, match["row"].rstrip(":"), unit or str(place)] = float(value)
+                add_line(found, bench, match["row"].rstrip(":"), re.split(r"[(;,] *goal| for \d", match["rest"])[0])
     return found
+
+
+def add_line(found, bench, row, rest):
+    """Conditions before the first figure belong to the row's name; a unit that occurs again gets a number."""
+    units = []
+    for value, unit in VALUE.findall(rest):
+        if MEASURED.search(unit):
+            units.append(unit)
+            again = units.count(unit)
+            found[bench, row, unit if again == 1 else f"{unit} {again}"] = float(value)
+        elif not units:
+            row += f", {value} {unit}"
 
 
 def add_row(found, bench, header, cells):

@@ -26,6 +26,8 @@ PRINTED = """## Measured on 2 cores, Linux 6.1, load 0.1
 latency_of_a_frame                   35.5 us
 frames\t1.5e+06\tframes/s (goal: 1000000)
 4 workers:    2000 tasks/s fed,     1000 tasks/s
+one shape              100000 tasks   100 workers:  70 tasks/s, 0.6 B waiting, 0.7 B done
+one shape              100000 tasks   1 workers:  90 tasks/s with 100 leases
 bench_tcp ended with 1
 """
 
@@ -36,7 +38,9 @@ class Figures(unittest.TestCase):
         self.assertEqual(figures.figures_in(PRINTED), {
             (runners, "ours", "best, tasks/s"): 900, (runners, "ours", "median"): 850, (runners, "ours", "best / floor"): 0.94,
             ("bench_tcp", "latency_of_a_frame", "us"): 35.5, ("bench_tcp", "frames", "frames/s"): 1.5e6,
-            ("bench_tcp", "4 workers", "tasks/s fed"): 2000, ("bench_tcp", "4 workers", "tasks/s"): 1000})
+            ("bench_tcp", "4 workers", "tasks/s fed"): 2000, ("bench_tcp", "4 workers", "tasks/s"): 1000,
+            ("bench_tcp", "one shape, 100000 tasks, 100 workers", "tasks/s"): 70, ("bench_tcp", "one shape, 100000 tasks, 100 workers", "B"): 0.6,
+            ("bench_tcp", "one shape, 100000 tasks, 100 workers", "B 2"): 0.7, ("bench_tcp", "one shape, 100000 tasks, 1 workers", "tasks/s"): 90})
 
     def test_a_ratio_above_1_is_an_improvement(self):
         old = {("b", "latency", "us"): 20, ("b", "rate", "tasks/s"): 100, ("b", "gone", "us"): 1}
