@@ -1,12 +1,12 @@
 #define CCTOOLS_NO_SHORT_NAMES
-#include "capi/cctools/cctools.h"
+#include "cctools/cctools.h"
 
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
-#include "capi/cctools/debug.h"
+#include "cctools/debug.h"
 #include "capi/guard.h"
 
 namespace {

@@ -16,7 +16,7 @@
 #include "capi/debug_log.h"
 #include "capi/guard.h"
 #define CCTOOLS_NO_SHORT_NAMES
-#include "capi/cctools/debug.h"
+#include "cctools/debug.h"
 
 namespace wq::capi {
 

@@ -11,7 +11,7 @@
 
 #include "api/factory_settings.h"
 #include "base/units.h"
-#include "capi/cctools/work_queue_factory.h"
+#include "cctools/work_queue_factory.h"
 #include "capi/guard.h"
 #include "capi/live_objects.h"
 #include "capi/quarantine.h"

@@ -1,4 +1,4 @@
-#include "capi/cctools/list.h"
+#include "cctools/list.h"
 
 #include <deque>
 

@@ -1,5 +1,5 @@
 // Makes the ranks of an MPI job workers of a queue.
-#include "capi/cctools/work_queue_mpi.h"
+#include "cctools/work_queue_mpi.h"
 
 #include <unistd.h>
 

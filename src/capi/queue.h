@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "api/deferred_manager.h"
-#include "capi/cctools/work_queue.h"
+#include "cctools/work_queue.h"
 #include "capi/quarantine.h"
 #include "capi/task_box.h"
 #include "program_manager/numbering.h"

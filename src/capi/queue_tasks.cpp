@@ -1,5 +1,5 @@
 // Submits tasks to a queue and returns them.
-#include "capi/cctools/list.h"
+#include "cctools/list.h"
 #include "capi/guard.h"
 #include "capi/queue.h"
 

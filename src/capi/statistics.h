@@ -1,7 +1,7 @@
 // Converts statistics for C programs.
 #pragma once
 
-#include "capi/cctools/work_queue_stats.h"
+#include "cctools/work_queue_stats.h"
 #include "work_queue/statistics.h"
 
 namespace wq::capi {

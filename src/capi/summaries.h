@@ -1,7 +1,7 @@
 // Helpers for the struct rmsummary in tasks.
 #pragma once
 
-#include "capi/cctools/rmsummary.h"
+#include "cctools/rmsummary.h"
 
 namespace wq::capi {
 

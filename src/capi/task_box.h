@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capi/cctools/work_queue_task.h"
+#include "cctools/work_queue_task.h"
 #include "capi/quarantine.h"
 #include "work_queue/task.h"
 

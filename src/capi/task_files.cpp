@@ -4,7 +4,7 @@
 
 #include "base/relative_path.h"
 #include "base/units.h"
-#include "capi/cctools/work_queue_deprecated.h"
+#include "cctools/work_queue_deprecated.h"
 #include "capi/specify.h"
 #include "program_manager/task_data.h"
 

@@ -1,4 +1,4 @@
-#include "capi/cctools/timestamp.h"
+#include "cctools/timestamp.h"
 
 #include "base/time.h"
 

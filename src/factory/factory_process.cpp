@@ -59,11 +59,11 @@ bool is_our_factory(const std::string& path) {
 }  // namespace
 
 Result<std::string> find_factory_program() {
-    // PREFIX/lib/python3.11/site-packages/work_queue/_core.so, and BUILD/src/python/work_queue/_core.so
+    // PREFIX/lib/python3.11/site-packages/work_queue/_core.so, and BUILD/python/work_queue/_core.so
     constexpr int levels = 5;
     for (const std::string& folder : program_folders(reinterpret_cast<const void*>(&find_factory_program)))
         if (auto found =
-                find_above(folder, {"work_queue_factory", "bin/work_queue_factory", "cli/work_queue_factory"},
+                find_above(folder, {"work_queue_factory", "bin/work_queue_factory"},
                            levels, is_our_factory))
             return *found;
     return Error{ExitCode::unreachable,

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int levels = 6;  // BUILD/test/src/cli
+constexpr int levels = 6;  // build/test/bin; scripts beside build
 
 std::string find_submit() {
     if (const char* folder = std::getenv("WORK_QUEUE_SCRIPTS"); folder != nullptr && *folder != '\0') {

@@ -24,14 +24,13 @@ std::string seconds(Duration time) {
     return std::to_string(milliseconds / 1000) + "." + text;
 }
 
-// Installed beside us, or built in the next folder; "": neither.
+// Installed or built beside us; "": it is not.
 std::string beside_us() {
     std::error_code problem;
     const fs::path ours = fs::read_symlink("/proc/self/exe", problem);
     if (problem) return {};
-    for (const fs::path& path : {ours.parent_path() / program, ours.parent_path() / ".." / "cli" / program})
-        if (::access(path.c_str(), X_OK) == 0) return path;
-    return {};
+    const fs::path path = ours.parent_path() / program;
+    return ::access(path.c_str(), X_OK) == 0 ? path.string() : "";
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "net/tls_identity.h"
 #include "records/held_file.h"
 #include "slice_queue/say.h"
-#include "stats/h5_checkpoint.h"
+#include "slice_queue/h5_checkpoint.h"
 
 namespace wq::slice_queue {
 
@@ -148,7 +148,7 @@ void Giving::save(const std::string& path) {
     if (const auto why = taker().failure()) throw std::runtime_error(name + ": " + *why);
     Status written = records::refuse_if_held(path);
     if (written)
-        written = stats::write_checkpoint(path, {pass_->plan().digest(), pass_->plan().size(),
+        written = write_checkpoint(path, {pass_->plan().digest(), pass_->plan().size(),
                                                  pass_->options().shuffle, pass_->seed(), committed});
     if (written) {
         auto held = records::hold_file(path);

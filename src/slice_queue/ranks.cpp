@@ -12,7 +12,7 @@
 #include "slice_queue/own_tickets.h"
 #include "slice_queue/say.h"
 #include "slices/checkpoint.h"
-#include "stats/h5_checkpoint.h"
+#include "slice_queue/h5_checkpoint.h"
 
 namespace wq::slice_queue {
 
@@ -53,7 +53,7 @@ class Rank final : public Member {
 std::optional<slices::Checkpoint> checkpoint_for(const slices::Plan& plan, const SliceOptions& options) {
     if (options.restore.empty()) return std::nullopt;
     api::checked(records::refuse_if_held(options.restore));
-    auto checkpoint = api::checked(stats::read_checkpoint(options.restore));
+    auto checkpoint = api::checked(read_checkpoint(options.restore));
     api::checked(slices::check_fits(checkpoint, options.restore, plan, options.shuffle, options.seed));
     return checkpoint;
 }

@@ -144,7 +144,7 @@ def measure_row(row, servers, rounds):
 
 
 def measure(options, share):
-    load, ours = options.build / "tests/bench/bench_catalog", options.build / "src/cli/catalog_server"
+    load, ours = options.build / "tests/bench/bench_catalog", options.build / "bin/catalog_server"
     if not load.exists() or not ours.exists():
         return print("\nbench_catalog or catalog_server: not built", flush=True)
     own = [ours, "-p", "PORT", "-I", "127.0.0.1", "-n", "localhost"]

@@ -14,7 +14,7 @@ from peers import mpirun
 
 class Engine:
     def __init__(self, build, folder):
-        self.program = pathlib.Path(build) / "src/cli/work_queue_run"
+        self.program = pathlib.Path(build) / "bin/work_queue_run"
         self.nothing = pathlib.Path(build) / "tests/bench/mpi_nothing"
         self.folder = folder
         self.runs = 0

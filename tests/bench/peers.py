@@ -142,6 +142,6 @@ def mpirun(ranks):
 
 def all_peers(build):
     bench = pathlib.Path(build) / "tests/bench"
-    ours = pathlib.Path(build) / "src/cli/work_queue_run"
+    ours = pathlib.Path(build) / "bin/work_queue_run"
     return [Floor(bench / "floor", "cores"), Floor(bench / "floor", "null"), Floor(bench / "floor", "pipes"), Make(), Xargs(), Ninja(), Parallel(),
             WorkQueue99(bench / "work_queue_peer"), Ours(ours, 0), Ours(ours, 2)]

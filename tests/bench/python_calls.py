@@ -25,9 +25,9 @@ def missing(name):
 
 def run(options, name, *numbers):
     with_worker = name in ("ours", "ours_forked", "submitting")
-    worker = [options.build / "src/cli/work_queue_worker"] if with_worker else []
+    worker = [options.build / "bin/work_queue_worker"] if with_worker else []
     ranks = [*peers.mpirun(3), PYTHON, "-m", "mpi4py.futures"] if name == "mpi_pool" else [PYTHON, "-B"]
-    environment = {**os.environ, "PYTHONPATH": str(options.build / "src/python"), "WORK_QUEUE_PYTHON": PYTHON}
+    environment = {**os.environ, "PYTHONPATH": str(options.build / "python"), "WORK_QUEUE_PYTHON": PYTHON}
     done = subprocess.run([*ranks, CALLER, name, *map(str, numbers), *worker], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           check=False, env=environment, timeout=120)
     if done.returncode:
@@ -36,7 +36,7 @@ def run(options, name, *numbers):
 
 
 def import_seconds(options):
-    environment = {**os.environ, "PYTHONPATH": str(options.build / "src/python")}
+    environment = {**os.environ, "PYTHONPATH": str(options.build / "python")}
 
     def took(statement):
         began = time.monotonic()
@@ -56,7 +56,7 @@ def table(found, copy):
 
 
 def measure(options, share):
-    if not list((options.build / "src/python/work_queue").glob("_core.*.so")):
+    if not list((options.build / "python/work_queue").glob("_core.*.so")):
         print("\n### Python functions\n\nnot built: cmake --build ... --target wq_python_core", flush=True)
         return
     calls, mapped = (1000, 20000) if options.quick else (3000, 100000)

@@ -106,7 +106,7 @@ def documents_way(ssh, host, path, worker):
 
 
 def measure(options, share):
-    program = options.build / "src/runtask/runtask"
+    program = options.build / "bin/runtask"
     if not program.exists():
         return print("runtask: not built", flush=True)
     host = f"{getpass.getuser()}@127.0.0.1"

@@ -39,14 +39,14 @@ def listed(words, environment, manager):
 
 
 def measure(options, share):
-    program = options.build / "src/cli/work_queue_status"
-    if not program.exists() or not list((options.build / "src/python/work_queue").glob("_core.*.so")):
+    program = options.build / "bin/work_queue_status"
+    if not program.exists() or not list((options.build / "python/work_queue").glob("_core.*.so")):
         return print("\nwork_queue_status or wq_python_core: not built", flush=True)
     kinds = {"work_queue_status -T": ([program, "-T"], {}), "work_queue_status -T --json": ([program, "-T", "--json"], {})}
     if stock := stock_words():
         (server, *_), environment = stock
         kinds["CCTools' work_queue_status -T"] = ([server.with_name("work_queue_status"), "-T"], environment)
-    environment = {**os.environ, "PYTHONPATH": str(options.build / "src/python")}
+    environment = {**os.environ, "PYTHONPATH": str(options.build / "python")}
     print(f"\n### The status of {TASKS} tasks\n\n| listed by | seconds | its processor, s | manager's processor, s | goal |\n|---|---|---|---|---|", flush=True)
     with subprocess.Popen([PYTHON, "-c", MANAGER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as manager:
         try:

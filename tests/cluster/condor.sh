@@ -126,13 +126,13 @@ COMMAND
 install_run() {
     local library
     mkdir -p "$WORK/lib" "$TRIXIE/usr/local/bin"
-    for library in $(ldd "$BUILD"/src/cli/work_queue_{run,factory} | awk '$2 == "=>" { print $3 }' | sort -u); do
+    for library in $(ldd "$BUILD"/bin/work_queue_{run,factory} | awk '$2 == "=>" { print $3 }' | sort -u); do
         [ -e "$TRIXIE$library" ] || cp "$library" "$WORK/lib"
     done
     cat >"$TRIXIE/usr/local/bin/work_queue_run" <<COMMAND
 #!/bin/sh
 export LD_LIBRARY_PATH="$WORK/lib" WORK_QUEUE_SCRIPTS=/run/source/scripts
-exec "$BUILD/src/cli/work_queue_run" "\$@"
+exec "$BUILD/bin/work_queue_run" "\$@"
 COMMAND
     chmod 755 "$TRIXIE/usr/local/bin/work_queue_run"
 }

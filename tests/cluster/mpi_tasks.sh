@@ -47,7 +47,7 @@ on_one_node() { on login sbatch --wait -n1 -c2 -o "$WORK/job.out" --wrap "$*"; }
 by_grow() { on login "$@" --manager-only --grow slurm:1 --grow-options '--cores 2 --memory 500 --cycle 1'; }
 by_factory() {
     listening "$@"
-    on login "$BUILD/src/cli/work_queue_factory" -T slurm -S "$WORK/of workers" --contact "$RUN_DIR/contact" -w 0 -W 1 --cores 2 \
+    on login "$BUILD/bin/work_queue_factory" -T slurm -S "$WORK/of workers" --contact "$RUN_DIR/contact" -w 0 -W 1 --cores 2 \
         --memory 500 --cycle 1 --json >"$WORK/factory.out" 2>&1 &
     local factory=$! code=0
     wait "$run" || code=$?
@@ -58,7 +58,7 @@ by_factory() {
 by_submission() {
     listening "$@"
     on login /run/source/scripts/slurm/slurm_submit_workers --scratch-dir "$WORK/of workers" \
-        --worker-binary "$BUILD/src/cli/work_queue_worker" --contact "$RUN_DIR/contact" --cores 2 --memory 500 --single-shot
+        --worker-binary "$BUILD/bin/work_queue_worker" --contact "$RUN_DIR/contact" --cores 2 --memory 500 --single-shot
     wait "$run"
 }
 listening() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Runs of work_queue_run on the hosts, and the checks after each. Source it after hosts.sh; WORK must be set.
-COMMAND=$BUILD/src/cli/work_queue_run
+COMMAND=$BUILD/bin/work_queue_run
 
 # plain_tasks COUNT, grouped_tasks COUNT: tasks that each add one line to DONE/NUMBER, so that repeated ones show.
 # Plain ones have one shape (batches and tickets); grouped ones are leased one by one.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The job scripts of share/examples/batch, each in a folder of its name in WORK, with its list. Source it after runs.sh.
 export WORK_QUEUE_SCRIPTS=/run/source/scripts
-PATH=$BUILD/src/cli:$PATH
+PATH=$BUILD/bin:$PATH
 SCRIPTS=/run/source/share/examples/batch
 
 # in_folder SCRIPT [SED]: makes its folder, and enters it; the marks of its tasks are in DONE. The script is for larger

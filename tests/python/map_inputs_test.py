@@ -133,9 +133,9 @@ def test_an_exception_that_becomes_something_else(served):
 
 def test_results_that_are_too_large(tmp_path):
     """The worker's script, with a lower limit. The manager then tries the items of a chunk in smaller ones."""
-    source = pathlib.Path(__file__).resolve().parents[2] / "src"
+    source = pathlib.Path(__file__).resolve().parents[2] / "src/interpreters"
     script = {}
-    exec((source / "python/work_queue/unpicklable.py").read_text() + (source / "interpreters/answer.py").read_text(), script)
+    exec((source / "unpicklable.py").read_text() + (source / "answer.py").read_text(), script)
     script["MOST_BYTES"] = 1000
     for length, fits in ((100, True), (1100, False)):
         with open(tmp_path / "result", "w+b") as file:

@@ -15,6 +15,7 @@ from work_queue import _core
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "python"
+PACKAGE = pathlib.Path(work_queue.__file__).parents[1]
 STUB = SOURCE / "work_queue" / "_core.pyi"
 
 GOOD = '''
@@ -90,7 +91,7 @@ def mypy(tmp_path_factory):
         for name, text in (files or {}).items():
             (folder / name).write_text(text)
         ended = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", folder / "cache", *words],
-                               cwd=folder, env={**os.environ, "MYPYPATH": str(SOURCE)}, capture_output=True, text=True, check=False)
+                               cwd=folder, env={**os.environ, "MYPYPATH": str(PACKAGE)}, capture_output=True, text=True, check=False)
         return ended.stdout + ended.stderr, ended.returncode
 
     return run

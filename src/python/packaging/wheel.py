@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 COMMANDS = ("work_queue_worker", "work_queue_factory", "work_queue_run", "work_queue_launcher")
 PACKAGES = ("work_queue", "ndcctools")
 MODULES = ("_core", "_core_mpi")
+SHARED_MODULE = "src/interpreters/unpicklable.py"  # of the package and of the script that workers run
 INSTALLED = ("scripts", "src/coprocess")  # folders whose files are installed as they are
 TARGETS = ("wq_python_core", "wq_python_core_mpi", *COMMANDS)
 
@@ -74,15 +75,16 @@ class Wheel:
         for package in PACKAGES:
             for file in sorted(file for kind in ("*.py", "*.pyi", "py.typed") for file in (source / package).glob(kind)):
                 self.add(str(file.relative_to(source)), file.read_bytes())
+        self.add("work_queue/unpicklable.py", (ROOT / SHARED_MODULE).read_bytes())
         for module in MODULES:
-            file = build / "src" / "python" / "work_queue" / (module + sysconfig.get_config_var("EXT_SUFFIX"))
+            file = build / "python" / "work_queue" / (module + sysconfig.get_config_var("EXT_SUFFIX"))
             if not file.exists():
                 sys.exit(f"{build} has no module for Python {sys.version.split()[0]}: {file} is missing")
             self.add("work_queue/" + file.name, stripped(file), 0o755)
         self.add(f"{self.name}.data/scripts/work_queue_python", (source / "work_queue_python").read_bytes(), 0o755)
         for command in COMMANDS:
-            file = next(build.glob(f"src/*/{command}"), None)
-            if file is None:
+            file = build / "bin" / command
+            if not file.exists():
                 sys.exit(f"{build} has no {command}: build it, or leave WORK_QUEUE_BUILD unset")
             self.add(f"{self.name}.data/scripts/{command}", stripped(file), 0o755)
         with tempfile.TemporaryDirectory() as prefix:

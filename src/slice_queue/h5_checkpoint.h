@@ -12,11 +12,11 @@
 #include "base/result.h"
 #include "slices/checkpoint.h"
 
-namespace wq::stats {
+namespace wq::slice_queue {
 
 // A new file is renamed over an older one: at any moment there is a whole one. Error: it cannot be written.
 Status write_checkpoint(const std::string& path, const slices::Checkpoint& checkpoint);
 // Error bad_input: it cannot be read, is no checkpoint, is of a newer version, or is damaged.
 Result<slices::Checkpoint> read_checkpoint(const std::string& path);
 
-}  // namespace wq::stats
+}  // namespace wq::slice_queue

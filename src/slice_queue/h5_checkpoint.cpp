@@ -1,4 +1,4 @@
-#include "stats/h5_checkpoint.h"
+#include "slice_queue/h5_checkpoint.h"
 
 #include <hdf5.h>
 
@@ -15,7 +15,7 @@
 #include "stats/h5_turn.h"
 #include "stats/h5_types.h"
 
-namespace wq::stats {
+namespace wq::slice_queue {
 
 namespace {
 
@@ -178,4 +178,4 @@ Result<slices::Checkpoint> read_checkpoint(const std::string& path) {
     return checkpoint;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::slice_queue

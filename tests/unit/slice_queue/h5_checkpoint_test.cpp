@@ -1,4 +1,4 @@
-#include "stats/h5_checkpoint.h"
+#include "slice_queue/h5_checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <hdf5.h>
@@ -10,7 +10,7 @@
 #include "stats/h5_handle.h"
 #include "unit/records/records_testing.h"
 
-namespace wq::stats {
+namespace wq::slice_queue {
 namespace {
 
 using records::testing::slurp;
@@ -85,4 +85,4 @@ TEST(H5Checkpoint, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::slice_queue
