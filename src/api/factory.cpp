@@ -16,7 +16,7 @@
 #include "base/descriptor.h"
 #include "factory/factory_process.h"
 #include "records/append_file.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 #include "work_queue/manager.h"
 
 namespace wq {

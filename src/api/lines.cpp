@@ -1,6 +1,6 @@
 #include "api/lines.h"
 
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::api {
 

@@ -14,7 +14,7 @@
 #include "program_manager/listening.h"
 #include "program_manager/program_manager.h"
 #include "run/own_worker.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq {
 

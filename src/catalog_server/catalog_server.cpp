@@ -22,7 +22,7 @@
 #include "catalog_server/host_names.h"
 #include "catalog_server/queries.h"
 #include "catalog_server/updates.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq::catalog_server {
 

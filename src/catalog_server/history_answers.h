@@ -10,7 +10,7 @@
 
 #include "catalog_server/answer.h"
 #include "catalog_server/history_files.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq::catalog_server {
 

@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "catalog/record_table.h"
 #include "catalog_server/history_files.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq::catalog_server {
 

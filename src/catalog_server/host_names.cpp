@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "net/tcp_socket.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::catalog_server {
 

@@ -11,8 +11,8 @@
 #include "catalog_server/catalog_server.h"
 #include "cli/catalog_server_options.h"
 #include "records/run_status.h"
-#include "threads/broken_pipes.h"
-#include "threads/signals.h"
+#include "base/broken_pipes.h"
+#include "base/signals.h"
 
 namespace {
 

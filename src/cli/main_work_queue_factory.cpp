@@ -26,7 +26,7 @@
 #include "records/append_file.h"
 #include "records/run_status.h"
 #include "run/loop.h"
-#include "threads/signals.h"
+#include "base/signals.h"
 
 namespace {
 

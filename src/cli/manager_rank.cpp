@@ -25,7 +25,7 @@
 #include "run/task_index.h"
 #include "shared_run/marking_recorder.h"
 #include "status/announcing.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq::cli {
 

@@ -14,7 +14,7 @@
 #include "run/early_stop.h"
 #include "run/mpi_node_share.h"
 #include "run/rank_loop.h"
-#include "threads/signals.h"
+#include "base/signals.h"
 #include "tickets/counters.h"
 #include "tickets/ticket_pool.h"
 #include "worker/worker.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::coprocess {
 

@@ -17,7 +17,7 @@
 
 #include "executor/memory_room.h"
 #include "process/process_tree.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::executor {
 

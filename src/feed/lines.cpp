@@ -11,7 +11,7 @@
 
 #include "base/random_bits.h"
 #include "base/units.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::feed {
 

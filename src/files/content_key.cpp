@@ -5,7 +5,7 @@
 #include <array>
 #include <new>
 
-#include "threads/fork_gate.h"
+#include "base/fork_gate.h"
 
 namespace wq::files {
 

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "process/call_meter.h"
-#include "threads/signals_held.h"
+#include "base/signals_held.h"
 
 namespace wq::launcher {
 

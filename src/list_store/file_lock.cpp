@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "list_store/identity.h"
 #include "list_store/problem.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::list_store {
 

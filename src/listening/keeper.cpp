@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::listening {
 

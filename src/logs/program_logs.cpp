@@ -8,7 +8,7 @@
 #include "records/transactions.h"
 #include "stats/rows.h"
 #include "stats/stats_log.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::logs {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "logs/statistics_file.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::logs {
 

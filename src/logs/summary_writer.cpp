@@ -16,7 +16,7 @@
 #include "logs/gathered_summaries.h"
 #include "records/resource_summary.h"
 #include "records/task_number.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::logs {
 

@@ -10,7 +10,7 @@
 #include "manager/router.h"
 #include "manager/run_records.h"
 #include "manager/task_texts.h"
-#include "threads/background.h"
+#include "base/background.h"
 #include "transfers/file_transfers.h"
 
 namespace wq::manager {

@@ -31,7 +31,7 @@
 #include "net/transport.h"
 #include "scheduling/reactor.h"
 #include "stats/recorder.h"
-#include "threads/background.h"
+#include "base/background.h"
 
 namespace wq::manager {
 

@@ -1,6 +1,6 @@
 #include "mpi/watchdog.h"
 
-#include "threads/signals_held.h"
+#include "base/signals_held.h"
 
 namespace wq::mpi {
 

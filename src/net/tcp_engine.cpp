@@ -7,7 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include "net/tcp_socket.h"
-#include "threads/signals_held.h"
+#include "base/signals_held.h"
 
 namespace wq::net {
 

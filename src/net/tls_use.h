@@ -2,7 +2,7 @@
 // locks closed in the child. The thread's end is part of it, when OpenSSL frees what it has for the thread.
 #pragma once
 
-#include "threads/fork_gate.h"
+#include "base/fork_gate.h"
 
 namespace wq::net {
 

@@ -7,7 +7,7 @@
 
 #include "base/descriptor.h"
 #include "catalog/query.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq::program_manager {
 

@@ -6,7 +6,7 @@
 #include "program_manager/shapes.h"
 #include "run/dismiss_ranks.h"
 #include "status/figures.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::program_manager {
 

@@ -31,7 +31,7 @@
 #include "program_manager/unfinished_tasks.h"
 #include "run/own_worker.h"
 #include "run/rank_loop.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 #include "tickets/counters.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::python {
 

@@ -9,7 +9,7 @@
 #include "core/events.h"
 #include "records/run_status.h"
 #include "report/why_questions.h"
-#include "threads/background.h"
+#include "base/background.h"
 
 namespace wq::report {
 

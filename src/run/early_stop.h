@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "threads/signals.h"
+#include "base/signals.h"
 
 namespace wq::run {
 

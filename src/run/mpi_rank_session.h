@@ -16,8 +16,8 @@
 #include "mpi/watchdog.h"
 #include "run/mpi_tickets.h"
 #include "run/rank_loop.h"
-#include "threads/background.h"
-#include "threads/signals.h"
+#include "base/background.h"
+#include "base/signals.h"
 #include "worker/worker.h"
 
 namespace wq::run {

@@ -7,7 +7,7 @@
 #include "launcher/function_runner.h"
 #include "launcher/launcher.h"
 #include "net/loopback.h"
-#include "threads/background.h"
+#include "base/background.h"
 #include "tickets/ticket_pool.h"
 #include "worker/ticket_client.h"
 #include "worker/worker.h"

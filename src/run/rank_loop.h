@@ -13,7 +13,7 @@
 #include "run/own_worker.h"
 #include "run/source.h"
 #include "stats/recorder.h"
-#include "threads/signals.h"
+#include "base/signals.h"
 #include "worker/worker.h"
 
 namespace wq::run {

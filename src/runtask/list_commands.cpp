@@ -23,7 +23,7 @@
 #include "shared_list/list_view.h"
 #include "shared_list/shared_list.h"
 #include "ssh_store/store_at.h"
-#include "threads/signals.h"
+#include "base/signals.h"
 
 namespace wq::runtask {
 

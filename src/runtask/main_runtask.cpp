@@ -9,7 +9,7 @@
 #include "runtask/options.h"
 #include "runtask/ranks.h"
 #include "runtask/worker.h"
-#include "threads/broken_pipes.h"
+#include "base/broken_pipes.h"
 
 namespace {
 

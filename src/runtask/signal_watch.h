@@ -11,7 +11,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "threads/signals.h"
+#include "base/signals.h"
 
 namespace wq::runtask {
 

@@ -18,7 +18,7 @@
 #include "run/source.h"
 #include "shared_run/dispatcher.h"
 #include "shared_run/heard.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq::shared_run {
 

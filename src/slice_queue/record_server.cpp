@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "sources/source_file.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::slice_queue {
 

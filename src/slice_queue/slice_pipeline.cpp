@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "slice_queue/slice_feed.h"
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 #include "work_queue/slice_readers.h"
 
 namespace wq {

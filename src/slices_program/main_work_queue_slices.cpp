@@ -9,7 +9,7 @@
 #include "slices_program/loop.h"
 #include "slices_program/options.h"
 #include "slices_program/plan_text.h"
-#include "threads/broken_pipes.h"
+#include "base/broken_pipes.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "threads/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 namespace wq::slices_program {
 

@@ -19,7 +19,7 @@
 #include "records/append_file.h"
 #include "stats/derived.h"
 #include "stats/journal_writer.h"
-#include "threads/signals_held.h"
+#include "base/signals_held.h"
 
 namespace wq::stats {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "threads/background.h"
+#include "base/background.h"
 
 namespace wq::transfers {
 

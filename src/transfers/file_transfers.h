@@ -15,7 +15,7 @@
 
 #include "base/ids.h"
 #include "base/interval_set.h"
-#include "threads/background.h"
+#include "base/background.h"
 #include "transfers/file_jobs.h"
 #include "transfers/input_preparation.h"
 #include "transfers/input_streams.h"

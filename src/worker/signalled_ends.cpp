@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "threads/signals.h"
+#include "base/signals.h"
 
 namespace wq::worker {
 

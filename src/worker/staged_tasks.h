@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 #include "launcher/launcher.h"
-#include "threads/background.h"
+#include "base/background.h"
 #include "wire/messages.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"

@@ -21,7 +21,7 @@
 #include "files/cache.h"
 #include "files/tree_reader.h"
 #include "launcher/launcher.h"
-#include "threads/background.h"
+#include "base/background.h"
 #include "wire/messages.h"
 
 namespace wq::worker {

@@ -12,7 +12,7 @@
 #include "base/relative_path.h"
 #include "base/remove_tree.h"
 #include "files/watched_file.h"
-#include "threads/background.h"
+#include "base/background.h"
 
 namespace wq::worker {
 

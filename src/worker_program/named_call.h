@@ -10,7 +10,7 @@
 #include "base/descriptor.h"
 #include "listening/named_managers.h"
 #include "net/tcp_dialer.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq::worker_program {
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <utility>
 
-#include "threads/background.h"
+#include "base/background.h"
 
 namespace wq::testing {
 

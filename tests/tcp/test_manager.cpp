@@ -21,7 +21,7 @@
 #include "run/rank_loop.h"
 #include "run/source.h"
 #include "stats/recorder.h"
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "threads/freed_memory.h"
-#include "threads/signals_held.h"
+#include "base/freed_memory.h"
+#include "base/signals_held.h"
 
 namespace wq {
 

@@ -1,4 +1,4 @@
-#include "threads/signals.h"
+#include "base/signals.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
-#include "threads/background.h"
+#include "base/background.h"
 
 namespace wq {
 

@@ -1,4 +1,4 @@
-#include "threads/signals.h"
+#include "base/signals.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>

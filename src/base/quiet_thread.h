@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "threads/signals_held.h"
+#include "base/signals_held.h"
 
 namespace wq {
 

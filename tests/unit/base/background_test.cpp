@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "threads/background_thread.h"
+#include "base/background_thread.h"
 
 namespace wq {
 namespace {

@@ -1,4 +1,4 @@
-#include "threads/freed_memory.h"
+#include "base/freed_memory.h"
 
 #include <malloc.h>
 

@@ -1,4 +1,4 @@
-#include "threads/broken_pipes.h"
+#include "base/broken_pipes.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

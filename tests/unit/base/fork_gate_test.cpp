@@ -1,4 +1,4 @@
-#include "threads/fork_gate.h"
+#include "base/fork_gate.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
