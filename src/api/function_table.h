@@ -1,7 +1,7 @@
 // Converts a program's typed functions to the table that a worker calls.
 #pragma once
 
-#include "core/task.h"
+#include "engine/model/task.h"
 #include "process/functions.h"
 #include "work_queue/functions.h"
 

@@ -8,7 +8,7 @@
 #include "api/lines.h"
 #include "api/session_parts.h"
 #include "catalog/catalog_hosts.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "logs/earlier_summaries.h"
 #include "program_manager/amounts.h"
 #include "program_manager/listening.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "net/tls_identity.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::cli {
 

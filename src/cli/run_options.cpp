@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "catalog/catalog_hosts.h"
 #include "cli/question_options.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "options/binding_word.h"
 #include "options/command_line.h"
 #include "options/help_text.h"
@@ -18,7 +18,7 @@
 #include "run/job_end.h"
 #include "session/disconnect_times.h"
 #include "shared_list/lease.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::cli {
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "core/events.h"
+#include "engine/model/events.h"
 #include "launcher/launcher.h"
 #include "run/source.h"
 

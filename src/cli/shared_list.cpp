@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "list_store/list_place.h"
-#include "taskfile/settings.h"
+#include "engine/tasklist/settings.h"
 
 namespace wq::cli {
 

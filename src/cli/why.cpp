@@ -15,7 +15,7 @@
 #include "report/never_ran.h"
 #include "report/run_view.h"
 #include "report/why_questions.h"
-#include "taskfile/list.h"
+#include "engine/tasklist/list.h"
 
 namespace wq::cli {
 

@@ -11,7 +11,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "coprocess/message.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 
 namespace wq::coprocess {
 

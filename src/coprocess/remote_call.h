@@ -8,7 +8,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 
 namespace wq::coprocess {
 

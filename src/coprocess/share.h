@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/outcome.h"
-#include "core/resources.h"
+#include "engine/model/outcome.h"
+#include "engine/model/resources.h"
 #include "watch/disk_use.h"
 #include "watch/tree_sample.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/events.h"
+#include "engine/model/events.h"
 #include "factory/batch_system.h"
 #include "factory/job_book.h"
 #include "factory/settings.h"

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "core/resources.h"
+#include "engine/model/resources.h"
 
 namespace wq::factory {
 

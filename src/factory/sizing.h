@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/allocation.h"
-#include "core/resources.h"
+#include "engine/model/allocation.h"
+#include "engine/model/resources.h"
 
 namespace wq::factory {
 

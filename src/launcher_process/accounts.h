@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/resources.h"
+#include "engine/model/resources.h"
 #include "machine/cpu_mask.h"
 #include "machine/placement.h"
 #include "machine/slice.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/environment_changes.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "launcher_process/task_runner.h"
 
 namespace wq::launcher {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/queue_depth.h"
+#include "engine/model/queue_depth.h"
 
 namespace wq::launcher {
 

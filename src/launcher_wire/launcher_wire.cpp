@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/codec.h"
+#include "engine/model/codec.h"
 #include "launcher_wire/wire_fields.h"
 
 namespace wq::launcher {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 
 namespace wq::launcher {
 

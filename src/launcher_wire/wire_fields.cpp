@@ -1,6 +1,6 @@
 #include "launcher_wire/wire_fields.h"
 
-#include "core/codec.h"
+#include "engine/model/codec.h"
 
 namespace wq::launcher {
 

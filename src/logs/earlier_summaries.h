@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/events.h"
+#include "engine/model/events.h"
 
 namespace wq::logs {
 

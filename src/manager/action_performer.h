@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/events.h"
+#include "engine/model/events.h"
 #include "manager/lease_sender.h"
 #include "manager/links.h"
 #include "manager/manager_times.h"

@@ -9,7 +9,7 @@
 
 #include "base/ids.h"
 #include "base/interval_set.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 
 namespace wq::manager {
 

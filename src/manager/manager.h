@@ -29,7 +29,7 @@
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
 #include "net/transport.h"
-#include "scheduling/reactor.h"
+#include "engine/policies/reactor.h"
 #include "stats/recorder.h"
 #include "base/background.h"
 

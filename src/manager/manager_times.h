@@ -6,8 +6,8 @@
 #include <deque>
 
 #include "base/time.h"
-#include "core/manager_stats.h"
-#include "core/resources.h"
+#include "engine/model/manager_stats.h"
+#include "engine/model/resources.h"
 
 namespace wq::manager {
 

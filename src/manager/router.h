@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/events.h"
-#include "scheduling/reactor.h"
+#include "engine/model/events.h"
+#include "engine/policies/reactor.h"
 
 namespace wq::manager {
 

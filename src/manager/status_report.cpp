@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "scheduling/view.h"
+#include "engine/policies/view.h"
 
 namespace wq::manager {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "manager/task_texts.h"
-#include "taskfile/list.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/list.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::manager {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/events.h"
+#include "engine/model/events.h"
 #include "manager/task_texts.h"
 #include "tickets/batch_counter.h"
 #include "tickets/batch_view.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "core/events.h"
+#include "engine/model/events.h"
 #include "records/records.h"
 #include "stats/recorder.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/units.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "manager/status_report.h"
 
 namespace wq::manager {

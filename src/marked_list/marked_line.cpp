@@ -5,7 +5,7 @@
 
 #include "marked_list/text.h"
 #include "marked_list/trail.h"
-#include "taskfile/shell_scan.h"
+#include "engine/tasklist/shell_scan.h"
 
 namespace wq::marked_list {
 

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "taskfile/list.h"
+#include "engine/tasklist/list.h"
 
 namespace wq::marked_list {
 

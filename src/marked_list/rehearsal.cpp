@@ -8,7 +8,7 @@
 #include "marked_list/choice.h"
 #include "marked_list/ready_lines.h"
 #include "marked_list/text.h"
-#include "taskfile/shell_scan.h"
+#include "engine/tasklist/shell_scan.h"
 
 namespace wq::marked_list {
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <string_view>
 
-#include "taskfile/shell_scan.h"
+#include "engine/tasklist/shell_scan.h"
 
 namespace wq::marked_list {
 

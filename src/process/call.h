@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "process/functions.h"
 
 namespace wq::process {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "process/cpu_clock.h"
 
 namespace wq::process {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/write_all.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 
 namespace wq::process {
 

@@ -9,8 +9,8 @@
 #include "base/environment_changes.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/outcome.h"
-#include "core/resources.h"
+#include "engine/model/outcome.h"
+#include "engine/model/resources.h"
 #include "process/functions.h"
 
 namespace wq::process {

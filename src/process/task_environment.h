@@ -9,7 +9,7 @@
 
 #include "base/environment_changes.h"
 #include "base/ids.h"
-#include "core/resources.h"
+#include "engine/model/resources.h"
 #include "process/host_files.h"
 
 namespace wq::process {

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "core/first_allocation.h"
-#include "core/resources.h"
-#include "core/sizes.h"
+#include "engine/model/first_allocation.h"
+#include "engine/model/resources.h"
+#include "engine/model/sizes.h"
 #include "work_queue/category.h"
 #include "work_queue/task.h"
 

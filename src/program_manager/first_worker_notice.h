@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 
 namespace wq::program_manager {
 

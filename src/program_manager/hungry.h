@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 
 namespace wq::program_manager {
 

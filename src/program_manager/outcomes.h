@@ -1,7 +1,7 @@
 // Translates the end of an attempt to Work Queue's results.
 #pragma once
 
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "program_manager/task_data.h"
 
 namespace wq::program_manager {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/events.h"
+#include "engine/model/events.h"
 #include "manager/manager.h"
 
 namespace wq::program_manager {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 #include "logs/program_logs.h"
 #include "logs/summary_writer.h"
 #include "program_manager/range_gather.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 
 namespace wq::program_manager {
 

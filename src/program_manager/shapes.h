@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "core/task.h"
+#include "engine/model/task.h"
 #include "program_manager/task_data.h"
 
 namespace wq::program_manager {

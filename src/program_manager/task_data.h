@@ -12,7 +12,7 @@
 
 #include "base/environment_changes.h"
 #include "base/memory_file.h"
-#include "core/usage.h"
+#include "engine/model/usage.h"
 #include "files/task_files.h"
 #include "records/mapped_file.h"
 #include "work_queue/task.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "core/events.h"
+#include "engine/model/events.h"
 
 namespace wq::program_manager {
 

@@ -1,6 +1,6 @@
 #include "records/journal_format.h"
 
-#include "core/codec.h"
+#include "engine/model/codec.h"
 
 namespace wq::records {
 

@@ -13,7 +13,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "records/append_file.h"
 #include "records/records.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/outcome.h"
-#include "core/resources.h"
+#include "engine/model/outcome.h"
+#include "engine/model/resources.h"
 
 namespace wq::records {
 

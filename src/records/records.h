@@ -9,11 +9,11 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/time.h"
-#include "core/first_allocation.h"
-#include "core/manager_stats.h"
-#include "core/outcome.h"
-#include "core/resources.h"
-#include "core/sizes.h"
+#include "engine/model/first_allocation.h"
+#include "engine/model/manager_stats.h"
+#include "engine/model/outcome.h"
+#include "engine/model/resources.h"
+#include "engine/model/sizes.h"
 
 namespace wq::records {
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 
 namespace wq::records {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 #include "records/quantities.h"
 #include "records/task_number.h"
 #include "records/text_log.h"

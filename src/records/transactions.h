@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/ids.h"
-#include "core/resources.h"
+#include "engine/model/resources.h"
 #include "records/records.h"
 
 namespace wq::records {

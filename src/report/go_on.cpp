@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "taskfile/sources.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::report {
 

@@ -8,7 +8,7 @@
 #include "records/journal.h"
 #include "report/no_output.h"
 #include "run/source.h"
-#include "taskfile/list.h"
+#include "engine/tasklist/list.h"
 
 namespace wq::report {
 

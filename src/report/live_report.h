@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/events.h"
+#include "engine/model/events.h"
 #include "records/run_status.h"
 #include "report/why_questions.h"
 #include "base/background.h"

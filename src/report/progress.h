@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/manager_stats.h"
-#include "core/worker_table.h"
+#include "engine/model/manager_stats.h"
+#include "engine/model/worker_table.h"
 
 namespace wq::report {
 

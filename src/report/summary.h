@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/exit_code.h"
-#include "core/events.h"
-#include "core/manager_stats.h"
+#include "engine/model/events.h"
+#include "engine/model/manager_stats.h"
 #include "manager/failures.h"
 #include "manager/manager.h"
 #include "report/go_on.h"

@@ -7,7 +7,7 @@
 
 #include "base/interval_set.h"
 #include "run/source.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::run {
 

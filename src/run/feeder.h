@@ -9,7 +9,7 @@
 #include "manager/task_table.h"
 #include "run/list_categories.h"
 #include "run/source.h"
-#include "taskfile/list.h"
+#include "engine/tasklist/list.h"
 
 namespace wq::run {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "core/sizes.h"
+#include "engine/model/sizes.h"
 #include "manager/manager.h"
-#include "taskfile/list.h"
+#include "engine/tasklist/list.h"
 
 namespace wq::run {
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "run/feeder.h"
-#include "taskfile/list.h"
+#include "engine/tasklist/list.h"
 
 namespace wq::run {
 

@@ -10,7 +10,7 @@
 
 #include "base/amounts.h"
 #include "base/random_bits.h"
-#include "core/task.h"
+#include "engine/model/task.h"
 
 namespace wq::session {
 

@@ -6,7 +6,7 @@
 #include "marked_list/status_table.h"
 #include "shared_run/probe.h"
 #include "ssh_store/store_at.h"
-#include "taskfile/tags.h"
+#include "engine/tasklist/tags.h"
 
 namespace wq::shared_run {
 

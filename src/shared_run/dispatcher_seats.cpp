@@ -4,7 +4,7 @@
 
 #include "shared_run/dispatcher.h"
 #include "shared_run/probe.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::shared_run {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "process/path_lookup.h"
 #include "process/task_environment.h"
 

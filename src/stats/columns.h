@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 
 namespace wq::stats {
 

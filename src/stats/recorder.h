@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "records/mapped_file.h"
 #include "records/records.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 #include "stats/columns.h"
 
 namespace wq::stats {

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "stats/plot_colors.h"
 
 namespace wq::stats {

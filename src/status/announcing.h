@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/manager_stats.h"
+#include "engine/model/manager_stats.h"
 #include "status/lister.h"
 
 namespace wq::status {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "scheduling/view.h"
+#include "engine/policies/view.h"
 
 namespace wq::status {
 

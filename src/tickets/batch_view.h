@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/interval_set.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/sources.h"
 #include "wire/messages.h"
 
 namespace wq::tickets {

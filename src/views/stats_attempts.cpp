@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "records/mapped_file.h"
 #include "stats/h5_open.h"
 #include "stats/worker_sessions.h"

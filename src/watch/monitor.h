@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/usage.h"
+#include "engine/model/usage.h"
 #include "watch/disk_use.h"
 #include "watch/snapshot_events.h"
 #include "watch/socket_meter.h"

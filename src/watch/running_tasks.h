@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "process/order.h"
 #include "process/scratch.h"
 #include "watch/monitor.h"

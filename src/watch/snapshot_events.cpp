@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "core/usage.h"
+#include "engine/model/usage.h"
 
 namespace wq::watch {
 

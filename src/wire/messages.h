@@ -21,9 +21,9 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/time.h"
-#include "core/allocation.h"
-#include "core/outcome.h"
-#include "core/resources.h"
+#include "engine/model/allocation.h"
+#include "engine/model/outcome.h"
+#include "engine/model/resources.h"
 
 namespace wq::wire {
 
@@ -73,7 +73,7 @@ struct RangeEnded {
     std::int64_t wall_us = 0;   // summed
 };
 struct Draining {};  // the worker wants no more leases
-struct Account {     // of a batch, see core/batches.h
+struct Account {     // of a batch, see engine/model/batches.h
     BatchId batch;
     IntervalSet holding;
     bool saw_dry = false;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 
 namespace wq::worker {
 

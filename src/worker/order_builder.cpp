@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/outcome.h"
-#include "core/task.h"
+#include "engine/model/outcome.h"
+#include "engine/model/task.h"
 #include "files/task_files.h"
 #include "process/fetch_url.h"
 #include "process/task_environment.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::worker {
 

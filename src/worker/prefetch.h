@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/queue_depth.h"
+#include "engine/model/queue_depth.h"
 
 namespace wq::worker {
 

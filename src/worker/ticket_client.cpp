@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/allocation.h"
-#include "taskfile/sources.h"
+#include "engine/model/allocation.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::worker {
 

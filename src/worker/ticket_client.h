@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/resources.h"
+#include "engine/model/resources.h"
 #include "launcher/call_threads.h"
 #include "session/outbox.h"
 #include "tickets/batch_counter.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <utility>
 
-#include "core/task.h"
+#include "engine/model/task.h"
 #include "interpreters/python_call.h"
 #include "worker/manager_marks.h"
 

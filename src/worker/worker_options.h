@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "core/heartbeats.h"
+#include "engine/model/heartbeats.h"
 #include "launcher/launcher.h"
 #include "wire/messages.h"
 

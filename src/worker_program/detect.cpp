@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "core/allocation.h"
+#include "engine/model/allocation.h"
 #include "machine/placement.h"
 #include "options/binding_word.h"
 #include "report/columns.h"

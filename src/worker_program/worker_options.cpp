@@ -7,15 +7,15 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
-#include "core/resources.h"
-#include "core/task.h"
+#include "engine/model/resources.h"
+#include "engine/model/task.h"
 #include "listening/registry.h"
 #include "options/binding_word.h"
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
 #include "session/session_table.h"
-#include "taskfile/settings.h"
+#include "engine/tasklist/settings.h"
 #include "worker_program/coprocess_options.h"
 
 namespace wq::worker_program {

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "catalog/catalog_hosts.h"
-#include "core/resources.h"
+#include "engine/model/resources.h"
 #include "launcher/launcher.h"
 #include "machine/bound.h"
 #include "net/tcp_options.h"

@@ -12,7 +12,7 @@
 #include "base/find_shell.h"
 #include "base/random_bits.h"
 #include "base/shortage.h"
-#include "core/task.h"
+#include "engine/model/task.h"
 #include "files/kept_cache.h"
 #include "launcher/function_runner.h"
 #include "machine/allowance.h"

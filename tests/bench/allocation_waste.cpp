@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "core/category.h"
+#include "engine/model/category.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/reactor.h"
+#include "engine/policies/reactor.h"
 
 namespace {
 

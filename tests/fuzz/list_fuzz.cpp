@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "require.h"
-#include "taskfile/list.h"
-#include "taskfile/settings.h"
-#include "taskfile/sources.h"
+#include "engine/tasklist/list.h"
+#include "engine/tasklist/settings.h"
+#include "engine/tasklist/sources.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/allocation.h"
+#include "engine/model/allocation.h"
 #include "sim/overtaking.h"
 
 namespace wq::sim {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "core/events.h"
+#include "engine/model/events.h"
 
 namespace wq::sim {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/resources.h"
+#include "engine/model/resources.h"
 
 namespace wq::sim {
 

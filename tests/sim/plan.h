@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "core/events.h"
-#include "core/ledger.h"
+#include "engine/model/events.h"
+#include "engine/model/ledger.h"
 #include "sim/faults.h"
 
 namespace wq::sim {

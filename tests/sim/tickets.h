@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "core/events.h"
+#include "engine/model/events.h"
 
 namespace wq::sim {
 

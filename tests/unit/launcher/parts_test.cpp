@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "launcher_process/accounts.h"
 #include "launcher_process/lane.h"
 #include "launcher_wire/launcher_wire.h"

@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "core/allocation.h"
-#include "core/worker_table.h"
+#include "engine/model/allocation.h"
+#include "engine/model/worker_table.h"
 #include "launcher_process/accounts.h"
 
 namespace wq::launcher {

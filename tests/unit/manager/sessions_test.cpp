@@ -1,5 +1,5 @@
 // What a manager says to workers over TCP that it does not know, or that do not keep to the protocol.
-#include "core/outcome.h"
+#include "engine/model/outcome.h"
 #include "session/session_table.h"
 #include "unit/manager/sessions_fixture.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "taskfile/list.h"
+#include "engine/tasklist/list.h"
 
 namespace wq::report {
 namespace {

@@ -1,0 +1,76 @@
+// Answers which task fits on which worker. Read-only; each function is about one task or shape and one
+// worker.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/attempts/state.h"
+
+namespace wq::leasing {
+
+class Fit {
+  public:
+    explicit Fit(const State& state) : state_(state) {}
+
+    // Whether an idle worker with these `features` (sorted) could run the shape.
+    bool ever_holds(const Resources& whole, const std::vector<std::string>& features, ShapeId shape) const;
+    // Whether the worker could run it if it ran nothing else.
+    bool could_ever_run(const Worker& worker, ShapeId shape) const;
+    // The same, and the worker has enough time left.
+    bool could_hold(const Worker& worker, ShapeId shape) const {
+        return could_hold(worker, shape, state_.now.instant);
+    }
+    bool could_hold(const Worker& worker, ShapeId shape, Instant at) const;
+    static bool has_time(std::optional<Instant> leaves, const Shape& shape, Instant at) {
+        return !leaves || shape.min_time <= Duration{0} || at + shape.min_time <= *leaves;
+    }
+    bool has_time(std::optional<Instant> leaves, const Shape& shape) const {
+        return has_time(leaves, shape, state_.now.instant);
+    }
+    // What a task of the shape would get if it were dispatched to the worker now; nullopt if no task of the
+    // shape may go there, however much is free.
+    std::optional<Resources> open_share(const Worker& worker, ShapeId shape, bool suspect) const;
+    // Whether one more task may run: of the run, of its category.
+    bool run_has_room() const;
+    bool category_has_room(const Shape& shape) const { return state_.limited.empty() || below_limit(shape); }
+    bool one_more_may_run(const Shape& shape) const { return run_has_room() && category_has_room(shape); }
+    // Ranks run leases before tickets, so a rank must get no lease with a lower priority than its tickets.
+    bool has_more_urgent_tickets(const Worker& worker, double priority) const {
+        return state_.batch && priority < state_.batch->priority && !state_.batch->revoked &&
+               state_.may_claim(worker);
+    }
+
+    // How much of a worker a task of the shape is allocated.
+    Resources share(ShapeId shape, const Resources& whole) const {
+        return allocate(state_.asked(shape), whole, state_.options.allocation);
+    }
+    // How much ranks allocate to a task of the open batch, regardless of what changed since it was sealed.
+    Resources share_by_ticket(const Resources& whole) const {
+        return allocate(state_.batch->ask, whole, state_.batch->rules);
+    }
+    // How much it is allocated now. At the end of the run that is all that is free, because no other task
+    // needs it.
+    Resources given_now(ShapeId shape, const Worker& worker) const;
+    // Whether it may wait in the worker's launcher, in addition to the tasks that run there.
+    bool may_queue(ShapeId shape, const Worker& worker, const Resources& give) const;
+
+    // The time limit and the monitoring of an attempt that is dispatched now.
+    Duration time_for(TaskId task) const;
+    Watch watch_of(ShapeId shape, const Resources& given) const;
+    // Whether its end time ended it (see time_for()), not its timeout.
+    bool ended_by_its_end_time(TaskId task, const Outcome& outcome) const;
+
+    // Whether tasks are dispatched at all at this moment.
+    bool dispatches() const;
+
+  private:
+    bool below_limit(const Shape& shape) const;
+    std::int64_t queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const;
+
+    const State& state_;
+};
+
+}  // namespace wq::leasing

@@ -1,0 +1,350 @@
+#include "engine/model/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+namespace wq::core {
+
+namespace {
+
+// Adjacent ranges of one shape that are submitted within this time become one; the later ones' submission
+// time is then too early by at most this.
+constexpr WallMicros same_submission_us = 1'000'000;
+
+[[noreturn]] void illegal(std::uint64_t task, TaskState state, TaskEvent event) {
+    std::fprintf(stderr, "bug: task %llu cannot %s while %s\n", static_cast<unsigned long long>(task),
+                 name_of(event), name_of(state));
+    std::abort();
+}
+
+std::optional<TaskId> first_of(const IntervalSet& set) {
+    const auto front = set.front();
+    if (!front) return std::nullopt;
+    return TaskId(front->first);
+}
+
+}  // namespace
+
+std::optional<TaskId> ReadyQueue::next() const {
+    const auto a = first_of(fresh);
+    const auto b = first_of(again);
+    return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+// There may be many combinations of priority and times, but few other shapes.
+ShapeId Ledger::intern(Shape shape) {
+    shape.priority = 0;
+    shape.not_before.reset();
+    shape.not_after.reset();
+    shape.max_tries = 0;
+    std::sort(shape.features.begin(), shape.features.end());
+    shape.features.erase(std::unique(shape.features.begin(), shape.features.end()), shape.features.end());
+    // Lists change shape rarely, so the last one usually matches.
+    if (!ranges_.empty() && shapes_[ranges_.back().shape.value()].shape == shape) return ranges_.back().shape;
+    const auto [found, added] = shape_ids_.try_emplace(shape, shapes());
+    if (added) shapes_.push_back({std::move(shape), {}});
+    return found->second;
+}
+
+std::uint32_t Ledger::intern(const Times& times) {
+    if (times == Times{}) return 0;
+    if (times_.back() != times) times_.push_back(times);
+    return static_cast<std::uint32_t>(times_.size() - 1);
+}
+
+void Ledger::reshape(TaskId task, Shape shape) {
+    attempted(task).reshaped = intern(std::move(shape));
+    some_reshaped_ = true;
+}
+
+ShapeId Ledger::shape_of(TaskId task) const {
+    const Attempted* const record = some_reshaped_ ? find_attempted(task) : nullptr;
+    return record != nullptr && record->reshaped ? *record->reshaped : range_of(task).shape;
+}
+
+ShapeId Ledger::add(const TaskRange& range, WallMicros submitted) {
+    const ShapeId shape = intern(range.shape);
+    const std::uint32_t times = intern({range.shape.not_before, range.shape.not_after});
+    const double priority = std::isnan(range.shape.priority) ? 0 : range.shape.priority;
+    const std::size_t category = range.shape.category.value();
+    if (category >= category_counts_.size()) category_counts_.resize(category + 1);
+    const std::uint64_t end = size_ + range.count;
+    const bool alike = !ranges_.empty() && ranges_.back().shape == shape &&
+                       ranges_.back().priority == priority && ranges_.back().times == times &&
+                       ranges_.back().max_tries == range.shape.max_tries;
+    if (alike && submitted - ranges_.back().submitted < same_submission_us)
+        ranges_.back().end = end;
+    else
+        ranges_.push_back({size_, end, submitted, priority, shape, times, range.shape.max_tries});
+    const Interval tasks{size_, end};
+    size_ = end;
+    count_in(tasks, TaskState::blocked, true);
+    set_expiring(tasks, true);
+    return shape;
+}
+
+const Ledger::RangeInfo& Ledger::range_of(TaskId task) const {
+    const RangeInfo& last = ranges_[last_range_];
+    if (task.value() >= last.first && task.value() < last.end) return last;
+    const auto after =
+        std::upper_bound(ranges_.begin(), ranges_.end(), task.value(),
+                         [](std::uint64_t value, const RangeInfo& range) { return value < range.first; });
+    last_range_ = static_cast<std::size_t>(after - ranges_.begin()) - 1;
+    return ranges_[last_range_];
+}
+
+void Ledger::count_in(Interval tasks, TaskState state, bool in) {
+    const auto index = static_cast<std::size_t>(state);
+    const auto add = [&](Counts& counts, std::uint64_t tasks_of_it) {
+        counts[index] += in ? tasks_of_it : -tasks_of_it;
+    };
+    add(counts_, tasks.size());
+    for_each_range(tasks, [&](Interval part, const RangeInfo& range) {
+        add(category_counts_[shape(range.shape).category.value()], part.size());
+    });
+}
+
+std::uint64_t Ledger::count(CategoryId category, TaskState state) const {
+    if (category.value() >= category_counts_.size()) return 0;
+    return category_counts_[category.value()][static_cast<std::size_t>(state)];
+}
+
+const Attempted* Ledger::find_attempted(TaskId task) const {
+    const auto found = attempted_.find(task);
+    return found == attempted_.end() ? nullptr : &found->second;
+}
+
+std::vector<TaskId> Ledger::attempted_in(Interval tasks) const {
+    std::vector<TaskId> found;
+    if (tasks.size() <= attempted_.size()) {
+        for (std::uint64_t id = tasks.first; id < tasks.end; ++id)
+            if (attempted_.contains(TaskId(id))) found.emplace_back(id);
+        return found;
+    }
+    for (const auto& [task, record] : attempted_)
+        if (task.value() >= tasks.first && task.value() < tasks.end) found.push_back(task);
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+TaskState Ledger::state(TaskId task) const {
+    if (const Attempted* record = find_attempted(task); record != nullptr && record->leased)
+        return TaskState::leased;
+    const std::uint64_t id = task.value();
+    if (done_.contains(id)) return TaskState::done;
+    if (sealed_.contains(id)) return TaskState::sealed;
+    const ReadyTasks& queues = ready(shape_of(task));
+    if (queues.suspects.contains(id)) return TaskState::ready;
+    if (const auto queue = queues.queues.find(priority(task)); queue != queues.queues.end())
+        if (queue->second.fresh.contains(id) || queue->second.again.contains(id)) return TaskState::ready;
+    if (early_.contains(id)) return TaskState::ready;
+    if (failed_.contains(id)) return TaskState::failed;
+    if (skipped_.contains(id)) return TaskState::skipped;
+    if (cancelled_.contains(id)) return TaskState::cancelled;
+    return TaskState::blocked;
+}
+
+const ReadyShapes& Ledger::ready_shapes_for(WorkerId worker) const {
+    static const ReadyShapes no_shapes;
+    const auto found = pinned_.find(worker);
+    return found == pinned_.end() ? no_shapes : found->second;
+}
+
+std::vector<ShapeId> Ledger::take_awakened() {
+    return std::exchange(awakened_, {});
+}
+
+std::optional<ReadyHead> Ledger::head(ShapeId shape) const {
+    const auto& queues = ready(shape).queues;
+    if (queues.empty()) return std::nullopt;
+    return ReadyHead{queues.begin()->first, *queues.begin()->second.next(), shape};
+}
+
+void Ledger::set_ready(Interval tasks, bool ready) {
+    for_each_range(tasks, [&](Interval part, const RangeInfo& range) { set_ready(part, range, ready); });
+}
+
+void Ledger::set_ready(Interval part, const RangeInfo& range, bool ready) {
+    const auto put = [&](IntervalSet& set) { ready ? set.insert(part) : set.erase(part); };
+    const Times& times = times_[range.times];
+    if (times.not_before && *times.not_before > wall_) {
+        const auto at = starting_.try_emplace(*times.not_before).first;
+        put(early_);
+        put(at->second);
+        if (at->second.empty()) starting_.erase(at);
+        return;
+    }
+    const Attempted* history = part.size() == 1 ? find_attempted(TaskId(part.first)) : nullptr;
+    const ShapeId shape = history != nullptr && history->reshaped ? *history->reshaped : range.shape;
+    ReadyTasks& tasks = shapes_[shape.value()].ready;
+    const bool suspects_before = !tasks.suspects.empty();
+    const auto before = head(shape);
+    if (history != nullptr && history->losses > 0) {
+        put(tasks.suspects);
+    } else {
+        const auto queue = tasks.queues.try_emplace(range.priority).first;
+        put(history != nullptr || times.not_after ? queue->second.again : queue->second.fresh);
+        if (queue->second.empty()) tasks.queues.erase(queue);
+    }
+    const bool suspects_after = !tasks.suspects.empty();
+    const auto after = head(shape);
+    if (before != after) move_head(shape, before, after);
+    if (suspects_before && !suspects_after) suspect_shapes_.erase(shape);
+    if (!suspects_before && suspects_after) suspect_shapes_.insert(shape);
+    const bool wakes = ready && shapes_[shape.value()].wakes_always;
+    // Tasks that already wait may be behind higher-priority tasks elsewhere.
+    const bool more_urgent = before && after && after->priority > before->priority;
+    if (wakes || more_urgent || (!before && after) || (!suspects_before && suspects_after))
+        awakened_.push_back(shape);
+}
+
+void Ledger::move_head(ShapeId shape, std::optional<ReadyHead> before, std::optional<ReadyHead> after) {
+    const auto move_in = [&](ReadyShapes& shapes) {
+        if (before) shapes.erase(*before);
+        if (after) shapes.insert(*after);
+    };
+    const std::vector<WorkerId>& workers = shapes_[shape.value()].shape.workers;
+    if (workers.empty()) move_in(ready_shapes_);
+    for (const WorkerId worker : workers) move_in(pinned_[worker]);
+}
+
+void Ledger::leave(Interval tasks, TaskState state) {
+    count_in(tasks, state, false);
+    if (state == TaskState::ready) set_ready(tasks, false);
+    if (state == TaskState::leased) attempted(TaskId(tasks.first)).leased = false;
+    if (state == TaskState::sealed) sealed_.erase(tasks);
+    if (state == TaskState::ready || state == TaskState::blocked) set_expiring(tasks, false);
+}
+
+void Ledger::enter(Interval tasks, TaskState state) {
+    count_in(tasks, state, true);
+    switch (state) {
+        case TaskState::blocked:
+            break;
+        case TaskState::ready:
+            set_ready(tasks, true);
+            set_expiring(tasks, true);
+            break;
+        case TaskState::leased:
+            attempted(TaskId(tasks.first)).leased = true;
+            break;
+        case TaskState::sealed:
+            sealed_.insert(tasks);
+            break;
+        case TaskState::done:
+            done_.insert(tasks);
+            break;
+        case TaskState::failed:
+            failed_.insert(tasks);
+            break;
+        case TaskState::skipped:
+            skipped_.insert(tasks);
+            break;
+        case TaskState::cancelled:
+            cancelled_.insert(tasks);
+            break;
+    }
+    if (is_final(state) && tasks.size() == 1) attempted_.erase(TaskId(tasks.first));
+}
+
+void Ledger::change(TaskId task, TaskEvent event) {
+    const TaskState from = state(task);
+    const auto to = next_state(from, event);
+    if (!to) illegal(task.value(), from, event);
+    const Interval one{task.value(), task.value() + 1};
+    leave(one, from);
+    if (event == TaskEvent::lose) ++attempted(task).losses;
+    if (event == TaskEvent::retry) ++attempted(task).failures;
+    if (event == TaskEvent::exhaust) ++attempted(task).exhausted;
+    if (event == TaskEvent::abort) ++attempted(task).aborted;
+    enter(one, *to);
+}
+
+void Ledger::change(Interval tasks, TaskEvent event) {
+    if (tasks.size() == 0) return;
+    if (tasks.size() == 1) return change(TaskId(tasks.first), event);
+    const TaskState from = state(TaskId(tasks.first));
+    const auto to = next_state(from, event);
+    if (!to || from == TaskState::leased || *to == TaskState::leased) illegal(tasks.first, from, event);
+    leave(tasks, from);
+    enter(tasks, *to);
+}
+
+IntervalSet Ledger::ready_in(const IntervalSet& tasks) const {
+    IntervalSet all;
+    const auto add = [&](const IntervalSet& from, Interval part) {
+        from.for_each_in(part, [&](Interval one) { all.insert(one); });
+    };
+    tasks.for_each([&](Interval wanted) {
+        for_each_range(wanted, [&](Interval part, const RangeInfo& range) {
+            add(early_, part);
+            const auto& queues = ready(range.shape).queues;
+            const auto queue = queues.find(range.priority);
+            if (queue == queues.end()) return;
+            add(queue->second.fresh, part);
+            add(queue->second.again, part);
+        });
+    });
+    return all;
+}
+
+void Ledger::cancel_fresh(Interval tasks) {
+    IntervalSet all;
+    all.insert(tasks);
+    IntervalSet blocked = unended(all);
+    const auto remove = [&](Interval part) { blocked.erase(part); };
+    sealed_.for_each_in(tasks, remove);
+    for (const TaskId task : attempted_in(tasks)) blocked.erase(task.value());
+    const IntervalSet ready = ready_in(blocked);
+    ready.for_each(remove);
+    for (const IntervalSet* state : {&ready, &std::as_const(blocked)})
+        state->for_each([&](Interval part) { change(part, TaskEvent::cancel); });
+}
+
+IntervalSet Ledger::unended(const IntervalSet& tasks) const {
+    IntervalSet left = tasks;
+    for (const IntervalSet* ended : {&done_, &failed_, &skipped_, &cancelled_})
+        tasks.for_each(
+            [&](Interval part) { ended->for_each_in(part, [&](Interval range) { left.erase(range); }); });
+    return left;
+}
+
+// Tasks with a start or end time are ordered by that time, so a tick costs only what it changes.
+
+void Ledger::set_expiring(Interval tasks, bool waits) {
+    if (times_.size() == 1) return;  // no task has times
+    for_each_range(tasks, [&](Interval part, const RangeInfo& range) {
+        const Times& times = times_[range.times];
+        if (!times.not_after) return;
+        const auto at = expiring_.try_emplace(*times.not_after).first;
+        waits ? at->second.insert(part) : at->second.erase(part);
+        if (at->second.empty()) expiring_.erase(at);
+    });
+}
+
+void Ledger::advance(WallMicros wall) {
+    wall_ = std::max(wall_, wall);
+    while (!starting_.empty() && starting_.begin()->first <= wall_) {
+        const auto started = starting_.extract(starting_.begin());
+        started.mapped().for_each([&](Interval part) { early_.erase(part); });
+        started.mapped().for_each([&](Interval part) { set_ready(part, true); });
+    }
+}
+
+std::optional<WallMicros> Ledger::next_time() const {
+    std::optional<WallMicros> next;
+    for (const auto* index : {&starting_, &expiring_})
+        if (!index->empty()) next = std::min(next.value_or(index->begin()->first), index->begin()->first);
+    return next;
+}
+
+IntervalSet Ledger::expired() const {
+    if (expiring_.empty() || expiring_.begin()->first > wall_) return {};
+    return expiring_.begin()->second;
+}
+
+}  // namespace wq::core

@@ -1,0 +1,20 @@
+// Cancels tasks at the user's request. The cost of cancelling a range, even of a thousand million calls,
+// depends only on its pieces: the tasks that workers hold, and the gaps between them.
+#pragma once
+
+#include "engine/policies/policy.h"
+
+namespace wq::scheduling {
+
+class Cancellation : Policy {
+  public:
+    using Policy::Policy;
+
+    // Takes the tasks from their workers at once. Later reports about them are stale.
+    void on(const CancelRequested& event);
+
+  private:
+    void cancel_tickets(Interval tasks);
+};
+
+}  // namespace wq::scheduling

@@ -1,0 +1,32 @@
+// Handles workers that join, fall silent, disconnect, reconnect, drain and leave.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/policies/policy.h"
+
+namespace wq::scheduling {
+
+class Membership : Policy {
+  public:
+    using Policy::Policy;
+
+    void on(const WorkerJoined& event);
+    void on(const WorkerHeard& event);
+    void on(const WorkerLeft& event);
+    void on(const WorkerDisconnected& event);
+    void on(const WorkerReconnected& event);
+    void on(const WorkerDraining& event);
+
+    void tick();
+    std::optional<Instant> next_due() const;
+
+  private:
+    void remove(Worker& worker, const std::string& why, bool lost);
+    void dismiss(WorkerId id, const std::string& why);
+    void remove_silent_workers();
+    void remove_those_disconnected_too_long();
+};
+
+}  // namespace wq::scheduling

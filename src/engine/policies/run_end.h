@@ -1,0 +1,41 @@
+// Ends the run when all tasks have ended, a stop was requested, no worker is left, or none has the time that
+// the remaining tasks need. Also pauses dispatching while results wait to be written.
+#pragma once
+
+#include <optional>
+
+#include "engine/policies/policy.h"
+
+namespace wq::scheduling {
+
+class RunEnd : Policy {
+  public:
+    using Policy::Policy;
+
+    void on(const StopRequested& event);
+    void on(const StorageTrouble& event);
+
+    void failed(TaskId task);
+    void reconnected(const Worker& worker, const IntervalSet& tickets);
+    void tick();
+    std::optional<Instant> next_due() const;
+
+    void finish_if_over();
+    bool finished() const { return finished_; }
+
+  private:
+    struct Stop {
+        StopReason reason;
+        Instant kill_at;
+        bool killed = false;
+    };
+    void kill_what_runs();
+    bool too_late_for_all();
+    ExitCode exit_code() const;
+
+    std::optional<Stop> stop_;
+    Instant time_checked_at_{};  // by too_late_for_all()
+    bool finished_ = false;
+};
+
+}  // namespace wq::scheduling

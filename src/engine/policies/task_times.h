@@ -1,0 +1,18 @@
+// Handles start and end times of tasks, by the wall clock.
+#pragma once
+
+#include <optional>
+
+#include "engine/policies/policy.h"
+
+namespace wq::scheduling {
+
+class TaskTimes : Policy {
+  public:
+    using Policy::Policy;
+
+    void expire_what_is_over();
+    std::optional<Instant> next_due() const;
+};
+
+}  // namespace wq::scheduling
