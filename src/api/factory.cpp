@@ -15,7 +15,7 @@
 #include "api/setup_error.h"
 #include "base/descriptor.h"
 #include "factory/factory_process.h"
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 #include "base/quiet_thread.h"
 #include "work_queue/manager.h"
 

@@ -9,7 +9,7 @@
 #include "api/session_parts.h"
 #include "catalog/catalog_hosts.h"
 #include "engine/model/outcome.h"
-#include "logs/earlier_summaries.h"
+#include "records/logs/earlier_summaries.h"
 #include "program_manager/amounts.h"
 #include "program_manager/listening.h"
 #include "program_manager/program_manager.h"

@@ -6,7 +6,7 @@
 
 #include "capi/guard.h"
 #include "capi/queue.h"
-#include "logs/earlier_summaries.h"
+#include "records/logs/earlier_summaries.h"
 #include "program_manager/amounts.h"
 
 namespace wq::capi {

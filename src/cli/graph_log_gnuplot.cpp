@@ -12,7 +12,7 @@
 
 #include "base/shortage.h"
 #include "base/write_all.h"
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 
 extern char** environ;
 

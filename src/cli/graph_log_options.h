@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "stats/plot_script.h"
+#include "records/hdf5/plot_script.h"
 
 namespace wq::cli {
 

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "catalog_server/catalog_server.h"
 #include "cli/catalog_server_options.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 #include "base/broken_pipes.h"
 #include "base/signals.h"
 

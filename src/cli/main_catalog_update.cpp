@@ -13,8 +13,8 @@
 #include "catalog/record.h"
 #include "catalog/send_update.h"
 #include "cli/catalog_options.h"
-#include "records/append_file.h"
-#include "records/run_status.h"
+#include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
 
 namespace {
 

@@ -23,8 +23,8 @@
 #include "listening/announcer.h"
 #include "listening/registry.h"
 #include "net/contact.h"
-#include "records/append_file.h"
-#include "records/run_status.h"
+#include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
 #include "run/loop.h"
 #include "base/signals.h"
 

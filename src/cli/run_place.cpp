@@ -9,9 +9,9 @@
 
 #include "base/units.h"
 #include "machine/batch_share.h"
-#include "records/journal.h"
-#include "records/text_log.h"
-#include "stats/stats_log.h"
+#include "records/journal/journal.h"
+#include "records/journal/text_log.h"
+#include "records/hdf5/stats_log.h"
 
 namespace wq::cli {
 

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "cli/run_options.h"
-#include "records/run_directory.h"
+#include "records/journal/run_directory.h"
 #include "run/source.h"
 
 namespace wq::cli {

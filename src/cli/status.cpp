@@ -5,7 +5,7 @@
 #include "cli/run_place.h"
 #include "factory/ask_status.h"
 #include "net/contact.h"
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 #include "report/run_view.h"
 
 namespace wq::cli {

@@ -19,7 +19,7 @@
 #include "factory/settings.h"
 #include "factory/sizing.h"
 #include "net/tcp_options.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 #include "wire/messages.h"
 
 namespace wq::factory {

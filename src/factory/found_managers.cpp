@@ -9,7 +9,7 @@
 #include "factory/ask_status.h"
 #include "listening/named_managers.h"
 #include "net/contact.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::factory {
 

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "factory/batch_system.h"
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 
 namespace wq::factory {
 

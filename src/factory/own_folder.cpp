@@ -12,8 +12,8 @@
 #include <system_error>
 
 #include "base/units.h"
-#include "records/append_file.h"
-#include "records/run_status.h"
+#include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
 #include "session/session_table.h"
 
 namespace wq::factory {

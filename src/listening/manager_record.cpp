@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "catalog/record.h"
 #include "net/tcp_socket.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 #include "wire/messages.h"
 
 namespace wq::listening {

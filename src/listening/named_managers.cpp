@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/units.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::listening {
 

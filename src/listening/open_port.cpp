@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::listening {
 

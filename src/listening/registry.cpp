@@ -17,8 +17,8 @@
 #include "base/units.h"
 #include "listening/keeper.h"
 #include "listening/name_pattern.h"
-#include "records/append_file.h"
-#include "records/run_status.h"
+#include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
 
 namespace wq::listening {
 

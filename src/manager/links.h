@@ -14,7 +14,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "net/transport.h"
-#include "records/records.h"
+#include "records/journal/records.h"
 #include "session/outbox.h"
 #include "session/session_table.h"
 #include "wire/messages.h"

@@ -30,7 +30,7 @@
 #include "manager/worker_sessions.h"
 #include "net/transport.h"
 #include "engine/policies/reactor.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 #include "base/background.h"
 
 namespace wq::manager {

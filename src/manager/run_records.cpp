@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "records/transactions.h"
+#include "records/journal/transactions.h"
 
 namespace wq::manager {
 

@@ -14,7 +14,7 @@
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/task_texts.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 #include "transfers/transfer_tally.h"
 
 namespace wq::manager {

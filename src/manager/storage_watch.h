@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "manager/router.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 
 namespace wq::manager {
 

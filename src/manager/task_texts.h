@@ -13,7 +13,7 @@
 #include "base/interval_set.h"
 #include "base/memory_file.h"
 #include "files/task_files.h"
-#include "records/records.h"
+#include "records/journal/records.h"
 #include "wire/messages.h"
 
 namespace wq::manager {

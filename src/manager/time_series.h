@@ -7,8 +7,8 @@
 
 #include "base/time.h"
 #include "engine/model/events.h"
-#include "records/records.h"
-#include "stats/recorder.h"
+#include "records/journal/records.h"
+#include "records/hdf5/recorder.h"
 
 namespace wq::manager {
 

@@ -11,7 +11,7 @@
 #include "base/memory_file.h"
 #include "manager/links.h"
 #include "manager/router.h"
-#include "records/records.h"
+#include "records/journal/records.h"
 #include "session/session_table.h"
 #include "wire/messages.h"
 

@@ -1,6 +1,6 @@
 // A program may ask for logs at its start, or later.
 #include "program_manager/program_manager.h"
-#include "records/transactions.h"
+#include "records/journal/transactions.h"
 
 namespace wq::program_manager {
 

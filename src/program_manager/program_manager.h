@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "logs/program_logs.h"
-#include "logs/summary_writer.h"
+#include "records/logs/program_logs.h"
+#include "records/logs/summary_writer.h"
 #include "manager/manager.h"
 #include "net/transport.h"
 #include "program_manager/command_queue.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "program_manager/outcomes.h"
-#include "records/transactions.h"
+#include "records/journal/transactions.h"
 
 namespace wq::program_manager {
 

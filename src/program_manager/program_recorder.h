@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "engine/model/manager_stats.h"
-#include "logs/program_logs.h"
-#include "logs/summary_writer.h"
+#include "records/logs/program_logs.h"
+#include "records/logs/summary_writer.h"
 #include "program_manager/range_gather.h"
 #include "program_manager/results.h"
 #include "program_manager/submitted_tasks.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 
 namespace wq::program_manager {
 

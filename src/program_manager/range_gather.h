@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "records/records.h"
+#include "records/journal/records.h"
 
 namespace wq::program_manager {
 

@@ -14,7 +14,7 @@
 #include "base/memory_file.h"
 #include "engine/model/usage.h"
 #include "files/task_files.h"
-#include "records/mapped_file.h"
+#include "records/journal/mapped_file.h"
 #include "work_queue/task.h"
 
 namespace wq {

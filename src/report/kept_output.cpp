@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "manager/task_table.h"
-#include "records/journal.h"
+#include "records/journal/journal.h"
 #include "report/no_output.h"
 #include "run/source.h"
 #include "engine/tasklist/list.h"

@@ -5,7 +5,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "records/output_log.h"
+#include "records/journal/output_log.h"
 
 namespace wq::report {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/model/events.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 #include "report/why_questions.h"
 #include "base/background.h"
 

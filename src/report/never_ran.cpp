@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 
 namespace wq::report {
 

@@ -1,9 +1,9 @@
 #include "report/no_output.h"
 
 #include "base/units.h"
-#include "records/journal.h"
-#include "records/run_status.h"
-#include "records/task_number.h"
+#include "records/journal/journal.h"
+#include "records/journal/run_status.h"
+#include "records/journal/task_number.h"
 
 namespace wq::report {
 

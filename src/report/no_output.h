@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "records/records.h"
+#include "records/journal/records.h"
 
 namespace wq::report {
 

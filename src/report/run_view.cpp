@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "records/run_directory.h"
+#include "records/journal/run_directory.h"
 #include "report/progress.h"
 
 namespace wq::report {

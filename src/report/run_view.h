@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::report {
 

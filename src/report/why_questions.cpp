@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "manager/failures.h"
-#include "records/append_file.h"
-#include "records/run_status.h"
+#include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
 
 namespace wq::report {
 

@@ -12,7 +12,7 @@
 #include "run/loop.h"
 #include "run/own_worker.h"
 #include "run/source.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 #include "base/signals.h"
 #include "worker/worker.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::run {
 

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "manager/manager.h"
 #include "manager/task_table.h"
-#include "records/run_directory.h"
+#include "records/journal/run_directory.h"
 #include "run/list_categories.h"
 
 namespace wq::run {

@@ -10,7 +10,7 @@
 
 #include "manager/task_table.h"
 #include "run/source.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 
 namespace wq::run {
 

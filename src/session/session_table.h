@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "base/ids.h"
-#include "records/records.h"
+#include "records/journal/records.h"
 #include "wire/messages.h"
 
 namespace wq::session {

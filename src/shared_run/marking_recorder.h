@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "shared_run/shared_source.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 
 namespace wq::shared_run {
 

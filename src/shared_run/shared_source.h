@@ -14,7 +14,7 @@
 
 #include "manager/manager.h"
 #include "manager/task_table.h"
-#include "records/records.h"
+#include "records/journal/records.h"
 #include "run/source.h"
 #include "shared_run/dispatcher.h"
 #include "shared_run/heard.h"

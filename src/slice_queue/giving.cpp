@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "net/contact.h"
 #include "net/tls_identity.h"
-#include "records/held_file.h"
+#include "records/journal/held_file.h"
 #include "slice_queue/say.h"
 #include "slice_queue/h5_checkpoint.h"
 

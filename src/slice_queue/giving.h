@@ -9,7 +9,7 @@
 #include "base/interval_set.h"
 #include "feed/lines.h"
 #include "listening/open_port.h"
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 #include "run/mpi_tickets.h"
 #include "slice_queue/member.h"
 #include "slice_queue/record_server.h"

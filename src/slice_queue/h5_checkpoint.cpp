@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "records/append_file.h"
-#include "stats/h5_handle.h"
-#include "stats/h5_turn.h"
-#include "stats/h5_types.h"
+#include "records/journal/append_file.h"
+#include "records/hdf5/h5_handle.h"
+#include "records/hdf5/h5_turn.h"
+#include "records/hdf5/h5_types.h"
 
 namespace wq::slice_queue {
 

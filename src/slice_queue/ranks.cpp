@@ -6,7 +6,7 @@
 #include "api/setup_error.h"
 #include "base/random_bits.h"
 #include "net/contact.h"
-#include "records/held_file.h"
+#include "records/journal/held_file.h"
 #include "slice_queue/giving.h"
 #include "slice_queue/opening.h"
 #include "slice_queue/own_tickets.h"

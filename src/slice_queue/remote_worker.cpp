@@ -12,7 +12,7 @@
 #include "feed/lines.h"
 #include "net/backoff.h"
 #include "net/contact.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 #include "slice_queue/own_tickets.h"
 #include "slice_queue/record_requests.h"
 #include "slice_queue/remote_records.h"

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 #include "feed/lines.h"
-#include "logs/slice_summary.h"
+#include "records/logs/slice_summary.h"
 #include "slice_queue/pass.h"
 
 namespace wq::slice_queue {

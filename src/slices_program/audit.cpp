@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "stats/stats_reader.h"
+#include "records/hdf5/stats_reader.h"
 
 namespace wq::slices_program {
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "slices_program/options.h"
-#include "stats/schema.h"
+#include "records/hdf5/schema.h"
 
 namespace wq::slices_program {
 

@@ -10,7 +10,7 @@
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 
 namespace wq::slices_program {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "stats/h5_types.h"
+#include "records/hdf5/h5_types.h"
 
 namespace wq::sources {
 

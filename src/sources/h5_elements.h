@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "stats/h5_handle.h"
+#include "records/hdf5/h5_handle.h"
 
 namespace wq::sources {
 

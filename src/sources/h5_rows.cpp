@@ -6,9 +6,9 @@
 #include <array>
 
 #include "base/units.h"
-#include "stats/h5_open.h"
-#include "stats/h5_turn.h"
-#include "stats/h5_types.h"
+#include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_turn.h"
+#include "records/hdf5/h5_types.h"
 
 namespace wq::sources {
 

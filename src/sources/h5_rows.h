@@ -13,7 +13,7 @@
 #include "sources/h5_elements.h"
 #include "sources/h5_name.h"
 #include "sources/source_file.h"
-#include "stats/h5_handle.h"
+#include "records/hdf5/h5_handle.h"
 
 namespace wq::sources {
 

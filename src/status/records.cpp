@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "listening/manager_record.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::status {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "stats/plot_colors.h"
-#include "stats/time_axis.h"
+#include "records/hdf5/plot_colors.h"
+#include "records/hdf5/time_axis.h"
 
 namespace wq::views {
 

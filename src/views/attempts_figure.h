@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "stats/plot_figures.h"
+#include "records/hdf5/plot_figures.h"
 #include "views/attempts.h"
 #include "views/attempts_page.h"
 

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "records/text_log.h"
-#include "stats/plot_colors.h"
+#include "records/journal/text_log.h"
+#include "records/hdf5/plot_colors.h"
 
 namespace wq::views {
 

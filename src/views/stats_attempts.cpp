@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "engine/model/outcome.h"
-#include "records/mapped_file.h"
-#include "stats/h5_open.h"
-#include "stats/worker_sessions.h"
+#include "records/journal/mapped_file.h"
+#include "records/hdf5/h5_open.h"
+#include "records/hdf5/worker_sessions.h"
 #include "views/transactions_reader.h"
 
 namespace wq::views {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "stats/stats_reader.h"
+#include "records/hdf5/stats_reader.h"
 #include "views/attempts.h"
 
 namespace wq::views {

@@ -7,7 +7,7 @@
 #include "base/shortage.h"
 #include "base/units.h"
 #include "listening/registry.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 #include "worker_program/named_call.h"
 
 namespace wq::worker_program {

@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <string>
 
-#include "stats/h5_writer.h"
-#include "stats/recorder.h"
-#include "stats/rows.h"
+#include "records/hdf5/h5_writer.h"
+#include "records/hdf5/recorder.h"
+#include "records/hdf5/rows.h"
 
 namespace {
 

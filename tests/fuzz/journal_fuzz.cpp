@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "records/journal_format.h"
+#include "records/journal/journal_format.h"
 #include "require.h"
 
 namespace {

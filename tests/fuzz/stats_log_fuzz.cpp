@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "require.h"
-#include "stats/stats_log.h"
+#include "records/hdf5/stats_log.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-"""Reads a run's journal by the description in src/records/journal.h, without our code."""
+"""Reads a run's journal by the description in src/records/journal/journal.h, without our code."""
 
 import struct
 
@@ -19,7 +19,7 @@ ENDINGS = ("exited", "signalled", "timed_out", "out_of_memory", "not_started", "
 
 
 def read_journal(path):
-    """Task records in order, as src/records/journal.h describes them; an incomplete tail is skipped."""
+    """Task records in order, as src/records/journal/journal.h describes them; an incomplete tail is skipped."""
     with open(path, "rb") as file:
         data = file.read()
     assert data.startswith(b"WQJOURN1"), data[:8]

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 
 namespace wq::testing {
 

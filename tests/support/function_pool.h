@@ -13,7 +13,7 @@
 
 #include "manager/manager.h"
 #include "net/loopback.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 #include "support/call_table.h"
 #include "support/idle_launcher.h"
 #include "tickets/ticket_pool.h"

@@ -17,10 +17,10 @@
 #include "net/contact.h"
 #include "net/tcp_listener.h"
 #include "net/tls_identity.h"
-#include "records/run_directory.h"
+#include "records/journal/run_directory.h"
 #include "run/rank_loop.h"
 #include "run/source.h"
-#include "stats/recorder.h"
+#include "records/hdf5/recorder.h"
 #include "base/background_thread.h"
 
 namespace {

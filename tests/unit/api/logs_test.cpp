@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "logs/statistics_file.h"
+#include "records/logs/statistics_file.h"
 #include "net/tcp_dialer.h"
 #include "net/tls_identity.h"
 #include "program_manager/listening.h"
-#include "stats/stats_reader.h"
+#include "records/hdf5/stats_reader.h"
 #include "unit/program_manager/logs_fixture.h"
 #include "work_queue/manager.h"
 

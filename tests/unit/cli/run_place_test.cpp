@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "records/journal.h"
-#include "stats/stats_log.h"
+#include "records/journal/journal.h"
+#include "records/hdf5/stats_log.h"
 
 namespace wq::cli {
 namespace {

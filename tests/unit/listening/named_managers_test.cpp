@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::listening {
 namespace {

@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::listening {
 namespace {

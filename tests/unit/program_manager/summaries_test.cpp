@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
-#include "logs/earlier_summaries.h"
+#include "records/logs/earlier_summaries.h"
 #include "unit/program_manager/logs_fixture.h"
 
 namespace wq {

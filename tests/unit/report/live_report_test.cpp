@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 #include "support/folder.h"
 #include "support/inline_background.h"
 

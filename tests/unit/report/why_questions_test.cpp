@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "records/append_file.h"
+#include "records/journal/append_file.h"
 #include "support/fake_recorder.h"
 #include "support/folder.h"
 

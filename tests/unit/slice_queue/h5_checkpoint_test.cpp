@@ -7,8 +7,8 @@
 #include <iterator>
 #include <random>
 
-#include "stats/h5_handle.h"
-#include "unit/records/records_testing.h"
+#include "records/hdf5/h5_handle.h"
+#include "unit/records/journal/records_testing.h"
 
 namespace wq::slice_queue {
 namespace {

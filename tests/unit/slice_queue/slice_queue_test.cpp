@@ -6,8 +6,8 @@
 #include <ranges>
 #include <set>
 
-#include "stats/stats_reader.h"
-#include "unit/records/records_testing.h"
+#include "records/hdf5/stats_reader.h"
+#include "unit/records/journal/records_testing.h"
 
 namespace wq {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "unit/records/records_testing.h"
+#include "unit/records/journal/records_testing.h"
 
 namespace wq::slices_program {
 namespace {

@@ -8,10 +8,10 @@
 #include <random>
 
 #include "sources/h5_row_reader.h"
-#include "stats/h5_open.h"
+#include "records/hdf5/h5_open.h"
 #include "unit/sources/h5_testing.h"
 #include "unit/sources/records_of.h"
-#include "unit/stats/python.h"
+#include "unit/records/hdf5/python.h"
 
 namespace wq::sources {
 namespace {

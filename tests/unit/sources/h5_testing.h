@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "sources/h5_rows.h"
-#include "stats/h5_handle.h"
-#include "stats/h5_types.h"
-#include "unit/records/records_testing.h"
+#include "records/hdf5/h5_handle.h"
+#include "records/hdf5/h5_types.h"
+#include "unit/records/journal/records_testing.h"
 
 namespace wq::sources::testing {
 

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "records/transactions.h"
-#include "unit/records/records_testing.h"
+#include "records/journal/transactions.h"
+#include "unit/records/journal/records_testing.h"
 
 namespace wq::views {
 namespace {

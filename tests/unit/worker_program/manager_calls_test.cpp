@@ -8,7 +8,7 @@
 #include <set>
 
 #include "listening/registry.h"
-#include "records/run_status.h"
+#include "records/journal/run_status.h"
 
 namespace wq::worker_program {
 namespace {

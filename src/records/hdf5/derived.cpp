@@ -1,0 +1,277 @@
+#include "records/hdf5/derived.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "records/journal/joblog.h"
+#include "records/journal/resource_summary.h"
+#include "records/journal/run_status.h"
+#include "records/journal/task_number.h"
+#include "records/journal/transactions.h"
+#include "records/hdf5/rows.h"
+#include "records/hdf5/stats_log.h"
+
+namespace wq::stats {
+
+namespace {
+
+// stats.h5 leaves the last space of a disk to output.log and the journal, and then stops: a write that fails
+// inside the library leaves rows of zeros.
+constexpr std::uint64_t space_left_alone = 1u << 20;
+constexpr std::uint64_t most_rows_waiting = 1'000'000;
+
+// Finds the last record of each task that failed for good: if failed tasks ran again, they have more than one
+// final record.
+struct LastEnds : records::JournalVisitor {
+    std::unordered_map<std::uint64_t, std::uint64_t> last;  // by key: number of the journal's task record
+    std::uint64_t tasks = 0;
+    void task(const records::TaskRecord& record) override {
+        ++tasks;
+        if (!record.final) return;
+        if (record.outcome.succeeded()) {
+            if (const auto failed = last.find(record.key.value); failed != last.end()) failed->second = tasks;
+        } else {
+            last[record.key.value] = tasks;
+        }
+    }
+    void worker(const records::WorkerRecord&) override {}
+    void sample(const records::Sample&) override {}
+};
+
+}  // namespace
+
+// State while the journal of an earlier run is read.
+struct Derived::Rebuild {
+    const ListedTasks* listed;
+    LastEnds ends;
+    records::EarlierJoblog joblog;
+    std::uint64_t tasks = 0;  // read so far
+};
+
+Derived::Derived(const RecorderOptions& options, const records::RunHeader& header, bool has_journal,
+                 const ListedTasks* listed)
+    : options_(options), pid_(::getpid()) {
+    const std::string& directory = options_.run_directory;
+    const std::string joblog = directory + "/joblog.tsv";
+    open_h5(header);
+    ::unlink((joblog + ".part").c_str());
+    joblog_ = open_log(joblog + ".part", records::joblog_heading);
+    transactions_ = open_log(directory + "/transactions.log", records::transactions_heading());
+    if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, stats_log_heading());
+    if (has_journal) rebuild(directory + "/journal", listed);
+    if (joblog_.is_open()) note(joblog_.rename(joblog));
+    records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, true);
+    write_logs();
+    flush();
+}
+
+void Derived::rebuild(const std::string& journal, const ListedTasks* listed) {
+    Rebuild now{listed, {}, records::EarlierJoblog(options_.run_directory + "/joblog.tsv")};
+    if (auto scan = records::scan_journal(journal, now.ends); !scan) note(scan.error());
+    rebuild_ = &now;
+    if (auto scan = records::scan_journal(journal, *this); !scan) note(scan.error());
+    rebuild_ = nullptr;
+}
+
+void Derived::open_h5(const records::RunHeader& header) {
+    auto h5 = H5Writer::create(options_.run_directory + "/stats.h5",
+                               {{"schema_version", "1"},
+                                {"run_id", header.run_id},
+                                {"list", header.list_name},
+                                {"host", records::host_name()},
+                                {"started", records::format_utc(header.started_us)},
+                                {"started_us", std::to_string(header.started_us)}});
+    if (h5) {
+        h5_.emplace(std::move(*h5));
+    } else {
+        note_h5(h5.error());
+    }
+}
+
+records::TextLog Derived::open_log(const std::string& path, std::string_view heading) {
+    auto log = records::TextLog::open(path, heading);
+    if (log) return std::move(*log);
+    note(log.error());
+    return {};
+}
+
+void Derived::note_h5(const Status& status) {
+    if (!status)
+        note(Error{status.error().code,
+                   status.error().message + "; the run goes on without it (the journal has all of it)"});
+}
+
+void Derived::note(const Status& status) {
+    if (!status) notices_.push_back(status.error().message);
+}
+
+void Derived::note_once(bool& said, const Status& status) {
+    if (status || said) return;
+    said = true;
+    note(status);
+}
+
+// Visits the journal: records of an earlier run, numbered by this run's list.
+void Derived::task(const records::TaskRecord& written) {
+    records::TaskRecord record = written;
+    const ListedTasks* listed = rebuild_->listed;
+    const auto found = listed != nullptr ? listed->find(record.key) : std::nullopt;
+    if (listed != nullptr) {
+        record.task = found.value_or(records::not_listed);
+        record.line = found ? listed->line(*found) : 0;
+    }
+    const std::uint64_t number = ++rebuild_->tasks;
+    if (record.final && !record.outcome.succeeded()) {
+        const bool is_last = rebuild_->ends.last[record.key.value] == number;
+        const bool runs_again = options_.failed_run_again && (listed == nullptr || found);
+        record.final = is_last && !runs_again;
+    }
+    if (h5_) {
+        h5_->append(Dataset::tasks, tasks_row(record));
+        if (h5_->pending_rows() >= 65536) flush();
+    }
+    const std::string_view line = rebuild_->joblog.next();
+    if (!joblog_.is_open()) return;
+    if (!line.empty()) {
+        records::put_renumbered_line(joblog_.lines(), listed != nullptr ? record.task : written.task, line);
+    } else {
+        records::put_joblog_line(joblog_.lines(), record, places_[record.worker.value()].host,
+                                 found ? listed->command(*found) : std::string());
+    }
+    if (number % 4096 == 0) write_log(joblog_, said_joblog_);
+}
+
+// /categories has separate ids, because ids of an earlier run may now mean another category.
+std::uint32_t Derived::category_named(const std::string& name) {
+    const auto next = static_cast<std::uint32_t>(categories_.size());
+    const auto [known, is_new] = categories_.try_emplace(name, next);
+    if (is_new) category_names_.push_back(name);
+    if (is_new && h5_) h5_->append(Dataset::categories, row_of(CategoryId(next), name, wall_now()));
+    return known->second;
+}
+
+void Derived::category(const records::CategoryRecord& record) {
+    const std::uint32_t row = category_named(record.name);
+    category_of_id_[record.category.value()] = row;
+    if (record.changed_us == 0 || !h5_) return;
+    records::CategoryRecord changed = record;
+    changed.category = CategoryId(row);
+    h5_->overwrite(Dataset::categories, row, row_of(changed));
+}
+
+TaskRow Derived::tasks_row(const records::TaskRecord& record) {
+    TaskRow row = row_of(record);
+    row.category = category_row(record.category);
+    return row;
+}
+
+std::uint32_t Derived::category_row(CategoryId category) {
+    const std::uint32_t id = category.value();
+    if (const auto known = category_of_id_.find(id); known != category_of_id_.end()) return known->second;
+    // For a journal without names. The first id is always the default category's.
+    const std::string name = id == 0 ? "default" : "unknown " + std::to_string(id);
+    return category_of_id_.emplace(id, category_named(name)).first->second;
+}
+
+void Derived::worker(const records::WorkerRecord& record) {
+    places_[record.worker.value()] = {record.host, record.address};
+    if (!h5_) return;
+    const auto [known, is_new] =
+        worker_rows_.try_emplace({record.worker.value(), record.joined_us}, worker_row_count_);
+    if (is_new) {
+        h5_->append(Dataset::workers, row_of(record));
+        ++worker_row_count_;
+    } else {
+        h5_->overwrite(Dataset::workers, known->second, row_of(record));
+    }
+}
+
+void Derived::sample(const records::Sample& sample) {
+    if (h5_) h5_->append(Dataset::manager, row_of(sample));
+}
+
+void Derived::record(const Recorded& ended) {
+    const records::TaskRecord& record = ended.record;
+    const Place& place = places_[record.worker.value()];
+    if (h5_) h5_->append(Dataset::tasks, tasks_row(record));
+    if (joblog_.is_open()) records::put_joblog_line(joblog_.lines(), record, place.host, ended.command);
+    if (transactions_.is_open())
+        records::put_task_lines(transactions_.lines(), stamp_, record, place.address);
+    if (!options_.summaries.empty()) write_summary(ended, place.host);
+}
+
+void Derived::write_summary(const Recorded& ended, const std::string& host) {
+    const records::TaskRecord& record = ended.record;
+    if (record.outcome.ending == core::Ending::worker_lost ||
+        record.outcome.ending == core::Ending::never_ran)
+        return;
+    const std::string& category = category_names_[category_row(record.category)];
+    note_once(said_summaries_, records::write_resource_summary(
+                                   options_.summaries, pid_, records::task_number(record.task),
+                                   records::resource_summary(record, {category, ended.command, host})));
+}
+
+void Derived::record(const records::WorkerRecord& record) {
+    worker(record);
+    if (transactions_.is_open()) records::put_worker_lines(transactions_.lines(), stamp_, record);
+}
+
+void Derived::record(const records::CategoryRecord& record) {
+    category(record);
+    if (transactions_.is_open())
+        records::put_category_lines(transactions_.lines(), wall_now(), stamp_, record);
+}
+
+void Derived::record(const records::Sample& taken) {
+    sample(taken);
+    if (stats_log_.is_open()) put_stats_line(stats_log_.lines(), taken);
+}
+
+void Derived::transaction(WallMicros when, std::string_view text) {
+    if (!transactions_.is_open()) return;
+    stamp_.put(transactions_.lines(), when);
+    transactions_.lines().append(text).append("\n");
+}
+
+void Derived::write_log(records::TextLog& log, bool& said) {
+    if (log.is_open()) note_once(said, log.write());
+}
+
+void Derived::write_logs() {
+    write_log(joblog_, said_joblog_);
+    write_log(transactions_, said_transactions_);
+    write_log(stats_log_, said_stats_log_);
+}
+
+bool Derived::space_for_flush() const {
+    struct statvfs disk {};
+    if (::statvfs(options_.run_directory.c_str(), &disk) != 0) return true;
+    const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+    return free >= h5_->bytes_needed() + space_left_alone;
+}
+
+void Derived::flush() {
+    if (!wants_flush()) return;
+    if (space_for_flush()) {
+        note_h5(h5_->flush());
+        if (h5_->failed()) h5_.reset();
+    } else if (h5_->pending_rows() > most_rows_waiting) {
+        note(Error{ExitCode::interrupted, "stats.h5 ends here: too little space on the disk for it"});
+        h5_.reset();
+    }
+}
+
+void Derived::close() {
+    records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
+    for (records::TextLog* log : {&joblog_, &transactions_, &stats_log_}) note(log->close());
+    flush();
+    if (h5_ && h5_->pending_rows() > 0) {
+        note(Error{ExitCode::interrupted, "stats.h5 lacks its last " + std::to_string(h5_->pending_rows()) +
+                                              " rows: too little space on the disk for them"});
+        h5_->drop_pending();
+    }
+    if (h5_) note_h5(h5_->close());
+    h5_.reset();
+}
+
+}  // namespace wq::stats

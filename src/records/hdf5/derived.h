@@ -1,0 +1,82 @@
+// All files that can be rebuilt from the journal: stats.h5, joblog.tsv, transactions.log and the text
+// statistics log. Each file fails separately and says so once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "records/journal/journal.h"
+#include "records/journal/text_log.h"
+#include "records/journal/transactions.h"
+#include "records/hdf5/h5_writer.h"
+#include "records/hdf5/recorder.h"
+#include "records/hdf5/schema.h"
+
+namespace wq::stats {
+
+class Derived : private records::JournalVisitor {
+  public:
+    // Creates the files; with `has_journal`, from the journal in the directory. `listed`: see
+    // open_recorder(); only used during construction.
+    Derived(const RecorderOptions& options, const records::RunHeader& header, bool has_journal,
+            const ListedTasks* listed);
+
+    void record(const Recorded& ended);
+    void record(const records::WorkerRecord& record);
+    void record(const records::Sample& sample);
+    void record(const records::CategoryRecord& record);
+    void transaction(WallMicros when, std::string_view text);
+
+    void write_logs();  // after every batch
+    void flush();       // stats.h5, on a timer
+    bool wants_flush() const { return h5_ && h5_->pending_rows() > 0; }
+    void close();
+    std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
+
+  private:
+    void task(const records::TaskRecord& record) override;
+    void worker(const records::WorkerRecord& record) override;
+    void sample(const records::Sample& sample) override;
+    void category(const records::CategoryRecord& record) override;
+
+    struct Rebuild;
+    void rebuild(const std::string& journal, const ListedTasks* listed);
+    void open_h5(const records::RunHeader& header);
+    TaskRow tasks_row(const records::TaskRecord& record);
+    std::uint32_t category_named(const std::string& name);
+    std::uint32_t category_row(CategoryId category);
+    void write_summary(const Recorded& ended, const std::string& host);
+    records::TextLog open_log(const std::string& path, std::string_view heading);
+    void note(const Status& status);
+    void note_h5(const Status& status);
+    void note_once(bool& said, const Status& status);
+    bool space_for_flush() const;
+    void write_log(records::TextLog& log, bool& said);
+
+    const RecorderOptions options_;
+    const std::int64_t pid_;
+    records::TransactionStamp stamp_{pid_};
+    std::optional<H5Writer> h5_;
+    records::TextLog joblog_, transactions_, stats_log_;
+    bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false, said_summaries_ = false;
+    Rebuild* rebuild_ = nullptr;  // set while an earlier run's journal is read
+    // Rows of /categories by name, and by the ids in current records, which each run assigns anew.
+    std::unordered_map<std::string, std::uint32_t> categories_;
+    std::vector<std::string> category_names_;  // by row
+    std::unordered_map<std::uint32_t, std::uint32_t> category_of_id_;
+    std::map<std::pair<std::uint32_t, WallMicros>, std::uint64_t> worker_rows_;
+    std::uint64_t worker_row_count_ = 0;
+    struct Place {
+        std::string host;
+        std::string address;
+    };
+    std::unordered_map<std::uint32_t, Place> places_;
+    std::vector<std::string> notices_;
+};
+
+}  // namespace wq::stats

@@ -1,0 +1,197 @@
+// The datasets of stats.h5. Every run creates all of them at its start, because a file open for SWMR accepts
+// no new dataset. Add columns at the end of a table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/model/manager_stats.h"
+#include "records/hdf5/columns.h"
+
+namespace wq::stats {
+
+// X(type, name, unit, meaning)
+#define WQ_TASK_COLUMNS(X)                                                                                  \
+    X(std::int64_t, task, "1", "number of the task, from 1, as in joblog.tsv (Seq) and --output")           \
+    X(std::uint64_t, key, "1", "identifies the task in runs of an edited list: hash of its line, or index") \
+    X(std::int64_t, line, "1", "line of the task list, from 1; 0: not from a list")                         \
+    X(std::uint32_t, attempt, "1", "from 1")                                                                \
+    X(std::uint32_t, worker, "1",                                                                           \
+      "id of the worker (/workers); 4294967295: unknown, lost with one of several workers; "                \
+      "meaningless if ending is never_ran")                                                                 \
+    X(std::uint32_t, category, "1", "id of the category (/categories)")                                     \
+    X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                    \
+    X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                          \
+    X(core::Ending, ending, "1", "how the attempt ended")                                                   \
+    X(Flag, final, "1", "no further attempt follows")                                                       \
+    X(std::uint32_t, calls, "calls",                                                                        \
+      "1; for a range: number of calls in this row; `task` is the lowest, times are sums")                  \
+    X(double, given_cores, "cores", "allocated cores")                                                      \
+    X(double, given_gpus, "GPUs", "allocated GPUs")                                                         \
+    X(std::int64_t, given_memory, "MB", "allocated memory")                                                 \
+    X(std::int64_t, given_disk, "MB", "allocated disk")                                                     \
+    X(std::int64_t, submitted, "us", "submitted to the manager, since 1970")                                \
+    X(std::int64_t, dispatched, "us", "dispatched to a worker, since 1970; 0: never")                       \
+    X(std::int64_t, started, "us", "process started, by the clock of its host, since 1970; 0: never")       \
+    X(std::int64_t, received, "us", "end known to the manager, since 1970")                                 \
+    X(std::int64_t, wall, "us", "from start to end of the process")                                         \
+    X(std::int64_t, user, "us", "CPU time in user mode, with children it waited for")                       \
+    X(std::int64_t, system, "us", "CPU time in the kernel")                                                 \
+    X(std::int64_t, peak_memory, "kB", "largest resident set of one of its processes")                      \
+    X(std::int64_t, bytes_read, "bytes", "read from block devices")                                         \
+    X(std::int64_t, bytes_written, "bytes", "written to block devices")                                     \
+    X(std::uint64_t, stdout_bytes, "bytes", "written to stdout, kept or not")                               \
+    X(std::uint64_t, stderr_bytes, "bytes", "written to stderr, kept or not")                               \
+    X(double, cores_peak, "cores",                                                                          \
+      "peak cores of its process tree; -1: not measured, as in the next columns")                           \
+    X(std::int64_t, memory_peak, "MB", "peak memory of its process tree")                                   \
+    X(std::int64_t, disk_peak, "MB", "peak in its sandbox and temporary folder")                            \
+    X(std::int64_t, bytes_received, "bytes", "over TCP")                                                    \
+    X(std::int64_t, bytes_sent, "bytes", "over TCP")                                                        \
+    X(std::int64_t, files, "files", "peak in its sandbox and temporary folder")                             \
+    X(std::int64_t, processes, "processes", "total in its process tree")                                    \
+    X(std::int32_t, exceeded, "1", "limits it was killed for: 1 cores + 2 memory + 4 disk")                 \
+    X(std::uint32_t, reserved, "1", "0")
+
+#define WQ_WORKER_COLUMNS(X)                                                               \
+    X(std::uint32_t, worker, "1", "id of the worker; its rank if it is an MPI rank")       \
+    X(std::uint32_t, rank, "1", "MPI rank; 4294967295: a TCP worker")                      \
+    X(std::uint32_t, cores, "cores", "offered cores")                                      \
+    X(std::uint32_t, gpus, "GPUs", "offered GPUs")                                         \
+    X(std::int64_t, memory, "MB", "offered memory")                                        \
+    X(std::int64_t, disk, "MB", "offered disk")                                            \
+    X(std::int64_t, joined, "us", "joined, since 1970")                                    \
+    X(std::int64_t, left, "us", "left, since 1970; 0: still connected")                    \
+    X(std::uint64_t, tasks_done, "tasks", "attempts that ended there; set when it leaves") \
+    X(Text<64>, host, "1", "name of its host")                                             \
+    X(Text<64>, address, "1", "address of its connection")                                 \
+    X(Text<64>, why_left, "1", "why it left")
+
+#define WQ_CATEGORY_COLUMNS(X)                                                                    \
+    X(std::uint32_t, category, "1", "id of the category")                                         \
+    X(std::uint32_t, reserved, "1", "0")                                                          \
+    X(std::int64_t, changed, "us", "when this row last changed, since 1970")                      \
+    X(double, max_cores, "cores", "limit of a task; -1: none")                                    \
+    X(std::int64_t, max_memory, "MB", "limit of a task; -1: none")                                \
+    X(std::int64_t, max_disk, "MB", "limit of a task; -1: none")                                  \
+    X(double, max_gpus, "GPUs", "limit of a task; -1: none")                                      \
+    X(double, first_cores, "cores", "size of a first attempt; -1: not set, -2: whole worker")     \
+    X(std::int64_t, first_memory, "MB", "size of a first attempt; -1: not set, -2: whole worker") \
+    X(std::int64_t, first_disk, "MB", "size of a first attempt; -1: not set, -2: whole worker")   \
+    X(double, first_gpus, "GPUs", "size of a first attempt; -1: not set, -2: whole worker")       \
+    X(Text<16>, mode, "1", "how first attempts are sized")                                        \
+    X(Text<64>, name, "1", "name of the category")                                                \
+    X(double, min_cores, "cores", "least computed size; -1: not set")                             \
+    X(std::int64_t, min_memory, "MB", "least computed size; -1: not set")                         \
+    X(std::int64_t, min_disk, "MB", "least computed size; -1: not set")                           \
+    X(double, min_gpus, "GPUs", "least computed size; -1: not set")
+
+#define WQ_TRANSFER_COLUMNS(X)                                            \
+    X(std::int64_t, time, "us", "end of the transfer, since 1970")        \
+    X(std::int64_t, task, "1", "number of the task it was for")           \
+    X(std::uint64_t, bytes, "bytes", "size of the file")                  \
+    X(std::int64_t, wall, "us", "how long it took")                       \
+    X(std::uint32_t, worker, "1", "id of the worker")                     \
+    X(Direction, direction, "1", "input: to the worker, output: from it") \
+    X(Flag, cached, "1", "the worker caches it or had it cached")         \
+    X(std::uint16_t, reserved, "1", "0")                                  \
+    X(Text<96>, name, "1", "name of the file at the worker, cut to 96 bytes")
+
+#define WQ_SLICE_COLUMNS(X)                                                          \
+    X(std::int64_t, taken, "us", "by the clock of its host, since 1970")             \
+    X(std::int64_t, committed, "us", "by the clock of its host, since 1970")         \
+    X(std::uint64_t, position, "1", "in the order of all epochs, from 0")            \
+    X(std::uint64_t, epoch, "1", "from 0")                                           \
+    X(std::uint64_t, slice, "1", "number in the plan, from 0")                       \
+    X(std::uint64_t, first, "1", "first record of the slice; 0: it is a whole work") \
+    X(std::uint64_t, end, "1", "one past its last record; 0: it is a whole work")    \
+    X(std::uint32_t, rank, "1", "who committed it")                                  \
+    X(std::uint32_t, failed, "1", "1: committed, but its work was in vain")          \
+    X(Text<64>, work, "1", "name of the work, cut to 64 bytes")
+
+#define WQ_SLICE_QUEUE_COLUMNS(X)                                                    \
+    X(std::int64_t, timestamp, "us", "when the row was taken, since 1970")           \
+    X(std::int64_t, time_when_started, "us", "start of the SliceQueue, since 1970")  \
+    X(std::uint64_t, positions, "slices", "of all epochs")                           \
+    X(std::uint64_t, slices, "slices", "of one epoch")                               \
+    X(std::uint64_t, committed, "slices", "of all epochs; with at_most_once: given") \
+    X(std::uint64_t, left, "slices", "not given yet, or to be given again")          \
+    X(double, fraction_left, "1", "left / positions")                                \
+    X(std::uint64_t, epoch, "1", "the first one that is not committed, from 0")      \
+    X(std::uint64_t, given_again, "slices", "of lost ranks, so far")                 \
+    X(std::uint32_t, ranks, "ranks", "that take now")                                \
+    X(std::uint32_t, waiting, "ranks", "for a slice")                                \
+    X(std::uint32_t, lost_ranks, "ranks", "so far")                                  \
+    X(std::uint32_t, stragglers, "ranks", "that have taken fewer than half as many as the median rank")
+
+#define WQ_SLICE_RANK_COLUMNS(X)                                           \
+    X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
+    X(std::uint64_t, taken, "slices", "so far")                            \
+    X(std::uint32_t, rank, "1", "number of the rank")                      \
+    X(std::uint32_t, is_here, "1", "0: it has left, or was lost")
+
+// /manager: time, then the manual's table. Four of its names differ from those in Work Queue's log, so the
+// dataset has both.
+#define WQ_MANAGER_TIME_COLUMNS(X)                                         \
+    X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
+    X(std::int64_t, time_when_started, "us", "start of the manager, since 1970")
+#define WQ_MANAGER_ALIASES(X)                                                                            \
+    X(std::int64_t, workers_blacklisted, workers_blocked, "workers", "CCTools' name of workers_blocked") \
+    X(std::int64_t, time_workers_execute, time_execute, "us", "CCTools' name of time_execute")           \
+    X(std::int64_t, time_workers_execute_good, time_execute_good, "us",                                  \
+      "CCTools' name of time_execute_good")                                                              \
+    X(std::int64_t, time_workers_execute_exhaustion, time_execute_exhaustion, "us",                      \
+      "CCTools' name of time_execute_exhaustion")
+
+#define WQ_ROW_FIELD(type, name, unit, meaning) type name{};
+#define WQ_ALIAS_FIELD(type, name, of, unit, meaning) type name{};
+struct TaskRow {
+    WQ_TASK_COLUMNS(WQ_ROW_FIELD)
+};
+struct WorkerRow {
+    WQ_WORKER_COLUMNS(WQ_ROW_FIELD)
+};
+struct CategoryRow {
+    WQ_CATEGORY_COLUMNS(WQ_ROW_FIELD)
+};
+struct TransferRow {
+    WQ_TRANSFER_COLUMNS(WQ_ROW_FIELD)
+};
+struct SliceRow {
+    WQ_SLICE_COLUMNS(WQ_ROW_FIELD)
+};
+struct SliceQueueRow {
+    WQ_SLICE_QUEUE_COLUMNS(WQ_ROW_FIELD)
+};
+struct SliceRankRow {
+    WQ_SLICE_RANK_COLUMNS(WQ_ROW_FIELD)
+};
+struct ManagerRow {
+    WQ_MANAGER_TIME_COLUMNS(WQ_ROW_FIELD)
+    WQ_MANAGER_STATS(WQ_ROW_FIELD)
+    WQ_MANAGER_ALIASES(WQ_ALIAS_FIELD)
+    WQ_OWN_STATS(WQ_ROW_FIELD)
+};
+#undef WQ_ALIAS_FIELD
+#undef WQ_ROW_FIELD
+
+enum class Dataset : std::size_t {
+    manager,
+    tasks,
+    workers,
+    categories,
+    transfers,
+    slices,
+    slice_queue,
+    slice_ranks
+};
+inline constexpr std::size_t dataset_count = 8;
+
+// In the order of Dataset.
+std::span<const Schema, dataset_count> schemas();
+inline const Schema& schema_of(Dataset dataset) {
+    return schemas()[static_cast<std::size_t>(dataset)];
+}
+
+}  // namespace wq::stats

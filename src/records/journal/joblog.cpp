@@ -1,0 +1,56 @@
+#include "records/journal/joblog.h"
+
+#include <algorithm>
+
+#include "records/journal/task_number.h"
+#include "records/journal/text_log.h"
+
+namespace wq::records {
+
+namespace {
+
+std::int64_t exit_value(const core::Outcome& outcome) {
+    const bool by_itself = outcome.ending == core::Ending::exited ||
+                           outcome.ending == core::Ending::signalled ||
+                           outcome.ending == core::Ending::not_started;
+    return by_itself || outcome.exit_code != 0 ? outcome.exit_code : -1;
+}
+
+void put_command(std::string& out, std::string_view command) {
+    for (const char c : command) out += c == '\n' || c == '\r' ? ' ' : c;
+}
+
+}  // namespace
+
+void put_joblog_line(std::string& out, const TaskRecord& record, std::string_view host,
+                     std::string_view command) {
+    const core::Outcome& outcome = record.outcome;
+    put_number(out, task_number(record.task)), out += '\t';
+    put_word(out, host.empty() ? "-" : host, '_'), out += '\t';
+    put_seconds(out, outcome.started_us, 3), out += '\t';
+    put_seconds(out, outcome.wall_us, 3), out += "\t0\t";
+    put_number(out, outcome.stdout_bytes + outcome.stderr_bytes), out += '\t';
+    put_number(out, exit_value(outcome)), out += '\t';
+    put_number(out, std::int64_t{outcome.signal}), out += '\t';
+    put_command(out, command), out += '\n';
+}
+
+EarlierJoblog::EarlierJoblog(const std::string& path) : file_(MappedFile::open(path)) {
+    if (file_ && file_->bytes().starts_with(joblog_heading))
+        rest_ = file_->bytes().substr(joblog_heading.size());
+}
+
+std::string_view EarlierJoblog::next() {
+    const auto end = rest_.find('\n');
+    if (end == std::string_view::npos) return {};
+    const std::string_view line = rest_.substr(0, end + 1);
+    rest_.remove_prefix(line.size());
+    return line;
+}
+
+void put_renumbered_line(std::string& out, TaskId task, std::string_view line) {
+    put_number(out, task_number(task));
+    out += line.substr(std::min(line.find('\t'), line.size() - 1));
+}
+
+}  // namespace wq::records

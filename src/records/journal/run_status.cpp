@@ -1,0 +1,162 @@
+#include "records/journal/run_status.h"
+
+#include <pwd.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "records/journal/append_file.h"
+
+namespace wq::records {
+
+namespace {
+
+// As the columns of /manager.
+constexpr std::pair<const char*, std::int64_t core::ManagerStats::*> counts[] = {
+    {"tasks_submitted", &core::ManagerStats::tasks_submitted},
+    {"tasks_done", &core::ManagerStats::tasks_done},
+    {"tasks_failed", &core::ManagerStats::tasks_failed},
+    {"tasks_running", &core::ManagerStats::tasks_running},
+    {"tasks_on_workers", &core::ManagerStats::tasks_on_workers},
+    {"tasks_waiting", &core::ManagerStats::tasks_waiting},
+};
+
+void put(std::string& out, std::string_view key, std::string_view value) {
+    out.append(key).append("=").append(value).append("\n");
+}
+
+std::string escaped(std::string_view text) {
+    std::string out = "'";
+    for (const char c : text) {
+        if (c == '\'') {
+            out += "'\\''";
+        } else {
+            out += c == '\n' ? ' ' : c;
+        }
+    }
+    return out + "'";
+}
+
+std::string unescaped(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text.substr(i, 4) == "'\\''") {
+            out += '\'';
+            i += 3;
+        } else if (text[i] != '\'') {
+            out += text[i];
+        }
+    }
+    return out;
+}
+
+template <class Number>
+void read_number(std::string_view text, Number& value) {
+    std::from_chars(text.data(), text.data() + text.size(), value);
+}
+
+void read_pair(std::string_view key, std::string_view value, RunStatus& status) {
+    if (key == "state") status.state = value;
+    if (key == "exit_code" && !value.empty()) {
+        int code = 0;
+        read_number(value, code);
+        status.exit_code = code;
+    }
+    if (key == "started_us") read_number(value, status.started_us);
+    if (key == "ended_us") read_number(value, status.ended_us);
+    if (key == "written_us") read_number(value, status.written_us);
+    for (const auto& [name, count] : counts)
+        if (key == name) read_number(value, status.tasks.*count);
+    if (key == "total_known") status.total_known = value == "yes";
+    if (key == "tasks_per_second") read_number(value, status.tasks_per_second);
+    if (key == "host") status.host = value;
+    if (key == "pid") read_number(value, status.pid);
+    if (key == "message") status.message = unescaped(value);
+}
+
+}  // namespace
+
+Status write_status(const std::string& run_directory, const RunStatus& status) {
+    std::string text;
+    put(text, "state", status.state);
+    put(text, "exit_code", status.exit_code ? std::to_string(*status.exit_code) : "");
+    put(text, "started", format_utc(status.started_us));
+    put(text, "ended", status.ended_us == 0 ? "" : format_utc(status.ended_us));
+    const WallMicros now = wall_now();
+    put(text, "written", format_utc(now));
+    put(text, "started_us", std::to_string(status.started_us));
+    put(text, "ended_us", std::to_string(status.ended_us));
+    put(text, "written_us", std::to_string(now));
+    for (const auto& [name, count] : counts) put(text, name, std::to_string(status.tasks.*count));
+    put(text, "total_known", status.total_known ? "yes" : "no");
+    put(text, "tasks_per_second", status.tasks_per_second < 0 ? "" : std::to_string(status.tasks_per_second));
+    put(text, "host", host_name());
+    put(text, "pid", std::to_string(::getpid()));
+    put(text, "message", escaped(status.message));
+    // While the run continues, nobody waits for the disk.
+    const bool ended = status.exit_code.has_value();
+    return write_atomically(run_directory + "/status", text, ended);
+}
+
+Result<RunStatus> read_status(const std::string& run_directory) {
+    const auto text = read_whole(run_directory + "/status");
+    if (!text) return text.error();
+    RunStatus status;
+    for (std::string_view rest = *text; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        const std::size_t equals = line.find('=');
+        if (equals != std::string_view::npos)
+            read_pair(line.substr(0, equals), line.substr(equals + 1), status);
+    }
+    if (status.state.empty()) {
+        return Error{ExitCode::bad_input, run_directory + "/status: not the status of a run"};
+    }
+    return status;
+}
+
+std::string host_name() {
+    char name[256] = "";
+    if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
+    return name;
+}
+
+bool is_gone(const std::string& host, std::int64_t pid) {
+    return pid > 0 && pid <= INT_MAX && host == host_name() && ::kill(static_cast<pid_t>(pid), 0) != 0 &&
+           errno == ESRCH;
+}
+
+std::string user_name() {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> text(16384);
+    ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
+    return found != nullptr ? found->pw_name : std::to_string(::getuid());
+}
+
+std::string format_utc(WallMicros time) {
+    const auto seconds = static_cast<std::time_t>(time / 1'000'000);
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    char text[40];
+    const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return std::string(text, n);
+}
+
+RunEnd end_of_run(const std::string& contact) {
+    std::error_code error;
+    if (std::filesystem::exists(contact, error) || error) return RunEnd::no;
+    const auto status = read_status(std::filesystem::absolute(contact, error).parent_path().string());
+    if (!status || status->state == "running") return RunEnd::no;
+    return status->state == "interrupted" ? RunEnd::resumable : RunEnd::over;
+}
+
+}  // namespace wq::records

@@ -1,0 +1,258 @@
+#include "records/logs/summary_writer.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "base/descriptor.h"
+#include "base/units.h"
+#include "records/logs/gathered_summaries.h"
+#include "records/journal/resource_summary.h"
+#include "records/journal/task_number.h"
+#include "base/quiet_thread.h"
+
+namespace wq::logs {
+
+namespace {
+
+// Line ends in JSON are only layout: strings contain none.
+std::string in_one_line(const std::string& json) {
+    std::string line;
+    bool at_start = false;
+    for (const char c : json) {
+        if (c == '\n') {
+            at_start = true;
+        } else if (!at_start || c != ' ') {
+            at_start = false;
+            line += c;
+        }
+    }
+    return line + '\n';
+}
+
+std::string folders_of(const Summary& summary) {
+    if (summary.of_task.empty() || summary.of_task == summary.of_all) return summary.of_all;
+    return summary.of_task + (summary.of_all.empty() ? "" : " and " + summary.of_all);
+}
+
+}  // namespace
+
+struct SummaryWriter::Job {
+    Summary summary;
+    std::promise<void> written;
+
+    std::uint64_t bytes() const {
+        return sizeof(Job) + summary.category.size() + summary.command.size() + summary.host.size() +
+               summary.of_task.size() + summary.of_all.size();
+    }
+};
+
+struct SummaryWriter::Shared {
+    Shared(SummaryLimits with, SummaryCalls whom)
+        : limits(with), calls(std::move(whom)), fewer(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+    void write(Job& job);
+    void write_files(const Summary& summary);
+    void tell(const std::string& folder, const std::string& trouble);
+    void ended(const Job& job);
+    // Returns whether something was written in that time, or nothing is left to write.
+    bool moves(std::unique_lock<std::mutex>& lock, Duration limit);
+    std::string what_waits() const;
+
+    const SummaryLimits limits;
+    const SummaryCalls calls;
+    const Descriptor fewer;  // an eventfd
+    std::atomic<std::uint64_t> bytes{0};
+    std::set<std::string> told;  // folders; used by the thread
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Job> jobs;  // the first one is being written
+    std::uint64_t written = 0;
+    Instant since;  // start time of the first job
+    bool full = false;
+    bool over = false;
+
+    std::mutex outside;  // held while the thread calls others
+    bool left_alone = false;
+};
+
+// ---- the writer's thread ----
+
+// A summary that cannot be written is missing, such as without memory, but does not hold up its task.
+void SummaryWriter::Shared::write(Job& job) {
+    const std::string& folder = job.summary.of_all.empty() ? job.summary.of_task : job.summary.of_all;
+    try {
+        write_files(job.summary);
+    } catch (const std::exception& error) {
+        try {
+            tell(folder, folder + ": " + error.what());
+        } catch (const std::exception&) {  // then without a message
+        }
+    }
+    job.written.set_value();
+}
+
+void SummaryWriter::Shared::write_files(const Summary& summary) {
+    const std::string json =
+        records::resource_summary(summary.record, {summary.category, summary.command, summary.host});
+    const std::string series = records::resource_series(summary.record);
+    const std::int64_t pid = ::getpid();
+    const std::uint64_t number = records::task_number(summary.record.task);
+    const auto write = [&](const std::string& folder, const std::string& text, const char* kind) {
+        if (text.empty()) return;
+        const Status done = records::write_resource_summary(folder, pid, number, text, kind);
+        if (!done) tell(folder, done.error().message);
+    };
+    const std::set<std::string> folders{summary.of_task, summary.of_all};
+    for (const std::string& folder : folders) {
+        if (folder.empty()) continue;
+        write(folder, json, "summary");
+        write(folder, series, "series");
+        if (!series.empty()) write(folder, core::describe(summary.record.outcome) + "\n", "debug");
+    }
+    if (!summary.of_all.empty()) {
+        const std::string path = summary.of_all + "/wq-" + std::to_string(pid) + ".summaries";
+        if (const int error = append_summary(path, in_one_line(json)); error != 0)
+            tell(summary.of_all, path + ": " + std::system_category().message(error));
+    }
+}
+
+void SummaryWriter::Shared::tell(const std::string& folder, const std::string& trouble) {
+    if (told.contains(folder)) return;
+    {
+        const std::lock_guard lock(outside);
+        if (!left_alone) calls.say("a summary cannot be written: " + trouble);
+    }
+    told.insert(folder);
+}
+
+void SummaryWriter::Shared::ended(const Job& job) {
+    const std::lock_guard lock(outside);
+    if (!left_alone) calls.written(job.summary.id);
+}
+
+void SummaryWriter::run(const std::shared_ptr<Shared>& shared) {
+    std::unique_lock lock(shared->mutex);
+    for (;;) {
+        shared->changed.wait(lock, [&] { return shared->over || !shared->jobs.empty(); });
+        if (shared->jobs.empty()) return;
+        Job& job = shared->jobs.front();
+        lock.unlock();
+        shared->write(job);
+        shared->ended(job);
+        lock.lock();
+        const std::uint64_t left = shared->bytes -= job.bytes();
+        shared->jobs.pop_front();
+        ++shared->written;
+        shared->since = instant_now();
+        if (shared->full && left <= shared->limits.most_bytes / 2) {
+            shared->full = false;
+            ::eventfd_write(shared->fewer.get(), 1);
+        }
+        shared->changed.notify_all();
+    }
+}
+
+// ---- the manager's thread ----
+
+SummaryWriter::SummaryWriter(SummaryLimits limits, SummaryCalls calls)
+    : shared_(std::make_shared<Shared>(limits, std::move(calls))) {}
+
+std::shared_future<void> SummaryWriter::put(Summary summary) {
+    Job job{std::move(summary), {}};
+    std::shared_future<void> written = job.written.get_future().share();
+    if (!thread_.joinable()) try {
+            thread_ = quiet_thread([shared = shared_] { run(shared); });
+        } catch (const std::system_error&) {
+            return shared_->write(job), written;
+        }
+    std::string many;
+    {
+        const std::lock_guard lock(shared_->mutex);
+        if (shared_->jobs.empty()) shared_->since = instant_now();
+        shared_->bytes += job.bytes();
+        shared_->jobs.push_back(std::move(job));
+        shared_->full = shared_->full || shared_->bytes > shared_->limits.most_bytes;
+        if (shared_->full && !std::exchange(told_of_many_, true))
+            many = shared_->what_waits() + ": no task is dispatched until some are written";
+    }
+    shared_->changed.notify_all();
+    if (!many.empty()) shared_->calls.say(many);
+    return written;
+}
+
+std::uint64_t SummaryWriter::backlog_bytes() const {
+    return shared_->fewer.valid() ? shared_->bytes.load() : 0;
+}
+
+int SummaryWriter::descriptor() const {
+    return shared_->fewer.get();
+}
+
+void SummaryWriter::settle() {
+    eventfd_t count = 0;
+    ::eventfd_read(shared_->fewer.get(), &count);
+}
+
+std::string SummaryWriter::Shared::what_waits() const {
+    const std::size_t count = jobs.size();
+    return (count == 1 ? "a summary waits" : std::to_string(count) + " summaries wait") +
+           " to be written to " + folders_of(jobs.front().summary);
+}
+
+std::optional<Instant> SummaryWriter::watch(Instant now) {
+    if (shared_->bytes == 0) return std::nullopt;
+    std::string line;
+    {
+        const std::lock_guard lock(shared_->mutex);
+        if (shared_->jobs.empty() || told_at_ == shared_->written) return std::nullopt;
+        const Instant due = shared_->since + shared_->limits.hang_limit;
+        if (now < due) return due;
+        told_at_ = shared_->written;
+        line = shared_->what_waits() + ", which has not responded for " +
+               format_duration(shared_->limits.hang_limit) +
+               ": wait() returns a task after its summary is written";
+    }
+    shared_->calls.say(line);
+    return std::nullopt;
+}
+
+// ---- the end ----
+
+bool SummaryWriter::Shared::moves(std::unique_lock<std::mutex>& lock, Duration limit) {
+    const std::uint64_t before = written;
+    return changed.wait_for(lock, limit, [&] { return jobs.empty() || written != before; });
+}
+
+void SummaryWriter::finish() {
+    if (!thread_.joinable()) return;
+    const Duration hang_limit = shared_->limits.hang_limit;
+    std::unique_lock lock(shared_->mutex);
+    shared_->over = true;
+    shared_->changed.notify_all();
+    if (!shared_->moves(lock, hang_limit / 10))
+        shared_->calls.say("the manager's end waits: " + shared_->what_waits());
+    while (!shared_->jobs.empty() && shared_->moves(lock, hang_limit)) continue;
+    if (shared_->jobs.empty()) {
+        lock.unlock();
+        return thread_.join();
+    }
+    const std::string line = shared_->what_waits() + ", which has not responded for " +
+                             format_duration(hang_limit) +
+                             ": they are lost unless it responds before this program ends";
+    lock.unlock();
+    thread_.detach();
+    const std::lock_guard outside(shared_->outside);
+    shared_->left_alone = true;
+    shared_->calls.say(line);
+}
+
+}  // namespace wq::logs

@@ -1,0 +1,151 @@
+// What a resumed run makes of the records of earlier ones, whose list was another.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "recorder_testing.h"
+#include "records/journal/journal.h"
+#include "records/hdf5/stats_reader.h"
+
+namespace wq::stats {
+namespace {
+
+using records::testing::slurp;
+using records::testing::spill;
+using records::testing::TempDir;
+using ::testing::ElementsAre;
+using testing::options_in;
+
+struct List : ListedTasks {
+    std::map<std::uint64_t, std::uint64_t> tasks;  // by key
+    std::optional<TaskId> find(records::TaskKey key) const override {
+        const auto found = tasks.find(key.value);
+        return found == tasks.end() ? std::nullopt : std::optional(TaskId(found->second));
+    }
+    std::uint64_t line(TaskId task) const override { return 100 + task.value(); }
+    std::string command(TaskId task) const override { return "command " + std::to_string(task.value()); }
+};
+
+Recorded ended(std::uint64_t task, std::uint64_t key, std::uint32_t category, int exit_code,
+               Attempt attempt = 1) {
+    Recorded recorded;
+    recorded.record.task = TaskId(task);
+    recorded.record.key.value = key;
+    recorded.record.line = task + 1;
+    recorded.record.attempt = attempt;
+    recorded.record.category = CategoryId(category);
+    recorded.record.outcome.exit_code = exit_code;
+    recorded.command = "was " + std::to_string(task);
+    return recorded;
+}
+
+struct Row {
+    std::int64_t task, line, attempt;
+    std::string category;
+    bool final;
+    bool operator==(const Row&) const = default;
+};
+void PrintTo(const Row& row, std::ostream* out) {
+    *out << "{task " << row.task << ", line " << row.line << ", attempt " << row.attempt << ", "
+         << row.category << (row.final ? ", final}" : "}");
+}
+
+std::vector<Row> rows(const std::string& directory) {
+    const auto reader = StatsReader::open(directory + "/stats.h5").or_throw();
+    std::map<std::uint32_t, std::string> names;
+    const auto categories = reader.categories();
+    for (const CategoryRow& row : *categories)
+        EXPECT_TRUE(names.emplace(row.category, row.name.view()).second);
+    std::vector<Row> found;
+    const auto tasks = reader.tasks();
+    for (const TaskRow& row : *tasks)
+        found.push_back({row.task, row.line, row.attempt, names[row.category], row.final == Flag::yes});
+    return found;
+}
+
+// Number and command of each line.
+std::vector<std::string> joblog(const std::string& directory) {
+    std::vector<std::string> found;
+    std::istringstream lines(slurp(directory + "/joblog.tsv"));
+    std::string line;
+    std::getline(lines, line);
+    while (std::getline(lines, line))
+        found.push_back(line.substr(0, line.find('\t')) + " " + line.substr(line.rfind('\t') + 1));
+    return found;
+}
+
+void run(const RecorderOptions& options, const ListedTasks* list,
+         const std::vector<records::CategoryRecord>& categories, const std::vector<Recorded>& ends) {
+    auto recorder = open_recorder(options, list).or_throw();
+    for (const records::CategoryRecord& known : categories) recorder->category(known.category, known.name);
+    for (const Recorded& one : ends) recorder->task(one);
+    EXPECT_TRUE(recorder->close().ok());
+    EXPECT_THAT(recorder->notices(), ElementsAre());
+}
+
+RecorderOptions options_of(const TempDir& dir) {
+    RecorderOptions options = options_in(dir.path());
+    options.categories = {"default"};
+    return options;
+}
+
+TEST(RecorderResume, RecordsOfAnEditedListHaveItsNumbersLinesAndCategories) {
+    const TempDir dir;
+    run(options_of(dir), nullptr, {{CategoryId(1), "one"}, {CategoryId(2), "two"}},
+        {ended(0, 70, 1, 0), ended(1, 71, 2, 0), ended(2, 72, 0, 0)});
+    // A task of another category now stands above them, and the last is gone.
+    List list;
+    list.tasks = {{60, 0}, {70, 1}, {71, 2}};
+    run(options_of(dir), &list, {{CategoryId(1), "zero"}, {CategoryId(2), "one"}, {CategoryId(3), "two"}},
+        {ended(0, 60, 1, 0)});
+    EXPECT_THAT(rows(dir.path()), ElementsAre(Row{2, 101, 1, "one", true}, Row{3, 102, 1, "two", true},
+                                              Row{0, 0, 1, "default", true}, Row{1, 1, 1, "zero", true}));
+    EXPECT_THAT(joblog(dir.path()), ElementsAre("2 was 0", "3 was 1", "0 was 2", "1 was 0"));
+    // A third run knows it all by the journal alone, and commands by the list.
+    std::filesystem::remove(dir.file("joblog.tsv"));
+    run(options_of(dir), &list, {}, {});
+    EXPECT_THAT(rows(dir.path()), ElementsAre(Row{2, 101, 1, "one", true}, Row{3, 102, 1, "two", true},
+                                              Row{0, 0, 1, "default", true}, Row{1, 100, 1, "zero", true}));
+    EXPECT_THAT(joblog(dir.path()), ElementsAre("2 command 1", "3 command 2", "0 ", "1 command 0"));
+}
+
+TEST(RecorderResume, WhereTheListIsNotKnownRecordsKeepTheirNumbers) {
+    const TempDir dir;
+    run(options_of(dir), nullptr, {}, {ended(4, 70, 0, 0)});
+    run(options_of(dir), nullptr, {}, {});
+    EXPECT_THAT(rows(dir.path()), ElementsAre(Row{5, 5, 1, "default", true}));
+    EXPECT_THAT(joblog(dir.path()), ElementsAre("5 was 4"));
+}
+
+TEST(RecorderResume, OnlyTheLastEndOfATaskIsFinal) {
+    const TempDir dir;
+    List list;
+    list.tasks = {{70, 0}, {71, 1}};
+    run(options_of(dir), nullptr, {}, {ended(0, 70, 0, 1), ended(1, 71, 0, 1), ended(2, 72, 0, 1)});
+    RecorderOptions again = options_of(dir);
+    again.failed_run_again = true;
+    run(again, &list, {}, {ended(0, 70, 0, 0, 2), ended(1, 71, 0, 3, 2)});
+    const auto expected = ElementsAre(Row{1, 100, 1, "default", false}, Row{2, 101, 1, "default", false},
+                                      Row{0, 0, 1, "default", true}, Row{1, 1, 2, "default", true},
+                                      Row{2, 2, 2, "default", true});
+    EXPECT_THAT(rows(dir.path()), expected) << "what is not in the list any more has no attempt to come";
+    List same = list;
+    run(options_of(dir), &same, {}, {});
+    EXPECT_THAT(rows(dir.path()),
+                ElementsAre(Row{1, 100, 1, "default", false}, Row{2, 101, 1, "default", false},
+                            Row{0, 0, 1, "default", true}, Row{1, 100, 2, "default", true},
+                            Row{2, 101, 2, "default", true}));
+}
+
+TEST(RecorderResume, AJournalWithoutNamesOfCategoriesStaysReadable) {
+    const TempDir dir;
+    spill(dir.file("journal"), records::encode_header({1, "run-1", "tasks.sh", 0, 0}) +
+                                   records::encode_record(ended(0, 70, 0, 0).record) +
+                                   records::encode_record(ended(1, 71, 1, 0).record));
+    run(options_of(dir), nullptr, {{CategoryId(1), "zero"}}, {ended(2, 60, 1, 0)});
+    EXPECT_THAT(rows(dir.path()), ElementsAre(Row{1, 1, 1, "default", true}, Row{2, 2, 1, "unknown 1", true},
+                                              Row{3, 3, 1, "zero", true}));
+}
+
+}  // namespace
+}  // namespace wq::stats

@@ -1,0 +1,230 @@
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "python.h"
+#include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_writer.h"
+#include "records/hdf5/rows.h"
+#include "records/hdf5/stats_reader.h"
+#include "unit/records/journal/records_testing.h"
+
+// A file that could not be written is abandoned, with what the library holds of it: no leak worth a report,
+// least of all on the stderr that a test below wants empty.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_options();
+extern "C" const char* __lsan_default_suppressions() {
+    return "leak:libhdf5";
+}
+extern "C" const char* __lsan_default_options() {
+    return "print_suppressions=0";
+}
+
+namespace wq::stats {
+namespace {
+
+using records::testing::record_number;
+using records::testing::sample_number;
+using records::testing::slurp;
+using records::testing::spill;
+using records::testing::TempDir;
+using records::testing::worker_number;
+using ::testing::HasSubstr;
+using testing::python_with_h5py;
+using testing::run_python;
+
+std::string bytes_of(const TaskRow& row) {
+    return {reinterpret_cast<const char*>(&row), sizeof row};
+}
+
+void fill(H5Writer& writer, std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t i = first; i < first + count; ++i) {
+        writer.append(Dataset::tasks, row_of(record_number(i)));
+        writer.append(Dataset::manager, row_of(sample_number(static_cast<std::int64_t>(i))));
+    }
+}
+
+// Of a run that was killed, so that it is opened by SWMR.
+TEST(StatsFile, IsFoundDamagedSoon) {
+    const TempDir dir;
+    auto writer = H5Writer::create(dir.file("live.h5"), {});
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    fill(*writer, 0, 10);
+    ASSERT_TRUE(writer->flush().ok());
+    std::string bytes = slurp(dir.file("live.h5"));
+    // The headers of the root group and of the datasets.
+    for (std::size_t at = bytes.find("OHDR"), n = 0; at != std::string::npos; at = bytes.find("OHDR", at + 4))
+        if (n++ > 0) bytes[at + 8] = static_cast<char>(bytes[at + 8] ^ 1);
+    spill(dir.file("damaged.h5"), bytes);
+    const auto damaged = StatsReader::open(dir.file("damaged.h5"));
+    ASSERT_FALSE(damaged.ok());
+    EXPECT_THAT(damaged.error().message, HasSubstr("damaged.h5: it is damaged: "));
+}
+
+TEST(StatsFile, GivesBackItsRowsLiveAndAfterItsEnd) {
+    const TempDir dir;
+    auto writer = H5Writer::create(dir.file("stats.h5"), {{"run_id", "run-7"}, {"empty", ""}});
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    fill(*writer, 0, 5000);
+    writer->append(Dataset::workers, row_of(worker_number(3)));
+    EXPECT_TRUE(StatsReader::open(dir.file("stats.h5"))->tasks()->empty());
+    ASSERT_TRUE(writer->flush().ok());
+    const auto live = StatsReader::open(dir.file("stats.h5"));
+    ASSERT_TRUE(live.ok()) << live.error().message;
+    EXPECT_EQ(live->attribute("run_id"), "run-7");
+    EXPECT_EQ(live->attribute("empty"), "");
+    EXPECT_EQ(live->attribute("none"), "");
+    EXPECT_EQ(live->tasks()->size(), 5000u);
+    fill(*writer, 5000, 4000);
+    records::WorkerRecord left = worker_number(3);
+    left.left_us = 77;
+    left.why_left = std::string(62, 'x') + "\xC3\xA4\xC3\xA4";  // 66 bytes
+    writer->overwrite(Dataset::workers, 0, row_of(left));
+    ASSERT_TRUE(writer->flush().ok());
+    EXPECT_EQ(live->tasks()->size(), 9000u);
+    ASSERT_TRUE(writer->close().ok());
+
+    const auto reader = StatsReader::open(dir.file("stats.h5"));
+    const auto tasks = reader->tasks();
+    ASSERT_TRUE(tasks.ok()) << tasks.error().message;
+    ASSERT_EQ(tasks->size(), 9000u);
+    for (std::uint64_t i = 0; i < 9000; ++i) {
+        ASSERT_EQ(bytes_of((*tasks)[i]), bytes_of(row_of(record_number(i)))) << i;
+    }
+    EXPECT_EQ(reader->manager()->at(8999).tasks_done, 8999);
+    const auto workers = reader->workers();
+    ASSERT_EQ(workers->size(), 1u);
+    EXPECT_EQ(workers->at(0).left, 77);
+    EXPECT_EQ(workers->at(0).why_left.view(), std::string(62, 'x') + "\xC3\xA4");  // cut between characters
+    EXPECT_EQ(workers->at(0).address.view(), "node3:rank 3");
+}
+
+TEST(StatsFile, OfAShortRunIsSmall) {
+    const TempDir dir;
+    auto writer = H5Writer::create(dir.file("stats.h5"), {});
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    fill(*writer, 0, 100);  // ten seconds of a manager's rows
+    for (std::uint64_t i = 0; i < 400; ++i) {
+        if (i >= 100) writer->append(Dataset::tasks, row_of(record_number(i)));
+        writer->append(Dataset::transfers, TransferRow{});
+        writer->append(Dataset::slices, SliceRow{});
+        writer->append(Dataset::slice_ranks, SliceRankRow{});
+    }
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        writer->append(Dataset::workers, row_of(worker_number(i)));
+        writer->append(Dataset::categories, CategoryRow{});
+    }
+    ASSERT_TRUE(writer->close().ok());
+    EXPECT_LE(std::filesystem::file_size(dir.file("stats.h5")), 500'000u);
+}
+
+TEST(StatsFile, IsReadByH5pyLiveAndAfterItsEnd) {
+    const std::string python = python_with_h5py();
+    if (python.empty()) GTEST_SKIP() << "no Python with h5py (Debian: python3-h5py)";
+    const TempDir dir;
+    auto writer = H5Writer::create(dir.file("stats.h5"), {{"run_id", "run-7"}});
+    ASSERT_TRUE(writer.ok());
+    fill(*writer, 0, 4097);
+    writer->append(Dataset::workers, row_of(worker_number(3)));
+    ASSERT_TRUE(writer->flush().ok());
+    const std::string script = R"(
+import h5py
+f = h5py.File(')" + dir.file("stats.h5") +
+                               R"(', 'r', swmr=True)
+assert f.attrs['run_id'] in ('run-7', b'run-7')
+assert sorted(f) == ['categories', 'manager', 'slice_queue', 'slice_ranks', 'slices', 'tasks', 'transfers', 'workers'], sorted(f)
+t = f['tasks'][:]
+assert len(t) == 4097 and list(t['task']) == list(range(1, 4098))
+assert t['final'].dtype == bool and t['final'][3] and not t['final'][4]
+names = h5py.check_enum_dtype(f['tasks'].dtype['ending'])
+assert names['signalled'] == t['ending'][3] == 1 and names['not_transferred'] == 13
+assert t['signal'][3] == 11 and t['exit_code'][5] == 3 and t['given_memory'][0] == 512
+m = f['manager'][:]
+assert m['timestamp'][4096] == 1700000000000000 + 4096 * 1000000 and m['bandwidth'][7] == 1.5
+assert m['workers_connected'][0] == 4 and m['time_workers_execute'][0] == 0
+w = f['workers'][0]
+assert w['host'] == b'node3' and w['memory'] == 8000 and f['slices'].shape == (0,)
+print('all well')
+)";
+    EXPECT_EQ(run_python(python, dir, script).output, "all well\n");
+    ASSERT_TRUE(writer->close().ok());
+    EXPECT_EQ(run_python(python, dir, script).output, "all well\n");
+}
+
+TEST(StatsFile, ReadsAnOlderFileWithFewerColumns) {
+    const std::string python = python_with_h5py();
+    if (python.empty()) GTEST_SKIP() << "no Python with h5py (Debian: python3-h5py)";
+    const TempDir dir;
+    const auto made = run_python(python, dir, R"(
+import h5py, numpy
+f = h5py.File(')" + dir.file("old.h5") + R"(', 'w')
+f['manager'] = numpy.array([(5, 2)], dtype=[('timestamp', '<i8'), ('tasks_done', '<i4')])
+)");
+    ASSERT_EQ(made.output, "");
+    const auto reader = StatsReader::open(dir.file("old.h5"));
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    const auto rows = reader->manager();
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    EXPECT_EQ(rows->at(0).timestamp, 5);
+    EXPECT_EQ(rows->at(0).tasks_done, 2);
+    EXPECT_EQ(rows->at(0).tasks_failed, 0);
+    EXPECT_THAT(reader->tasks().error().message, HasSubstr("it has no dataset /tasks"));
+}
+
+TEST(StatsFile, RefusesWhatIsNone) {
+    const TempDir dir;
+    ::testing::internal::CaptureStderr();
+    EXPECT_THAT(StatsReader::open(dir.file("none.h5")).error().message,
+                HasSubstr("No such file or directory"));
+    spill(dir.file("text"), "hello");
+    EXPECT_FALSE(is_hdf5(dir.file("text")));
+    EXPECT_EQ(StatsReader::open(dir.file("text")).error().code, ExitCode::bad_input);
+    EXPECT_THAT(H5Writer::create(dir.file("no/such/stats.h5"), {}).error().message,
+                HasSubstr("No such file"));
+    {
+        auto writer = H5Writer::create(dir.file("cut.h5"), {});
+        fill(*writer, 0, 5000);
+        ASSERT_TRUE(writer->close().ok());
+    }
+    const std::string whole = slurp(dir.file("cut.h5"));
+    EXPECT_TRUE(is_hdf5(dir.file("cut.h5")));
+    for (const std::size_t part : {2u, 3u, 10u}) {
+        spill(dir.file("cut.h5"), whole.substr(0, whole.size() / part));
+        const auto reader = StatsReader::open(dir.file("cut.h5"));
+        EXPECT_FALSE(reader.ok() && reader->tasks().ok()) << part;
+    }
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+// The file system says no in the middle of a flush: one error, then silence; also at exit, in the
+// destructors, and from the library, which likes to print "infinite loop closing library" there.
+TEST(StatsFile, GoesQuietlyAfterAFailedWrite) {
+    const TempDir dir;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (std::freopen(dir.file("stderr").c_str(), "w", stderr) == nullptr) ::_exit(9);
+        std::signal(SIGXFSZ, SIG_IGN);
+        auto writer = H5Writer::create(dir.file("stats.h5"), {});
+        fill(*writer, 0, 5000);
+        if (!writer.ok() || !writer->flush()) std::exit(1);
+        const rlimit limit{6u << 20, 6u << 20};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        int errors = 0;
+        for (std::uint64_t i = 1; i < 20; ++i) {
+            fill(*writer, i * 5000, 5000);
+            const auto flushed = writer->flush();
+            if (!flushed && flushed.error().message.find("File too large") != std::string::npos) ++errors;
+        }
+        std::exit(writer->failed() && writer->close().ok() && errors == 1 ? 0 : 2);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(slurp(dir.file("stderr")), "");
+}
+
+}  // namespace
+}  // namespace wq::stats

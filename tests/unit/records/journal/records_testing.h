@@ -1,0 +1,93 @@
+// Common to these tests: a temporary directory, and distinct records.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "records/journal/records.h"
+
+namespace wq::records::testing {
+
+class TempDir {
+  public:
+    TempDir() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "wq_stats_XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data());
+    }
+    TempDir(const TempDir&) = delete;
+    TempDir& operator=(const TempDir&) = delete;
+    ~TempDir() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    const std::string& path() const { return path_; }
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+  private:
+    std::string path_;
+};
+
+inline std::string slurp(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+}
+
+inline void spill(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+inline records::TaskRecord record_number(std::uint64_t i) {
+    records::TaskRecord record;
+    record.task = TaskId(i);
+    record.key.value = i * 0x9E3779B97F4A7C15u + 1;
+    record.attempt = static_cast<Attempt>(1 + i % 3);
+    record.final = i % 5 != 4;
+    record.worker = WorkerId(static_cast<std::uint32_t>(i % 4));
+    record.line = i + 10;
+    record.category = CategoryId(static_cast<std::uint32_t>(i % 2));
+    record.given = {2, 512, 100, static_cast<std::int64_t>(i % 2)};
+    record.submitted_us = 1'700'000'000'000'000 + static_cast<std::int64_t>(i);
+    record.dispatched_us = record.submitted_us + 10;
+    record.received_us = record.submitted_us + 1000;
+    record.outcome.ending = i % 7 == 3 ? core::Ending::signalled : core::Ending::exited;
+    record.outcome.exit_code = i % 11 == 5 ? 3 : 0;
+    record.outcome.signal = i % 7 == 3 ? 11 : 0;
+    record.outcome.started_us = record.submitted_us + 20;
+    record.outcome.wall_us = 900;
+    record.outcome.user_us = 500;
+    record.outcome.system_us = 100;
+    record.outcome.peak_memory_kb = 3456;
+    record.outcome.stdout_bytes = 5;
+    record.outcome.reason = i % 7 == 3 ? "segmentation fault" : "";
+    return record;
+}
+
+inline records::WorkerRecord worker_number(std::uint32_t i) {
+    records::WorkerRecord record;
+    record.worker = WorkerId(i);
+    record.host = "node" + std::to_string(i);
+    record.address = "node" + std::to_string(i) + ":rank " + std::to_string(i);
+    record.rank = i;
+    record.offers = {4, 8000, 50000, 1};
+    record.joined_us = 1'700'000'000'000'000;
+    return record;
+}
+
+inline records::Sample sample_number(std::int64_t i) {
+    records::Sample sample;
+    sample.time_us = 1'700'000'000'000'000 + i * 1'000'000;
+    sample.stats.time_when_started = 1'700'000'000'000'000;
+    sample.stats.workers_connected = 4;
+    sample.stats.tasks_done = i;
+    sample.stats.bandwidth = 1.5;
+    return sample;
+}
+
+}  // namespace wq::records::testing
