@@ -1,7 +1,7 @@
 # Workers are copied to machines that have other libraries, or none: these programs are single files that need only libc, if
 # this machine has what they need as static libraries. Sets their property WQ_PORTABLE, or says why not.
 set(portable_programs work_queue_worker runtask)
-set(replaced ${PROJECT_SOURCE_DIR}/src/machine/without_udev.c ${PROJECT_SOURCE_DIR}/src/machine/old_glibc.c)
+set(replaced ${PROJECT_SOURCE_DIR}/src/node/machine/without_udev.c ${PROJECT_SOURCE_DIR}/src/node/machine/old_glibc.c)
 # Unused parts of libstdc++ need a newer glibc. Libraries that are loaded later, such as libcurl, must not find our OpenSSL.
 set(portable_options -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,--exclude-libs,ALL
   -Wl,--compress-debug-sections=zlib)

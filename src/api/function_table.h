@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/model/task.h"
-#include "process/functions.h"
+#include "node/process/functions.h"
 #include "work_queue/functions.h"
 
 namespace wq::api {

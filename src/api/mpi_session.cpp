@@ -10,7 +10,7 @@
 #include "api/function_table.h"
 #include "api/session_parts.h"
 #include "base/find_shell.h"
-#include "launcher/launcher_program.h"
+#include "node/launcher/launcher_program.h"
 #include "mpi/guard.h"
 #include "mpi/launch_environment.h"
 #include "mpi/mpi_session.h"

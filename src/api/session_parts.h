@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/function_runner.h"
-#include "launcher/launcher.h"
+#include "node/launcher/function_runner.h"
+#include "node/launcher/launcher.h"
 #include "mpi/watchdog.h"
 #include "net/transport.h"
 #include "run/mpi_tickets.h"

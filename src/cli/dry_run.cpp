@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "cli/run_place.h"
-#include "machine/batch_share.h"
+#include "node/machine/batch_share.h"
 #include "manager/manager.h"
 #include "net/transport.h"
 #include "run/rank_loop.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "machine/asked_command.h"
+#include "node/machine/asked_command.h"
 
 namespace wq::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/run_place.h"
 #include "cli/run_queue.h"
 #include "cli/shared_list.h"
-#include "machine/batch_share.h"
+#include "node/machine/batch_share.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
 #include "report/failed_list.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/run_options.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 #include "mpi/mpi_session.h"
 #include "net/transport.h"
 #include "report/progress.h"

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/model/events.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 #include "run/source.h"
 
 namespace wq::cli {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/units.h"
-#include "machine/batch_share.h"
+#include "node/machine/batch_share.h"
 #include "records/journal/journal.h"
 #include "records/journal/text_log.h"
 #include "records/hdf5/stats_log.h"

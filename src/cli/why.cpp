@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "cli/run_place.h"
-#include "machine/batch_share.h"
+#include "node/machine/batch_share.h"
 #include "manager/failures.h"
 #include "records/journal/journal.h"
 #include "records/journal/run_directory.h"

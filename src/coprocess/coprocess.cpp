@@ -18,7 +18,7 @@
 #include "base/random_bits.h"
 #include "base/units.h"
 #include "coprocess/leftovers.h"
-#include "process/python.h"
+#include "node/process/python.h"
 
 namespace wq::coprocess {
 

@@ -1,7 +1,7 @@
 // One coprocess: its process, from its start to its end, and one call of its functions at a time. It never
 // waits for the coprocess: the owner polls its descriptors and calls turn().
 //
-// The process is the child of a command host (process/command_host.h), which ends it with all that it has
+// The process is the child of a command host (node/process/command_host.h), which ends it with all that it has
 // started when this object ends it, or when this program is gone.
 #pragma once
 
@@ -21,9 +21,9 @@
 #include "coprocess/message.h"
 #include "coprocess/remote_call.h"
 #include "coprocess/share.h"
-#include "launcher/launcher.h"
-#include "process/command_host.h"
-#include "process/scratch_folder.h"
+#include "node/launcher/launcher.h"
+#include "node/process/command_host.h"
+#include "node/process/scratch_folder.h"
 
 namespace wq::coprocess {
 
@@ -32,7 +32,7 @@ struct CoprocessOptions {
     std::string folder;                    // where its working directory is made, anew for each start
     std::vector<std::string> environment;  // "NAME=value"
     core::Resources share;
-    // Forks the host of its process (process/command_host.h); empty: this program is executed as the host.
+    // Forks the host of its process (node/process/command_host.h); empty: this program is executed as the host.
     std::function<Status(int socket)> fork{};
     Duration greeting_limit = std::chrono::seconds(60);
     Duration kill_limit = std::chrono::seconds(5);  // for a coprocess to end the process of a `fork`

@@ -12,7 +12,7 @@
 
 #include "base/descriptor.h"
 #include "base/remove_tree.h"
-#include "process/process_tree.h"
+#include "node/process/process_tree.h"
 
 namespace wq::coprocess {
 

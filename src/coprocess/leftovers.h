@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "coprocess/remote_call.h"
-#include "process/command_host.h"
+#include "node/process/command_host.h"
 
 namespace wq::coprocess {
 

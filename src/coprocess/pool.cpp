@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "process/task_environment.h"
+#include "node/process/task_environment.h"
 
 namespace wq::coprocess {
 

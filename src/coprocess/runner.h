@@ -1,5 +1,5 @@
 // Runs a worker's remote tasks on its coprocesses. A separate thread talks to them, so the worker's loop
-// never waits. Its interface is that of launcher/function_runner.h.
+// never waits. Its interface is that of node/launcher/function_runner.h.
 //
 // Only one thread may use it.
 #pragma once

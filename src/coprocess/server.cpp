@@ -27,7 +27,7 @@
 #include "coprocess/json_object.h"
 #include "coprocess/message.h"
 #include "coprocess/remote_call.h"
-#include "process/call.h"
+#include "node/process/call.h"
 
 namespace wq::coprocess {
 

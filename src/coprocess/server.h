@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "process/functions.h"
+#include "node/process/functions.h"
 
 namespace wq::coprocess {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/count.h"
-#include "process/process_tree.h"
+#include "node/process/process_tree.h"
 
 namespace wq::coprocess {
 

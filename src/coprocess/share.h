@@ -11,8 +11,8 @@
 #include "base/time.h"
 #include "engine/model/outcome.h"
 #include "engine/model/resources.h"
-#include "watch/disk_use.h"
-#include "watch/tree_sample.h"
+#include "node/usage/disk_use.h"
+#include "node/usage/tree_sample.h"
 
 namespace wq::coprocess {
 

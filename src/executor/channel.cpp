@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "process/passed_descriptors.h"
+#include "node/process/passed_descriptors.h"
 
 namespace wq::executor {
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "executor/memory_room.h"
-#include "process/process_tree.h"
+#include "node/process/process_tree.h"
 #include "base/quiet_thread.h"
 
 namespace wq::executor {

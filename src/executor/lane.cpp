@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "process/passed_descriptors.h"
+#include "node/process/passed_descriptors.h"
 
 namespace wq::executor {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/units.h"
-#include "machine/control_group.h"
+#include "node/machine/control_group.h"
 
 namespace wq::executor {
 

@@ -28,8 +28,8 @@
 #include "executor/channel.h"
 #include "executor/fork_request.h"
 #include "executor/worker.h"
-#include "process/passed_descriptors.h"
-#include "process/process_tree.h"
+#include "node/process/passed_descriptors.h"
+#include "node/process/process_tree.h"
 
 namespace wq::executor {
 

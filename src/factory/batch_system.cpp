@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "machine/asked_command.h"
+#include "node/machine/asked_command.h"
 
 namespace wq::factory {
 

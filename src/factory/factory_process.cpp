@@ -16,8 +16,8 @@
 #include "base/find_above.h"
 #include "base/shortage.h"
 #include "base/units.h"
-#include "machine/asked_command.h"
-#include "machine/launch_variables.h"
+#include "node/machine/asked_command.h"
+#include "node/machine/launch_variables.h"
 
 namespace wq::factory {
 

@@ -27,7 +27,7 @@ SharedFiles on_platform(SharedFiles files, const std::string& os, const std::str
 // A frame has at most 1 GiB, with all else of the lease.
 constexpr std::uint64_t most_argument_bytes = std::uint64_t{960} << 20;
 
-// In the form of interpreters/python_call.h.
+// In the form of node/calls/python_call.h.
 std::string rest_of_arguments(const MemoryFile& memory, bool shared) {
     if (!shared) return "\n" + memory.copy();
     return memory.path() + " " + std::to_string(memory.serial()) + "\n";

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "machine/slice.h"
+#include "node/machine/slice.h"
 
 namespace wq::options {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "machine/batch_end.h"
+#include "node/machine/batch_end.h"
 
 namespace wq::run {
 

@@ -4,12 +4,12 @@
 #include <cstdlib>
 
 #include "base/bytes.h"
-#include "launcher_wire/wire_fields.h"
-#include "machine/batch_share.h"
-#include "machine/divide.h"
-#include "machine/rank_gpus.h"
-#include "machine/restrict.h"
-#include "machine/topology.h"
+#include "node/launcher/wire_fields.h"
+#include "node/machine/batch_share.h"
+#include "node/machine/divide.h"
+#include "node/machine/rank_gpus.h"
+#include "node/machine/restrict.h"
+#include "node/machine/topology.h"
 
 namespace wq::run {
 

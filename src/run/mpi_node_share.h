@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 #include "mpi/mpi_session.h"
 
 namespace wq::run {

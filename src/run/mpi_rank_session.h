@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "launcher/function_runner.h"
-#include "launcher/launcher.h"
+#include "node/launcher/function_runner.h"
+#include "node/launcher/launcher.h"
 #include "mpi/guard.h"
 #include "mpi/launch_environment.h"
 #include "mpi/mpi_session.h"

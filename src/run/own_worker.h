@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "launcher/function_runner.h"
-#include "launcher/launcher.h"
+#include "node/launcher/function_runner.h"
+#include "node/launcher/launcher.h"
 #include "net/loopback.h"
 #include "base/background.h"
 #include "tickets/ticket_pool.h"

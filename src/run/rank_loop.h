@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "launcher/function_runner.h"
-#include "launcher/launcher.h"
+#include "node/launcher/function_runner.h"
+#include "node/launcher/launcher.h"
 #include "manager/manager.h"
 #include "net/transport.h"
 #include "run/loop.h"

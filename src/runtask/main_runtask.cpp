@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "base/shortage.h"
-#include "process/command_host.h"
+#include "node/process/command_host.h"
 #include "runtask/list_commands.h"
 #include "runtask/options.h"
 #include "runtask/ranks.h"

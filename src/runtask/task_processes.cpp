@@ -10,7 +10,7 @@
 #include <iterator>
 #include <set>
 
-#include "process/process_tree.h"
+#include "node/process/process_tree.h"
 #include "runtask/shell_text.h"
 
 namespace wq::runtask {

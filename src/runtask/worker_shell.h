@@ -1,7 +1,7 @@
 // The shell of a worker. It lives as long as the worker, so that `cd`, variables, functions, aliases, umask
 // and limits of `#!` lines are seen by the lines below them, which run in subshells of it.
 //
-//   runtask ---- host (process/command_host.h) ---- shell ---- subshell of a line
+//   runtask ---- host (node/process/command_host.h) ---- shell ---- subshell of a line
 //
 // If runtask is killed, the host ends all that lines have started. If a line kills the shell, it is started
 // anew, and runs again the `#!` lines that it had run.
@@ -24,7 +24,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "process/command_host.h"
+#include "node/process/command_host.h"
 #include "runtask/shell_text.h"
 #include "runtask/task_key.h"
 #include "runtask/time_limits.h"

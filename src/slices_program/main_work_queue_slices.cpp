@@ -4,7 +4,7 @@
 
 #include "base/shortage.h"
 #include "mpi/launch_environment.h"
-#include "process/command_host.h"
+#include "node/process/command_host.h"
 #include "slices_program/audit.h"
 #include "slices_program/loop.h"
 #include "slices_program/options.h"

@@ -13,8 +13,8 @@
 
 #include "base/descriptor.h"
 #include "engine/model/outcome.h"
-#include "process/path_lookup.h"
-#include "process/task_environment.h"
+#include "node/process/path_lookup.h"
+#include "node/process/task_environment.h"
 
 namespace wq::slices_program {
 

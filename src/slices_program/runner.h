@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "process/command_host.h"
+#include "node/process/command_host.h"
 #include "slices_program/records_feed.h"
 #include "work_queue/slice_queue.h"
 

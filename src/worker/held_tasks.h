@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 #include "worker/manager_link.h"
 
 namespace wq::worker {

@@ -7,8 +7,8 @@
 #include "engine/model/outcome.h"
 #include "engine/model/task.h"
 #include "files/task_files.h"
-#include "process/fetch_url.h"
-#include "process/task_environment.h"
+#include "node/process/fetch_url.h"
+#include "node/process/task_environment.h"
 #include "engine/tasklist/sources.h"
 
 namespace wq::worker {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/ids.h"
-#include "process/order.h"
+#include "node/process/order.h"
 #include "wire/messages.h"
 #include "worker/worker_files.h"
 #include "worker/worker_options.h"

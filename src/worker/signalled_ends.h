@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/time.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 
 namespace wq::worker {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 #include "base/background.h"
 #include "wire/messages.h"
 #include "worker/held_tasks.h"

@@ -8,7 +8,7 @@
 
 #include "base/interval_set.h"
 #include "base/time.h"
-#include "launcher/function_runner.h"
+#include "node/launcher/function_runner.h"
 #include "wire/messages.h"
 #include "worker/claim_size.h"
 #include "worker/held_tasks.h"

@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "engine/model/resources.h"
-#include "launcher/call_threads.h"
+#include "node/launcher/call_threads.h"
 #include "session/outbox.h"
 #include "tickets/batch_counter.h"
 #include "tickets/batch_view.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/model/task.h"
-#include "interpreters/python_call.h"
+#include "node/calls/python_call.h"
 #include "worker/manager_marks.h"
 
 namespace wq::worker {

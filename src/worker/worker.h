@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "launcher/function_runner.h"
-#include "launcher/launcher.h"
+#include "node/launcher/function_runner.h"
+#include "node/launcher/launcher.h"
 #include "net/transport.h"
 #include "session/outbox.h"
 #include "wire/messages.h"

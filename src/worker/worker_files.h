@@ -20,7 +20,7 @@
 #include "base/time.h"
 #include "files/cache.h"
 #include "files/tree_reader.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 #include "base/background.h"
 #include "wire/messages.h"
 

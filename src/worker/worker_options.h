@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "engine/model/heartbeats.h"
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 #include "wire/messages.h"
 
 namespace wq::worker {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "interpreters/python_call.h"
+#include "node/calls/python_call.h"
 
 namespace wq::worker {
 

@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "engine/model/allocation.h"
-#include "machine/placement.h"
+#include "node/machine/placement.h"
 #include "options/binding_word.h"
 #include "report/columns.h"
 

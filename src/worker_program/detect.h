@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "machine/picture.h"
+#include "node/machine/picture.h"
 #include "worker_program/worker_resources.h"
 
 namespace wq::worker_program {

@@ -1,4 +1,4 @@
-// When a worker's process is killed, its zygote (launcher/zygote.h) tells the manager, over a connection of
+// When a worker's process is killed, its zygote (node/launcher/zygote.h) tells the manager, over a connection of
 // its own, that the worker's tasks have ended, so that they can run elsewhere at once.
 #pragma once
 

@@ -12,8 +12,8 @@
 #include "base/time.h"
 #include "catalog/catalog_hosts.h"
 #include "engine/model/resources.h"
-#include "launcher/launcher.h"
-#include "machine/bound.h"
+#include "node/launcher/launcher.h"
+#include "node/machine/bound.h"
 #include "net/tcp_options.h"
 
 namespace wq::worker_program {

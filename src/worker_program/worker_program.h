@@ -1,7 +1,7 @@
 // work_queue_worker: from its options to its exit code.
 #pragma once
 
-#include "process/functions.h"
+#include "node/process/functions.h"
 #include "worker_program/worker_options.h"
 
 namespace wq::worker_program {

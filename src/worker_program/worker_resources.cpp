@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "machine/divide.h"
-#include "machine/restrict.h"
+#include "node/machine/divide.h"
+#include "node/machine/restrict.h"
 
 namespace wq::worker_program {
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "launcher/launcher.h"
-#include "machine/cpu_mask.h"
-#include "machine/machine.h"
+#include "node/launcher/launcher.h"
+#include "node/machine/cpu_mask.h"
+#include "node/machine/machine.h"
 #include "worker_program/worker_options.h"
 
 namespace wq::worker_program {

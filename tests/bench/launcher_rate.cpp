@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/launcher.h"
-#include "machine/cpu_mask.h"
+#include "node/launcher/launcher.h"
+#include "node/machine/cpu_mask.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "machine/placement.h"
+#include "node/machine/placement.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "interpreters/news.h"
+#include "node/calls/news.h"
 #include "require.h"
 
 namespace {

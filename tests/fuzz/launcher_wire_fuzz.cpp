@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher_wire/launcher_wire.h"
+#include "node/launcher/launcher_wire.h"
 #include "require.h"
 
 namespace {

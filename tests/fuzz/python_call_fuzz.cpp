@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "interpreters/call_process.h"
-#include "interpreters/news.h"
-#include "interpreters/python_call.h"
+#include "node/calls/call_process.h"
+#include "node/calls/news.h"
+#include "node/calls/python_call.h"
 #include "require.h"
 
 namespace {

@@ -18,14 +18,14 @@ CODE = {".h", ".cpp", ".c", ".hpp"}
 HEAVY = {
     r"mpi\.h": [r"src/mpi/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)",
                 r"share/examples/manager/own_mpi\.cpp"],
-    r"hwloc(\.h|/.*)": [r"src/machine/topology[a-z_]*\.cpp", r"tests/unit/machine/topology[a-z_]*_test\.cpp"],
+    r"hwloc(\.h|/.*)": [r"src/node/machine/topology[a-z_]*\.cpp", r"tests/unit/node/machine/topology[a-z_]*_test\.cpp"],
     r"(hdf5|H5[A-Z]*public)\.h": [r"src/(stats|sources|slice_queue)/h5_[a-z_]+\.cpp", r"tests/unit/(stats|sources)/[a-z0-9_]+\.(h|cpp)",
                                   r"tests/unit/slice_queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
                                   r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
     r"openssl/.*": [r"src/net/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
     r"boost/asio/ssl.*": [r"src/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
     r"(re2/.*|zlib\.h)": [r"src/catalog/[a-z_]+\.cpp", r"share/examples/decode/decode\.cpp", r"tests/.*"],
-    r"curl/.*": [r"src/process/fetch_url\.cpp"],
+    r"curl/.*": [r"src/node/process/fetch_url\.cpp"],
     r"pmix\.h": [],  # loaded at run time
 }
 # The one file that may sleep: it polls, with a deadline, programs that notify nobody when they are ready.

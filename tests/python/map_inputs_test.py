@@ -133,7 +133,7 @@ def test_an_exception_that_becomes_something_else(served):
 
 def test_results_that_are_too_large(tmp_path):
     """The worker's script, with a lower limit. The manager then tries the items of a chunk in smaller ones."""
-    source = pathlib.Path(__file__).resolve().parents[2] / "src/interpreters"
+    source = pathlib.Path(__file__).resolve().parents[2] / "src/node/calls"
     script = {}
     exec((source / "unpicklable.py").read_text() + (source / "answer.py").read_text(), script)
     script["MOST_BYTES"] = 1000

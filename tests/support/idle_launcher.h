@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 
 namespace wq::testing {
 

@@ -36,7 +36,7 @@ constexpr bool is_exhaustion(Ending ending) {
     return ending == Ending::out_of_memory || ending == Ending::exhausted;
 }
 
-// How a worker runs a function (see process/functions.h).
+// How a worker runs a function (see node/process/functions.h).
 enum class CallMode : std::uint8_t {
     fork = 0,    // in a child process: the worker survives whatever it does
     thread = 1,  // on a thread of the worker, up to one per core
@@ -79,7 +79,7 @@ std::int64_t busy_cores(const Outcome& outcome);
 // The most bytes of one stream that are kept: an output travels whole, and three processes hold it in memory.
 inline constexpr std::uint64_t most_output_limit = 256u << 20;
 
-// The captured text of both streams, truncated at the limit with a marker (see process/capture.h).
+// The captured text of both streams, truncated at the limit with a marker (see node/process/capture.h).
 struct Output {
     std::string out;
     std::string err;

@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 COMMANDS = ("work_queue_worker", "work_queue_factory", "work_queue_run", "work_queue_launcher")
 PACKAGES = ("work_queue", "ndcctools")
 MODULES = ("_core", "_core_mpi")
-SHARED_MODULE = "src/interpreters/unpicklable.py"  # of the package and of the script that workers run
+SHARED_MODULE = "src/node/calls/unpicklable.py"  # of the package and of the script that workers run
 INSTALLED = ("scripts", "src/coprocess")  # folders whose files are installed as they are
 TARGETS = ("wq_python_core", "wq_python_core_mpi", *COMMANDS)
 

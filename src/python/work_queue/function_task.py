@@ -23,7 +23,7 @@ except ImportError:
 
 pythontask_available = cloudpickle is not None
 
-_FUNCTION = "python"  # what workers call it (interpreters/python_call.h)
+_FUNCTION = "python"  # what workers call it (node/calls/python_call.h)
 _VERSION = "%d.%d" % sys.version_info[:2]
 _METHODS = ("fork", "direct")
 _ALIGNMENT = 64
@@ -75,7 +75,7 @@ def _pack_function(function: object) -> bytes:
 
 def _pack_call(packed_function: bytes | str, args: Any, kwargs: dict[str, Any] | None, environment: str,
                method: str) -> tuple[bytes, list[bytes | memoryview]]:
-    """The first lines and the parts of the call, in the form of interpreters/python_call.h. A function is its bytes, or the
+    """The first lines and the parts of the call, in the form of node/calls/python_call.h. A function is its bytes, or the
     name of a file of the task. kwargs None: `args` is a list, and the function is called with each of its items."""
     buffers: list[pickle.PickleBuffer] = []
     arguments = _dump_part((args, kwargs), "an argument", buffers)
@@ -146,7 +146,7 @@ def _no_result(task: Task) -> PythonTaskNoResult:
 
 
 def _unpack_error(kind: bytes, packed: Any, traceback: Any) -> BaseException:
-    """The exception whose parts dump_error() of interpreters/answer.py made."""
+    """The exception whose parts dump_error() of node/calls/answer.py made."""
     if kind == b"E":
         try:
             error: BaseException = pickle.loads(packed)

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "launcher/launcher.h"
+#include "node/launcher/launcher.h"
 
 namespace wq::sim {
 

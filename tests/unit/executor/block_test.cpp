@@ -9,7 +9,7 @@
 
 #include "executor/channel.h"
 #include "executor/shared_file.h"
-#include "process/passed_descriptors.h"
+#include "node/process/passed_descriptors.h"
 #include "support.h"
 
 namespace wq::executor {

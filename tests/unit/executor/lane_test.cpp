@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 
 #include "executor/storage.h"
-#include "process/passed_descriptors.h"
+#include "node/process/passed_descriptors.h"
 #include "support.h"
 
 namespace wq::executor {

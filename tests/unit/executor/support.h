@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "process/process_tree.h"
+#include "node/process/process_tree.h"
 #include "support/some_of.h"
 #include "work_queue/job_executor.h"
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "executor/fork_request.h"
-#include "process/passed_descriptors.h"
+#include "node/process/passed_descriptors.h"
 #include "support.h"
 
 namespace wq::executor {

@@ -1,7 +1,7 @@
 // The program that runs these tests is also the host of the commands that they start.
 #pragma once
 
-#include "process/command_host.h"
+#include "node/process/command_host.h"
 
 namespace wq::runtask {
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/single_quoted.h"
-#include "process/process_tree.h"
+#include "node/process/process_tree.h"
 #include "support/folder.h"
 #include "unit/runtask/shell_host.h"
 

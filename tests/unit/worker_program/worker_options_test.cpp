@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "machine/topology.h"
+#include "node/machine/topology.h"
 #include "worker_program/worker_resources.h"
 
 namespace wq::worker_program {

@@ -1,0 +1,60 @@
+// Keeps account of the free resources of the slice: cores and GPUs by name, memory and disk by amount.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/resources.h"
+#include "node/machine/cpu_mask.h"
+#include "node/machine/placement.h"
+#include "node/machine/slice.h"
+
+namespace wq::launcher {
+
+// The resources that one running task holds.
+struct Holding {
+    core::Resources amount;
+    machine::Seat seat;  // indexes into Slice::cores and Slice::gpus
+};
+
+class Accounts {
+  public:
+    explicit Accounts(machine::Slice slice);
+
+    // Whether the slice could hold it if nothing ran. A task that never fits would block the queue forever.
+    bool ever_fits(const core::Resources& give) const { return give.fits_in(whole_); }
+    // Allocates it if it fits now.
+    std::optional<Holding> take(const core::Resources& give);
+    // The same for a task behind `head`, which has to wait. It takes nothing that the head waits for, and
+    // leaves enough of all else that the head needs, so that the head starts no later.
+    std::optional<Holding> take_behind(const core::Resources& head, const core::Resources& give);
+    void give_back(const Holding& holding);
+
+    // The mask to bind the task to; empty if it may use all cores of the slice.
+    machine::CpuMask mask(const Holding& holding) const;
+    const machine::CpuMask& all_cores() const { return all_; }  // empty: not this machine's
+    // "0,4,1,5": OS indexes of the units of its cores, whether it is bound or not; empty if they are unknown.
+    std::string cores_list(const Holding& holding) const;
+    std::string visible_gpus(const Holding& holding) const;  // "0,2"; empty for none
+    const std::string& gpu_variable() const { return slice_.gpu_variable; }
+    bool any_core_free() const { return free_.cores > 0; }
+
+  private:
+    struct Lack {  // which of a task's needs do not fit
+        bool cores = false;
+        bool memory = false;
+        bool disk = false;
+        bool gpus = false;
+        bool operator==(const Lack&) const = default;
+    };
+    Lack lack(const core::Resources& give) const;
+
+    machine::Slice slice_;
+    core::Resources whole_;
+    core::Resources free_;
+    machine::Placement placement_;
+    machine::CpuMask all_;
+};
+
+}  // namespace wq::launcher

@@ -1,0 +1,67 @@
+// The launcher process: a loop that waits for the rank, for the ends of tasks and for the clock, and threads
+// that run commands (starters.h).
+#pragma once
+
+#include <optional>
+
+#include "node/launcher/report_buffer.h"
+#include "node/launcher/starters.h"
+#include "node/launcher/task_runner.h"
+#include "node/launcher/launcher_wire.h"
+#include "node/launcher/shared_page.h"
+#include "node/process/poller.h"
+#include "node/process/scratch_folder.h"
+
+namespace wq::launcher {
+
+class LauncherProcess final : private Starters::Work {
+  public:
+    // `rank`: the socket to the rank; `lifeline`: hangs up when the zygote dies; `stream`: the messages after
+    // the options.
+    LauncherProcess(int rank, int lifeline, SharedPage& shared, const process::FunctionTable* functions,
+                    const LauncherOptions& options, char** inherited, MessageStream stream);
+
+    // False: no descriptors were left for it.
+    bool valid() const;
+    // Returns when the rank says close, the rank or the zygote is gone, or the rank seems to be stopped. No
+    // process that it started is left then, and its starters do nothing more; but they exist, so this object
+    // must stay until the process ends.
+    void run();
+
+  private:
+    bool turn(Starters::Index starter, bool child_ended) override;
+    void wait();
+    void watch_signals();
+    Instant next_wake(Instant now) const;
+    void handle(process::Source source, std::uint32_t events, std::size_t number);
+    void receive();
+    void take_messages();
+    void take(Command& command);
+    void look_for_rank();
+    void enter(const std::string& directory);
+    void report();
+    void flush();
+
+    int rank_;
+    Descriptor home_;  // the folder where it started
+    Descriptor signals_;
+    Starters starters_;
+    process::Poller poller_;
+    ReportBuffer reports_;
+    std::optional<TaskRunner> runner_;  // until run() ends
+    MessageStream stream_;
+    Instant now_;
+    Instant kept_until_ = Instant::max();  // when the launcher next asks whether the rank is stopped
+    bool last_look_ = false;
+    Instant wakes_at_{};  // when the loop wakes at the latest
+    bool children_ended_ = false;
+    std::optional<Instant> signals_again_at_;  // when SIGCHLD is watched again
+    bool waits_for_room_ = false;              // the rank's socket is full
+    bool over_ = false;
+};
+
+// The main function of the zygote's child: waits for the options, runs, removes `scratch`.
+[[noreturn]] void launcher_main(int rank, int lifeline, SharedPage& shared,
+                                const process::FunctionTable* functions, process::ScratchFolder scratch);
+
+}  // namespace wq::launcher

@@ -1,0 +1,64 @@
+// Starts calls of Python functions, in processes that interpreters have forked, and tells how they end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/calls/interpreters.h"
+#include "node/launcher/lane.h"
+#include "node/launcher/start_listener.h"
+#include "node/usage/leftovers.h"
+
+namespace wq::launcher {
+
+class PythonListener : public StartListener {
+  public:
+    // Its process has not begun it, and will not; task_started() or task_not_started() follows.
+    virtual void task_taken_back(Lane& lane) = 0;
+    virtual void call_ended(Lane& lane, int status, const rusage& usage) = 0;
+
+  protected:
+    ~PythonListener() = default;
+};
+
+class PythonCalls final : private interpreters::Listener {
+  public:
+    // `environment`, `path`, `files`: of interpreters (interpreters.h).
+    PythonCalls(std::vector<std::string> environment, std::string path, const rlimit* files,
+                process::Poller& poller, const watch::RunningTasks& running, watch::Leftovers& leftovers,
+                PythonListener& listener)
+        : running_(running),
+          leftovers_(leftovers),
+          listener_(listener),
+          interpreters_(std::move(environment), std::move(path), files, poller, *this) {}
+
+    // `lane`: with an order for process::Call `python`. `cores`: those to bind it to; empty: ours. The
+    // listener learns what becomes of it, perhaps before this returns.
+    void start(Lane& lane, const std::string& cores);
+
+    // One that is to be killed, and has no process yet: the listener learns at once that it was not started.
+    void abandon(const Lane& lane);
+
+    // As of Interpreters.
+    void ready(process::Source source, std::size_t number);
+    void reaped(pid_t pid, int status) { interpreters_.reaped(pid, status); }
+    void check(Instant now) { interpreters_.check(now); }
+    std::optional<Instant> next_check() const { return interpreters_.next_check(); }
+
+  private:
+    void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
+    void call_given(std::uint64_t serial, pid_t pid) override;
+    void call_taken_back(std::uint64_t serial) override;
+    void call_ended(std::uint64_t serial, const interpreters::End& end) override;
+    void call_orphaned(std::uint64_t serial, pid_t pid) override;
+    void call_refused(std::uint64_t serial, std::string reason, bool may_pass) override;
+    Lane* lane_of(std::uint64_t serial) const;
+
+    const watch::RunningTasks& running_;
+    watch::Leftovers& leftovers_;
+    PythonListener& listener_;
+    interpreters::Interpreters interpreters_;
+};
+
+}  // namespace wq::launcher

@@ -1,0 +1,201 @@
+#include "node/machine/core_pool.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "node/machine/pick_cores.h"
+#include "node/machine/spread.h"
+
+namespace wq::machine {
+
+namespace {
+
+// Groups of one core each tell nothing about proximity: a virtual machine may have a package per core.
+template <class Member>
+void forget_if_single(std::vector<Place>& places, Member Place::*member) {
+    std::map<Member, std::size_t> sizes;
+    for (const Place& place : places) ++sizes[place.*member];
+    if (std::all_of(sizes.begin(), sizes.end(), [](const auto& group) { return group.second == 1; }))
+        for (Place& place : places) place.*member = 0;
+}
+
+}  // namespace
+
+CorePool::CorePool(std::vector<Place> places)
+    : places_(std::move(places)), leaf_of_(places_.size()), is_free_(places_.size(), true) {
+    std::vector<Place> used = places_;
+    forget_if_single(used, &Place::package);
+    forget_if_single(used, &Place::node);
+    forget_if_single(used, &Place::cache);
+    std::map<int, std::size_t> package_numbers;
+    std::map<std::pair<int, int>, std::size_t> node_numbers;
+    std::map<Place, std::size_t> leaf_numbers;
+    for (std::size_t core = 0; core < used.size(); ++core) {
+        const Place& place = used[core];
+        const auto [package, new_package] = package_numbers.try_emplace(place.package, packages_.size());
+        if (new_package) packages_.emplace_back();
+        const auto [node, new_node] = node_numbers.try_emplace({place.package, place.node}, nodes_.size());
+        if (new_node) {
+            nodes_.emplace_back().parent = package->second;
+            packages_[package->second].children.push_back(node->second);
+        }
+        const auto [leaf, new_leaf] = leaf_numbers.try_emplace(place, leaves_.size());
+        if (new_leaf) {
+            leaves_.emplace_back().parent = node->second;
+            nodes_[node->second].children.push_back(leaf->second);
+        }
+        leaves_[leaf->second].children.push_back(core);
+        leaf_of_[core] = leaf->second;
+        ++leaves_[leaf->second].size;
+        ++nodes_[node->second].size;
+        ++packages_[package->second].size;
+        count_change(core, true);
+    }
+}
+
+void CorePool::count_change(std::size_t core, bool now_free) {
+    const auto change = [now_free](std::size_t& count) { now_free ? ++count : --count; };
+    Group& leaf = leaves_[leaf_of_[core]];
+    Group& node = nodes_[leaf.parent];
+    change(leaf.free);
+    change(node.free);
+    change(packages_[node.parent].free);
+    change(free_);
+    is_free_[core] = now_free;
+}
+
+void CorePool::give_back(std::size_t core) {
+    if (!is_free_[core]) count_change(core, true);
+}
+
+Closeness CorePool::closeness(const std::vector<std::size_t>& cores) const {
+    std::set<std::size_t> packages;
+    std::set<std::size_t> nodes;
+    std::set<std::size_t> leaves;
+    for (const std::size_t core : cores) {
+        leaves.insert(leaf_of_[core]);
+        nodes.insert(node_of(core));
+        packages.insert(package_of_node(node_of(core)));
+    }
+    return {packages.size(), nodes.size(), leaves.size()};
+}
+
+std::vector<std::size_t> CorePool::nodes_at(int place_node) const {
+    std::set<std::size_t> found;
+    for (std::size_t core = 0; core < places_.size(); ++core)
+        if (places_[core].node == place_node) found.insert(node_of(core));
+    return {found.begin(), found.end()};
+}
+
+namespace {
+
+// Whether taking `count` cores would break a group that is completely free.
+template <class Group>
+bool breaks(const Group& group, std::size_t count) {
+    return group.free == group.size && count < group.size;
+}
+
+}  // namespace
+
+std::size_t CorePool::best_leaf(std::size_t count) const {
+    std::size_t best = none;
+    std::tuple<bool, bool, bool, std::size_t> least;
+    for (std::size_t at = 0; at < leaves_.size(); ++at) {
+        const Group& leaf = leaves_[at];
+        if (leaf.free < count) continue;
+        const Group& node = nodes_[leaf.parent];
+        const Group& package = packages_[node.parent];
+        const auto merit = std::make_tuple(breaks(package, count), breaks(node, count), breaks(leaf, count),
+                                           leaf.free + node.free + package.free);
+        if (best != none && merit >= least) continue;
+        best = at;
+        least = merit;
+    }
+    return best;
+}
+
+std::size_t CorePool::best_leaf_in(const Group& node, std::size_t count) const {
+    std::size_t best = none;
+    for (const std::size_t leaf : node.children)
+        if (leaves_[leaf].free >= count && (best == none || leaves_[leaf].free < leaves_[best].free))
+            best = leaf;
+    return best;
+}
+
+// The fewest caches that hold `count`: the emptiest first.
+std::size_t CorePool::caches_for(const Group& node, std::size_t count) const {
+    std::vector<std::size_t> sizes;
+    for (const std::size_t leaf : node.children) sizes.push_back(leaves_[leaf].free);
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    std::size_t caches = 0;
+    for (std::size_t sum = 0; sum < count; ++caches) sum += sizes[caches];
+    return caches;
+}
+
+std::size_t CorePool::best_node(std::size_t count) const {
+    std::size_t best = none;
+    std::tuple<std::size_t, bool, bool, std::size_t> least;
+    for (std::size_t at = 0; at < nodes_.size(); ++at) {
+        const Group& node = nodes_[at];
+        if (node.free < count) continue;
+        const Group& package = packages_[node.parent];
+        const auto merit = std::make_tuple(caches_for(node, count), breaks(package, count),
+                                           breaks(node, count), node.free + package.free);
+        if (best != none && merit >= least) continue;
+        best = at;
+        least = merit;
+    }
+    return best;
+}
+
+void CorePool::take(std::size_t count, std::vector<std::size_t>& taken) {
+    if (count == 0) return;
+    if (const std::size_t leaf = best_leaf(count); leaf != none) return take_in_leaf(leaf, count, taken);
+    if (const std::size_t node = best_node(count); node != none) return take_in(node, count, taken);
+    spread(count, taken);
+}
+
+void CorePool::take_in(std::size_t at, std::size_t count, std::vector<std::size_t>& taken) {
+    const Group& node = nodes_[at];
+    while (count > 0) {
+        std::size_t leaf = best_leaf_in(node, count);
+        if (leaf == none)
+            leaf = *std::max_element(
+                node.children.begin(), node.children.end(),
+                [&](std::size_t one, std::size_t other) { return leaves_[one].free < leaves_[other].free; });
+        const std::size_t here = std::min(count, leaves_[leaf].free);
+        take_in_leaf(leaf, here, taken);
+        count -= here;
+    }
+}
+
+void CorePool::take_in_leaf(std::size_t at, std::size_t count, std::vector<std::size_t>& taken) {
+    const std::vector<std::size_t>& cores = leaves_[at].children;
+    std::vector<bool> free(cores.size());
+    for (std::size_t i = 0; i < cores.size(); ++i) free[i] = is_free_[cores[i]];
+    // Within one cache only the order of cores is known.
+    for (const std::size_t index : pick_cores(free, count)) {
+        count_change(cores[index], false);
+        taken.push_back(cores[index]);
+    }
+}
+
+void CorePool::spread(std::size_t count, std::vector<std::size_t>& taken) {
+    std::vector<SpreadPackage> packages(packages_.size());
+    for (std::size_t at = 0; at < packages_.size(); ++at)
+        for (const std::size_t node : packages_[at].children) {
+            std::vector<std::size_t> caches;
+            for (const std::size_t leaf : nodes_[node].children) caches.push_back(leaves_[leaf].free);
+            packages[at].push_back(std::move(caches));
+        }
+    const auto amounts = spread_cores(packages, count);
+    for (std::size_t at = 0; at < packages_.size(); ++at)
+        for (std::size_t i = 0; i < packages_[at].children.size(); ++i)
+            take_in(packages_[at].children[i], amounts[at][i], taken);
+}
+
+}  // namespace wq::machine

@@ -1,0 +1,277 @@
+#include "node/usage/monitor.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "node/process/cpu_clock.h"
+
+namespace wq::watch {
+
+namespace {
+
+constexpr Duration window = std::chrono::seconds(1);
+constexpr Duration long_window = std::chrono::seconds(5);  // for comparison with a limit on cores
+constexpr std::int64_t thousandths_of_core = 1000;         // scales: per microsecond
+constexpr std::int64_t by_the_second = 1000000;
+constexpr std::int64_t tick_us = 20000;  // rounding may make two readings differ by this
+
+std::int64_t up(std::int64_t amount, std::int64_t unit) {
+    return (amount + unit - 1) / unit;
+}
+
+std::int64_t cpu_of(const rusage& usage) {
+    return process::micros_of(usage.ru_utime) + process::micros_of(usage.ru_stime);
+}
+
+void raise(std::int64_t& peak, std::int64_t amount) {
+    peak = std::max(peak, amount);
+}
+
+// The reported peak of a process that just executed its file may be its parent's, which is ours.
+bool is_its_own(std::int64_t resident_kb) {
+    rusage ours{};
+    getrusage(RUSAGE_SELF, &ours);
+    return resident_kb > ours.ru_maxrss;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> RateWindow::take(std::int64_t sum, std::int64_t scale, Instant now) {
+    if (now - begin_ < length_) return std::nullopt;
+    const std::int64_t wall_us = std::chrono::duration_cast<std::chrono::microseconds>(now - begin_).count();
+    const std::int64_t rate = (sum - sum_) * scale / wall_us;
+    begin_ = now;
+    sum_ = sum;
+    return rate;
+}
+
+Monitor::Monitor(const core::Watch& watch, Instant started)
+    : watch_(watch),
+      started_(started),
+      series_every_(window),
+      next_of_series_(started),
+      traffic_window_(window, started),
+      window_(window, started),
+      long_window_(long_window, started) {}
+
+bool Monitor::holds(pid_t pid, std::optional<std::uint64_t> began) const {
+    const auto is_it = [&](const ProcessSample& process) {
+        return process.pid == pid && process.began == began.value_or(process.began);
+    };
+    return std::any_of(processes_.begin(), processes_.end(), is_it) ||
+           std::any_of(missing_.begin(), missing_.end(), is_it);
+}
+
+bool Monitor::wants_proportional(const std::vector<ProcessSample>& processes, std::int64_t resident_kb) {
+    const std::int64_t limit_mb = watch_.limits.memory_mb;
+    bool wants = limit_mb > 0 && resident_kb > limit_mb * kb_per_mb;
+    if (!wants && processes.size() > 1 && resident_kb > memory_kb_) {
+        // No other figure shows that pages are no longer shared, so ask again after a while.
+        constexpr int at_least_every = 10;
+        wants = resident_kb > asked_at_kb_ + std::max(kb_per_mb, asked_at_kb_ / 32) ||
+                ++since_asked_ >= at_least_every;
+    }
+    if (wants) {
+        asked_at_kb_ = resident_kb;
+        since_asked_ = 0;
+    }
+    return wants;
+}
+
+void Monitor::count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written) {
+    // If a process could not enter its group, the kernel has not counted all CPU time.
+    const std::int64_t seen_us = cpu_us + gone_.cpu_us;
+    raise(peak_.cpu_time, kernels_cpu_us_ ? std::max(seen_us, *kernels_cpu_us_) : seen_us + lost_us_);
+    if (bytes_read >= 0) raise(peak_.bytes_read, bytes_read + gone_.bytes_read);
+    if (bytes_written >= 0) raise(peak_.bytes_written, bytes_written + gone_.bytes_written);
+}
+
+void Monitor::take(std::vector<ProcessSample> processes, const Memory& memory, Instant now) {
+    ProcessSample sum;
+    std::int64_t living = 0;
+    std::int64_t fresh = 0;
+    const SamplesByPid before(processes_);
+    const SamplesByPid missing(missing_);
+    for (const ProcessSample& process : processes) {
+        sum.cpu_us += process.cpu_us;
+        sum.virtual_kb += process.virtual_kb;
+        sum.bytes_read += process.bytes_read;
+        sum.bytes_written += process.bytes_written;
+        raise(resident_kb_, process.resident_kb);
+        if (!process.ended) ++living;
+        if (before.find(process) == nullptr && missing.find(process) == nullptr) ++fresh;
+    }
+    settle_missing(processes, before, missing);
+    processes_ = std::move(processes);
+    const bool counted = kernels_cpu_us_ || sum.cpu_us + gone_.cpu_us + lost_us_ >= peak_.cpu_time;
+    count(sum.cpu_us, sum.bytes_read, sum.bytes_written);
+    // Otherwise a child has just ended, and its parent was read before it had reaped the child.
+    if (counted) take_windows(now);
+    peak_.processes = std::max<std::int64_t>(peak_.processes, 0) + fresh;
+    raise(peak_.processes_at_once, living);
+    raise(peak_.virtual_memory, up(sum.virtual_kb, kb_per_mb));
+    raise(peak_.swap_memory, up(memory.swapped_kb, kb_per_mb));
+    memory_now_kb_ = memory.kb;
+    raise(memory_kb_, memory.kb);
+    shared_out_ = shared_out_ || memory.shared_out;
+}
+
+// Called before `processes` replace the last sample.
+void Monitor::settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
+                             const SamplesByPid& missing) {
+    std::int64_t waited_us = 0;
+    for (const ProcessSample& process : processes) {
+        if (const ProcessSample* const last = before.find(process))
+            waited_us += process.waited_cpu_us - last->waited_cpu_us;
+        if (const ProcessSample* const back = missing.find(process)) missing_us_ -= back->cpu_us;
+    }
+    const std::int64_t rounded_us = tick_us * static_cast<std::int64_t>(missing_.size());
+    lost_us_ += std::max<std::int64_t>(0, missing_us_ - waited_us - rounded_us);
+    missing_.clear();
+    missing_us_ = -waited_us;
+    const SamplesByPid there(processes);
+    for (const ProcessSample& process : processes_) {
+        if (there.find(process) != nullptr) continue;
+        missing_us_ += process.cpu_us;
+        missing_.push_back(process);
+    }
+    missing_us_ = std::max<std::int64_t>(0, missing_us_);
+}
+
+void Monitor::take_windows(Instant now) {
+    if (const auto busy = window_.take(peak_.cpu_time, thousandths_of_core, now)) raise(peak_.cores, *busy);
+    if (const auto busy = long_window_.take(peak_.cpu_time, thousandths_of_core, now))
+        cores_for_long_ = *busy;
+}
+
+void Monitor::take(const DiskUse& use) {
+    disk_now_bytes_ = use.bytes;
+    raise(peak_.disk, up(use.bytes, bytes_per_mb));
+    raise(peak_.files, use.files);
+}
+
+void Monitor::take(const TrafficOf& all, Instant now) {
+    TrafficOf connections;
+    for (const ProcessSample& process : processes_)
+        for (const std::uint64_t socket : process.sockets)
+            if (const auto found = all.find(socket); found != all.end()) connections.insert(*found);
+    for (const auto& [socket, last] : connections_) {
+        const auto found = all.find(socket);
+        if (found != all.end() && found->second.received >= last.received &&
+            found->second.sent >= last.sent) {
+            // This sample may have missed its process.
+            connections.emplace(socket, last);
+            continue;
+        }
+        closed_.received += last.received;
+        closed_.sent += last.sent;
+    }
+    Traffic sum = closed_;
+    for (const auto& [socket, traffic] : connections) {
+        sum.received += traffic.received;
+        sum.sent += traffic.sent;
+    }
+    connections_ = std::move(connections);
+    raise(peak_.bytes_received, sum.received);
+    raise(peak_.bytes_sent, sum.sent);
+    const auto rate = traffic_window_.take(sum.received + sum.sent, by_the_second, now);
+    raise(peak_.bandwidth, rate.value_or(0));
+}
+
+void Monitor::waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& seen) {
+    const auto is_it = [&](const ProcessSample& process) {
+        return process.pid == pid && (!seen || process.began == seen->began);
+    };
+    const bool is_missing = std::any_of(missing_.begin(), missing_.end(), is_it);
+    std::vector<ProcessSample>& among = is_missing ? missing_ : processes_;
+    const auto found = std::find_if(among.begin(), among.end(), is_it);
+    if (found == among.end()) return;
+    if (is_missing) missing_us_ = std::max<std::int64_t>(0, missing_us_ - found->cpu_us);
+    const ProcessSample& last = seen && seen->bytes_told ? *seen : *found;
+    gone_.cpu_us += std::max(found->cpu_us, cpu_of(usage));
+    gone_.bytes_read += last.bytes_read;
+    gone_.bytes_written += last.bytes_written;
+    switches_ += usage.ru_nvcsw + usage.ru_nivcsw;
+    among.erase(found);
+}
+
+void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& bytes,
+                    const std::vector<ProcessSample>& left, Instant now) {
+    ProcessSample sum = bytes.value_or(ProcessSample{});
+    sum.cpu_us = cpu_of(usage);
+    for (const ProcessSample& process : left) {
+        sum.cpu_us += process.cpu_us;
+        sum.bytes_read += process.bytes_read;
+        sum.bytes_written += process.bytes_written;
+    }
+    const bool told = bytes && bytes->bytes_told;
+    count(sum.cpu_us, told ? sum.bytes_read : core::unsaid, told ? sum.bytes_written : core::unsaid);
+    take_windows(now);
+    switches_ += usage.ru_nvcsw + usage.ru_nivcsw;
+    peak_.context_switches = switches_;
+    raise(peak_.processes_at_once, 1);
+    raise(peak_.processes, 1);
+    if (memory_kb_ != 0 && (shared_out_ || !is_its_own(usage.ru_maxrss))) return;
+    // Accounts for a peak between two samples. The samples already include the resident memory that they saw,
+    // as far as it counts: mapped file pages do not count in a group.
+    const std::int64_t seen_kb = memory_kb_ == 0 ? 0 : resident_kb_;
+    const std::int64_t unseen_kb = std::max<std::int64_t>(0, usage.ru_maxrss - seen_kb);
+    const std::int64_t peak_kb = std::min<std::int64_t>(usage.ru_maxrss, memory_kb_ + unseen_kb);
+    const std::int64_t limit_kb = watch_.limits.memory_mb * kb_per_mb;
+    raise(memory_kb_, memory_is_held ? std::min(peak_kb, limit_kb) : peak_kb);
+}
+
+void Monitor::reached_memory_limit() {
+    exceeded.memory_mb = watch_.limits.memory_mb;
+    raise(memory_kb_, watch_.limits.memory_mb * kb_per_mb + 1);  // it needed at least one more page
+}
+
+core::Sizes Monitor::excess() const {
+    const core::Sizes& limits = watch_.limits;
+    core::Sizes over;
+    if (limits.memory_mb > 0 && memory_now_kb_ > limits.memory_mb * kb_per_mb)
+        over.memory_mb = limits.memory_mb;
+    if (limits.disk_mb > 0 && disk_now_bytes_ > limits.disk_mb * bytes_per_mb) over.disk_mb = limits.disk_mb;
+    if (limits.cores > 0 && cores_for_long_ > limits.cores + limits.cores / 10) over.cores = limits.cores;
+    return over;
+}
+
+core::Usage Monitor::usage() const {
+    core::Usage usage = peak_;
+    usage.memory = up(memory_kb_, kb_per_mb);
+    return usage;
+}
+
+core::Usage Monitor::now() const {
+    core::Usage usage = this->usage();
+    if (memory_now_kb_ > 0) usage.memory = up(memory_now_kb_, kb_per_mb);
+    if (usage.disk >= 0) usage.disk = up(disk_now_bytes_, bytes_per_mb);
+    return usage;
+}
+
+void Monitor::note_peaks(std::int64_t at_us) {
+    const core::Usage peaks = usage();
+#define WQ_NOTE(name, unit, meaning) \
+    if (peaks.name > noted_.name) report_.peak_us.name = at_us;
+    WQ_USAGE(WQ_NOTE)
+#undef WQ_NOTE
+    noted_ = peaks;
+}
+
+void Monitor::note(const std::vector<std::string>& labels, Instant now) {
+    const std::int64_t at_us = std::chrono::duration_cast<std::chrono::microseconds>(now - started_).count();
+    note_peaks(at_us);
+    for (const std::string& label : labels)
+        if (snapshots_++ < most_snapshots) report_.points.push_back({at_us, label, this->now()});
+    if (!watch_.series || now < next_of_series_) return;
+    next_of_series_ = now + series_every_;
+    report_.points.push_back({at_us, {}, this->now()});
+    if (report_.points.size() < most_snapshots + most_of_series) return;
+    // Every other one is enough for a task that takes so long.
+    series_every_ *= 2;
+    std::size_t number = 0;
+    std::erase_if(report_.points,
+                  [&](const core::UsagePoint& point) { return point.label.empty() && ++number % 2 == 0; });
+}
+
+}  // namespace wq::watch

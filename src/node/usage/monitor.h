@@ -1,0 +1,130 @@
+// Keeps the measured usage of one running task: peaks so far, and sums over its processes.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "engine/model/usage.h"
+#include "node/usage/disk_use.h"
+#include "node/usage/snapshot_events.h"
+#include "node/usage/socket_meter.h"
+#include "node/usage/tree_sample.h"
+
+namespace wq::watch {
+
+// How fast a sum grows, over windows of at least `length`.
+class RateWindow {
+  public:
+    RateWindow(Duration length, Instant begin) : length_(length), begin_(begin) {}
+    // The rate per microsecond, times `scale`, when a window is full; the next window begins here.
+    std::optional<std::int64_t> take(std::int64_t sum, std::int64_t scale, Instant now);
+
+  private:
+    Duration length_;
+    Instant begin_;
+    std::int64_t sum_ = 0;
+};
+
+class Monitor {
+  public:
+    Monitor(const core::Watch& watch, Instant started);
+
+    const core::Watch& watch() const { return watch_; }
+    const std::vector<ProcessSample>& processes() const { return processes_; }  // of the last sample
+    // Whether the last sample had that process. `began`: distinguishes it from a later process with the same
+    // pid.
+    bool holds(pid_t pid, std::optional<std::uint64_t> began = std::nullopt) const;
+
+    // Whether to ask for the proportional memory of processes whose sum is `resident_kb`, which counts shared
+    // memory for each of them. Asking is costly.
+    bool wants_proportional(const std::vector<ProcessSample>& processes, std::int64_t resident_kb);
+    struct Memory {
+        std::int64_t kb = 0;      // 0: unknown
+        bool shared_out = false;  // only its part of the memory shared with other tasks
+        std::int64_t swapped_kb = 0;
+    };
+    void take(std::vector<ProcessSample> processes, const Memory& memory, Instant now);
+    void take(const DiskUse& use);
+    // The traffic of all connections, including its own.
+    void take(const TrafficOf& all, Instant now);
+
+    // Sets the CPU time of all its processes so far, if the kernel counts it. Called before each take().
+    void counted_by_kernel(std::int64_t cpu_us) { kernels_cpu_us_ = cpu_us; }
+    // The kernel killed it, because it needed more memory than its limit.
+    void reached_memory_limit();
+
+    // We reaped a process, which may be one of the task's. `seen`: its last sample, if known.
+    void waited_for(pid_t pid, const rusage& usage, const std::optional<ProcessSample>& seen);
+    // The same for its main process. `bytes`: its last sample, if known. `left`: the task's other processes.
+    void ended(const rusage& usage, const std::optional<ProcessSample>& bytes,
+               const std::vector<ProcessSample>& left, Instant now);
+
+    // The limits that it exceeds now; unsaid for the others.
+    core::Sizes excess() const;
+    core::Usage usage() const;
+    // The sums so far, and memory and disk now.
+    core::Usage now() const;
+
+    // Notes a point for each label, and one of the time series if that is wanted and due.
+    void note(const std::vector<std::string>& labels, Instant now);
+    core::MonitorReport take_report() { return std::move(report_); }
+
+    std::unique_ptr<SnapshotEvents> events;  // null: the task has none
+
+    core::Sizes exceeded{};  // it is being killed for these
+    Instant next_sample;
+    Instant next_disk;
+    bool disk_hangs = false;       // the meter hung on its folders
+    bool disk_seems_over = false;  // over its limit: must be found once more
+    bool memory_is_held = false;   // the kernel enforces its limit (except for cached files)
+
+  private:
+    void settle_missing(const std::vector<ProcessSample>& processes, const SamplesByPid& before,
+                        const SamplesByPid& missing);
+    void count(std::int64_t cpu_us, std::int64_t bytes_read, std::int64_t bytes_written);
+    void take_windows(Instant now);
+
+    void note_peaks(std::int64_t at_us);
+
+    const core::Watch watch_;
+    const Instant started_;
+    core::Usage noted_;  // peaks
+    core::MonitorReport report_;
+    Duration series_every_;
+    Instant next_of_series_;
+    static constexpr std::size_t most_snapshots = 1000;
+    static constexpr std::size_t most_of_series = 3600;
+    std::size_t snapshots_ = 0;
+    std::vector<ProcessSample> processes_;
+    core::Usage peak_;  // except memory, which is kept in kB
+    // Processes that the last sample missed. Their parents have reaped them or soon will, and then have their
+    // time; if a parent ignores SIGCHLD, their time is lost.
+    std::vector<ProcessSample> missing_;
+    std::int64_t missing_us_ = 0;  // the part of their time that no parent has
+    std::int64_t lost_us_ = 0;
+    ProcessSample gone_;  // usage of processes that we reaped
+    std::optional<std::int64_t> kernels_cpu_us_;
+    std::int64_t switches_ = 0;
+    std::int64_t memory_kb_ = 0;  // peak
+    std::int64_t memory_now_kb_ = 0;
+    std::int64_t resident_kb_ = 0;  // peak of one process, with its mapped file pages
+    std::int64_t asked_at_kb_ = 0;  // resident, when proportional memory was last asked for
+    int since_asked_ = 0;
+    bool shared_out_ = false;
+    std::int64_t disk_now_bytes_ = 0;
+    std::int64_t cores_for_long_ = 0;  // thousandths, in the last long window
+    TrafficOf connections_;
+    Traffic closed_;  // traffic of closed connections
+    RateWindow traffic_window_;
+    RateWindow window_;
+    RateWindow long_window_;
+};
+
+}  // namespace wq::watch

@@ -1,0 +1,25 @@
+// A control group of plain files, as the kernel would show one with the memory controller.
+#pragma once
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "support/folder.h"
+#include "node/usage/task_groups.h"
+
+namespace wq::watch::test {
+
+struct ShownGroup {
+    ShownGroup() {
+        for (const char* file : {"memory.oom.group", "memory.swap.max", "memory.max"}) write(file, "");
+    }
+    void write(const char* file, const char* text) const {
+        std::ofstream(folder / ("task/" + std::string(file))) << text;
+    }
+    const wq::test::Folder folder;
+    std::unique_ptr<TaskGroup> owned = std::make_unique<TaskGroup>(folder / "task", true);
+    TaskGroup& group = *owned;  // whoever owns it
+};
+
+}  // namespace wq::watch::test
