@@ -7,7 +7,7 @@
 
 #include "api/lines.h"
 #include "api/session_parts.h"
-#include "catalog/catalog_hosts.h"
+#include "net/catalog/catalog_hosts.h"
 #include "engine/model/outcome.h"
 #include "records/logs/earlier_summaries.h"
 #include "program_manager/amounts.h"

@@ -9,7 +9,7 @@
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
 #include "mpi/watchdog.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "run/mpi_tickets.h"
 #include "tickets/counters.h"
 #include "tickets/ticket_pool.h"

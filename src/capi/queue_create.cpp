@@ -3,7 +3,7 @@
 
 #include "capi/guard.h"
 #include "capi/queue.h"
-#include "net/tls_identity.h"
+#include "net/frames/tls_identity.h"
 
 namespace wq::capi {
 

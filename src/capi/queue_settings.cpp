@@ -8,7 +8,7 @@
 
 #include "capi/guard.h"
 #include "capi/queue.h"
-#include "net/contact.h"
+#include "net/frames/contact.h"
 
 namespace wq::capi {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "catalog/catalog_hosts.h"
-#include "catalog/jx.h"
+#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/jx.h"
 
 namespace wq::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "catalog_server/settings.h"
+#include "net/catalog_server/settings.h"
 
 namespace wq::cli {
 

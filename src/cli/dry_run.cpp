@@ -6,7 +6,7 @@
 #include "cli/run_place.h"
 #include "node/machine/batch_share.h"
 #include "manager/manager.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "run/rank_loop.h"
 
 namespace wq::cli {

@@ -8,7 +8,7 @@
 
 namespace wq::cli {
 
-// `hellos`: each rank's hello to the manager (wire/messages.h), empty for a rank that runs no tasks. Prints
+// `hellos`: each rank's hello to the manager (net/messages/messages.h), empty for a rank that runs no tasks. Prints
 // to stdout and returns the exit code. Throws Failure for bad input.
 int dry_run(const RunOptions& options, const std::vector<std::string>& hellos);
 

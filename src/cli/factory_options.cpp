@@ -10,8 +10,8 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
-#include "catalog/catalog_hosts.h"
-#include "listening/registry.h"
+#include "net/catalog/catalog_hosts.h"
+#include "net/contact/registry.h"
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"

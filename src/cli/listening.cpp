@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "net/tls_identity.h"
+#include "net/frames/tls_identity.h"
 #include "engine/tasklist/sources.h"
 
 namespace wq::cli {

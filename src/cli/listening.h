@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "cli/run_options.h"
-#include "listening/mark_file.h"
-#include "listening/open_port.h"
+#include "net/contact/mark_file.h"
+#include "net/contact/open_port.h"
 #include "status/records.h"
 
 namespace wq::cli {

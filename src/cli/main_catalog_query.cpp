@@ -3,8 +3,8 @@
 
 #include "base/shortage.h"
 #include "base/units.h"
-#include "catalog/query.h"
-#include "catalog/record.h"
+#include "net/catalog/query.h"
+#include "net/catalog/record.h"
 #include "cli/catalog_options.h"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/shortage.h"
 #include "base/units.h"
-#include "catalog_server/catalog_server.h"
+#include "net/catalog_server/catalog_server.h"
 #include "cli/catalog_server_options.h"
 #include "records/journal/run_status.h"
 #include "base/broken_pipes.h"

@@ -14,7 +14,7 @@
 #include "cli/status_records.h"
 #include "cli/status_table.h"
 #include "factory/ask_status.h"
-#include "listening/named_managers.h"
+#include "net/contact/named_managers.h"
 #include "report/run_view.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/run_options.h"
 #include "node/launcher/launcher.h"
 #include "mpi/mpi_session.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "report/progress.h"
 #include "run/early_stop.h"
 #include "run/mpi_node_share.h"

@@ -8,7 +8,7 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
-#include "catalog/catalog_hosts.h"
+#include "net/catalog/catalog_hosts.h"
 #include "cli/question_options.h"
 #include "engine/model/outcome.h"
 #include "options/binding_word.h"
@@ -16,7 +16,7 @@
 #include "options/help_text.h"
 #include "options/option_values.h"
 #include "run/job_end.h"
-#include "session/disconnect_times.h"
+#include "net/session/disconnect_times.h"
 #include "shared_list/lease.h"
 #include "engine/tasklist/sources.h"
 

@@ -4,7 +4,7 @@
 
 #include "cli/run_place.h"
 #include "factory/ask_status.h"
-#include "net/contact.h"
+#include "net/frames/contact.h"
 #include "records/journal/append_file.h"
 #include "report/run_view.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "listening/registry.h"
+#include "net/contact/registry.h"
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"

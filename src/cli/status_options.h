@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "catalog/jx.h"
+#include "net/catalog/jx.h"
 #include "factory/found_managers.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::cli {
 

@@ -6,10 +6,10 @@
 
 #include "base/time.h"
 #include "base/units.h"
-#include "catalog/query.h"
-#include "catalog/record.h"
-#include "listening/named_managers.h"
-#include "listening/registry.h"
+#include "net/catalog/query.h"
+#include "net/catalog/record.h"
+#include "net/contact/named_managers.h"
+#include "net/contact/registry.h"
 
 namespace wq::cli {
 

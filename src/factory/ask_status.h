@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "net/tcp_dialer.h"
-#include "wire/messages.h"
+#include "net/frames/tcp_dialer.h"
+#include "net/messages/messages.h"
 
 namespace wq::factory {
 

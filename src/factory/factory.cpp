@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "catalog/catalog_hosts.h"
+#include "net/catalog/catalog_hosts.h"
 #include "factory/job_log.h"
 
 namespace wq::factory {

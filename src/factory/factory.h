@@ -18,9 +18,9 @@
 #include "factory/job_book.h"
 #include "factory/settings.h"
 #include "factory/sizing.h"
-#include "net/tcp_options.h"
+#include "net/frames/tcp_options.h"
 #include "records/journal/run_status.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::factory {
 

@@ -7,8 +7,8 @@
 #include "base/amounts.h"
 #include "base/units.h"
 #include "factory/ask_status.h"
-#include "listening/named_managers.h"
-#include "net/contact.h"
+#include "net/contact/named_managers.h"
+#include "net/frames/contact.h"
 #include "records/journal/run_status.h"
 
 namespace wq::factory {

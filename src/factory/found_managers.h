@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "catalog/catalog_hosts.h"
+#include "net/catalog/catalog_hosts.h"
 #include "factory/factory.h"
-#include "listening/manager_record.h"
-#include "listening/named_managers.h"
-#include "net/tcp_dialer.h"
+#include "net/contact/manager_record.h"
+#include "net/contact/named_managers.h"
+#include "net/frames/tcp_dialer.h"
 
 namespace wq::factory {
 

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
-#include "session/session_table.h"
+#include "net/session/session_table.h"
 
 namespace wq::factory {
 

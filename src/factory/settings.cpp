@@ -10,7 +10,7 @@
 #include "base/amounts.h"
 #include "base/similar_word.h"
 #include "base/units.h"
-#include "catalog/catalog_hosts.h"
+#include "net/catalog/catalog_hosts.h"
 #include "factory/expression.h"
 
 namespace wq::factory {

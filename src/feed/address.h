@@ -4,7 +4,7 @@
 #include <compare>
 
 #include "feed/messages.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 
 namespace wq::feed {
 

@@ -15,7 +15,7 @@
 #include "feed/address.h"
 #include "feed/messages.h"
 #include "feed/nodes.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "slices/ledger.h"
 
 namespace wq::feed {

@@ -16,9 +16,9 @@
 #include "feed/giver.h"
 #include "feed/questions.h"
 #include "feed/taker.h"
-#include "net/loopback.h"
-#include "net/tcp_dialer.h"
-#include "net/tcp_listener.h"
+#include "net/frames/loopback.h"
+#include "net/frames/tcp_dialer.h"
+#include "net/frames/tcp_listener.h"
 
 namespace wq::feed {
 

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 
 namespace wq::feed {
 

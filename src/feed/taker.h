@@ -24,7 +24,7 @@
 #include "feed/drawer.h"
 #include "feed/holdings.h"
 #include "feed/messages.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "tickets/ticket_pool.h"
 
 namespace wq::feed {

@@ -13,11 +13,11 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "records/journal/records.h"
-#include "session/outbox.h"
-#include "session/session_table.h"
-#include "wire/messages.h"
+#include "net/session/outbox.h"
+#include "net/session/session_table.h"
+#include "net/messages/messages.h"
 
 namespace wq::manager {
 

@@ -28,7 +28,7 @@
 #include "manager/worker_notices.h"
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "engine/policies/reactor.h"
 #include "records/hdf5/recorder.h"
 #include "base/background.h"

@@ -1,6 +1,6 @@
 #include "manager/status_answers.h"
 
-#include "net/plain_request.h"
+#include "net/frames/plain_request.h"
 
 namespace wq::manager {
 

@@ -6,7 +6,7 @@
 
 #include "manager/router.h"
 #include "manager/worker_sessions.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::manager {
 

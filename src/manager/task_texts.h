@@ -14,7 +14,7 @@
 #include "base/memory_file.h"
 #include "files/task_files.h"
 #include "records/journal/records.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::manager {
 

@@ -10,7 +10,7 @@
 #include "manager/task_texts.h"
 #include "tickets/batch_counter.h"
 #include "tickets/batch_view.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::manager {
 

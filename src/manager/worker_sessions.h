@@ -12,8 +12,8 @@
 #include "manager/links.h"
 #include "manager/router.h"
 #include "records/journal/records.h"
-#include "session/session_table.h"
-#include "wire/messages.h"
+#include "net/session/session_table.h"
+#include "net/messages/messages.h"
 
 namespace wq::manager {
 

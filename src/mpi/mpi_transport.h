@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "mpi/mpi_session.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 
 namespace wq::mpi {
 

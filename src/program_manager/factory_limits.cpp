@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/descriptor.h"
-#include "catalog/query.h"
+#include "net/catalog/query.h"
 #include "base/background_thread.h"
 
 namespace wq::program_manager {

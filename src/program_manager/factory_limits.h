@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "catalog/catalog_hosts.h"
+#include "net/catalog/catalog_hosts.h"
 
 namespace wq::program_manager {
 

@@ -10,10 +10,10 @@
 #include "base/random_bits.h"
 #include "base/single_quoted.h"
 #include "base/units.h"
-#include "catalog/catalog_hosts.h"
-#include "net/contact.h"
-#include "net/tls_identity.h"
-#include "session/disconnect_times.h"
+#include "net/catalog/catalog_hosts.h"
+#include "net/frames/contact.h"
+#include "net/frames/tls_identity.h"
+#include "net/session/disconnect_times.h"
 
 namespace wq::program_manager {
 

@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "listening/open_port.h"
-#include "net/tcp_socket.h"
+#include "net/contact/open_port.h"
+#include "net/frames/tcp_socket.h"
 #include "work_queue/manager.h"
 
 namespace wq::program_manager {

@@ -16,7 +16,7 @@
 #include "records/logs/program_logs.h"
 #include "records/logs/summary_writer.h"
 #include "manager/manager.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "program_manager/command_queue.h"
 #include "program_manager/factory_limits.h"
 #include "program_manager/first_worker_notice.h"

@@ -1,6 +1,6 @@
 #include "program_manager/queue_status.h"
 
-#include "net/tcp_listener.h"
+#include "net/frames/tcp_listener.h"
 #include "program_manager/listening.h"
 
 namespace wq::program_manager {

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "net/contact.h"
+#include "net/frames/contact.h"
 #include "program_manager/tuning.h"
 #include "python/amounts.h"
 #include "python/queue.h"

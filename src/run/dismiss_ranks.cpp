@@ -1,7 +1,7 @@
 #include "run/dismiss_ranks.h"
 
 #include "run/rank_loop.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::run {
 

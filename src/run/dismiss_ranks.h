@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "net/transport.h"
+#include "net/frames/transport.h"
 
 namespace wq::run {
 

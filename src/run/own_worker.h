@@ -6,7 +6,7 @@
 
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "base/background.h"
 #include "tickets/ticket_pool.h"
 #include "worker/ticket_client.h"

@@ -8,7 +8,7 @@
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
 #include "manager/manager.h"
-#include "net/transport.h"
+#include "net/frames/transport.h"
 #include "run/loop.h"
 #include "run/own_worker.h"
 #include "run/source.h"

@@ -6,8 +6,8 @@
 
 #include "api/setup_error.h"
 #include "base/units.h"
-#include "net/contact.h"
-#include "net/tls_identity.h"
+#include "net/frames/contact.h"
+#include "net/frames/tls_identity.h"
 #include "records/journal/held_file.h"
 #include "slice_queue/say.h"
 #include "slice_queue/h5_checkpoint.h"

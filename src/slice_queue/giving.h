@@ -8,7 +8,7 @@
 
 #include "base/interval_set.h"
 #include "feed/lines.h"
-#include "listening/open_port.h"
+#include "net/contact/open_port.h"
 #include "records/journal/append_file.h"
 #include "run/mpi_tickets.h"
 #include "slice_queue/member.h"

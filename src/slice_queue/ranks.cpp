@@ -5,7 +5,7 @@
 
 #include "api/setup_error.h"
 #include "base/random_bits.h"
-#include "net/contact.h"
+#include "net/frames/contact.h"
 #include "records/journal/held_file.h"
 #include "slice_queue/giving.h"
 #include "slice_queue/opening.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.h"
-#include "listening/manager_record.h"
+#include "net/contact/manager_record.h"
 #include "records/journal/run_status.h"
 
 namespace wq::status {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 #include "work_queue/category.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wire/msgpack_library.h"
+#include "net/messages/msgpack_library.h"
 
 namespace wq::tickets {
 

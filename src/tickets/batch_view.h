@@ -8,7 +8,7 @@
 
 #include "base/interval_set.h"
 #include "engine/tasklist/sources.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::tickets {
 

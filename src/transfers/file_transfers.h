@@ -22,7 +22,7 @@
 #include "transfers/lease_key.h"
 #include "transfers/output_taking.h"
 #include "transfers/transfer_tally.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::transfers {
 

@@ -14,7 +14,7 @@
 #include "files/problem.h"
 #include "files/task_files.h"
 #include "transfers/file_jobs.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::transfers {
 

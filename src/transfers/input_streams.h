@@ -18,7 +18,7 @@
 #include "transfers/lease_key.h"
 #include "transfers/node_contents.h"
 #include "transfers/transfer_tally.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::transfers {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/ids.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::transfers {
 

@@ -13,7 +13,7 @@
 #include "transfers/file_jobs.h"
 #include "transfers/lease_key.h"
 #include "transfers/transfer_tally.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::transfers {
 

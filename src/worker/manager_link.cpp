@@ -1,6 +1,6 @@
 #include "worker/manager_link.h"
 
-#include "session/session_table.h"
+#include "net/session/session_table.h"
 
 namespace wq::worker {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "net/transport.h"
-#include "session/outbox.h"
-#include "wire/messages.h"
+#include "net/frames/transport.h"
+#include "net/session/outbox.h"
+#include "net/messages/messages.h"
 #include "worker/answer_log.h"
 
 namespace wq::worker {

@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 #include "node/process/order.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 #include "worker/worker_files.h"
 #include "worker/worker_options.h"
 

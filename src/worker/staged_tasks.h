@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "node/launcher/launcher.h"
 #include "base/background.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"
 #include "worker/worker_files.h"

@@ -9,7 +9,7 @@
 #include "base/interval_set.h"
 #include "base/time.h"
 #include "node/launcher/function_runner.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 #include "worker/claim_size.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"

@@ -11,11 +11,11 @@
 #include "base/time.h"
 #include "engine/model/resources.h"
 #include "node/launcher/call_threads.h"
-#include "session/outbox.h"
+#include "net/session/outbox.h"
 #include "tickets/batch_counter.h"
 #include "tickets/batch_view.h"
 #include "tickets/ticket_pool.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::worker {
 

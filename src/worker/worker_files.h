@@ -22,7 +22,7 @@
 #include "files/tree_reader.h"
 #include "node/launcher/launcher.h"
 #include "base/background.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::worker {
 

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "engine/model/heartbeats.h"
 #include "node/launcher/launcher.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 namespace wq::worker {
 

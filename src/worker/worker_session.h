@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/exit_code.h"
-#include "net/backoff.h"
-#include "net/transport.h"
+#include "net/frames/backoff.h"
+#include "net/frames/transport.h"
 #include "worker/worker.h"
 
 namespace wq::worker {

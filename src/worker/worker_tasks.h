@@ -13,7 +13,7 @@
 #include "coprocess/runner.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"
 #include "worker/order_builder.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/time.h"
-#include "net/tcp_dialer.h"
-#include "wire/messages.h"
+#include "net/frames/tcp_dialer.h"
+#include "net/messages/messages.h"
 
 namespace wq::worker_program {
 

@@ -6,7 +6,7 @@
 #include "base/random_bits.h"
 #include "base/shortage.h"
 #include "base/units.h"
-#include "listening/registry.h"
+#include "net/contact/registry.h"
 #include "records/journal/run_status.h"
 #include "worker_program/named_call.h"
 

@@ -9,9 +9,9 @@
 #include <set>
 #include <string>
 
-#include "listening/named_managers.h"
-#include "net/contact.h"
-#include "net/tcp_dialer.h"
+#include "net/contact/named_managers.h"
+#include "net/frames/contact.h"
+#include "net/frames/tcp_dialer.h"
 #include "worker/worker_session.h"
 #include "worker_program/worker_options.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "listening/named_managers.h"
-#include "net/tcp_dialer.h"
+#include "net/contact/named_managers.h"
+#include "net/frames/tcp_dialer.h"
 #include "base/background_thread.h"
 
 namespace wq::worker_program {

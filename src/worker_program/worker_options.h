@@ -10,11 +10,11 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "catalog/catalog_hosts.h"
+#include "net/catalog/catalog_hosts.h"
 #include "engine/model/resources.h"
 #include "node/launcher/launcher.h"
 #include "node/machine/bound.h"
-#include "net/tcp_options.h"
+#include "net/frames/tcp_options.h"
 
 namespace wq::worker_program {
 

@@ -23,7 +23,7 @@
 #include "records/journal/run_status.h"
 #include "run/job_end.h"
 #include "run/loop.h"
-#include "session/session_table.h"
+#include "net/session/session_table.h"
 #include "base/background_thread.h"
 #include "base/signals.h"
 #include "worker/worker_session.h"

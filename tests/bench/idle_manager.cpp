@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "net/tcp_dialer.h"
-#include "wire/messages.h"
+#include "net/frames/tcp_dialer.h"
+#include "net/messages/messages.h"
 #include "work_queue/manager.h"
 
 namespace {

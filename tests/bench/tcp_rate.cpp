@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "net/tcp_dialer.h"
-#include "net/tcp_listener.h"
-#include "net/tls_identity.h"
+#include "net/frames/tcp_dialer.h"
+#include "net/frames/tcp_listener.h"
+#include "net/frames/tls_identity.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "catalog/record.h"
-#include "listening/manager_record.h"
+#include "net/catalog/record.h"
+#include "net/contact/manager_record.h"
 #include "require.h"
 
 namespace {

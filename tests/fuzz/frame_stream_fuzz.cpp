@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "net/frame_stream.h"
-#include "net/plain_request.h"
+#include "net/frames/frame_stream.h"
+#include "net/frames/plain_request.h"
 #include "require.h"
 
 namespace {

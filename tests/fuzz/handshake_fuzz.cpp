@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "net/contact.h"
-#include "net/handshake.h"
+#include "net/frames/contact.h"
+#include "net/frames/handshake.h"
 #include "require.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "require.h"
-#include "wire/messages.h"
+#include "net/messages/messages.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using wq::fuzz::require;

@@ -22,9 +22,9 @@ HEAVY = {
     r"(hdf5|H5[A-Z]*public)\.h": [r"src/(stats|sources|slice_queue)/h5_[a-z_]+\.cpp", r"tests/unit/(stats|sources)/[a-z0-9_]+\.(h|cpp)",
                                   r"tests/unit/slice_queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
                                   r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
-    r"openssl/.*": [r"src/net/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
-    r"boost/asio/ssl.*": [r"src/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
-    r"(re2/.*|zlib\.h)": [r"src/catalog/[a-z_]+\.cpp", r"share/examples/decode/decode\.cpp", r"tests/.*"],
+    r"openssl/.*": [r"src/net/frames/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
+    r"boost/asio/ssl.*": [r"src/net/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
+    r"(re2/.*|zlib\.h)": [r"src/net/catalog/[a-z_]+\.cpp", r"share/examples/decode/decode\.cpp", r"tests/.*"],
     r"curl/.*": [r"src/node/process/fetch_url\.cpp"],
     r"pmix\.h": [],  # loaded at run time
 }

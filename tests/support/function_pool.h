@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "manager/manager.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "records/hdf5/recorder.h"
 #include "support/call_table.h"
 #include "support/idle_launcher.h"

@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "catalog"))
 
 from catalog_support import Server  # noqa: E402
 
-MESSAGES = pathlib.Path(__file__).parent.parent.parent / "src/wire/messages.h"
+MESSAGES = pathlib.Path(__file__).parent.parent.parent / "src/net/messages/messages.h"
 WIRE = "work_queue/" + re.search(r"protocol_version = (\d+)", MESSAGES.read_text())[1]
 
 

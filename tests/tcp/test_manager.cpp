@@ -14,9 +14,9 @@
 
 #include "manager/manager.h"
 #include "manager/task_table.h"
-#include "net/contact.h"
-#include "net/tcp_listener.h"
-#include "net/tls_identity.h"
+#include "net/frames/contact.h"
+#include "net/frames/tcp_listener.h"
+#include "net/frames/tls_identity.h"
 #include "records/journal/run_directory.h"
 #include "run/rank_loop.h"
 #include "run/source.h"

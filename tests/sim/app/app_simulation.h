@@ -11,7 +11,7 @@
 
 #include "manager/manager.h"
 #include "manager/task_table.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "sim/app/fake_launcher.h"
 #include "sim/app/loopback_counters.h"
 #include "support/fake_recorder.h"

@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "records/logs/statistics_file.h"
-#include "net/tcp_dialer.h"
-#include "net/tls_identity.h"
+#include "net/frames/tcp_dialer.h"
+#include "net/frames/tls_identity.h"
 #include "program_manager/listening.h"
 #include "records/hdf5/stats_reader.h"
 #include "unit/program_manager/logs_fixture.h"

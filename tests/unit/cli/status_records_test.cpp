@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.h"
-#include "listening/manager_record.h"
+#include "net/contact/manager_record.h"
 
 namespace wq::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "net/tcp_listener.h"
+#include "net/frames/tcp_listener.h"
 
 namespace wq::factory {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "feed/taker.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "unit/feed/fake_counters.h"
 #include "unit/feed/node_tickets.h"
 

@@ -8,7 +8,7 @@
 
 #include "feed/giver.h"
 #include "feed/taker.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "unit/feed/fake_counters.h"
 #include "unit/feed/node_tickets.h"
 

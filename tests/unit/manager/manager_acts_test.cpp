@@ -3,7 +3,7 @@
 
 #include "manager/manager.h"
 #include "manager/task_table.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "support/fake_recorder.h"
 
 namespace wq::manager {

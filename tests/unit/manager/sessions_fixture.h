@@ -9,7 +9,7 @@
 
 #include "manager/manager.h"
 #include "manager/task_table.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "support/fake_recorder.h"
 #include "support/inline_background.h"
 

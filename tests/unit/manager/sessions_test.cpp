@@ -1,6 +1,6 @@
 // What a manager says to workers over TCP that it does not know, or that do not keep to the protocol.
 #include "engine/model/outcome.h"
-#include "session/session_table.h"
+#include "net/session/session_table.h"
 #include "unit/manager/sessions_fixture.h"
 
 namespace wq::manager {

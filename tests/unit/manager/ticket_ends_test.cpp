@@ -6,7 +6,7 @@
 
 #include "manager/task_table.h"
 #include "manager/ticket_server.h"
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "worker/ticket_client.h"
 
 namespace wq::manager {

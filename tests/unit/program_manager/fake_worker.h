@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "net/pipe.h"
-#include "wire/messages.h"
+#include "net/frames/pipe.h"
+#include "net/messages/messages.h"
 
 namespace wq::testing {
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "net/tcp_dialer.h"
-#include "net/tls_identity.h"
+#include "net/frames/tcp_dialer.h"
+#include "net/frames/tls_identity.h"
 #include "program_manager/listening.h"
-#include "unit/net/tcp_ends.h"
+#include "unit/net/frames/tcp_ends.h"
 #include "unit/program_manager/logs_fixture.h"
 #include "work_queue/manager.h"
 

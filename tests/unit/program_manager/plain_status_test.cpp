@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "net/tcp_listener.h"
+#include "net/frames/tcp_listener.h"
 #include "program_manager/listening.h"
 #include "unit/program_manager/program_fixture.h"
 

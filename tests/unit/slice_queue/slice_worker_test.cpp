@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "net/contact.h"
+#include "net/frames/contact.h"
 #include "slice_queue/record_requests.h"
 #include "support/folder.h"
 #include "unit/sources/h5_testing.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "support/function_pool.h"
-#include "wire/msgpack_library.h"
+#include "net/messages/msgpack_library.h"
 
 namespace wq::worker {
 namespace {

@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "net/loopback.h"
+#include "net/frames/loopback.h"
 #include "support/function_pool.h"
 #include "support/idle_launcher.h"
 #include "worker/worker.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "listening/registry.h"
+#include "net/contact/registry.h"
 #include "records/journal/run_status.h"
 
 namespace wq::worker_program {

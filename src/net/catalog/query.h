@@ -1,0 +1,49 @@
+// Asks catalog servers for records.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/jx.h"
+
+namespace wq::catalog {
+
+class CatalogClient {
+  public:
+    explicit CatalogClient(CatalogHosts hosts, std::size_t most_answer_bytes = std::size_t{64} << 20)
+        : hosts_(std::move(hosts)), most_answer_bytes_(most_answer_bytes) {}
+
+    // The records for which `where` (a JX expression; empty: all) is true, of the first host that answers:
+    // those that failed before come last, each has 5 s; then all again, after 1, 2, 4 ... s, until `until`,
+    // unless `once`.
+    // Call it on a thread that may wait; it returns once the descriptor `stop` is readable. Errors:
+    // bad_input: no expression; unreachable: nobody answered in time, with the reason of each; interrupted.
+    Result<std::vector<Json>> query(const std::string& where, Instant until, int stop = -1,
+                                    bool once = false);
+    // When the last answer was made, by its server's clock.
+    std::optional<WallMicros> answered_at() const { return answered_at_; }
+
+  private:
+    CatalogHosts hosts_;
+    std::size_t most_answer_bytes_;
+    std::set<std::size_t> failing_;
+    std::optional<WallMicros> answered_at_;
+};
+
+// The records of a server's answer: a JSON array of objects, behind the lines of HTTP. Error (unreachable):
+// the server refuses, or this is no such answer.
+Result<std::vector<Json>> records_of_answer(std::string_view answer);
+
+// Its Date, if that is in GMT; CCTools' server has the local time of an unknown zone.
+std::optional<WallMicros> date_of_answer(std::string_view answer);
+
+std::string base64_of(std::string_view bytes);
+// Error bad_input: no such text.
+Result<std::string> bytes_of_base64(std::string_view text);
+
+}  // namespace wq::catalog

@@ -1,0 +1,89 @@
+// Writes what happens to records into a history, on a thread of its own: a slow disk stalls no query.
+//
+// Lines wait in memory, up to a limit. If the disk fails, or is slower than the changes come, or a day has
+// more of these than its part of the space, changes are left out; then the day begins anew with a
+// checkpoint, once a minute at most. So the state after a restart is right, and a flood costs the history of
+// its day, not that of others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "net/catalog/record_table.h"
+#include "net/catalog_server/history_files.h"
+#include "base/background_thread.h"
+
+namespace wq::catalog_server {
+
+struct HistoryLimits {
+    std::int64_t bytes = std::int64_t{1} << 30;           // of all files
+    std::size_t waiting_bytes = 16 << 20;                 // of lines that are not written yet
+    Duration checkpoint_every = std::chrono::minutes(1);  // at most
+    Duration heard_every = std::chrono::seconds(30);
+};
+
+class HistoryLog final : public catalog::TableWatcher {
+  public:
+    using Say = std::function<void(const std::string&)>;
+    using Clock = std::function<WallMicros()>;
+    // Reads back into `table`, which must outlive it, what a server before has left and still lives, and
+    // watches it from then on. `files` must outlive it, too.
+    HistoryLog(const HistoryFiles& files, HistoryLimits limits, catalog::RecordTable& table,
+               catalog::TableLimits of_table, Say say, Instant now, Clock wall);
+    ~HistoryLog() override;  // writes all that it has
+
+    void created(const std::string& key, const catalog::FlatRecord& record) override;
+    void changed(const std::string& key, const catalog::FlatRecord& before,
+                 const catalog::FlatRecord& after) override;
+    void removed(const std::string& key) override;
+
+    // Twice a second: writes.
+    void tick(Instant now);
+    // Call finish() when the descriptor is readable.
+    int descriptor() const { return thread_.descriptor(); }
+    void finish() { thread_.finish(); }
+    // Waits until all is written.
+    void settle();
+
+  private:
+    struct Writer;
+    std::int64_t seconds();
+    void restore(catalog::TableLimits of_table, Instant now);
+    void line(std::string_view text);
+    void flush();
+    void post(std::function<int()> work, std::size_t bytes, std::function<void()> then = {});
+    void leave_out(const std::string& why);
+    void open_log();
+    void begin_checkpoint(Instant now);
+    void write_checkpoint();
+    void end_checkpoint();
+    void write_heard(Instant now);
+
+    const HistoryFiles& files_;
+    HistoryLimits limits_;
+    catalog::RecordTable& table_;
+    Say say_;
+    std::shared_ptr<Writer> writer_;  // of the thread
+    std::string lines_;
+    std::size_t waiting_ = 0;
+    Clock wall_;
+    std::int64_t latest_ = 0;     // s since 1970: it never goes back
+    std::int64_t told_time_ = 0;  // in the log
+    Day day_{};
+    std::int64_t day_bytes_ = 0;   // of its log
+    std::int64_t tail_bytes_ = 0;  // of these, newer than the begin of the last checkpoint
+    bool leaves_out_ = false;      // changes, until a checkpoint
+    bool cuts_ = false;            // the next checkpoint removes what is older than it from the log
+    bool said_ = false;
+    Instant next_checkpoint_{}, next_heard_{}, next_cleaning_{};
+    bool checkpoints_ = false;      // one is being written
+    bool checkpoint_first_ = true;  // its first piece
+    std::optional<catalog::RecordTable::Place> checkpoint_at_;
+    BackgroundThread thread_;
+};
+
+}  // namespace wq::catalog_server

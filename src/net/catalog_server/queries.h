@@ -1,0 +1,44 @@
+// A connection that asks one question by HTTP.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "net/catalog_server/answer.h"
+#include "net/catalog_server/guests.h"
+#include "net/catalog_server/settings.h"
+#include "net/catalog_server/stream.h"
+
+namespace wq::catalog_server {
+
+// Further parts of answers are made one between two looks at the sockets, and of each address in its turn: a
+// new query waits for one of them only, and a long one for one of each other address.
+class Turns {
+  public:
+    explicit Turns(boost::asio::io_context& context) : context_(context) {}
+    // `address`: as neighbours_of(). `make` returns false if nobody wants this part any more.
+    void add(const std::string& address, std::function<bool()> make);
+
+  private:
+    void wake();
+    bool run_one();
+    boost::asio::io_context& context_;
+    std::map<std::string, std::deque<std::function<bool()>>> waiting_;  // by address
+    std::string last_;                                                  // address
+    bool posted_ = false;
+};
+
+struct QueryRoom {
+    Turns& turns;
+    Guests& guests;
+    const GuestLimits& limits;
+    std::function<Answer(const HttpRequest&)> answer;
+};
+
+// `room` outlives it.
+void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room);
+
+}  // namespace wq::catalog_server

@@ -1,0 +1,136 @@
+#include "net/contact/announcer.h"
+
+#include <sys/eventfd.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "base/descriptor.h"
+
+namespace wq::listening {
+
+namespace {
+
+using catalog::Json;
+
+constexpr Duration patience_of_the_end = std::chrono::seconds(2);
+
+// What CCTools' managers send if the whole record does not fit in a datagram, and what our workers and those
+// who look at factories need.
+Json lean(const Json& record) {
+    static const std::set<std::string_view> kept{"type",
+                                                 "version",
+                                                 "port",
+                                                 "ssl",
+                                                 "owner",
+                                                 "project",
+                                                 "starttime",
+                                                 "name",
+                                                 "priority",
+                                                 "protocol",
+                                                 "wire",
+                                                 "manager_preferred_connection",
+                                                 "tasks_waiting",
+                                                 "tasks_running",
+                                                 "tasks_complete",
+                                                 "tasks_on_workers",
+                                                 "tasks_left",
+                                                 "capacity_tasks",
+                                                 "capacity_cores",
+                                                 "capacity_memory",
+                                                 "capacity_disk",
+                                                 "workers",
+                                                 "lifetime",
+                                                 "workers_connected",
+                                                 "network_interfaces",
+                                                 "factory_name",
+                                                 "max_workers",
+                                                 "workers_needed",
+                                                 "workers_submitted",
+                                                 "workers_to_connect",
+                                                 "project_regex"};
+    Json few = Json::object();
+    for (const auto& [key, value] : record.items())
+        if (kept.contains(key)) few[key] = value;
+    return few;
+}
+
+}  // namespace
+
+// Shared with a thread that may outlive the announcer.
+struct Announcer::Line {
+    Announcement to;
+    Descriptor ended{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    std::string last{};  // the record that was sent
+    bool taken = false;  // by a server, perhaps
+
+    Status send(const std::string& text, Duration lifetime, int stop, Duration patience) const {
+        Json record = Json::parse(text, nullptr, false);
+        if (!record.is_object()) return Error{ExitCode::bad_input, "the record is no JSON object"};
+        record["lifetime"] = lifetime / std::chrono::seconds(1);
+        const Json few = lean(record);
+        return catalog::send_update(to.hosts, record, to.way, &few, stop, patience);
+    }
+    Status update(const std::string& text) {
+        last = text;
+        Status sent = send(text, record_lifetime, ended.get(), catalog::update_patience);
+        // A server may have it although another did not answer until the end.
+        taken = taken || sent.ok() || sent.error().code == ExitCode::interrupted;
+        return sent;
+    }
+    void end() const {
+        if (taken) static_cast<void>(send(last, std::chrono::seconds(1), -1, patience_of_the_end));
+    }
+};
+
+Result<Announcement> announcement_of(const std::string& option) {
+    auto hosts = catalog::named_catalog_hosts(option);
+    if (!hosts) return hosts.error();
+    const auto way = catalog::update_way_of_environment();
+    if (!way) return way.error();
+    return Announcement{std::move(*hosts), *way};
+}
+
+namespace {
+
+Keeping keeping_of(const std::string& hosts, const std::string& whose,
+                   std::function<void(const std::string&)> say) {
+    Keeping keeping;
+    keeping.timeout = patience_of_the_end + std::chrono::seconds(1);
+    keeping.say = std::move(say);
+    keeping.failed = [whose](const std::string& why) {
+        return "no catalog server takes the record of " + whose + ": " + why +
+               "; nobody finds it there until one does";
+    };
+    keeping.succeeded_again = "a catalog server takes the record of " + whose + " again (" + hosts + ")";
+    return keeping;
+}
+
+}  // namespace
+
+Announcer::Announcer(Announcement announcement, const std::string& whose,
+                     std::function<void(const std::string&)> say)
+    : line_(std::make_shared<Line>(Line{std::move(announcement)})), keeper_([&] {
+          Keeping keeping = keeping_of(catalog::to_text(line_->to.hosts), whose, std::move(say));
+          keeping.last = [line = line_] { line->end(); };
+          return keeping;
+      }()) {}
+
+Announcer::~Announcer() {
+    keeper_.look();
+    static_cast<void>(::eventfd_write(line_->ended.get(), 1));
+}
+
+void Announcer::take(const std::function<std::string()>& record) {
+    if (record)
+        tell(record());
+    else
+        keeper_.look();
+}
+
+void Announcer::tell(std::string record) {
+    keeper_.post([line = line_, text = std::move(record)] { return line->update(text); }, true);
+}
+
+}  // namespace wq::listening

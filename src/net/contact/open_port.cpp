@@ -1,0 +1,79 @@
+#include "net/contact/open_port.h"
+
+#include <unistd.h>
+
+#include "base/units.h"
+#include "records/journal/run_status.h"
+
+namespace wq::listening {
+
+namespace {
+
+// Two managers may have one name on purpose: workers serve one after the other.
+void say_who_has_it(const net::Contact& contact, const std::function<void(const std::string&)>& say) {
+    const auto others = find_managers(registry_folder(), ".*", 0);
+    if (!others || !say) return;
+    for (const Listing& other : *others)
+        if (other.contact.name == contact.name)
+            return say(quote_for_message(contact.name) + " is also the name of the manager " +
+                       net::to_text({other.contact.host, other.contact.port}) +
+                       ": a worker serves one of them, then the other");
+}
+
+}  // namespace
+
+Result<OpenPort> open_port(net::TcpListenOptions options, const KnownAs& as,
+                           const std::function<void(const std::string&)>& say) {
+    net::Contact contact;
+    contact.key = options.key;
+    contact.tls = options.tls.has_value();
+    contact.pid = ::getpid();
+    contact.host = records::host_name();
+    auto listener = net::TcpListener::open(std::move(options));
+    if (!listener) return listener.error();
+    contact.port = (*listener)->port();
+    contact.certificate_digest = (*listener)->certificate_digest();
+    contact.started = wall_now();
+    OpenPort port(std::move(*listener), std::move(contact));
+    if (const Status listed = port.change(as, port.contact().key, say); !listed) return listed.error();
+    return port;
+}
+
+Status OpenPort::change(const KnownAs& as, const std::string& key,
+                        const std::function<void(const std::string&)>& say) {
+    auto announcement = announcement_of(as.catalog);
+    if (!announcement && !as.name.empty()) return announcement.error();
+    contact_.name = as.name;
+    contact_.key = key;
+    entry.reset();
+    announcer.reset();
+    note.reset();
+    if (as.name.empty()) {
+        net::Contact noted = contact();
+        if (!as.generated) noted.key.clear();
+        if (as.noted) note = note_manager(registry_folder(), noted);
+        return success();
+    }
+    say_who_has_it(contact_, say);
+    auto listed = register_manager(registry_folder(), contact(), say);
+    if (!listed) return listed.error();
+    entry = std::move(*listed);
+    if (!announcement->hosts.empty())
+        announcer = std::make_unique<Announcer>(std::move(*announcement), "this manager", say);
+    return success();
+}
+
+net::Contact OpenPort::contact() const {
+    net::Contact contact = contact_;
+    contact.addresses = net::own_addresses();
+    return contact;
+}
+
+void OpenPort::remove_contact(const std::string& path) const {
+    const auto contact = net::read_contact(path);
+    if (contact && contact->pid == contact_.pid && contact->host == contact_.host &&
+        contact->started == contact_.started)
+        ::unlink(path.c_str());
+}
+
+}  // namespace wq::listening

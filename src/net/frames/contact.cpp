@@ -1,0 +1,268 @@
+#include "net/frames/contact.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/units.h"
+#include "base/write_all.h"
+#include "net/frames/handshake.h"
+#include "net/frames/tls_crypto.h"
+
+namespace wq::net {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kind = "work_queue contact";
+constexpr int version = 1;
+constexpr std::size_t most_contact_addresses = 1000;
+constexpr std::size_t most_key_bytes = 64u << 10;
+constexpr std::size_t digest_digits = 64;
+
+// A field of the right type, or its default if missing. Any other type clears `sound`.
+template <class T>
+T field(const json& from, const char* name, bool& sound, bool (json::*is)() const noexcept,
+        T otherwise = {}) {
+    const auto found = from.find(name);
+    if (found == from.end()) return otherwise;
+    if (!((*found).*is)()) {
+        sound = false;
+        return otherwise;
+    }
+    return found->get<T>();
+}
+
+std::int64_t number(const json& from, const char* name, bool& sound) {
+    return field<std::int64_t>(from, name, sound, &json::is_number_integer);
+}
+
+std::string text(const json& from, const char* name, bool& sound) {
+    return field<std::string>(from, name, sound, &json::is_string);
+}
+
+std::vector<std::string> addresses_in(const json& from, bool& sound) {
+    std::vector<std::string> addresses;
+    const auto found = from.find("addresses");
+    sound = sound && found != from.end() && found->is_array() && !found->empty() &&
+            found->size() <= most_contact_addresses;
+    if (!sound) return addresses;
+    for (const json& each : *found) {
+        sound = sound && each.is_string() && !each.get_ref<const std::string&>().empty();
+        if (sound) addresses.push_back(each.get<std::string>());
+    }
+    return addresses;
+}
+
+bool all_hex(const std::string& digits) {
+    return digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+std::string from_hex(const std::string& digits, bool& sound) {
+    sound = sound && digits.size() % 2 == 0 && digits.size() <= 2 * most_key_bytes && all_hex(digits);
+    std::string bytes;
+    for (std::size_t i = 0; sound && i < digits.size(); i += 2)
+        bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+    return bytes;
+}
+
+}  // namespace
+
+std::string to_json(const Contact& contact) {
+    const json whole = {{"kind", kind},
+                        {"version", version},
+                        {"addresses", contact.addresses},
+                        {"port", contact.port},
+                        {"key", to_hex(contact.key)},
+                        {"tls", contact.tls},
+                        {"certificate_print", contact.certificate_digest},
+                        {"name", contact.name},
+                        {"pid", contact.pid},
+                        {"host", contact.host},
+                        {"started_us", contact.started}};
+    return whole.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
+}
+
+Result<Contact> parse_contact(const std::string& from) {
+    const json whole = json::parse(from, nullptr, false);
+    if (whole.is_discarded())
+        return Error{ExitCode::bad_input,
+                     "it is incomplete, or not JSON; give the contact file in the directory of the run"};
+    bool sound = true;
+    if (!whole.is_object() || text(whole, "kind", sound) != kind)
+        return Error{ExitCode::bad_input, "it is not a contact file of work_queue"};
+    if (const std::int64_t found = number(whole, "version", sound); found != version)
+        return Error{ExitCode::bad_input, "it is of version " + std::to_string(found) +
+                                              ", this program reads " + std::to_string(version) +
+                                              ": use the same release on both sides"};
+    Contact contact;
+    contact.addresses = addresses_in(whole, sound);
+    const std::int64_t port = number(whole, "port", sound);
+    contact.port = static_cast<std::uint16_t>(port);
+    contact.key = from_hex(text(whole, "key", sound), sound);
+    contact.tls = field<bool>(whole, "tls", sound, &json::is_boolean);
+    contact.certificate_digest = text(whole, "certificate_print", sound);
+    contact.name = text(whole, "name", sound);
+    contact.pid = number(whole, "pid", sound);
+    contact.host = text(whole, "host", sound);
+    contact.started = number(whole, "started_us", sound);
+    const std::string& digest = contact.certificate_digest;
+    if (!sound || port < 1 || port > 65535 ||
+        (!digest.empty() && (digest.size() != digest_digits || !all_hex(digest))))
+        return Error{ExitCode::bad_input, "a field is missing or invalid"};
+    return contact;
+}
+
+std::string fresh_key() {
+    const Nonce key = fresh_nonce();
+    return {key.data(), key.size()};
+}
+
+TcpDialOptions dial_options(const Contact& contact) {
+    TcpDialOptions options;
+    for (const std::string& address : contact.addresses) options.managers.push_back({address, contact.port});
+    options.key = contact.key;
+    if (!contact.tls) return options;
+    // Without a digest the certificate cannot be checked, unless the user names a CA file.
+    options.tls = contact.certificate_digest.empty()
+                      ? TlsTrust{}
+                      : TlsTrust{TlsTrust::By::digest, contact.certificate_digest};
+    return options;
+}
+
+void add_tls(TcpDialOptions& dial, bool ssl, const std::string& ssl_ca) {
+    using By = TlsTrust::By;
+    if (!ssl_ca.empty())
+        dial.tls = TlsTrust{By::ca_file, ssl_ca};
+    else if (ssl && !dial.tls)
+        dial.tls = TlsTrust{By::unverified, {}};
+}
+
+namespace {
+
+constexpr std::size_t most_contact_bytes = 1u << 20;
+constexpr std::size_t most_password_bytes = 64u << 10;
+
+class File {
+  public:
+    File(const std::string& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
+    ~File() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    int get() const { return descriptor_; }
+    bool is_open() const { return descriptor_ >= 0; }
+
+  private:
+    int descriptor_;
+};
+
+std::string last_error() {
+    return std::system_category().message(errno);
+}
+
+// Reads at most one byte more than `most`.
+bool read_all(int descriptor, std::size_t most, std::string& text) {
+    char piece[4096];
+    while (text.size() <= most) {
+        const ssize_t got = ::read(descriptor, piece, sizeof piece);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return got == 0;
+        text.append(piece, static_cast<std::size_t>(got));
+    }
+    return true;
+}
+
+void sync_folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    const File folder(slash == std::string::npos ? "." : path.substr(0, slash + 1), O_RDONLY | O_DIRECTORY);
+    if (folder.is_open()) ::fsync(folder.get());
+}
+
+// Whoever can read the key can join the run; a file that somebody else wrote may lead to his manager.
+Status check_owner(int descriptor, const std::string& path) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) return Error{ExitCode::bad_input, path + ": " + last_error()};
+    if (S_ISDIR(status.st_mode))
+        return Error{ExitCode::bad_input, path + ": is a folder; give the file \"contact\" in it"};
+    if (!S_ISREG(status.st_mode)) return Error{ExitCode::bad_input, path + ": is not a file"};
+    if (status.st_uid != ::geteuid() && ::geteuid() != 0)
+        return Error{ExitCode::not_allowed, path + ": belongs to another user (uid " +
+                                                std::to_string(status.st_uid) +
+                                                "): use a contact file of your own run"};
+    if ((status.st_mode & 077) != 0)
+        return Error{ExitCode::not_allowed,
+                     path + ": others may read or change it, and it holds a key: chmod 600 " + path +
+                         ", and restart the manager if somebody read it"};
+    return success();
+}
+
+}  // namespace
+
+Status write_contact(const std::string& path, const Contact& contact) {
+    const std::string fresh = path + ".new-" + std::to_string(::getpid());
+    ::unlink(fresh.c_str());
+    bool written = false;
+    {
+        const File file(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+        written = file.is_open() && write_all(file.get(), to_json(contact)) && ::fsync(file.get()) == 0;
+    }
+    if (!written || ::rename(fresh.c_str(), path.c_str()) != 0) {
+        const std::string why = last_error();
+        ::unlink(fresh.c_str());
+        return Error{ExitCode::bad_input, path + ": cannot be written: " + why};
+    }
+    sync_folder_of(path);
+    return success();
+}
+
+Result<Contact> read_contact(const std::string& path) {
+    const File file(path, O_RDONLY | O_NONBLOCK);
+    if (!file.is_open() && errno == ENOENT)
+        return Error{ExitCode::unreachable, path + ": no such file: has the manager started?"};
+    if (!file.is_open()) return Error{ExitCode::not_allowed, path + ": " + last_error()};
+    const Status owned = check_owner(file.get(), path);
+    if (!owned) return owned.error();
+    std::string text;
+    if (!read_all(file.get(), most_contact_bytes, text))
+        return Error{ExitCode::bad_input, path + ": " + last_error()};
+    if (text.size() > most_contact_bytes)
+        return Error{ExitCode::bad_input, path + ": too long for a contact file"};
+    auto contact = parse_contact(text);
+    if (!contact) return Error{contact.error().code, path + ": " + contact.error().message};
+    return contact;
+}
+
+Result<std::string> read_password(const std::string& path,
+                                  const std::function<void(const std::string&)>& warn) {
+    const File file(path, O_RDONLY);
+    struct stat status {};
+    const bool known = file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+    // A user's private group has the user's number; with it, the usual umask is 002.
+    const mode_t others = status.st_gid == status.st_uid ? S_IWOTH : S_IWGRP | S_IWOTH;
+    if (known && (status.st_mode & others) != 0)
+        return Error{ExitCode::not_allowed,
+                     "password file " + path + ": others may change it: chmod 600 " + path};
+    if (known && warn && (status.st_mode & (S_IRGRP | S_IROTH)) != 0)
+        warn("password file " + path + ": others may read it: chmod 600 " + path);
+    std::string text;
+    if (!file.is_open() || !read_all(file.get(), most_password_bytes, text))
+        return Error{ExitCode::bad_input, "password file " + path + ": " + last_error()};
+    if (text.empty())
+        return Error{ExitCode::bad_input,
+                     "password file " + path +
+                         ": is empty; write a password into it, as an empty one lets everybody connect"};
+    if (text.size() > most_password_bytes)
+        return Error{ExitCode::bad_input, "password file " + path + ": has more than 64 KiB"};
+    return text;
+}
+
+}  // namespace wq::net

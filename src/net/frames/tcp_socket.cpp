@@ -1,0 +1,123 @@
+#include "net/frames/tcp_socket.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace wq::net {
+
+namespace {
+
+void set(int descriptor, int level, int option, int value) {
+    setsockopt(descriptor, level, option, &value, sizeof value);
+}
+
+int seconds_of(Duration time) {
+    return static_cast<int>(
+        std::max<Duration::rep>(1, std::chrono::duration_cast<std::chrono::seconds>(time).count()));
+}
+
+}  // namespace
+
+OwnedDescriptor& OwnedDescriptor::operator=(OwnedDescriptor&& other) noexcept {
+    OwnedDescriptor before(std::exchange(descriptor_, other.release()));
+    return *this;
+}
+
+OwnedDescriptor::~OwnedDescriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool SocketAddress::same_as(const SocketAddress& other) const {
+    return bytes == other.bytes && std::memcmp(&storage, &other.storage, bytes) == 0;
+}
+
+std::string host_of(const SocketAddress& address) {
+    char host[INET6_ADDRSTRLEN + IF_NAMESIZE + 2];
+    if (getnameinfo(address.get(), address.bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0)
+        return "unknown address";
+    const std::string text(host);
+    constexpr std::string_view mapped = "::ffff:";
+    const bool is_ipv4 = text.starts_with(mapped) && text.find('.') != std::string::npos;
+    return is_ipv4 ? text.substr(mapped.size()) : text;
+}
+
+std::uint16_t port_of(const SocketAddress& address) {
+    return ntohs(address.family() == AF_INET6
+                     ? reinterpret_cast<const sockaddr_in6*>(address.get())->sin6_port
+                     : reinterpret_cast<const sockaddr_in*>(address.get())->sin_port);
+}
+
+std::string to_text(const SocketAddress& address) {
+    return to_text(HostPort{host_of(address), port_of(address)});
+}
+
+bool is_numeric(const std::string& host) {
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return false;
+    freeaddrinfo(found);
+    return true;
+}
+
+Result<std::vector<SocketAddress>> resolve(const HostPort& from) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const int code = getaddrinfo(from.host.c_str(), std::to_string(from.port).c_str(), &hints, &found);
+    if (code != 0)
+        return Error{ExitCode::unreachable, code == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(code)};
+    std::vector<SocketAddress> addresses;
+    for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+        SocketAddress address;
+        std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
+        address.bytes = each->ai_addrlen;
+        addresses.push_back(address);
+    }
+    freeaddrinfo(found);
+    return addresses;
+}
+
+void prepare_socket(int descriptor, const TcpLimits& limits) {
+    set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, seconds_of(limits.silence / 2));
+    set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, seconds_of(limits.silence / 8));
+    set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, 4);
+    const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(limits.silence).count();
+    const unsigned milliseconds = static_cast<unsigned>(std::max<std::int64_t>(timeout, 1));
+    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+Duration since_last_arrival(int descriptor) {
+    tcp_info info{};
+    socklen_t bytes = sizeof info;
+    getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &bytes);
+    return std::chrono::milliseconds(info.tcpi_last_data_recv);
+}
+
+void drop_on_close(int descriptor) {
+    const linger at_once{1, 0};
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+int connect_to(const SocketAddress& address, const TcpLimits& limits) {
+    const int descriptor = socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -1;
+    prepare_socket(descriptor, limits);
+    if (connect(descriptor, address.get(), address.bytes) == 0 || errno == EINPROGRESS) return descriptor;
+    const int error = errno;
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+}  // namespace wq::net

@@ -1,0 +1,70 @@
+// The TCP workers as their manager knows them. A session survives reconnections: the worker returns with its
+// identity and its token and keeps its number. Its answers are numbered, so that none is counted twice or
+// missed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/ids.h"
+#include "records/journal/records.h"
+#include "net/messages/messages.h"
+
+namespace wq::session {
+
+struct Session {
+    std::string identity;
+    std::string token;
+    records::WorkerRecord record;
+    std::uint64_t answers = 0;        // received since it first joined
+    std::uint64_t acknowledged = 0;   // of these, those acknowledged
+    Duration disconnect_limit{0};     // it must reconnect within this time; 0: it is lost at once
+    bool confirmed = false;           // it has sent something since its Welcome, so it has the token
+    bool relayed = true;              // something between us may close its connection
+    bool keeps = false;               // after the connection is closed, its tasks may still run
+    std::int64_t clock_ahead_us = 0;  // its wall clock minus ours
+};
+
+class SessionTable {
+  public:
+    // What a hello means for this table.
+    enum class Claim {
+        first,  // the identity is new
+        comes_back,
+        anew,   // the known worker of this identity never got our Welcome: it is gone and ran nothing
+        taken,  // another worker has this identity
+    };
+    Claim judge(const wire::Hello& hello) const;
+
+    // Numbers are unique, also among ranks.
+    void keep_number(WorkerId of_a_rank);
+    WorkerId next_number() { return WorkerId(next_number_++); }
+
+    // Valid until close().
+    Session& open(std::string identity, records::WorkerRecord record);
+    void close(WorkerId worker);
+    Session* find(const std::string& identity);
+    Session* find(WorkerId worker);
+    const Session* find(WorkerId worker) const;
+
+  private:
+    std::map<std::string, Session> sessions_;
+    std::unordered_map<WorkerId, std::string> identities_;
+    std::uint32_t next_number_ = 1;
+};
+
+// Why a TCP worker's hello is invalid; nullopt: it is valid. Its fields end up in logs and sums.
+std::optional<std::string> nonsense_in(const wire::Hello& hello);
+
+// Limits what a peer reports of an end to what sums and logs can hold.
+void make_plausible(core::Outcome& outcome);
+
+// A value that $OS or $ARCH may have: it becomes a part of paths.
+bool is_platform(std::string_view name);
+
+std::string random_token();  // 128 bits in hex
+
+}  // namespace wq::session
