@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include "api/function_table.h"
-#include "coprocess/remote_call.h"
-#include "coprocess/server.h"
+#include "functions/coprocess/remote_call.h"
+#include "functions/coprocess/server.h"
 #include "work_queue/worker.h"
 
 namespace wq {

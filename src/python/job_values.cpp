@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/storage.h"
+#include "functions/pool/storage.h"
 #include "python/waits.h"
 
 namespace py = pybind11;

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "executor/executor.h"
-#include "executor/zygote.h"
+#include "functions/pool/executor.h"
+#include "functions/pool/zygote.h"
 #include "python/callback.h"
 #include "python/job_values.h"
 #include "python/text.h"

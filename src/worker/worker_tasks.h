@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "coprocess/runner.h"
+#include "functions/coprocess/runner.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
 #include "net/messages/messages.h"

@@ -10,7 +10,7 @@
 
 #include "base/count.h"
 #include "base/result.h"
-#include "coprocess/runner.h"
+#include "functions/coprocess/runner.h"
 #include "worker_program/worker_resources.h"
 
 namespace wq::worker_program {

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "coprocess/json_object.h"
-#include "coprocess/message.h"
-#include "coprocess/remote_call.h"
+#include "functions/coprocess/json_object.h"
+#include "functions/coprocess/message.h"
+#include "functions/coprocess/remote_call.h"
 #include "require.h"
 
 namespace {

@@ -55,8 +55,8 @@ class Versions(unittest.TestCase):
     def test_all_programs(self):
         found = list(programs())
         names = {str(path.relative_to(ROOT)) for path in found}
-        self.assertLessEqual({"src/node/calls/answer.py", "src/coprocess/serverize/work_queue_serverize",
-                              "src/coprocess/serverize/coprocess_template.py", "src/python/work_queue/_core.pyi",
+        self.assertLessEqual({"src/node/calls/answer.py", "src/functions/coprocess/serverize/work_queue_serverize",
+                              "src/functions/coprocess/serverize/coprocess_template.py", "src/python/work_queue/_core.pyi",
                               "share/examples/python/first_function.py"}, names)
         for path in found:
             with self.subTest(path.relative_to(ROOT)):

@@ -13,7 +13,7 @@ import time
 import unittest
 
 SOURCE = pathlib.Path(os.environ["WQ_SOURCE_DIR"])
-SERVERIZE = SOURCE / "src/coprocess/serverize/work_queue_serverize"
+SERVERIZE = SOURCE / "src/functions/coprocess/serverize/work_queue_serverize"
 PATIENCE = 60 * int(os.environ.get("WQ_PATIENCE", "1"))
 SECRET = "0123456789abcdef"
 

@@ -24,7 +24,7 @@ class Guide(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory(prefix="wq-guide-")
         self.addCleanup(self.folder.cleanup)
         self.environment = dict(os.environ, TMPDIR=self.folder.name)
-        self.environment["PATH"] = f"{SOURCE}/src/coprocess/serverize:{os.environ['PATH']}"
+        self.environment["PATH"] = f"{SOURCE}/src/functions/coprocess/serverize:{os.environ['PATH']}"
         (pathlib.Path(self.folder.name) / "functions.py").write_text(blocks("python")[0])
 
     def start(self, words, **how):

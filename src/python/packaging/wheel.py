@@ -22,7 +22,7 @@ COMMANDS = ("work_queue_worker", "work_queue_factory", "work_queue_run", "work_q
 PACKAGES = ("work_queue", "ndcctools")
 MODULES = ("_core", "_core_mpi")
 SHARED_MODULE = "src/node/calls/unpicklable.py"  # of the package and of the script that workers run
-INSTALLED = ("scripts", "src/coprocess")  # folders whose files are installed as they are
+INSTALLED = ("scripts", "src/functions/coprocess")  # folders whose files are installed as they are
 TARGETS = ("wq_python_core", "wq_python_core_mpi", *COMMANDS)
 
 

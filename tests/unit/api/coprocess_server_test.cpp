@@ -1,4 +1,4 @@
-#include "coprocess/server.h"
+#include "functions/coprocess/server.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,260 @@
+#include "functions/coprocess/coprocess.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "base/random_bits.h"
+#include "base/units.h"
+#include "functions/coprocess/leftovers.h"
+#include "node/process/python.h"
+
+namespace wq::coprocess {
+
+namespace {
+
+std::string random_secret() {
+    std::string text;
+    for (int word = 0; word < 2; ++word) {
+        std::uint64_t bits = random_bits();
+        for (int digit = 0; digit < 16; ++digit, bits >>= 4) text += "0123456789abcdef"[bits & 15];
+    }
+    return text;
+}
+
+std::string end_text(int status) {
+    if (WIFSIGNALED(status)) {
+        const int signal = WTERMSIG(status);
+        return "signal " + std::to_string(signal) + " (" + core::signal_name(signal) + ")";
+    }
+    return "exit " + std::to_string(WEXITSTATUS(status));
+}
+
+// A Python file needs no permission to be executed. One that leaves the Python to PATH leaves it to us, too.
+bool needs_python(const std::string& file) {
+    if (::access(file.c_str(), X_OK) != 0) return file.ends_with(".py");
+    std::string line;
+    std::getline(std::ifstream(file), line);
+    return line == "#!/usr/bin/env python3" || line == "#! /usr/bin/env python3";
+}
+
+// What starts it; an error if it needs a Python that cannot be executed.
+Result<std::vector<std::string>> words_for(const std::string& file) {
+    if (!needs_python(file)) return std::vector{file};
+    const char* const path = std::getenv("PATH");
+    const std::string python = process::find_python({"python3"}, path == nullptr ? "" : path);
+    if (python.empty())
+        return Error{ExitCode::bad_input, "no python3 in PATH; install one, or set WORK_QUEUE_PYTHON"};
+    if (::access(python.c_str(), X_OK) != 0)
+        return Error{ExitCode::bad_input,
+                     "cannot execute " + python + ": " + std::strerror(errno) + process::chooser_of_python()};
+    return std::vector{python, file};
+}
+
+process::CommandHost::Style host_style(const CoprocessOptions& options) {
+    process::CommandHost::Style style;
+    style.program = "work_queue_coprocess";
+    style.fork = options.fork;
+    return style;
+}
+
+}  // namespace
+
+Coprocess::Coprocess(CoprocessOptions options) : options_(std::move(options)), host_(host_style(options_)) {}
+
+Coprocess::~Coprocess() {
+    host_.end_command();
+    folder_.remove();
+}
+
+// ---- its process ----
+
+void Coprocess::start(Instant now) {
+    try {
+        launch(now);
+    } catch (const std::exception& trouble) {
+        end(trouble.what());
+    }
+}
+
+void Coprocess::launch(Instant now) {
+    has_worked_ = link_lost_ = false;
+    leftovers_.forget();
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return end(std::string("no descriptor for it: ") + std::strerror(errno));
+    output_.reset(ends[0]);
+    const Descriptor theirs(ends[1]);
+    ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+    secret_ = random_secret();
+    auto folder = process::ScratchFolder::make(options_.folder);
+    if (!folder) return end("no folder in " + options_.folder + ": " + std::strerror(errno));
+    folder_ = std::move(*folder);
+    host_.remove_at_end(folder_.path());
+    const std::string temporary = folder_.path() + "/tmp";
+    if (::mkdir(temporary.c_str(), 0700) != 0) return end(temporary + ": " + std::strerror(errno));
+    // The host has only stdin to pass on: here its stdout as well.
+    process::CommandLine line{
+        "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>>stderr", folder_.path()}, {}};
+    const auto words = words_for(options_.file);
+    if (!words) return end(words.error().message);
+    python_ = words->size() > 1 ? words->front() : "";
+    line.words.insert(line.words.end(), words->begin(), words->end());
+    line.environment = options_.environment;
+    std::erase_if(line.environment, [](const std::string& entry) { return entry.starts_with("TMPDIR="); });
+    line.environment.push_back("TMPDIR=" + temporary);
+    line.environment.push_back(std::string(secret_variable) + "=" + secret_);
+    if (const Status started = host_.start(line, theirs.get()); !started) return end(started.error().message);
+    state_ = State::greeting;
+    first_output_ = LengthReader(64u << 10);
+    until_ = now + options_.greeting_limit;
+    share_watch_.emplace(options_.share, folder_.path());
+    next_look_ = now + look_while_busy;
+}
+
+void Coprocess::end(std::string why) {
+    why_down_ = std::move(why);
+    output_.reset();
+    link_.close();
+    until_.reset();
+    next_look_.reset();
+    if (host_.descriptor() < 0) return finish_end();
+    host_.shut_down();
+    state_ = State::ending;
+}
+
+// Its host is gone, or was never there.
+void Coprocess::finish_end() {
+    host_.end_command();
+    folder_.remove();
+    state_ = State::down;
+    give_report();
+}
+
+Coprocess::Polled Coprocess::descriptors() const {
+    const pollfd none{-1, 0, 0};
+    if (state_ == State::down) return {none, none, none};
+    // The host has ended when it hangs up, which poll() reports unasked.
+    if (state_ == State::ending) return {pollfd{host_.descriptor(), 0, 0}, none, none};
+    return {pollfd{host_.descriptor(), POLLIN, 0}, pollfd{output_.get(), POLLIN, 0}, link_.polled()};
+}
+
+void Coprocess::turn(const Polled& polled, Instant now) try {
+    if (state_ == State::ending && (polled[0].revents & ~POLLIN) != 0) return finish_end();
+    if (state_ == State::down || state_ == State::ending) return;
+    if (polled[1].revents != 0) state_ == State::greeting ? greet(now) : drain_output();
+    if (polled[2].revents != 0 && link_.state() == CallLink::State::open) {
+        link_.turn(polled[2].revents);
+        look_at_link(now);
+    }
+    const auto runs = [this] { return state_ != State::down && state_ != State::ending; };
+    if ((polled[0].revents != 0 || host_.has_end()) && runs()) process_ended(now);
+    if (state_ == State::tidying) tidy();
+    if (runs()) watch(now);
+    if (runs()) check_times(now);
+} catch (const std::exception& trouble) {  // such as no memory for an answer
+    fail(core::Ending::raised, std::string("the worker has a problem with its coprocess: ") + trouble.what(),
+         now);
+}
+
+void Coprocess::greet(Instant now) {
+    std::array<char, 4096> bytes;
+    const ssize_t got = ::read(output_.get(), bytes.data(), bytes.size());
+    if (got < 0 && would_block(errno)) return;
+    if (got <= 0) return output_.reset();  // it has probably ended, which the host tells
+    first_output_.feed({bytes.data(), static_cast<std::size_t>(got)});
+    if (first_output_.broken()) return fail({}, "its first output is no length and JSON object", now);
+    if (!first_output_.complete()) return;
+    const auto greeting = greeting_in(first_output_.body());
+    if (!greeting) return fail({}, greeting.error().message, now);
+    greeting_ = *greeting;
+    state_ = State::idle;
+    until_.reset();
+    next_look_ = now + look_while_idle;
+}
+
+// What functions print is not ours.
+void Coprocess::drain_output() {
+    std::array<char, 65536> bytes;
+    const ssize_t got = ::read(output_.get(), bytes.data(), bytes.size());
+    if (got == 0 || (got < 0 && !would_block(errno))) output_.reset();
+}
+
+void Coprocess::process_ended(Instant now) {
+    const auto ended = host_.next_end();
+    // It may have answered before.
+    if (state_ == State::busy && link_.state() == CallLink::State::open) {
+        link_.receive_all();
+        look_at_link(now);
+    }
+    if (state_ == State::ending) return;
+    const std::string how = ended ? "ended with " + end_text(ended->status) : "was killed with its parent";
+    const std::string words = last_line_of_stderr(folder_.path());
+    if (state_ != State::busy)
+        return end((python_.empty() ? "it " : "its Python, " + python_ + ", ") + how +
+                   (words.empty() ? "" : ": " + words) +
+                   (python_.empty() ? "" : process::chooser_of_python()));
+    core::Outcome outcome = outcome_at(now);
+    outcome.ending = core::Ending::raised;
+    outcome.exit_code = 1;
+    outcome.reason = "its coprocess " + how + " before the function returned";
+    if (ended && WIFSIGNALED(ended->status)) {
+        outcome.ending = core::Ending::signalled;
+        outcome.signal = WTERMSIG(ended->status);
+        outcome.exit_code = 0;
+        outcome.reason = "its coprocess ended with it";
+    } else if (ended && WEXITSTATUS(ended->status) != 0) {
+        outcome.exit_code = WEXITSTATUS(ended->status);
+    }
+    conclude(std::move(outcome), "");
+    end("it " + how);
+}
+
+// ---- times and usage ----
+
+void Coprocess::watch(Instant now) {
+    if (!next_look_ || now < *next_look_) return;
+    next_look_ = now + (state_ == State::idle ? look_while_idle : look_while_busy);
+    const auto more = share_watch_->sample(host_.pid(), now, state_ == State::greeting);
+    if (!more) return;
+    if (state_ == State::busy) {
+        core::Outcome outcome = outcome_at(now);
+        outcome.ending = more->ending;
+        outcome.reason = more->reason;
+        outcome.measured = more->measured;
+        conclude(std::move(outcome), "");
+    }
+    end(more->reason);
+}
+
+void Coprocess::check_times(Instant now) {
+    if (!until_ || now < *until_) return;
+    const auto limit = [](Duration time) { return format_duration(time); };
+    if (state_ == State::greeting)
+        return fail({}, "it did not name itself within " + limit(options_.greeting_limit), now);
+    if (state_ == State::clearing) return end("it did not end a call within " + limit(options_.kill_limit));
+    if (state_ != State::busy) return;
+    if (link_lost_)
+        return fail(core::Ending::raised, "its coprocess closed the connection without an answer", now);
+    end_call(core::Ending::timed_out, "", now);
+}
+
+std::optional<Instant> Coprocess::wakeup() const {
+    if (state_ == State::tidying) return Instant::min();
+    std::optional<Instant> next = until_;
+    earliest(next, next_look_);
+    return next;
+}
+
+}  // namespace wq::coprocess

@@ -1,0 +1,246 @@
+#include "functions/coprocess/server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "base/descriptor.h"
+#include "base/write_all.h"
+#include "functions/coprocess/door.h"
+#include "functions/coprocess/json_object.h"
+#include "functions/coprocess/message.h"
+#include "functions/coprocess/remote_call.h"
+#include "node/process/call.h"
+
+namespace wq::coprocess {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t longest_call_line = 4096;
+constexpr std::size_t longest_event = 256u << 20;
+constexpr std::size_t deepest = 500;  // JSON is converted recursively
+
+// Of a result.
+static_assert(core::most_output_limit == 256u << 20);
+constexpr const char* too_large = "its result is larger than 256 MB";
+
+Answered failed(std::string_view reason, std::string words = std::string(failed_words)) {
+    return {failure_text(reason), std::move(words)};
+}
+
+std::optional<std::string> line_from(int socket) {
+    std::string line;
+    for (char byte = 0; line.size() <= longest_call_line;) {
+        const ssize_t got = ::recv(socket, &byte, 1, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return std::nullopt;
+        if (byte == '\n') return line;
+        line += byte;
+    }
+    return std::nullopt;
+}
+
+bool bytes_from(int socket, std::string& to) {
+    for (std::size_t at = 0; at < to.size();) {
+        const ssize_t got = ::recv(socket, to.data() + at, to.size() - at, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        at += static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+class Server {
+  public:
+    Server(const process::FunctionTable& functions, Door door)
+        : functions_(functions), door_(std::move(door)) {
+        std::array<char, PATH_MAX> home;
+        if (::getcwd(home.data(), home.size()) != nullptr) home_ = home.data();
+    }
+    // Until it can take no calls.
+    void serve() {
+        for (;;) {
+            const Descriptor connection = door_.next();
+            if (!connection.valid()) return;
+            answer(connection.get());
+        }
+    }
+
+  private:
+    void answer(int connection) {
+        const auto line = line_from(connection);
+        if (!line) return;
+        std::istringstream in(*line);
+        std::string function, task;
+        std::size_t length = 0;
+        if (!(in >> function >> task >> length) || length > longest_event) return;
+        std::string event(length, '\0');
+        if (!bytes_from(connection, event)) return;
+        // The worker has made the folder; by hand, there is none.
+        if (::chdir(("t." + task).c_str()) != 0) errno = 0;
+        const auto answered = run(function, event, connection);
+        if (::chdir(home_.c_str()) != 0) std::exit(1);
+        if (answered) send_all(connection, with_length(answered->text, answered->words));
+    }
+
+    // nullopt: the worker has given the call up.
+    std::optional<Answered> run(const std::string& function, const std::string& event, int connection) {
+        core::CallMode mode = core::CallMode::fork;
+        if (const auto sound = with_mode(event, mode); !sound) return failed(sound.error().message);
+        if (mode == core::CallMode::direct) return answer_to(functions_, function, event);
+        if (mode == core::CallMode::fork) return in_a_child(function, event, connection);
+        Answered answered;
+        std::thread([&] { answered = answer_to(functions_, function, event); }).join();
+        return answered;
+    }
+
+    std::optional<Answered> in_a_child(const std::string& function, const std::string& event,
+                                       int connection) {
+        std::array<int, 2> ends{-1, -1};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return failed("no pipe for the call");
+        const Descriptor reader(ends[0]);
+        Descriptor writer(ends[1]);
+        const pid_t child = ::fork();
+        if (child < 0) return failed("no process for the call: raise ulimit -u");
+        if (child == 0) child_main(function, event, writer.get(), connection);
+        ::setpgid(child, child);  // as the child does: either may be first
+        writer.reset();
+        LengthReader text(core::most_output_limit);
+        const bool wanted = wait_for_child(child, reader.get(), connection, text);
+        if (!wanted) ::kill(-child, SIGKILL);
+        int status = 0;
+        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+        ::kill(-child, SIGKILL);  // what it left in its group
+        if (!wanted) return std::nullopt;
+        if (text.complete()) return Answered{std::move(text.body()), text.words()};
+        if (text.too_long()) return failed(too_large);
+        const bool signalled = WIFSIGNALED(status);
+        const std::string how = signalled ? "signal " + std::to_string(WTERMSIG(status))
+                                          : "exit " + std::to_string(WEXITSTATUS(status));
+        return failed("the function ended its process with " + how, how);
+    }
+
+    [[noreturn]] void child_main(const std::string& function, const std::string& event, int writer,
+                                 int connection) {
+        ::setpgid(0, 0);
+        door_.close();
+        ::close(connection);
+        const Answered answer = answer_to(functions_, function, event);
+        std::cout.flush();
+        std::fflush(nullptr);
+        ::_exit(write_all(writer, with_length(answer.text, answer.words))
+                    ? 0
+                    : 1);  // our exit handlers must not run here
+    }
+
+    // False: the worker has closed its side.
+    static bool wait_for_child(pid_t child, int reader, int connection, LengthReader& text) {
+        const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+        std::array<pollfd, 3> polled{pollfd{connection, POLLIN, 0}, pollfd{reader, POLLIN, 0},
+                                     pollfd{process.get(), POLLIN, 0}};
+        while (!text.complete() && !text.broken()) {
+            if (::poll(polled.data(), polled.size(), -1) < 0) continue;
+            char byte = 0;
+            if (polled[0].revents != 0 && ::recv(connection, &byte, 1, 0) <= 0) return false;
+            if (polled[1].revents != 0) {
+                std::array<char, 65536> bytes;
+                const ssize_t got = ::read(reader, bytes.data(), bytes.size());
+                if (got <= 0) break;
+                text.feed({bytes.data(), static_cast<std::size_t>(got)});
+            } else if (polled[2].revents != 0) {
+                break;  // all that it wrote is read
+            }
+        }
+        return true;
+    }
+
+    const process::FunctionTable& functions_;
+    Door door_;
+    std::string home_;
+};
+
+std::uint16_t port_of(int listener) {
+    sockaddr_in where{};
+    socklen_t size = sizeof where;
+    ::getsockname(listener, reinterpret_cast<sockaddr*>(&where), &size);
+    return ntohs(where.sin_port);
+}
+
+Descriptor listen_here() {
+    Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0 ||
+        ::listen(listener.get(), 64) != 0)
+        listener.reset();
+    return listener;
+}
+
+std::string json_text(const Json& value) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Answered answer_to(const process::FunctionTable& functions, const std::string& function,
+                   const std::string& event) {
+    const auto object = read_json_object(event, [](std::string_view, std::string_view) {});
+    if (object && object->depth > deepest)
+        return failed("the event is nested more than " + std::to_string(deepest) + " deep");
+    const Json json = object ? Json::parse(event, nullptr, false) : Json();
+    if (!json.is_object()) return failed("the event is no JSON object that C++ functions can read");
+    const Json args = json.value("fn_args", Json::array());
+    const Json kwargs = json.value("fn_kwargs", Json::object());
+    if (!args.is_array()) return failed("fn_args is no array");
+    if (!kwargs.empty() && !kwargs.is_null())
+        return failed("C++ functions have no named arguments: give all in fn_args");
+    std::string packed;
+    Json::to_msgpack(args, packed);
+    const process::CallEnd end = process::run_call(functions, {function, packed});
+    if (end.ending != core::Ending::exited) return failed(end.reason);
+    Json result;
+    if (!end.result.empty()) result = Json::from_msgpack(end.result, true, false);
+    if (result.is_discarded()) return failed("its result cannot be JSON");
+    std::string text = json_text({{"Result", result}, {"StatusCode", 200}});
+    if (text.size() > core::most_output_limit) return failed(too_large);
+    return {std::move(text), std::string(returned_words)};
+}
+
+int serve(const std::string& name, const process::FunctionTable& functions) {
+    const char* const secret = std::getenv(secret_variable);
+    const std::string guard = secret == nullptr ? "" : secret;
+    ::unsetenv(secret_variable);
+    Descriptor listener = listen_here();
+    if (!listener.valid()) {
+        std::perror("cannot listen on 127.0.0.1");
+        return 1;
+    }
+    const Json greeting{{"name", name}, {"port", port_of(listener.get())}, {"guarded", !guard.empty()}};
+    if (!write_all(STDOUT_FILENO, with_length(json_text(greeting) + "\n"))) return 1;
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    Server(functions, Door(std::move(listener), guard)).serve();
+    std::perror("cannot take calls");
+    return 1;
+}
+
+}  // namespace wq::coprocess

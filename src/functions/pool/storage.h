@@ -1,0 +1,54 @@
+// The elements of an array: on the heap, or in a block of shared memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "functions/pool/block.h"
+#include "work_queue/batch.h"
+
+namespace wq::executor {
+
+// Below, copying the elements into a message and out of it costs less than a descriptor.
+inline constexpr std::size_t largest_on_heap = 32 << 10;
+
+class Storage {
+  public:
+    // Throws BatchError.
+    static std::shared_ptr<Storage> make(std::size_t bytes);
+    // Takes over one user of the block.
+    explicit Storage(std::shared_ptr<Block> block) : block_(std::move(block)), data_(block_->data()) {}
+    explicit Storage(std::size_t bytes);
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    std::byte* data() const { return data_; }
+    const std::shared_ptr<Block>& block() const { return block_; }  // null: on the heap
+    bool seen_by_others() const { return block_ && !block_->is_ours_alone(); }
+
+  private:
+    std::shared_ptr<Block> block_;
+    std::byte* data_ = nullptr;
+};
+
+// What the codec does with arrays.
+struct ArrayAccess {
+    static const std::shared_ptr<Storage>& storage(const Array& array) { return array.storage_; }
+    static Array make(ElementType type, Array::Shape shape, std::size_t bytes,
+                      std::shared_ptr<Storage> storage) {
+        Array array;
+        array.type_ = type;
+        array.shape_ = std::move(shape);
+        array.bytes_ = bytes;
+        array.storage_ = std::move(storage);
+        return array;
+    }
+};
+
+// nullopt: more than any memory.
+std::optional<std::size_t> bytes_of_shape(ElementType type, const Array::Shape& shape);
+
+}  // namespace wq::executor

@@ -1,0 +1,316 @@
+#include "functions/pool/zygote.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio_ext.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "functions/pool/channel.h"
+#include "functions/pool/fork_request.h"
+#include "functions/pool/worker.h"
+#include "node/process/passed_descriptors.h"
+#include "node/process/process_tree.h"
+
+namespace wq::executor {
+
+namespace {
+
+struct Child {
+    std::uint32_t lane;
+    std::uint64_t life;
+    pid_t pid;
+};
+
+// Of the program, whose end of `control` this is not.
+Descriptor watch_peer(int control) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (getsockopt(control, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) return Descriptor();
+    return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
+}
+
+pid_t fork_with_hooks(const OwnFunction* own) {
+    if (own != nullptr) own->before_fork();
+    const pid_t pid = fork();
+    const int error = errno;
+    if (own != nullptr) own->after_fork(pid == 0);
+    errno = error;
+    return pid;
+}
+
+class Zygote {
+  public:
+    Zygote(int control, const OwnFunction* own, bool another_was_killed)
+        : control_(control), own_(own), program_(watch_peer(control)) {
+        if (another_was_killed) news_.push_back({News::Kind::zygote_lost, 0, 0, 0, 0});
+        sigset_t child;
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        signals_.reset(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+
+    void run() {
+        for (bool goes_on = true; goes_on;) {
+            const auto events = static_cast<short>(news_.empty() ? POLLIN : POLLIN | POLLOUT);
+            std::array<pollfd, 3> ready{
+                {{control_, events, 0}, {signals_.get(), POLLIN, 0}, {program_.get(), POLLIN, 0}}};
+            poll(ready.data(), ready.size(), -1);
+            if (ready[1].revents != 0) children_ended();
+            if ((ready[0].revents & ~POLLOUT) != 0) goes_on = serve();
+            goes_on = tell_news() && goes_on;
+            if (ready[2].revents != 0) goes_on = false;
+        }
+        process::end_all_children(process::kill_limit_ms);
+    }
+
+  private:
+    bool serve() {
+        Request request;
+        std::vector<Descriptor> files;
+        const ssize_t got =
+            process::receive_descriptors(control_, process::writable_bytes_of_value(request), files);
+        if (got == 0 || (got < 0 && errno != EMFILE)) return false;
+        switch (request.kind) {
+            case Request::Kind::fork:
+                return fork_worker(request, files);
+            case Request::Kind::kill:
+                for (const Child& child : children_)
+                    if (child.life == request.life) ::kill(child.pid, SIGKILL);
+                return true;
+            case Request::Kind::streams:
+                for (std::size_t at = 0; at < files.size() && at < 2; ++at)
+                    dup2(files[at].get(), STDOUT_FILENO + static_cast<int>(at));
+                return true;
+        }
+        return true;
+    }
+
+    bool fork_worker(Request& request, std::vector<Descriptor>& files) {
+        News news{News::Kind::not_forked, request.lane, request.life, 0, 0};
+        if (own_ != nullptr) request.function = own_->function;
+        if (files.size() != 3 || !request.function.is_here()) {
+            news.value = files.size() != 3 ? EMFILE : ENOEXEC;
+            news_.push_back(news);
+            return true;
+        }
+        const pid_t ours = getpid();
+        news.pid = fork_with_hooks(own_);
+        if (news.pid == 0) begin_worker(ours, request, files);
+        const int error = errno;
+        if (news.pid < 0) {
+            news.value = error;
+        } else {
+            children_.push_back({request.lane, request.life, news.pid});
+            news.kind = News::Kind::forked;
+        }
+        news_.push_back(news);
+        return true;
+    }
+
+    [[noreturn]] void begin_worker(pid_t parent, Request& request, std::vector<Descriptor>& files) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(0);
+        prctl(PR_SET_NAME, "wq_job_worker");
+        ::close(control_);
+        program_.reset();
+        signals_.reset();
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        if (own_ != nullptr) own_->begin_worker();
+        worker_main(std::move(files[0]), std::move(files[1]), std::move(files[2]), request.function);
+    }
+
+    void children_ended() {
+        signalfd_siginfo info;
+        while (read(signals_.get(), &info, sizeof info) > 0) {
+        }
+        int status = 0;
+        for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+            const auto child = std::find_if(children_.begin(), children_.end(),
+                                            [pid](const Child& one) { return one.pid == pid; });
+            if (child == children_.end()) continue;  // an orphan of a worker
+            news_.push_back({News::Kind::ended, child->lane, child->life, pid, status});
+            children_.erase(child);
+        }
+    }
+
+    // Never waits: the program may wait for us to read its requests, before it reads what we tell. A socket
+    // takes some 300 messages. False: the program is gone.
+    bool tell_news() {
+        for (; !news_.empty(); news_.pop_front()) {
+            if (send(control_, &news_.front(), sizeof(News), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) continue;
+            return errno == EAGAIN || errno == ENOBUFS || errno == EINTR;
+        }
+        return true;
+    }
+
+    int control_;
+    const OwnFunction* own_;  // null: the program's
+    Descriptor program_;
+    Descriptor signals_;
+    std::vector<Child> children_;
+    std::deque<News> news_;  // untold
+};
+
+std::vector<int> open_descriptors() {
+    std::vector<int> found;
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
+    while (const dirent* entry = folder ? readdir(folder.get()) : nullptr)
+        if (entry->d_name[0] != '.') found.push_back(std::atoi(entry->d_name));
+    return found;
+}
+
+// The program's descriptors are closed: one of them could delay somebody's end of file. But objects of the
+// program that have their numbers, such as streams, are in the workers, too, and what these write must not
+// come into our descriptors, or into arrays: so their numbers lead nowhere, and ours are above.
+int keep_control(int control) {
+    const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+    const std::vector<int> taken = open_descriptors();
+    const int above = *std::max_element(taken.begin(), taken.end()) + 1;
+    const int place = fcntl(control, F_DUPFD_CLOEXEC, above);
+    if (place < 0) return control;  // at the limit of descriptors: nothing can be closed safely
+    for (const int one : taken)
+        if (one > STDERR_FILENO && one != nothing.get()) dup3(nothing.get(), one, O_CLOEXEC);
+    dup2(nothing.get(), STDIN_FILENO);
+    return place;
+}
+
+// ThreadSanitizer's own.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t other_threads = 1;
+#else
+constexpr std::size_t other_threads = 0;
+#endif
+
+std::size_t count_threads() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir("/proc/self/task"), closedir);
+    std::size_t count = 0;
+    while (const dirent* entry = tasks ? readdir(tasks.get()) : nullptr) count += entry->d_name[0] != '.';
+    return count;
+}
+
+bool mpi_has_begun() {
+    using Initialized = int (*)(int*);
+    const auto initialized = reinterpret_cast<Initialized>(dlsym(RTLD_DEFAULT, "MPI_Initialized"));
+    int flag = 0;
+    return initialized != nullptr && initialized(&flag) == 0 && flag != 0;
+}
+
+Status check_can_fork() {
+    const char* const remedy =
+        "; make the JobExecutor before, or from an MpiSession that starts MPI, or with 0 workers";
+    if (mpi_has_begun())
+        return Error{ExitCode::unreachable, std::string("workers cannot be forked after MPI_Init") + remedy};
+    std::size_t threads = count_threads();
+    // The kernel may show a thread for a moment after it was joined.
+    for (int looks = 0; looks < 100 && threads > 1 + other_threads; ++looks) {
+        ::poll(nullptr, 0, 1);
+        threads = count_threads();
+    }
+    if (threads == 0 || threads > 1 + other_threads)
+        return Error{ExitCode::unreachable, "workers cannot be forked from a program that has " +
+                                                std::to_string(threads) + " threads" + remedy};
+    return success();
+}
+
+// Until the zygote ends: by itself, or killed.
+bool was_killed(pid_t zygote) {
+    int status = 0;
+    while (waitpid(zygote, &status, 0) < 0)
+        if (errno != EINTR) return false;
+    return WIFSIGNALED(status);
+}
+
+[[noreturn]] void keep_zygote(int program_control, const OwnFunction* own) noexcept {
+    const int control = keep_control(program_control);
+    setsid();
+    prctl(PR_SET_NAME, "wq_job_keeper");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    __fpurge(stdout);                    // else each worker would write what the program had not written yet
+    constexpr int most_short_lives = 5;  // in a row: then something here kills each of them
+    constexpr Duration short_life = std::chrono::seconds(1);
+    int short_lives = 0;
+    for (bool first = true; short_lives < most_short_lives; first = false) {
+        const Instant begun = instant_now();
+        const pid_t zygote = fork_with_hooks(own);
+        if (zygote == 0) {
+            prctl(PR_SET_NAME, "wq_job_zygote");
+            prctl(PR_SET_CHILD_SUBREAPER, 1);
+            Zygote(control, own, !first).run();
+            _exit(0);
+        }
+        const bool killed = zygote > 0 && was_killed(zygote);
+        process::end_all_children(process::kill_limit_ms);
+        if (!killed) break;
+        short_lives = instant_now() - begun < short_life ? short_lives + 1 : 0;
+    }
+    _exit(0);
+}
+
+}  // namespace
+
+void zygote_main(int control) noexcept {
+    keep_zygote(control, nullptr);
+}
+
+void started_zygote_main(int control, const OwnFunction& own) noexcept {
+    keep_zygote(control, &own);
+}
+
+Result<ZygoteLink> begin_link(Descriptor& theirs) {
+    Descriptor ends[2];
+    if (!socket_pair(ends))
+        return Error{ExitCode::unreachable,
+                     std::string("cannot make a socket for workers: ") + strerror(errno)};
+    theirs = std::move(ends[1]);
+    ZygoteLink link;
+    link.control = std::move(ends[0]);
+    return link;
+}
+
+void lend_streams(int control) {
+    Request request;
+    request.kind = Request::Kind::streams;
+    const std::array<int, 2> files{STDOUT_FILENO, STDERR_FILENO};
+    process::send_descriptors(control, process::bytes_of_value(request), files);
+}
+
+Result<ZygoteLink> fork_zygote() {
+    if (Status can = check_can_fork(); !can) return can.error();
+    Descriptor theirs;
+    auto link = begin_link(theirs);
+    if (!link) return link;
+    link->child = fork();
+    if (link->child == 0) zygote_main(theirs.get());
+    if (link->child < 0)
+        return Error{ExitCode::unreachable,
+                     std::string("cannot fork a process for workers: ") + strerror(errno)};
+    return link;
+}
+
+}  // namespace wq::executor

@@ -1,0 +1,58 @@
+// The process that forks an executor's workers: it is itself forked while the program has one thread, so that
+// workers can be started at any later time. It reaps them, tells how they ended, and kills them all when the
+// program is gone. It adopts what they leave behind (it is a subreaper), and kills that at its end.
+//
+// Its parent, the keeper, is what the program forks. It waits. If the zygote is killed, the kernel kills the
+// workers; the keeper adopts and kills what these have left, and forks the next zygote from its own memory,
+// which is as the first one's was. If the keeper is killed, the zygote goes on without one.
+//
+// The program's end is noticed by end of file on the control socket, or by its pidfd (a child of the program
+// may have a copy of the socket). If keeper and zygote are gone, the program sees end of file.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "functions/pool/fork_request.h"
+
+namespace wq::executor {
+
+struct ZygoteLink {
+    Descriptor control;
+    pid_t child = -1;  // the keeper; -1: it is no child of this process
+};
+
+// Forks one. Error: the program has several threads or MPI, or no process can be forked.
+Result<ZygoteLink> fork_zygote();
+
+Result<ZygoteLink> begin_link(Descriptor& theirs);
+void lend_streams(int control);  // its stdout and stderr are this process's then
+
+// One that another process forks, by ask(socket), which is of an older image of this program.
+template <class Ask>
+Result<ZygoteLink> ask_for_zygote(Ask&& ask) {
+    Descriptor theirs;
+    auto link = begin_link(theirs);
+    if (!link) return link;
+    if (Status asked = ask(theirs.get()); !asked) return asked.error();
+    theirs.reset();
+    lend_streams(link->control.get());
+    return link;
+}
+
+// The keeper's main function, in its own process, which keeps no descriptor but `control`, stdout and stderr.
+// What escapes from it would run the program's own frames in another process.
+[[noreturn]] void zygote_main(int control) noexcept;
+
+// For a zygote that is a newly started program, such as an interpreter: its workers run this function, not
+// the one of the program that started it. The interpreter of a language learns of forks.
+struct OwnFunction {
+    FunctionPlace function;
+    void (*before_fork)() = nullptr;
+    void (*after_fork)(bool in_child) = nullptr;
+    void (*begin_worker)() = nullptr;
+};
+[[noreturn]] void started_zygote_main(int control, const OwnFunction& own) noexcept;
+
+}  // namespace wq::executor

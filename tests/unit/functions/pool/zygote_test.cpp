@@ -1,0 +1,37 @@
+#include "functions/pool/zygote.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+
+#include "functions/pool/fork_request.h"
+#include "node/process/passed_descriptors.h"
+#include "support.h"
+
+namespace wq::executor {
+namespace {
+
+class ZygoteAlone : public executor_tests::NothingLeft {};
+
+// Far more than sockets take: the program asks for all workers before it reads what became of the first.
+TEST_F(ZygoteAlone, ReadsRequestsThoughNobodyReadsItsNews) {
+    constexpr std::uint32_t requests = 5000;
+    auto link = fork_zygote();
+    ASSERT_TRUE(link) << link.error().message;
+    Request request;
+    for (; request.lane < requests; ++request.lane)
+        ASSERT_TRUE(process::send_descriptors(link->control.get(), process::bytes_of_value(request), {}));
+    for (std::uint32_t lane = 0; lane < requests; ++lane) {
+        News news;
+        ASSERT_EQ(recv(link->control.get(), &news, sizeof news, 0), static_cast<ssize_t>(sizeof news));
+        ASSERT_EQ(news.lane, lane);
+        ASSERT_EQ(news.kind, News::Kind::not_forked);
+        ASSERT_EQ(news.value, EMFILE);
+    }
+    link->control.reset();
+    EXPECT_EQ(waitpid(link->child, nullptr, 0), link->child);
+}
+
+}  // namespace
+}  // namespace wq::executor
