@@ -9,7 +9,7 @@ PUBLIC = ("work_queue/", "cctools/")  # folders of src/include, by which program
 # The rooms that implement public headers; the other headers are inline.
 IMPLEMENTED_BY = {
     r"work_queue/(manager|task|factory|mpi|functions)\.h": "api",
-    r"work_queue/(batch|job_executor)\.h": "executor",
+    r"work_queue/(batch|job_executor)\.h": "functions/pool",
     r"work_queue/(slice_[a-z_]+|read_ahead)\.h": "slice_queue",
     r"cctools/.*": "capi",
 }
@@ -19,8 +19,8 @@ HEAVY = {
     r"mpi\.h": [r"src/mpi/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)",
                 r"share/examples/manager/own_mpi\.cpp"],
     r"hwloc(\.h|/.*)": [r"src/node/machine/topology[a-z_]*\.cpp", r"tests/unit/node/machine/topology[a-z_]*_test\.cpp"],
-    r"(hdf5|H5[A-Z]*public)\.h": [r"src/(stats|sources|slice_queue)/h5_[a-z_]+\.cpp", r"tests/unit/(stats|sources)/[a-z0-9_]+\.(h|cpp)",
-                                  r"tests/unit/slice_queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
+    r"(hdf5|H5[A-Z]*public)\.h": [r"src/(records/hdf5|slices/sources|slices/queue)/h5_[a-z_]+\.cpp", r"tests/unit/(records/hdf5|slices/sources)/[a-z0-9_]+\.(h|cpp)",
+                                  r"tests/unit/slices/queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
                                   r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
     r"openssl/.*": [r"src/net/frames/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
     r"boost/asio/ssl.*": [r"src/net/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
@@ -50,7 +50,7 @@ class House:
         """The wq_room(NAME room...) calls of src/CMakeLists.txt, each at the start of a line or indented, and its list of folders."""
         path = self.root / "src/CMakeLists.txt"
         text = path.read_text()
-        found = re.findall(r"^ *wq_room\(([a-z_/\s]+)\)", text, re.MULTILINE)
+        found = re.findall(r"^ *wq_room\(([a-z0-9_/\s]+)\)", text, re.MULTILINE)
         rooms = {words[0]: set(words[1:]) for words in (call.split() for call in found)}
         calls = len(re.findall(r"^ *wq_room\(", text, re.MULTILINE))
         if len(rooms) != calls:
@@ -121,7 +121,7 @@ class House:
             own = "wq_" + room.replace("/", "_")
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 match = re.search(rf"target_link_libraries\((?:{own}\b|\$\{{wq_this\}})(.*)", line)
-                for other in re.findall(r"\bwq_[a-z_]+\b", match.group(1)) if match else []:
+                for other in re.findall(r"\bwq_[a-z0-9_]+\b", match.group(1)) if match else []:
                     if other in targets and targets[other] not in allowed:
                         self.breach(path, number, f"{own} may not link {other} (src/CMakeLists.txt)")
                 for word in re.findall(r"\S+", line) if line.startswith("wq_read_texts(") else []:
@@ -139,7 +139,7 @@ class House:
     def check_places(self, path, lines):
         """A text that names a file or folder of src tells where it is. (CHANGELOG.md tells where things were.)"""
         for number, line in enumerate(lines, 1):
-            for place in re.findall(r"(?<![\w./-])src/[a-z_/]*[a-z_*](?:\.[a-z]+)?\b", line):
+            for place in re.findall(r"(?<![\w./-])src/[a-z0-9_/]*[a-z0-9_*](?:\.[a-z]+)?\b", line):
                 if not any(self.root.glob(place)) and not any(self.root.glob(place + "*")):
                     self.breach(path, number, f"there is no {place}")
 
