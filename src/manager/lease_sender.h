@@ -11,7 +11,7 @@
 #include "manager/run_records.h"
 #include "manager/task_texts.h"
 #include "base/background.h"
-#include "transfers/file_transfers.h"
+#include "files/transfers/file_transfers.h"
 
 namespace wq::manager {
 

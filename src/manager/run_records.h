@@ -15,7 +15,7 @@
 #include "manager/router.h"
 #include "manager/task_texts.h"
 #include "records/hdf5/recorder.h"
-#include "transfers/transfer_tally.h"
+#include "files/transfers/transfer_tally.h"
 
 namespace wq::manager {
 

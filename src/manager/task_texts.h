@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "base/memory_file.h"
-#include "files/task_files.h"
+#include "files/trees/task_files.h"
 #include "records/journal/records.h"
 #include "net/messages/messages.h"
 

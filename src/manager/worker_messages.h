@@ -15,7 +15,7 @@
 #include "manager/ticket_server.h"
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
-#include "transfers/lease_key.h"
+#include "files/transfers/lease_key.h"
 
 namespace wq::manager {
 

@@ -6,7 +6,7 @@
 
 #include "engine/model/outcome.h"
 #include "engine/model/task.h"
-#include "files/task_files.h"
+#include "files/trees/task_files.h"
 #include "node/process/fetch_url.h"
 #include "node/process/task_environment.h"
 #include "engine/tasklist/sources.h"

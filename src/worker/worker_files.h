@@ -18,8 +18,8 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "files/cache.h"
-#include "files/tree_reader.h"
+#include "files/trees/cache.h"
+#include "files/trees/tree_reader.h"
 #include "node/launcher/launcher.h"
 #include "base/background.h"
 #include "net/messages/messages.h"

@@ -11,7 +11,7 @@
 
 #include "base/relative_path.h"
 #include "base/remove_tree.h"
-#include "files/watched_file.h"
+#include "files/trees/watched_file.h"
 #include "base/background.h"
 
 namespace wq::worker {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "files/task_files.h"
+#include "files/trees/task_files.h"
 #include "worker/worker_files.h"
 
 namespace wq::worker {

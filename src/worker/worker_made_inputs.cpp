@@ -1,6 +1,6 @@
 // The part of WorkerFiles that creates inputs from a URL or by a command. Both run like a task, in the task's
 // place and with its resources, so they can be killed and do not delay other tasks.
-#include "files/tree_format.h"
+#include "files/trees/tree_format.h"
 #include "node/process/fetch_url.h"
 #include "worker/worker_files_task.h"
 

@@ -13,7 +13,7 @@
 #include "base/random_bits.h"
 #include "base/shortage.h"
 #include "engine/model/task.h"
-#include "files/kept_cache.h"
+#include "files/trees/kept_cache.h"
 #include "node/launcher/function_runner.h"
 #include "node/machine/allowance.h"
 #include "node/machine/batch_end.h"

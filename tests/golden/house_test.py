@@ -22,7 +22,7 @@ HEAVY = {
     r"(hdf5|H5[A-Z]*public)\.h": [r"src/(records/hdf5|slices/sources|slices/queue)/h5_[a-z_]+\.cpp", r"tests/unit/(records/hdf5|slices/sources)/[a-z0-9_]+\.(h|cpp)",
                                   r"tests/unit/slices/queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
                                   r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
-    r"openssl/.*": [r"src/net/frames/tls_[a-z_]+\.cpp", r"src/files/content_key\.cpp"],
+    r"openssl/.*": [r"src/net/frames/tls_[a-z_]+\.cpp", r"src/files/trees/content_key\.cpp"],
     r"boost/asio/ssl.*": [r"src/net/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
     r"(re2/.*|zlib\.h)": [r"src/net/catalog/[a-z_]+\.cpp", r"share/examples/decode/decode\.cpp", r"tests/.*"],
     r"curl/.*": [r"src/node/process/fetch_url\.cpp"],

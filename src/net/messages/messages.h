@@ -143,7 +143,7 @@ struct Call {
     core::CallMode mode = core::CallMode::fork;
     std::string coprocess{};  // whose function it is; empty: the worker's own
 };
-// A task's input. The bytes of `content` are a stream of files/tree_format.h: small ones are in the lease,
+// A task's input. The bytes of `content` are a stream of files/trees/tree_format.h: small ones are in the lease,
 // the worker requests others unless its cache has them.
 enum class InputKind : std::uint8_t { content, url, command };
 struct InputFile {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "files/content_key.h"
-#include "files/tree_format.h"
+#include "files/trees/content_key.h"
+#include "files/trees/tree_format.h"
 #include "support/folder.h"
 #include "support/inline_background.h"
 #include "worker/worker_files.h"

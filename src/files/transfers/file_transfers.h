@@ -1,0 +1,85 @@
+// The manager's side of task files. The manager inspects the inputs before it sends a lease. Workers then
+// request the inputs that they lack, and send the outputs.
+//
+// Only the background thread touches files.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/interval_set.h"
+#include "base/background.h"
+#include "files/transfers/file_jobs.h"
+#include "files/transfers/input_preparation.h"
+#include "files/transfers/input_streams.h"
+#include "files/transfers/lease_key.h"
+#include "files/transfers/output_taking.h"
+#include "files/transfers/transfer_tally.h"
+#include "net/messages/messages.h"
+
+namespace wq::transfers {
+
+class FileTransfers {
+  public:
+    using Prepared = InputPreparation::Prepared;
+
+    // `background` must not outlive this object. `each` is called for every transfer.
+    FileTransfers(
+        Background& background, TellWorker tell,
+        std::function<void(const Transfer&)> each = [](const Transfer&) {});
+
+    // Calls `then` later, unless the lease is dropped first.
+    void prepare(WorkerId worker, TaskId task, Attempt attempt, std::shared_ptr<const files::TaskFiles> files,
+                 std::function<void(const Prepared&)> then);
+
+    // `node`: equal for workers that may see each other's files; empty: the worker shares with none.
+    void joined(WorkerId worker, std::string node) { inputs_.joined(worker, std::move(node)); }
+
+    // Messages of workers. Messages about leases that the worker does not hold are ignored. False: the worker
+    // sent more than it may.
+    void on(WorkerId worker, const wire::WantInput& message) { inputs_.on(worker, message); }
+    void on(WorkerId worker, const wire::HaveInput& message) { inputs_.on(worker, message); }
+    // Before a part comes: the task may have no files. See OutputTaking.
+    void expect_streams(WorkerId worker, TaskId task, Attempt attempt, std::uint64_t limit);
+    std::array<Descriptor, 2> take_streams(WorkerId worker, TaskId task, Attempt attempt) {
+        return outputs_.take_streams(worker, {task, attempt});
+    }
+    bool on(WorkerId worker, wire::OutputPart& message) { return outputs_.on(worker, message); }
+    bool on(WorkerId worker, wire::WatchedPart& message) { return outputs_.on(worker, message); }
+    void on(WorkerId worker, const wire::OutputsSent& message) { outputs_.on(worker, message); }
+
+    void drop(TaskId task, Attempt attempt);                         // the lease is over
+    void drop_if_of(WorkerId worker, TaskId task, Attempt attempt);  // same, if this worker has it
+    void drop(Interval tasks);                                       // the tasks are cancelled
+    std::vector<LeaseKey> drop(WorkerId worker);                     // all its leases are over; returns them
+    void cut(WorkerId worker);  // the worker is disconnected: unfinished transfers are repeated
+
+    const TransferTally& tally() const { return tally_; }
+
+  private:
+    struct Lease {
+        WorkerId worker;
+        std::shared_ptr<InputPreparation::Lease> preparation;
+    };
+    using Leases = std::map<LeaseKey, Lease>;
+    void prepared(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files,
+                  const Prepared& result);
+    Leases::iterator end(Leases::iterator lease);
+
+    FileJobs jobs_;
+    TransferTally tally_;
+    InputPreparation preparation_;
+    InputStreams inputs_;
+    OutputTaking outputs_;
+    Leases leases_;
+    std::map<WorkerId, std::set<LeaseKey>> of_worker_;
+};
+
+}  // namespace wq::transfers

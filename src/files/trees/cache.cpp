@@ -1,0 +1,165 @@
+#include "files/trees/cache.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+#include <vector>
+
+#include "base/remove_tree.h"
+#include "files/trees/fingerprint.h"
+
+namespace wq::files {
+
+namespace {
+
+constexpr std::size_t checked_at_once = 4 << 20;
+// Copying a smaller tree is as fast as checking and renaming it.
+constexpr std::uint64_t worth_taking_back = 1 << 20;
+
+// Ignores the time of change, because tasks may link to a cached file.
+std::string fingerprint_of(const std::string& path) {
+    return fingerprint_of(path, Compared::modification).print;
+}
+
+// For a copy: detects a write, a change of permissions, or a replaced file.
+std::string exact_fingerprint_of(const std::string& path) {
+    return fingerprint_of(path, Compared::any_change).print;
+}
+
+}  // namespace
+
+Cache::Cache(std::string folder) : folder_(std::move(folder)) {}
+
+Trouble Cache::open() {
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error) return problem_of_errno(folder_, error.value());
+    for (std::filesystem::directory_iterator entry(folder_, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        if (is_key(name))
+            trees_.insert({name, {0, false, 0, ""}});
+        else
+            remove_tree(AT_FDCWD, entry->path());
+    }
+    return error ? Trouble(problem_of_errno(folder_, error.value())) : Trouble{};
+}
+
+bool Cache::has(const std::string& key) {
+    while (check_some(key)) continue;
+    return trees_.contains(key);
+}
+
+bool Cache::check_some(const std::string& key) {
+    const auto found = trees_.find(key);
+    if (found == trees_.end() || found->second.trusted) return false;
+    auto begun = checks_.find(key);
+    if (begun == checks_.end()) {
+        Check check{TreeReader(path_of(key)), fingerprint_of(path_of(key)), {}, 0};
+        begun = checks_.emplace(key, std::move(check)).first;
+    }
+    Check& check = begun->second;
+    std::string bytes;
+    const auto trouble = check.reader.read(bytes, checked_at_once);
+    check.maker.add(bytes);
+    check.bytes += bytes.size();
+    if (!trouble && !check.reader.done()) return true;
+    if (trouble || check.maker.key() != key) return drop(key), false;
+    found->second = {check.bytes, true, 0, std::move(check.fingerprint)};
+    bytes_ += check.bytes;
+    checks_.erase(begun);
+    return false;
+}
+
+bool Cache::fresh(const std::string& key) {
+    const auto found = trees_.find(key);
+    if (found == trees_.end()) return false;
+    if (fingerprint_of(path_of(key)) == found->second.fingerprint) return true;
+    drop(key);
+    return false;
+}
+
+void Cache::drop(const std::string& key) {
+    const auto found = trees_.find(key);
+    if (found == trees_.end()) return;
+    bytes_ -= found->second.bytes;
+    trees_.erase(found);
+    checks_.erase(key);
+    drop_spares(key);
+    remove_tree(AT_FDCWD, path_of(key));
+}
+
+bool Cache::drop_spares(const std::string& key) {
+    const auto [first, last] = spares_.equal_range(key);
+    for (auto spare = first; spare != last; ++spare) remove_tree(AT_FDCWD, spare->second.path);
+    return std::distance(first, last) > 0 && (spares_.erase(first, last), true);
+}
+
+bool Cache::make_room() {
+    bool made = false;
+    while (!spares_.empty()) made = drop_spares(std::string(spares_.begin()->first)) || made;
+    if (made) return true;
+    std::vector<std::pair<std::uint64_t, std::string>> oldest;
+    for (const auto& [key, tree] : trees_) oldest.emplace_back(tree.placed, key);
+    std::sort(oldest.begin(), oldest.end());
+    oldest.resize((oldest.size() + 1) / 2);
+    for (const auto& [placed, key] : oldest) drop(key);
+    return !oldest.empty();
+}
+
+Trouble Cache::place(const std::string& key, const std::string& to, Sharing sharing) {
+    Tree& tree = trees_[key];
+    tree.placed = ++placements_;
+    const bool large = sharing == Sharing::copied && tree.bytes >= worth_taking_back;
+    if (!large || !place_spare(key, to))
+        if (auto trouble = copy_tree(path_of(key), to, sharing)) return trouble;
+    if (large) placed_copies_[to] = {key, exact_fingerprint_of(to)};
+    return std::nullopt;
+}
+
+bool Cache::place_spare(const std::string& key, const std::string& to) {
+    for (auto spare = spares_.find(key); spare != spares_.end(); spare = spares_.find(key)) {
+        const Copy copy = std::move(spare->second);
+        spares_.erase(spare);
+        const bool untouched = exact_fingerprint_of(copy.path) == copy.fingerprint;
+        if (untouched && ::rename(copy.path.c_str(), to.c_str()) == 0) return true;
+        remove_tree(AT_FDCWD, copy.path);
+    }
+    return false;
+}
+
+void Cache::take_back(const std::string& at) {
+    const auto placed_copy = placed_copies_.extract(at);
+    if (placed_copy.empty()) return;
+    const auto& [key, fingerprint] = placed_copy.mapped();
+    if (!trees_.contains(key) || exact_fingerprint_of(at) != fingerprint) return;
+    const std::string aside = folder_ + "/.spare." + std::to_string(++placements_);
+    if (::rename(at.c_str(), aside.c_str()) == 0) spares_.insert({key, {aside, exact_fingerprint_of(aside)}});
+}
+
+Cache::Incoming::Incoming(Cache& cache, std::string key)
+    : cache_(cache), key_(std::move(key)), writer_(cache.path_of(key_), TreeWriter::Purpose::shared) {}
+
+Trouble Cache::Incoming::write(std::string_view bytes) {
+    maker_.add(bytes);
+    stream_bytes_ += bytes.size();
+    return writer_.write(bytes);
+}
+
+Trouble Cache::Incoming::finish() {
+    if (maker_.key() != key_)
+        return Problem{Problem::Kind::refused,
+                       cache_.path_of(key_) + ": the bytes that arrived differ from those announced"};
+    if (cache_.has(key_)) return std::nullopt;  // it arrived twice
+    if (auto trouble = writer_.finish()) return trouble;
+    cache_.trees_[key_] = {stream_bytes_, true, ++cache_.placements_, fingerprint_of(cache_.path_of(key_))};
+    cache_.bytes_ += stream_bytes_;
+    return std::nullopt;
+}
+
+}  // namespace wq::files

@@ -1,0 +1,71 @@
+#include "files/trees/fingerprint.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "files/trees/content_key.h"
+
+namespace wq::files {
+
+namespace {
+
+std::int64_t nanoseconds(const struct timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+std::string number(std::int64_t value) {
+    return ' ' + std::to_string(value);
+}
+
+}  // namespace
+
+bool Fingerprint::settled() const {
+    constexpr std::int64_t second = 1'000'000'000;
+    const std::int64_t tick = newest_ns % second == 0 ? 3 * second : second / 10;
+    return taken_ns - newest_ns >= tick;
+}
+
+Fingerprint fingerprint_of(const std::string& path, Compared compared) {
+    KeyMaker maker;
+    Fingerprint result;
+    struct timespec now {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    result.taken_ns = nanoseconds(now);
+    const auto add = [&](const std::filesystem::path& one, bool follow) {
+        struct stat status {};
+        if ((follow ? ::stat(one.c_str(), &status) : ::lstat(one.c_str(), &status)) != 0) return;
+        // Skips folders: the names show what is added to them or removed.
+        if (compared == Compared::modification && !S_ISREG(status.st_mode)) return;
+        std::string line = one.string() + '\0' + number(status.st_size) +
+                           number(nanoseconds(status.st_mtim)) + number(std::int64_t{status.st_mode});
+        if (compared == Compared::any_change)
+            line += number(static_cast<std::int64_t>(status.st_ino)) +
+                    number(static_cast<std::int64_t>(status.st_dev)) + number(nanoseconds(status.st_ctim)) +
+                    number(S_ISREG(status.st_mode) ? static_cast<std::int64_t>(status.st_nlink) : 0);
+        maker.add(line);
+        result.newest_ns =
+            std::max({result.newest_ns, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)});
+    };
+    std::error_code error;
+    std::vector<std::filesystem::path> all;
+    for (auto at = std::filesystem::recursive_directory_iterator(path, error);
+         !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error))
+        all.push_back(at->path());
+    std::sort(all.begin(), all.end());
+    // TreeReader reads the target of a link that leads out, so the target counts too.
+    const bool follow = compared == Compared::any_change;
+    add(path, true);
+    for (const auto& one : all) {
+        add(one, false);
+        if (follow && std::filesystem::is_symlink(one, error)) add(one, true);
+    }
+    result.print = maker.key();
+    return result;
+}
+
+}  // namespace wq::files
