@@ -8,11 +8,11 @@
 
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "mpi/watchdog.h"
+#include "ranks/mpi/watchdog.h"
 #include "net/frames/transport.h"
 #include "run/mpi_tickets.h"
-#include "tickets/counters.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/counters.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "work_queue/mpi.h"
 #include "worker/worker.h"
 

@@ -11,8 +11,8 @@
 #include "cli/run_options.h"
 #include "cli/status.h"
 #include "cli/why.h"
-#include "mpi/guard.h"
-#include "mpi/launch_environment.h"
+#include "ranks/mpi/guard.h"
+#include "ranks/mpi/launch_environment.h"
 #include "report/kept_output.h"
 
 namespace {

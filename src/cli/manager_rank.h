@@ -8,15 +8,15 @@
 
 #include "cli/run_options.h"
 #include "node/launcher/launcher.h"
-#include "mpi/mpi_session.h"
+#include "ranks/mpi/mpi_session.h"
 #include "net/frames/transport.h"
 #include "report/progress.h"
 #include "run/early_stop.h"
 #include "run/mpi_node_share.h"
 #include "run/rank_loop.h"
 #include "base/signals.h"
-#include "tickets/counters.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/counters.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 
 namespace wq::cli {

@@ -11,7 +11,7 @@
 #include "cli/manager_rank.h"
 #include "node/machine/batch_share.h"
 #include "node/machine/divide.h"
-#include "mpi/launch_environment.h"
+#include "ranks/mpi/launch_environment.h"
 #include "run/dismiss_ranks.h"
 #include "run/early_stop.h"
 #include "run/job_end.h"

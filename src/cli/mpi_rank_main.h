@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/run_options.h"
-#include "mpi/guard.h"
+#include "ranks/mpi/guard.h"
 
 namespace wq::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tickets/counters.h"
+#include "ranks/tickets/counters.h"
 
 namespace wq::feed {
 

@@ -8,7 +8,7 @@
 
 #include "base/interval_set.h"
 #include "base/time.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace wq::feed {
 

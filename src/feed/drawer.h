@@ -10,8 +10,8 @@
 #include "base/interval_set.h"
 #include "feed/careful_counters.h"
 #include "feed/messages.h"
-#include "tickets/batch_counter.h"
-#include "tickets/ticket_word.h"
+#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/ticket_word.h"
 
 namespace wq::feed {
 

@@ -1,5 +1,5 @@
 // What those who take slices and the one who gives them say to each other. Takers share the tickets of their
-// node (tickets/ticket_pool.h); positions are those of an order (slices/order.h).
+// node (ranks/tickets/ticket_pool.h); positions are those of an order (slices/order.h).
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ struct Granted {  // answers Draw
     Interval positions;
 };
 struct Sealed {               // whoever draws may do so from now on, and need not wait for an answer to Draw
-    std::uint32_t batch = 0;  // of the counter (tickets/batch_counter.h)
+    std::uint32_t batch = 0;  // of the counter (ranks/tickets/batch_counter.h)
     Interval positions;
     std::uint64_t epoch = 0;  // positions; nobody draws more than a small part of one
     std::uint64_t takers = 0;

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "feed/drawer.h"
-#include "tickets/ticket_word.h"
+#include "ranks/tickets/ticket_word.h"
 
 namespace wq::feed {
 

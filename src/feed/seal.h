@@ -1,5 +1,5 @@
 // The giver's side of what is sealed: a long range of positions that takers draw by themselves, through the
-// counter in rank 0's memory (tickets/batch_counter.h), and tell afterwards.
+// counter in rank 0's memory (ranks/tickets/batch_counter.h), and tell afterwards.
 //
 // When a taker is lost, nobody knows what it drew and has not told. So the seal is closed: the counter tells
 // how far it was drawn, and the living tell what they drew. What nobody tells was lost. The next seal begins
@@ -14,7 +14,7 @@
 #include "feed/address.h"
 #include "feed/careful_counters.h"
 #include "slices/ledger.h"
-#include "tickets/batch_counter.h"
+#include "ranks/tickets/batch_counter.h"
 
 namespace wq::feed {
 

@@ -25,7 +25,7 @@
 #include "feed/holdings.h"
 #include "feed/messages.h"
 #include "net/frames/transport.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace wq::feed {
 

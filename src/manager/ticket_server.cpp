@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tickets/ticket_word.h"
+#include "ranks/tickets/ticket_word.h"
 
 namespace wq::manager {
 

@@ -8,8 +8,8 @@
 
 #include "engine/model/events.h"
 #include "manager/task_texts.h"
-#include "tickets/batch_counter.h"
-#include "tickets/batch_view.h"
+#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/batch_view.h"
 #include "net/messages/messages.h"
 
 namespace wq::manager {

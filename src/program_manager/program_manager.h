@@ -32,7 +32,7 @@
 #include "run/own_worker.h"
 #include "run/rank_loop.h"
 #include "base/background_thread.h"
-#include "tickets/counters.h"
+#include "ranks/tickets/counters.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "node/launcher/launcher.h"
-#include "mpi/mpi_session.h"
+#include "ranks/mpi/mpi_session.h"
 
 namespace wq::run {
 

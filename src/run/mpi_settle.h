@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "mpi/mpi_transport.h"
+#include "ranks/mpi/mpi_transport.h"
 
 namespace wq::run {
 

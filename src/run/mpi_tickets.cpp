@@ -1,8 +1,8 @@
 #include "run/mpi_tickets.h"
 
-#include "mpi/mpi_shared_window.h"
-#include "mpi/ticket_paths.h"
-#include "tickets/batch_counter.h"
+#include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/ticket_paths.h"
+#include "ranks/tickets/batch_counter.h"
 
 namespace wq::run {
 

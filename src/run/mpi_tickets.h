@@ -5,10 +5,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "mpi/mpi_counter_window.h"
-#include "mpi/mpi_session.h"
-#include "mpi/segment.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/mpi/mpi_counter_window.h"
+#include "ranks/mpi/mpi_session.h"
+#include "ranks/mpi/segment.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace wq::run {
 

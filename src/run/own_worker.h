@@ -8,7 +8,7 @@
 #include "node/launcher/launcher.h"
 #include "net/frames/loopback.h"
 #include "base/background.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "worker/ticket_client.h"
 #include "worker/worker.h"
 

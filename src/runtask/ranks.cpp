@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/units.h"
-#include "mpi/launch_environment.h"
+#include "ranks/mpi/launch_environment.h"
 
 namespace wq::runtask {
 

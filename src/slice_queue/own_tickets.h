@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "mpi/segment.h"
+#include "ranks/mpi/segment.h"
 #include "run/mpi_tickets.h"
 
 namespace wq::slice_queue {

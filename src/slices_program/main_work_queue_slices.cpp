@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "base/shortage.h"
-#include "mpi/launch_environment.h"
+#include "ranks/mpi/launch_environment.h"
 #include "node/process/command_host.h"
 #include "slices_program/audit.h"
 #include "slices_program/loop.h"

@@ -12,9 +12,9 @@
 #include "engine/model/resources.h"
 #include "node/launcher/call_threads.h"
 #include "net/session/outbox.h"
-#include "tickets/batch_counter.h"
-#include "tickets/batch_view.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/batch_view.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "net/messages/messages.h"
 
 namespace wq::worker {

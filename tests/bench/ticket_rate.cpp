@@ -10,11 +10,11 @@
 #include <functional>
 #include <string>
 
-#include "mpi/mpi_counter_window.h"
-#include "mpi/mpi_session.h"
-#include "mpi/mpi_shared_window.h"
-#include "mpi/mpi_transport.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/mpi/mpi_counter_window.h"
+#include "ranks/mpi/mpi_session.h"
+#include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_transport.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace {
 

@@ -16,7 +16,7 @@ IMPLEMENTED_BY = {
 CODE = {".h", ".cpp", ".c", ".hpp"}
 # Heavy headers and the only files that may include them.
 HEAVY = {
-    r"mpi\.h": [r"src/mpi/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)",
+    r"mpi\.h": [r"src/ranks/mpi/mpi_[a-z_]+\.cpp", r"tests/support/mpi_[a-z_]+\.(c|cpp)", r"tests/(mpi|bench)/[a-z_]+\.(c|cpp)",
                 r"share/examples/manager/own_mpi\.cpp"],
     r"hwloc(\.h|/.*)": [r"src/node/machine/topology[a-z_]*\.cpp", r"tests/unit/node/machine/topology[a-z_]*_test\.cpp"],
     r"(hdf5|H5[A-Z]*public)\.h": [r"src/(records/hdf5|slices/sources|slices/queue)/h5_[a-z_]+\.cpp", r"tests/unit/(records/hdf5|slices/sources)/[a-z0-9_]+\.(h|cpp)",

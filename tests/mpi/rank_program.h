@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "mpi/guard.h"
-#include "mpi/mpi_session.h"
+#include "ranks/mpi/guard.h"
+#include "ranks/mpi/mpi_session.h"
 
 namespace wq::test {
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "feed/lines.h"
-#include "mpi/mpi_counter_window.h"
-#include "mpi/mpi_shared_window.h"
-#include "mpi/rank_program.h"
-#include "tickets/batch_counter.h"
+#include "ranks/mpi/mpi_counter_window.h"
+#include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/rank_program.h"
+#include "ranks/tickets/batch_counter.h"
 #include "unit/feed/node_tickets.h"
 
 namespace wq::test {

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <random>
 
-#include "mpi/mpi_shared_window.h"
-#include "mpi/mpi_transport.h"
-#include "mpi/rank_program.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_transport.h"
+#include "ranks/mpi/rank_program.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace wq::test {
 namespace {

@@ -6,12 +6,12 @@
 #include <deque>
 #include <vector>
 
-#include "mpi/mpi_counter_window.h"
-#include "mpi/mpi_shared_window.h"
-#include "mpi/mpi_transport.h"
-#include "mpi/rank_program.h"
-#include "mpi/ticket_paths.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/mpi/mpi_counter_window.h"
+#include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_transport.h"
+#include "ranks/mpi/rank_program.h"
+#include "ranks/mpi/ticket_paths.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace wq::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "manager/task_texts.h"
-#include "tickets/batch_view.h"
+#include "ranks/tickets/batch_view.h"
 
 namespace wq::testing {
 

@@ -16,7 +16,7 @@
 #include "records/hdf5/recorder.h"
 #include "support/call_table.h"
 #include "support/idle_launcher.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 
 namespace wq::testing {

@@ -15,7 +15,7 @@
 #include "sim/app/fake_launcher.h"
 #include "sim/app/loopback_counters.h"
 #include "support/fake_recorder.h"
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 
 namespace wq::sim {

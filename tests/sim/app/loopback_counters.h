@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "tickets/counters.h"
+#include "ranks/tickets/counters.h"
 
 namespace wq::sim {
 

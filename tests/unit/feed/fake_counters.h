@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "tickets/batch_counter.h"
+#include "ranks/tickets/batch_counter.h"
 
 namespace wq::feed {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tickets/batch_counter.h"
+#include "ranks/tickets/batch_counter.h"
 #include "unit/feed/node_tickets.h"
 
 namespace wq::feed {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "tickets/ticket_pool.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace wq::feed {
 

@@ -1,0 +1,187 @@
+#include "ranks/mpi/guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "base/exit_code.h"
+#include "base/shortage.h"
+
+namespace wq::mpi {
+
+// Everything that the guard knows about the rank. Atomic, as the rank may be killed at any moment.
+struct RankStory {
+    std::atomic<bool> starting = false;
+    std::atomic<bool> again = false;  // MPI has started; others may wait for it
+    std::atomic<bool> ready = false;
+    std::atomic<bool> finalized = false;
+    std::atomic<int> rank = 0;
+};
+// A lock would stay locked if its holder is killed.
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+namespace {
+
+// Signals of a crash are our bug and do not mean "resume later": a job that requeues on 75 would loop.
+int own_code(int status) {
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    for (const int crash : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE})
+        if (WTERMSIG(status) == crash) return to_int(ExitCode::internal);
+    return to_int(ExitCode::interrupted);
+}
+
+// How the rank ended.
+struct End {
+    int status = 0;
+    bool launcher_ends_us = false;
+};
+
+// Every signal but SIGKILL is blocked or ignored here.
+void wait_to_be_killed(Duration limit) {
+    ::poll(nullptr, 0,
+           static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()));
+}
+
+int judge(const RankStory& story, const End& end, const LaunchEnvironment& environment,
+          const GuardOptions& options) {
+    const int status = end.status;
+    if (!story.starting) return own_code(status);
+    if (!story.ready) {
+        const int code = own_code(status) != 0 ? own_code(status) : to_int(ExitCode::internal);
+        const bool killed = WIFSIGNALED(status);
+        // A rank that ends with 75 before later collectives has said why.
+        const bool unsaid = killed || (story.again && code != to_int(ExitCode::interrupted));
+        if (unsaid && !end.launcher_ends_us && options.tell)
+            options.tell("a rank " +
+                         (killed ? "was killed by signal " + std::to_string(WTERMSIG(status))
+                                 : "ended with code " + std::to_string(code)) +
+                         (story.again ? " before it served or shared slices; start the job again"
+                                      : " while MPI started; no task has run, start it again"));
+        if (!environment.ends_job_at_failure) abort_job(environment.manager, code, options.goodbye);
+        return code;
+    }
+    if (story.rank == 0 && WIFSIGNALED(status)) {
+        const std::string signal = std::to_string(WTERMSIG(status));
+        const std::string rest = options.resumable ? "; the run can be resumed" : "";
+        if (options.tell) options.tell("rank 0 was killed by signal " + signal + rest);
+    }
+    // Ends the job without a goodbye. Hydra sees our end before our code, kills the others and returns their
+    // code 9; but it returns a code that it is told.
+    const int code = own_code(status);
+    const bool ends_job = story.rank == 0 && (WIFSIGNALED(status) || code == to_int(ExitCode::interrupted));
+    if (ends_job && !story.finalized && environment.forgets_code_after_signal) {
+        abort_job(environment.manager, code, options.goodbye);
+        return code;
+    }
+    if (story.rank == 0 && WIFSIGNALED(status)) return code;
+    // A launcher that is about to kill us would kill the goodbye halfway (goodbye.h). Without any goodbye
+    // rank 0 would be killed at once, before it has saved: in 4 of 7 runs it was.
+    const bool doomed = end.launcher_ends_us && environment.kills_after_signal;
+    if (!story.finalized && !doomed) say_goodbye(environment.manager, options.goodbye);
+    if (!story.finalized && doomed && story.rank != 0) wait_to_be_killed(options.kill_wait_limit);
+    return story.rank == 0 ? code : 0;
+}
+
+// Waits for the end of `rank`. SIGCHLD and SIGTERM are blocked, so neither is missed; if both are pending,
+// SIGTERM, the lower number, comes first. A SIGTERM from anybody else is meant for the rank, which gets it
+// too.
+End wait_for(pid_t rank, const sigset_t& awaited) {
+    End end;
+    for (;;) {
+        siginfo_t signal{};
+        if (::sigwaitinfo(&awaited, &signal) == SIGTERM && signal.si_pid == ::getppid())
+            end.launcher_ends_us = true;
+        if (::waitpid(rank, &end.status, WNOHANG) != 0) return end;
+    }
+}
+
+// Rank 0 reads the job's stdin; a second holder would hide from the writer that the reader is gone.
+void let_go_of_stdin() {
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing < 0) return;
+    ::dup2(nothing, STDIN_FILENO);
+    ::close(nothing);
+}
+
+void ignore_what_the_rank_handles() {
+    for (const int signal : {SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+}
+
+}  // namespace
+
+void GuardLink::mpi_starting() {
+    if (story_ == nullptr) return;
+    story_->again = story_->again || story_->ready;
+    story_->starting = true;
+    story_->ready = false;
+}
+void GuardLink::mpi_ready(int rank) {
+    if (story_ == nullptr) return;
+    story_->rank = rank;
+    story_->ready = true;
+}
+void GuardLink::mpi_finalized() {
+    if (story_ == nullptr) return;
+    story_->ready = story_->ready || story_->again;
+    story_->finalized = true;
+}
+
+std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& link,
+                              const GuardOptions& options) {
+    if (!environment.launched) return std::nullopt;
+    void* const shared =
+        ::mmap(nullptr, sizeof(RankStory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        if (options.tell) options.tell(refused_by_system("no guard watches this rank").message);
+        return std::nullopt;
+    }
+    RankStory& story = *new (shared) RankStory;
+
+    const pid_t guard = ::getpid();
+    ::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, it would never arrive
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, &before);  // none may reach the guard before it ignores them
+    const pid_t rank = ::fork();
+    if (rank == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != guard) ::_exit(to_int(ExitCode::interrupted));
+        ::sigprocmask(SIG_SETMASK, &before, nullptr);
+        link = GuardLink(story);
+        return std::nullopt;
+    }
+    if (rank > 0) ignore_what_the_rank_handles();
+    sigset_t awaited;
+    ::sigemptyset(&awaited);
+    ::sigaddset(&awaited, SIGCHLD);
+    ::sigaddset(&awaited, SIGTERM);
+    ::sigprocmask(SIG_SETMASK, &awaited, nullptr);
+    if (rank < 0) {
+        if (options.tell) options.tell(refused_by_system("cannot fork the rank").message);
+        return to_int(ExitCode::refused);
+    }
+    let_go_of_stdin();
+    const End end = wait_for(rank, awaited);
+    return judge(story, end, environment, options);
+}
+
+int run_guarded(const LaunchEnvironment& environment, const std::function<int(GuardLink&)>& main_of_rank,
+                const GuardOptions& options) {
+    GuardLink link;
+    const pid_t before = ::getpid();
+    if (const auto code = fork_guard(environment, link, options)) return *code;
+    const int code = main_of_rank(link);
+    if (::getpid() != before) std::exit(code);  // with a guard that has our caller's frame too
+    return code;
+}
+
+}  // namespace wq::mpi

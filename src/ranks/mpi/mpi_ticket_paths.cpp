@@ -1,0 +1,171 @@
+#include <mpi.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "base/bytes.h"
+#include "ranks/mpi/mpi_error.h"
+#include "ranks/mpi/ticket_paths.h"
+#include "ranks/mpi/watchdog.h"
+
+namespace wq::mpi {
+
+namespace {
+
+constexpr int kAsk = 11;     // client to rank 0: one claim, or with kEnd the end of the measurement
+constexpr int kAnswer = 12;  // rank 0 to the client
+constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+constexpr std::size_t kCounter = 0;
+
+void nap(Duration time) {
+    ::poll(nullptr, 0, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
+}
+
+// Rank 0's side: sleeps most of the time and calls MPI in between, as it does in a run. Unless the network
+// serves the window itself, these calls do.
+void serve(MPI_Comm comm, int claimer, Duration sleep) {
+    std::uint64_t counter = 0;
+    std::uint64_t asked = 0;
+    while (asked != kEnd) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Irecv(&asked, 1, MPI_UINT64_T, claimer, kAsk, comm, &request);
+        for (int there = 0; !there; MPI_Test(&request, &there, MPI_STATUS_IGNORE)) nap(sleep);
+        const std::uint64_t answer = counter;
+        counter += 1;
+        MPI_Isend(&answer, 1, MPI_UINT64_T, claimer, kAnswer, comm, &request);
+        for (int gone = 0; !gone;) MPI_Test(&request, &gone, MPI_STATUS_IGNORE);
+    }
+}
+
+std::uint64_t ask(MPI_Comm comm, std::uint64_t what) {
+    std::uint64_t answer = 0;
+    std::array<MPI_Request, 2> requests{};
+    MPI_Irecv(&answer, 1, MPI_UINT64_T, 0, kAnswer, comm, &requests[0]);
+    MPI_Isend(&what, 1, MPI_UINT64_T, 0, kAsk, comm, &requests[1]);
+    for (int done = 0; !done;) MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE);
+    return answer;
+}
+
+double rate(std::uint64_t claims, Instant since) {
+    return static_cast<double>(claims) / std::chrono::duration<double>(instant_now() - since).count();
+}
+
+double message_rate(MPI_Comm comm, Duration time) {
+    const Instant start = instant_now();
+    std::uint64_t claims = 0;
+    for (; instant_now() - start < time; ++claims) ask(comm, 0);
+    return rate(claims, start);
+}
+
+// Why the window is unusable; empty: it answers, and `next` is the value of its counter.
+std::string try_window(CounterWindow& window, Duration limit, std::uint64_t& next) {
+    auto trial = window.try_add(kCounter, 1);
+    if (!trial) return trial.error().message;
+    const Instant start = instant_now();
+    while (!(*trial)->done()) {
+        if (instant_now() - start > limit) return "the window does not answer while rank 0 sleeps";
+    }
+    next = (*trial)->before() + 1;
+    return {};
+}
+
+void end_hung_start() {
+    std::fputs("one-sided calls of this MPI hang: run with --tickets message\n", stderr);
+    ::_exit(to_int(ExitCode::unreachable));
+}
+
+std::string window_rate(CounterWindow& window, const TicketPathOptions& options, std::uint64_t next,
+                        double& result) {
+    const Watchdog watchdog(options.watchdog + options.each, end_hung_start);
+    const Instant start = instant_now();
+    std::uint64_t claims = 0;
+    for (; instant_now() - start < options.each; ++claims) {
+        const auto before = window.add(kCounter, 1);
+        if (!before) return before.error().message;
+        if (*before != next + claims) return "the window counts wrong";
+    }
+    result = rate(claims, start);
+    return {};
+}
+
+std::string line(const char* verdict, const TicketPaths& paths) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%s: %.0f claims/s through the window, %.0f/s by message", verdict,
+                  paths.window_per_second, paths.message_per_second);
+    return text;
+}
+
+TicketPaths measure(MPI_Comm comm, CounterWindow& window, const TicketPathOptions& options) {
+    TicketPaths paths;
+    paths.message_per_second = message_rate(comm, options.each);
+    std::uint64_t next = 0;
+    std::string problem = try_window(window, options.watchdog, next);
+    if (problem.empty()) problem = window_rate(window, options, next, paths.window_per_second);
+    ask(comm, kEnd);
+    if (!problem.empty()) {
+        paths.why = "tickets by message: " + problem;
+        return paths;
+    }
+    paths.window = paths.window_per_second > options.clearly * paths.message_per_second;
+    paths.why = line(paths.window ? "tickets through the window" : "tickets by message", paths);
+    return paths;
+}
+
+std::string encode(const TicketPaths& paths) {
+    ByteWriter out;
+    out.boolean(paths.window);
+    out.f64(paths.window_per_second);
+    out.f64(paths.message_per_second);
+    out.blob(paths.why);
+    return out.take();
+}
+
+TicketPaths decode_paths(const std::string& bytes) {
+    ByteReader in(bytes);
+    TicketPaths paths;
+    paths.window = in.boolean();
+    paths.window_per_second = in.f64();
+    paths.message_per_second = in.f64();
+    paths.why = in.blob();
+    return paths;
+}
+
+// The lowest rank that shares no memory with rank 0; -1 if all do.
+Result<int> first_far_rank(const MpiSession& session) {
+    const bool near = session.node_mates().front() == 0;
+    const auto all = session.gather_world(near ? "near" : "far");
+    if (!all) return all.error();
+    for (std::size_t rank = 0; rank < all->size(); ++rank) {
+        if ((*all)[rank] == "far") return static_cast<int>(rank);
+    }
+    return -1;
+}
+
+}  // namespace
+
+Result<TicketPaths> measure_ticket_paths(const MpiSession& session, CounterWindow* window,
+                                         const std::string& window_problem,
+                                         const TicketPathOptions& options) {
+    TicketPaths paths;
+    if (session.size() == 1) return paths.why = "tickets in this process: there is only one rank", paths;
+    const auto far = first_far_rank(session);
+    if (!far) return far.error();
+    const int claimer = options.claimer.value_or(*far);
+    if (claimer < 0) return paths.why = "tickets in shared memory: there is only one node", paths;
+    if (!window) return paths.why = "tickets by message: " + window_problem, paths;
+
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (const int code = MPI_Comm_dup(MPI_Comm_f2c(session.world_handle()), &comm); code != MPI_SUCCESS) {
+        return mpi_error("MPI_Comm_dup", code);
+    }
+    if (session.rank() == 0) serve(comm, claimer, options.nap);
+    if (session.rank() == claimer) paths = measure(comm, *window, options);
+    const auto all = session.gather_world(encode(paths));
+    MPI_Comm_free(&comm);
+    if (!all) return all.error();
+    return decode_paths((*all)[static_cast<std::size_t>(claimer)]);
+}
+
+}  // namespace wq::mpi

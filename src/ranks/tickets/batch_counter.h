@@ -1,0 +1,63 @@
+// The counter from which nodes take ranges of a batch. It holds the batch in its upper bits and the next
+// ticket in the lower ones: a rank that was paused may take from a counter that has moved on to another
+// batch, and must notice that.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "ranks/tickets/counters.h"
+
+namespace wq::tickets {
+
+class BatchCounter {
+  public:
+    // Batches rotate over this many counters, so that a late rank usually takes from an unused one: tickets
+    // of another batch that it takes return only when that batch is reconciled.
+    static constexpr std::size_t counters = 4;
+    // Per batch. Claims beyond its end keep counting, up to 2^20 each: 2^22 of them fit below the batch's
+    // bits, and a node that has seen the end claims no more.
+    static constexpr std::uint64_t most_tickets = std::uint64_t{1} << 41;
+
+    // Null: no counter.
+    explicit BatchCounter(tickets::Counters* all) : all_(all) {}
+    bool there() const { return all_ != nullptr; }
+
+    // Starts at its first ticket, or at `ticket`; false: the counter fails.
+    bool set(BatchId batch, std::uint64_t ticket = 0) {
+        return all_->exchange(place_of(batch), value(batch, ticket)).ok();
+    }
+
+    // Nobody draws any more of its `count` tickets. Returns how many were drawn; nullopt: the counter fails,
+    // or belongs to another batch.
+    std::optional<std::uint64_t> end(BatchId batch, std::uint64_t count) {
+        // An addition, too: MPI promises that operations on one place exclude each other only if they are
+        // alike.
+        const auto drawn = ticket_in(all_->add(place_of(batch), most_tickets), batch);
+        return drawn ? std::optional(std::min(*drawn, count)) : std::nullopt;
+    }
+
+    // Claims `amount` tickets, as far as the batch has so many, and returns the first. nullopt: the counter
+    // fails, or belongs to another batch.
+    std::optional<std::uint64_t> draw(BatchId batch, std::uint64_t amount) {
+        return ticket_in(all_->add(place_of(batch), amount), batch);
+    }
+
+  private:
+    static constexpr int ticket_bits = 43;
+    static std::optional<std::uint64_t> ticket_in(const Result<std::uint64_t>& before, BatchId batch) {
+        if (!before || *before >> ticket_bits != value(batch, 0) >> ticket_bits) return std::nullopt;
+        return *before - value(batch, 0);
+    }
+    static constexpr std::size_t place_of(BatchId batch) { return batch.value() % counters; }
+    // Batches 2^21 apart have the same value.
+    static constexpr std::uint64_t value(BatchId batch, std::uint64_t ticket) {
+        return (std::uint64_t{batch.value()} << ticket_bits) + ticket;
+    }
+
+    tickets::Counters* all_;
+};
+
+}  // namespace wq::tickets

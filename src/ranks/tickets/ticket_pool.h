@@ -1,0 +1,141 @@
+// The tickets of a node: one word from which all its ranks claim, and the meaning of the tickets beside it.
+// Lives in a Segment; no call waits, takes a lock, or depends on another rank being alive.
+//
+// A fill is a range of a batch, with a text per ticket or (ranges travel as a template) without. Every rank
+// writes only to its own areas, so writers never collide; the word's tag says which rank's area, and which
+// version of it, holds the current fill. Readers copy and then check that nothing was overwritten meanwhile
+// (like a seqlock, except that a writer that dies midway blocks no reader).
+//
+// A ticket's meaning can be lost if its claimer was paused while the writer made kDescriptors newer fills.
+// Such tickets are counted here and return as the next attempt when their batch is reconciled.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "ranks/tickets/ticket_word.h"
+
+namespace wq::tickets {
+
+struct TicketRange {
+    BatchId batch;
+    std::uint64_t first = 0;  // position of its first ticket in the batch
+    std::uint32_t count = 0;
+    bool operator==(const TicketRange&) const = default;
+};
+
+struct PoolShape {
+    std::uint32_t ranks = 1;              // on the node, at most kMostClaimers
+    std::size_t text_bytes = 256 * 1024;  // of one rank's ring; best a few times the size of a fill
+};
+
+struct Claim {
+    enum class State { claimed, dry, overwritten };
+    State state = State::dry;
+    TicketRange range;            // the claimed tickets
+    std::uint32_t remaining = 0;  // tickets left on the node after this claim: determines the next claim's
+                                  // size
+    std::uint32_t tag = 0;        // for texts(): the fill,
+    std::uint64_t version = 0;    // its version among those with this tag,
+    std::uint32_t offset = 0;     // and the offset in it
+};
+
+enum class Install { installed, lost, too_large };
+
+class TicketPool {
+  public:
+    static std::size_t bytes_needed(const PoolShape& shape);
+
+    // Once per segment, by one rank, before any other attaches.
+    static void format(std::byte* segment, const PoolShape& shape);
+
+    // `self` is the node rank. One TicketPool per rank, one thread at a time.
+    TicketPool(std::byte* segment, const PoolShape& shape, std::uint32_t self);
+
+    // Claims up to `most` of what is left; see guided_size().
+    Claim take(std::uint32_t most) {
+        const WordClaim got = claimer_.claim(most);
+        if (got.count == 0) return {};
+        // Tags repeat after 2^13 fills of a writer: a claimer that was paused that long must not mistake the
+        // new for the old.
+        const bool known = known_state_ && known_tag_ == got.tag &&
+                           known_state_->load(std::memory_order_relaxed) == known_.version;
+        return known ? claim_of(got) : take_from_new_fill(got);
+    }
+
+    // The texts of a claim's tickets; none if its fill has no texts. nullopt: overwritten meanwhile, so
+    // request them; the claim itself is valid.
+    std::optional<std::vector<std::string>> texts(const Claim& claim) const;
+
+    // Fills the empty word. Lost: another rank was faster, the caller keeps the range. Too large: more than
+    // kMostTickets, or texts larger than the area; the caller splits the range or keeps it.
+    Install install(const TicketRange& range, std::span<const std::string> texts = {});
+
+    // Takes back a batch's unclaimed tickets: nullopt if the word has none of them.
+    std::optional<TicketRange> revoke(BatchId batch);
+
+    std::uint32_t remaining() const;
+
+    // What nobody has claimed. It may change at any moment.
+    std::optional<TicketRange> unclaimed() const;
+    std::uint32_t ranks() const { return shape_.ranks; }
+
+    // Whether this rank should fetch the next range. A hint only: the turn passes on after `timeout`, and
+    // fetching out of turn is harmless.
+    bool refill_turn(Instant now, Duration timeout);
+    void end_refill_turn();
+
+    std::uint64_t overwritten() const { return overwritten_; }  // tickets claimed here whose meaning was lost
+
+  private:
+    using Atomic = std::atomic<std::uint64_t>;
+    struct Head;
+    struct Descriptor;
+    struct Area;
+    struct Meaning {
+        std::uint64_t version = 0;  // of the descriptor: distinguishes fills with equal tags
+        std::uint64_t batch = 0;
+        std::uint64_t first = 0;
+        std::uint64_t text_start = 0;  // position in the writer's text ring, always growing
+        std::uint64_t text_bytes = 0;
+        std::uint64_t tickets = 0;
+    };
+
+    Head& head() const;
+    Area& area(std::uint32_t rank) const;
+    Atomic* text_words(std::uint32_t rank) const;
+    Descriptor& descriptor(std::uint32_t tag) const;
+    Claim take_from_new_fill(const WordClaim& got);
+    Claim claim_of(const WordClaim& got) const {
+        return {Claim::State::claimed,
+                {BatchId(static_cast<std::uint32_t>(known_.batch)), known_.first + got.first, got.count},
+                got.remaining,
+                got.tag,
+                known_.version,
+                got.first};
+    }
+    std::optional<Meaning> meaning(std::uint32_t tag) const;
+    bool write_texts(std::span<const std::string> texts, Meaning& meaning);
+    std::uint32_t publish(const Meaning& meaning);
+    void copy_out(std::uint32_t rank, std::uint64_t position, std::size_t bytes, char* out) const;
+
+    std::byte* segment_;
+    PoolShape shape_;
+    std::uint32_t self_;
+    WordClaimer claimer_;
+    // The fill of the last claim.
+    std::uint32_t known_tag_ = 0;
+    const Atomic* known_state_ = nullptr;
+    Meaning known_;
+    std::uint64_t version_ = 0;  // of this rank's next fill
+    std::uint64_t overwritten_ = 0;
+};
+
+}  // namespace wq::tickets
