@@ -13,7 +13,7 @@
 #include "program_manager/amounts.h"
 #include "program_manager/listening.h"
 #include "program_manager/program_manager.h"
-#include "run/own_worker.h"
+#include "manager/run/own_worker.h"
 #include "base/background_thread.h"
 
 namespace wq {

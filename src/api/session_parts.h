@@ -10,7 +10,7 @@
 #include "node/launcher/launcher.h"
 #include "ranks/mpi/watchdog.h"
 #include "net/frames/transport.h"
-#include "run/mpi_tickets.h"
+#include "manager/run/mpi_tickets.h"
 #include "ranks/tickets/counters.h"
 #include "ranks/tickets/ticket_pool.h"
 #include "work_queue/mpi.h"

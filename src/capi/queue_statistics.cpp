@@ -7,7 +7,7 @@
 #include "capi/guard.h"
 #include "capi/queue.h"
 #include "capi/statistics.h"
-#include "status/figures.h"
+#include "manager/status/figures.h"
 
 namespace wq::capi {
 

@@ -7,7 +7,7 @@
 #include "node/machine/batch_share.h"
 #include "manager/manager.h"
 #include "net/frames/transport.h"
-#include "run/rank_loop.h"
+#include "manager/run/rank_loop.h"
 
 namespace wq::cli {
 

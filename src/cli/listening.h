@@ -9,7 +9,7 @@
 #include "cli/run_options.h"
 #include "net/contact/mark_file.h"
 #include "net/contact/open_port.h"
-#include "status/records.h"
+#include "manager/status/records.h"
 
 namespace wq::cli {
 
@@ -36,7 +36,7 @@ class Listening {
     void tell(const listening::Workload& load) {
         if (port_.entry) port_.entry->tell(load);
     }
-    // To the catalog servers, if the run has a name and one is named (status/announcing.h).
+    // To the catalog servers, if the run has a name and one is named (manager/status/announcing.h).
     void announce(const std::function<std::string()>& record) {
         if (port_.announcer) port_.announcer->take(record);
     }

@@ -25,7 +25,7 @@
 #include "net/frames/contact.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
-#include "run/loop.h"
+#include "manager/run/loop.h"
 #include "base/signals.h"
 
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/why.h"
 #include "ranks/mpi/guard.h"
 #include "ranks/mpi/launch_environment.h"
-#include "report/kept_output.h"
+#include "manager/report/kept_output.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "cli/status_table.h"
 #include "factory/ask_status.h"
 #include "net/contact/named_managers.h"
-#include "report/run_view.h"
+#include "manager/report/run_view.h"
 
 namespace {
 

@@ -12,12 +12,12 @@
 #include "node/machine/batch_share.h"
 #include "node/machine/divide.h"
 #include "ranks/mpi/launch_environment.h"
-#include "run/dismiss_ranks.h"
-#include "run/early_stop.h"
-#include "run/job_end.h"
-#include "run/mpi_rank_session.h"
-#include "run/rank_loop.h"
-#include "run/rank_worker.h"
+#include "manager/run/dismiss_ranks.h"
+#include "manager/run/early_stop.h"
+#include "manager/run/job_end.h"
+#include "manager/run/mpi_rank_session.h"
+#include "manager/run/rank_loop.h"
+#include "manager/run/rank_worker.h"
 
 namespace wq::cli {
 

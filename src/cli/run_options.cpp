@@ -15,7 +15,7 @@
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
-#include "run/job_end.h"
+#include "manager/run/job_end.h"
 #include "net/session/disconnect_times.h"
 #include "shared_list/lease.h"
 #include "engine/tasklist/sources.h"

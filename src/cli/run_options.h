@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "engine/model/events.h"
 #include "node/launcher/launcher.h"
-#include "run/source.h"
+#include "manager/run/source.h"
 
 namespace wq::cli {
 

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "cli/run_options.h"
 #include "records/journal/run_directory.h"
-#include "run/source.h"
+#include "manager/run/source.h"
 
 namespace wq::cli {
 

@@ -4,7 +4,7 @@
 
 #include "manager/manager.h"
 #include "manager/task_table.h"
-#include "status/lister.h"
+#include "manager/status/lister.h"
 
 namespace wq::cli {
 

@@ -6,7 +6,7 @@
 #include "factory/ask_status.h"
 #include "net/frames/contact.h"
 #include "records/journal/append_file.h"
-#include "report/run_view.h"
+#include "manager/report/run_view.h"
 
 namespace wq::cli {
 

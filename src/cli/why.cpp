@@ -11,10 +11,10 @@
 #include "records/journal/journal.h"
 #include "records/journal/run_directory.h"
 #include "records/journal/run_status.h"
-#include "report/kept_output.h"
-#include "report/never_ran.h"
-#include "report/run_view.h"
-#include "report/why_questions.h"
+#include "manager/report/kept_output.h"
+#include "manager/report/never_ran.h"
+#include "manager/report/run_view.h"
+#include "manager/report/why_questions.h"
 #include "engine/tasklist/list.h"
 
 namespace wq::cli {

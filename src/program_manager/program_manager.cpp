@@ -4,8 +4,8 @@
 
 #include "program_manager/hungry.h"
 #include "program_manager/shapes.h"
-#include "run/dismiss_ranks.h"
-#include "status/figures.h"
+#include "manager/run/dismiss_ranks.h"
+#include "manager/status/figures.h"
 #include "base/quiet_thread.h"
 
 namespace wq::program_manager {

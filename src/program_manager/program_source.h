@@ -8,7 +8,7 @@
 #include "program_manager/program_categories.h"
 #include "program_manager/program_recorder.h"
 #include "program_manager/submitted_tasks.h"
-#include "run/source.h"
+#include "manager/run/source.h"
 
 namespace wq::program_manager {
 

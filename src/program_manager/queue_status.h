@@ -3,8 +3,8 @@
 
 #include "program_manager/program_recorder.h"
 #include "program_manager/submitted_tasks.h"
-#include "status/announcing.h"
-#include "status/lister.h"
+#include "manager/status/announcing.h"
+#include "manager/status/lister.h"
 #include "work_queue/manager.h"
 
 namespace wq::program_manager {

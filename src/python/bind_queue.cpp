@@ -9,7 +9,7 @@
 #include "python/queue.h"
 #include "python/ranks.h"
 #include "python/text.h"
-#include "status/figures.h"
+#include "manager/status/figures.h"
 
 namespace py = pybind11;
 

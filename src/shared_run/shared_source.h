@@ -15,7 +15,7 @@
 #include "manager/manager.h"
 #include "manager/task_table.h"
 #include "records/journal/records.h"
-#include "run/source.h"
+#include "manager/run/source.h"
 #include "shared_run/dispatcher.h"
 #include "shared_run/heard.h"
 #include "base/background_thread.h"

@@ -10,7 +10,7 @@
 #include "feed/lines.h"
 #include "net/contact/open_port.h"
 #include "records/journal/append_file.h"
-#include "run/mpi_tickets.h"
+#include "manager/run/mpi_tickets.h"
 #include "slice_queue/member.h"
 #include "slice_queue/record_server.h"
 #include "slice_queue/slice_works.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ranks/mpi/segment.h"
-#include "run/mpi_tickets.h"
+#include "manager/run/mpi_tickets.h"
 
 namespace wq::slice_queue {
 

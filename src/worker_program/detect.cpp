@@ -13,7 +13,7 @@
 #include "engine/model/allocation.h"
 #include "node/machine/placement.h"
 #include "options/binding_word.h"
-#include "report/columns.h"
+#include "manager/report/columns.h"
 
 namespace wq::worker_program {
 

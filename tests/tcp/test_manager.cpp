@@ -18,8 +18,8 @@
 #include "net/frames/tcp_listener.h"
 #include "net/frames/tls_identity.h"
 #include "records/journal/run_directory.h"
-#include "run/rank_loop.h"
-#include "run/source.h"
+#include "manager/run/rank_loop.h"
+#include "manager/run/source.h"
 #include "records/hdf5/recorder.h"
 #include "base/background_thread.h"
 

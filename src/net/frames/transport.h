@@ -87,7 +87,7 @@ class Transport {
     virtual std::vector<int> descriptors() const = 0;
 
     // Whether frames may arrive without a readable descriptor: then call poll() with a back-off (see
-    // run/loop.h). MPI's descriptor only reports ranks that have ended.
+    // manager/run/loop.h). MPI's descriptor only reports ranks that have ended.
     virtual bool wants_asking() const { return descriptors().empty(); }
 };
 

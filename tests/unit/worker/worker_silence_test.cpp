@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "net/frames/loopback.h"
-#include "run/rank_worker.h"
+#include "manager/run/rank_worker.h"
 #include "support/idle_launcher.h"
 #include "worker/worker_session.h"
 

@@ -1,0 +1,181 @@
+#include "manager/report/progress.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "base/units.h"
+
+namespace wq::report {
+
+namespace {
+
+Duration between_looks(ProgressLine::Style style, Duration elapsed = Duration{0}) {
+    if (style == ProgressLine::Style::now_and_then)
+        return std::chrono::seconds(elapsed < std::chrono::minutes(1) ? 10 : 60);
+    if (style == ProgressLine::Style::every_second) return std::chrono::seconds(1);
+    return std::chrono::milliseconds(200);
+}
+
+constexpr double recent_seconds = 5;  // the rate covers about this much of the past
+constexpr double least_rate = 0.05;   // nothing has ended lately: a lower one tells nothing
+
+constexpr double longest_guess = 10 * 365 * 86400.0;  // seconds; a run without progress has no estimated end
+
+std::string whole_seconds(double value) {
+    const auto seconds = static_cast<std::int64_t>(value);
+    return seconds < 10 ? std::to_string(seconds) + "s" : format_duration(std::chrono::seconds(seconds));
+}
+
+// /proc/PID/stat: "pid (comm) state ppid ..."; comm may contain anything, so find the last ')'.
+pid_t parent_of(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t end = text.rfind(')');
+    int parent = 0;
+    if (end == std::string::npos || std::sscanf(text.c_str() + end + 1, " %*c %d", &parent) != 1) return 0;
+    return parent;
+}
+
+bool is_terminal(const std::string& path) {
+    std::array<char, 256> target{};
+    const ssize_t size = ::readlink(path.c_str(), target.data(), target.size() - 1);
+    if (size <= 0) return false;
+    const std::string_view name(target.data(), static_cast<std::size_t>(size));
+    return name.starts_with("/dev/pts/") || name.starts_with("/dev/tty") || name == "/dev/console";
+}
+
+}  // namespace
+
+bool stderr_ends_at_terminal() {
+    if (::isatty(STDERR_FILENO) == 1) return true;
+    if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr && std::getenv("PMI_RANK") == nullptr) return false;
+    // The rank's parent is its guard. The guard's parent is mpirun if rank 0 runs on mpirun's host; with
+    // MPICH, it is a proxy whose parent is mpiexec.
+    static constexpr std::array<std::string_view, 7> launchers{
+        "mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"};
+    pid_t process = ::getppid();
+    for (int generation = 0; generation < 3 && process > 1; ++generation, process = parent_of(process)) {
+        std::ifstream name("/proc/" + std::to_string(process) + "/comm");
+        std::string command;
+        std::getline(name, command);
+        if (std::find(launchers.begin(), launchers.end(), command) != launchers.end())
+            return is_terminal("/proc/" + std::to_string(process) + "/fd/2");
+    }
+    return false;
+}
+
+std::optional<double> seconds_left(const core::ManagerStats& stats, bool total_known, double rate) {
+    const bool goes_on = stats.tasks_on_workers > 0;  // otherwise nobody knows how long the rest waits
+    if (!total_known || !goes_on || rate < least_rate) return std::nullopt;
+    const double left = std::ceil(static_cast<double>(stats.tasks_waiting + stats.tasks_on_workers) / rate);
+    return left < longest_guess ? std::optional(left) : std::nullopt;
+}
+
+std::string progress_text(const core::ManagerStats& stats, bool total_known, std::optional<Duration> elapsed,
+                          double rate) {
+    const auto number = [](std::int64_t value) {
+        return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
+    };
+    std::string text = number(stats.tasks_done - stats.tasks_failed) + " succeeded, " +
+                       number(stats.tasks_failed) + " failed, " + number(stats.tasks_running) +
+                       " running of " + number(stats.tasks_submitted) + (total_known ? "" : "+");
+    if (total_known && stats.tasks_submitted > 0)
+        text += " | " + std::to_string(100 * stats.tasks_done / stats.tasks_submitted) + "%";
+    if (rate >= least_rate) {
+        std::array<char, 32> shown{};
+        std::snprintf(shown.data(), shown.size(), rate < 10 ? "%.1f/s" : "%.0f/s", rate);
+        text += std::string(" | ") + shown.data();
+    }
+    if (const auto left = seconds_left(stats, total_known, rate))
+        text += " | " + whole_seconds(*left) + " left";
+    if (!elapsed) return text;
+    return text + " | " + whole_seconds(std::chrono::duration<double>(*elapsed).count()) + " elapsed";
+}
+
+std::string workers_text(const core::WorkerTable& workers) {
+    std::uint64_t ranks = 0;
+    std::uint64_t others = 0;
+    for (const auto& [id, worker] : workers.all())
+        if (!worker.disconnected()) ++(worker.watched ? others : ranks);
+    std::string text = ranks > 0 ? count_of(ranks, "rank") : "";
+    if (others > 0 || ranks == 0) text += (text.empty() ? "" : ", ") + count_of(others, "worker");
+    return text;
+}
+
+std::string disconnected_text(const core::WorkerTable& workers, Instant now) {
+    if (workers.disconnected_count() == 0) return "";
+    std::uint64_t tasks = 0;
+    std::uint64_t holders = 0;
+    Duration longest{0};
+    for (const auto& [id, worker] : workers.all()) {
+        if (!worker.disconnected() || worker.leases.empty()) continue;
+        ++holders;
+        tasks += worker.leases.size();
+        longest = std::max(longest, *worker.disconnected_until - now);
+    }
+    if (tasks == 0) return "";
+    const std::string who =
+        holders == 1 ? "a disconnected worker" : format_count(holders) + " disconnected workers";
+    return format_count(tasks) + " on " + who + " (up to " +
+           whole_seconds(std::ceil(std::chrono::duration<double>(longest).count())) + " to reconnect)";
+}
+
+ProgressLine::ProgressLine(Style style, Instant started)
+    : style_(style), started_(started), next_(started + between_looks(style)), rate_(started) {}
+
+std::optional<Instant> ProgressLine::wakeup() const {
+    if (style_ == Style::none) return std::nullopt;
+    return next_;
+}
+
+double RecentRate::update(std::uint64_t ended, Instant now) {
+    const double seconds = std::chrono::duration<double>(now - last_at_).count();
+    if (seconds <= 0) return rate_;
+    const double recent = static_cast<double>(ended - last_ended_) / seconds;
+    const double weight = 1 - std::exp(-seconds / recent_seconds);
+    rate_ = rate_ < 0 ? recent : rate_ + weight * (recent - rate_);
+    last_ended_ = ended;
+    last_at_ = now;
+    return rate_;
+}
+
+void ProgressLine::update(const core::ManagerStats& stats, bool total_known, std::uint64_t ended,
+                          const std::vector<std::string>& more, Instant now) {
+    if (style_ == Style::none || now < next_) return;
+    next_ = now + between_looks(style_, now - started_);
+    std::string text = progress_text(stats, total_known, now - started_, rate_.update(ended, now));
+    for (const std::string& part : more) text += part.empty() ? "" : " | " + part;
+    write(text);
+}
+
+void ProgressLine::write(const std::string& text) {
+    if (style_ == Style::rewritten) {
+        std::fprintf(stderr, "\r\033[K%s", text.c_str());
+        line_open_ = true;
+    } else {
+        std::fprintf(stderr, "work_queue_run: %s\n", text.c_str());
+    }
+    std::fflush(stderr);
+}
+
+void ProgressLine::say(const std::string& text) {
+    std::fprintf(stderr, "%swork_queue_run: %s\n", line_open_ ? "\r\033[K" : "", text.c_str());
+    std::fflush(stderr);
+    line_open_ = false;
+}
+
+void ProgressLine::finish(const core::ManagerStats& stats, std::uint64_t ended, Instant now) {
+    if (style_ != Style::rewritten && style_ != Style::every_second) return;
+    write(progress_text(stats, true, now - started_, rate_.update(ended, now)));
+    if (line_open_) std::fputc('\n', stderr);
+    line_open_ = false;
+}
+
+}  // namespace wq::report

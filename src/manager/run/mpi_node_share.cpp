@@ -1,0 +1,146 @@
+#include "manager/run/mpi_node_share.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/bytes.h"
+#include "node/launcher/wire_fields.h"
+#include "node/machine/batch_share.h"
+#include "node/machine/divide.h"
+#include "node/machine/rank_gpus.h"
+#include "node/machine/restrict.h"
+#include "node/machine/topology.h"
+
+namespace wq::run {
+
+namespace {
+
+const char* from_environment(const char* name) {
+    return std::getenv(name);
+}
+
+// Input of a rank for the division: its allowed units and GPUs, and whether it works.
+std::string describe_rank(bool works) {
+    ByteWriter out;
+    out.boolean(works);
+    const std::vector<int> units = machine::CpuMask::of_process(0).indexes();
+    out.u64(units.size());
+    for (const int unit : units) out.i64(unit);
+    const machine::RankGpus gpus = machine::gpus_of_rank(from_environment);
+    out.blob(gpus.variable);
+    out.blob(gpus.bound_as);
+    out.u64(gpus.names.size());
+    for (const std::string& name : gpus.names) out.blob(name);
+    return out.take();
+}
+
+struct NodeRanks {
+    machine::CpuMask allowed;  // the union: mpirun may have bound each rank to one core
+    std::vector<machine::RankGpus> gpus;
+    std::vector<bool> works;
+    std::size_t workers = 0;
+};
+
+machine::RankGpus read_gpus(ByteReader& in) {
+    machine::RankGpus gpus;
+    gpus.variable = in.blob();
+    gpus.bound_as = in.blob();
+    for (std::uint64_t left = in.count(); left > 0; --left) gpus.names.emplace_back(in.blob());
+    return gpus;
+}
+
+NodeRanks read_ranks(const std::vector<std::string>& blobs) {
+    NodeRanks ranks;
+    for (const std::string& blob : blobs) {
+        ByteReader in(blob);
+        ranks.works.push_back(in.boolean());
+        ranks.workers += ranks.works.back() ? 1 : 0;
+        for (std::uint64_t left = in.count(); left > 0; --left) ranks.allowed.add(static_cast<int>(in.i64()));
+        ranks.gpus.push_back(read_gpus(in));
+    }
+    return ranks;
+}
+
+std::string encode(const machine::Slice& slice, const std::vector<std::string>& remarks) {
+    ByteWriter out;
+    launcher::write_field(out, slice);
+    out.u64(remarks.size());
+    for (const std::string& remark : remarks) out.blob(remark);
+    return out.take();
+}
+
+// The machine, with the GPUs of all its ranks.
+Result<machine::Machine> discover_node(const NodeRanks& ranks, const machine::NodeGpus& gpus) {
+    std::string names;
+    for (const std::string& name : gpus.names) names += (names.empty() ? "" : ",") + name;
+    const auto variable = [&](const char* name) {
+        return gpus.variable == name ? names.c_str() : from_environment(name);
+    };
+    auto machine = machine::discover(ranks.allowed, variable);
+    if (!machine) return machine;
+    // Limits of one process do not apply to all ranks together.
+    machine->bounds = machine::of_node(machine->bounds);
+    machine::Bounds batch = machine::of_node(
+        machine::batch_bounds(machine::batch_environment(), {machine->cores.size(), machine->threads()}));
+    if (gpus.differ)
+        std::erase_if(batch,
+                      [](const machine::Bound& bound) { return bound.kind == machine::BoundKind::gpus; });
+    machine::restrict_to(*machine, batch);
+    return machine;
+}
+
+// All shares, one blob per rank. Only the node's first rank computes them, because reading the topology of a
+// large node takes a while.
+Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
+    const machine::NodeGpus gpus = machine::gpus_of_node(ranks.gpus);
+    auto machine = discover_node(ranks, gpus);
+    if (!machine) return machine.error();
+    const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
+    std::vector<machine::Slice> slices = machine::divide(*machine, machine::free_disk_mb(folder), workers);
+    for (machine::Slice& slice : slices)
+        if (gpus.of_each_rank) machine::take_all_gpus(slice, *machine);
+    ByteWriter out;
+    std::size_t next = 0;
+    for (const bool works : ranks.works) {
+        const bool first = works && next == 0;
+        out.blob(works ? encode(slices[next++],
+                                first ? machine::warnings(*machine, workers) : std::vector<std::string>())
+                       : encode({}, {}));
+    }
+    return out.take();
+}
+
+}  // namespace
+
+Result<NodeShare> share_node(const mpi::MpiSession& session, const std::string& folder, bool works) {
+    const auto blobs = session.gather_node(describe_rank(works));
+    if (!blobs) return blobs.error();
+    std::string mine;
+    std::optional<Error> failed;
+    if (session.node_rank() == 0) {
+        auto shares = divide_node(read_ranks(*blobs), folder);
+        if (shares)
+            mine = std::move(*shares);
+        else
+            failed = shares.error();
+    }
+    // Everyone joins the gathering, even if the division failed, so that nobody waits for ever.
+    const auto gathered = session.gather_node(mine);
+    if (failed) return *failed;
+    if (!gathered) return gathered.error();
+    ByteReader all(gathered->front());
+    std::string_view share_bytes;
+    for (int rank = 0; rank <= session.node_rank(); ++rank) share_bytes = all.blob();
+    ByteReader in(share_bytes);
+    NodeShare share;
+    share.slice = launcher::read_slice(in);
+    for (std::uint64_t left = in.count(); left > 0; --left) share.remarks.emplace_back(in.blob());
+    if (!in.ok())
+        return Error{ExitCode::internal,
+                     "the first rank of this node could not divide it; its message says why"};
+    share.offers = {static_cast<std::int64_t>(share.slice.cores.size()), share.slice.memory_mb,
+                    share.slice.disk_mb, static_cast<std::int64_t>(share.slice.gpus.size())};
+    return share;
+}
+
+}  // namespace wq::run

@@ -1,0 +1,360 @@
+#include "manager/run/source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "manager/run/feeder.h"
+#include "engine/tasklist/list.h"
+
+namespace wq::run {
+
+namespace {
+
+constexpr std::size_t bytes_a_read = 64u << 10;
+
+Error cannot_read(const std::string& path) {
+    const int error = errno;
+    const std::string hint = error == ENOENT ? "; give the path of a file, or - for standard input" : "";
+    return Error{error == EACCES ? ExitCode::not_allowed : ExitCode::bad_input,
+                 path + ": cannot be read: " + std::strerror(error) + hint};
+}
+
+class InputFile {
+  public:
+    static Result<InputFile> open(const std::string& path) {
+        if (path == "-") return InputFile(STDIN_FILENO, false, true);
+        const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (descriptor < 0) return cannot_read(path);
+        InputFile file(descriptor, true, true);
+        struct stat info {};
+        if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode))
+            return Error{ExitCode::bad_input, path + ": is a directory, not a task list"};
+        file.stream_ = !S_ISREG(info.st_mode);
+        return file;
+    }
+    InputFile(InputFile&& other) noexcept
+        : descriptor_(std::exchange(other.descriptor_, -1)), owned_(other.owned_), stream_(other.stream_) {}
+    InputFile& operator=(InputFile&&) = delete;
+    ~InputFile() {
+        if (owned_ && descriptor_ >= 0) ::close(descriptor_);
+    }
+
+    bool stream() const { return stream_; }
+    int descriptor() const { return descriptor_; }
+    // Returns the bytes appended to `buffer`; 0 at the end, -1 with errno.
+    ssize_t read(std::string& buffer) const {
+        buffer.resize(bytes_a_read);
+        const ssize_t size = ::read(descriptor_, buffer.data(), buffer.size());
+        buffer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+        return size;
+    }
+
+  private:
+    InputFile(int descriptor, bool owned, bool stream)
+        : descriptor_(descriptor), owned_(owned), stream_(stream) {}
+    int descriptor_;
+    bool owned_;
+    bool stream_;
+};
+
+// Reads the lines of a file, one value each, for --each: without line ends; blank lines are skipped.
+class ValueReader {
+  public:
+    explicit ValueReader(std::string name) : name_(std::move(name)) {}
+    template <class F>
+    Status feed(std::string_view bytes, F&& value) {
+        partial_.append(bytes);
+        std::size_t begin = 0;
+        for (std::size_t end = partial_.find('\n'); end != std::string::npos;
+             end = partial_.find('\n', begin)) {
+            if (Status bad = take(std::string_view(partial_).substr(begin, end - begin), value); !bad)
+                return bad;
+            begin = end + 1;
+        }
+        partial_.erase(0, begin);
+        if (partial_.size() > taskfile::ListReader::max_line_bytes) return wrong("is longer than 1 MiB");
+        return success();
+    }
+    template <class F>
+    Status finish(F&& value) {
+        const std::string last = std::move(partial_);
+        partial_.clear();
+        return take(last, value);
+    }
+
+  private:
+    template <class F>
+    Status take(std::string_view line, F&& value) {
+        ++line_;
+        if (line.size() > taskfile::ListReader::max_line_bytes) return wrong("is longer than 1 MiB");
+        if (line.find('\0') != std::string_view::npos) return wrong("holds a NUL byte");
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        if (!line.empty()) value(line, line_);
+        return success();
+    }
+    Status wrong(const char* what) const {
+        return Error{ExitCode::bad_input, name_ + ":" + std::to_string(line_) + ": the line " + what};
+    }
+    std::string name_;
+    std::string partial_;
+    std::uint64_t line_ = 0;
+};
+
+// Common code of lists and --each: bytes come from a file, piece by piece.
+class FileSource : public Source {
+  public:
+    FileSource(SourceSpec spec, SourceOptions options, manager::TaskTable& tasks, InputFile file)
+        : spec_(std::move(spec)),
+          options_(std::move(options)),
+          feeder_(options_, tasks, spec_.name()),
+          file_(std::move(file)) {}
+
+    int descriptor() const override { return ended_ || !file_.stream() ? -1 : file_.descriptor(); }
+    bool ended() const override { return ended_; }
+    std::string name() const override { return spec_.name(); }
+
+    Status read(manager::Manager& manager, core::Now now) override {
+        if (ended_) return success();
+        if (!copy_ && !options_.run_directory.empty()) {
+            auto copy = records::ListCopy::begin(options_.run_directory);
+            if (!copy) return copy.error();
+            copy_.emplace(std::move(*copy));
+        }
+        const ssize_t size = file_.read(buffer_);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR)) return success();
+        if (size < 0) {
+            ended_ = true;
+            return cannot_read(spec_.path);
+        }
+        Status fed = size > 0 ? take(buffer_, manager, now) : finish(manager, now);
+        feeder_.flush(manager, now);
+        if (!fed) {
+            ended_ = true;
+            return fed;
+        }
+        if (copy_) uncopied_ += buffer_;
+        const Status copied = copy(size == 0);
+        if (size == 0) {
+            if (!copied) manager.say("the run directory has no copy of the list: " + copied.error().message);
+            ended_ = true;
+            feeder_.end(manager, now);
+            manager.end_input(now);
+        }
+        return success();
+    }
+
+  protected:
+    virtual Status take(std::string_view bytes, manager::Manager& manager, core::Now now) = 0;
+    virtual Status finish(manager::Manager& manager, core::Now now) = 0;
+
+    SourceSpec spec_;
+    SourceOptions options_;
+    Feeder feeder_;
+
+  private:
+    // A failed write is retried with the next piece: the copy is for people, and the run goes on without it.
+    Status copy(bool last) {
+        if (!copy_) return success();
+        if (const Status written = copy_->append(uncopied_); !written) return written;
+        uncopied_.clear();
+        return last ? copy_->finish() : success();
+    }
+
+    InputFile file_;
+    std::optional<records::ListCopy> copy_;
+    std::string uncopied_;
+    std::string buffer_;
+    bool ended_ = false;
+};
+
+class ListSource : public FileSource {
+  public:
+    ListSource(SourceSpec spec, SourceOptions options, manager::TaskTable& tasks, InputFile file)
+        : FileSource(std::move(spec), std::move(options), tasks, std::move(file)), reader_(spec_.name()) {}
+
+  private:
+    Status take(std::string_view bytes, manager::Manager& manager, core::Now now) override {
+        items_.clear();
+        Status fed = reader_.feed(bytes, items_);
+        feeder_.feed(items_, manager, now);
+        return fed;
+    }
+    Status finish(manager::Manager& manager, core::Now now) override {
+        items_.clear();
+        Status fed = reader_.finish(items_);
+        feeder_.feed(items_, manager, now);
+        return fed;
+    }
+    taskfile::ListReader reader_;
+    std::vector<taskfile::Item> items_;
+};
+
+class EachSource : public FileSource {
+  public:
+    EachSource(SourceSpec spec, SourceOptions options, manager::TaskTable& tasks, InputFile file)
+        : FileSource(std::move(spec), std::move(options), tasks, std::move(file)),
+          command_(spec_.command),
+          reader_(spec_.name()) {}
+
+  private:
+    Status take(std::string_view bytes, manager::Manager& manager, core::Now now) override {
+        return reader_.feed(bytes, [&](std::string_view value, std::uint64_t line) {
+            feeder_.value(value, line, command_, manager, now);
+        });
+    }
+    Status finish(manager::Manager& manager, core::Now now) override {
+        return reader_.finish([&](std::string_view value, std::uint64_t line) {
+            feeder_.value(value, line, command_, manager, now);
+        });
+    }
+    taskfile::CommandTemplate command_;
+    ValueReader reader_;
+};
+
+class ArraySource : public Source {
+  public:
+    ArraySource(SourceSpec spec, SourceOptions options, manager::TaskTable& tasks, taskfile::IndexSet indexes)
+        : spec_(std::move(spec)),
+          options_(std::move(options)),
+          feeder_(options_, tasks),
+          indexes_(std::move(indexes)),
+          command_(spec_.command) {}
+    int descriptor() const override { return -1; }
+    bool ended() const override { return ended_; }
+    std::string name() const override { return spec_.name(); }
+    Status read(manager::Manager& manager, core::Now now) override {
+        if (ended_) return success();
+        ended_ = true;
+        feeder_.indexes(indexes_, command_, manager, now);
+        manager.end_input(now);
+        return success();
+    }
+
+  private:
+    SourceSpec spec_;
+    SourceOptions options_;
+    Feeder feeder_;
+    taskfile::IndexSet indexes_;
+    taskfile::CommandTemplate command_;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::string SourceSpec::name() const {
+    if (kind == Kind::array) return "--array " + indexes;
+    return path == "-" ? "stdin" : path;
+}
+
+// Uses the file's name, not its folder: a project that was moved or is mounted elsewhere is the same.
+std::uint64_t SourceSpec::fingerprint() const {
+    const std::string of =
+        kind == Kind::list || kind == Kind::shared ? "" : taskfile::CommandTemplate(command).describe();
+    if (kind == Kind::array)  // another index range is the same source
+        return taskfile::content_key("array " + of, 0);
+    const std::string file = path == "-" ? path : std::filesystem::path(path).filename().string();
+    const std::string word = kind == Kind::each     ? "each " + of + " "
+                             : kind == Kind::shared ? "shared "
+                                                    : "list ";
+    return taskfile::content_key(word + file, 0);
+}
+
+namespace {
+
+// Visits every task of a list, or value of --each, with its line. False: a stream; nothing was read.
+template <class F, class G>
+Result<bool> for_each_line(const SourceSpec& spec, F&& task, G&& category) {
+    // A named pipe must not be opened twice: its writer would lose its reader.
+    struct stat info {};
+    if (spec.path == "-" ||
+        (::stat(spec.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+        return false;
+    auto file = InputFile::open(spec.path);
+    if (!file) return file.error();
+    taskfile::ListReader list(spec.name());
+    ValueReader values(spec.name());
+    std::vector<taskfile::Item> items;
+    std::string buffer;
+    for (;;) {
+        const ssize_t size = file->read(buffer);
+        if (size < 0) return cannot_read(spec.path);
+        items.clear();
+        Status fed = success();
+        if (spec.kind == SourceSpec::Kind::list)
+            fed = size > 0 ? list.feed(buffer, items) : list.finish(items);
+        else
+            fed = size > 0 ? values.feed(buffer, task) : values.finish(task);
+        if (!fed) return fed.error();
+        for (const taskfile::Item& item : items)
+            if (const auto* line = std::get_if<taskfile::TaskLine>(&item))
+                task(line->command, line->line);
+            else if (const auto* said = std::get_if<taskfile::CategorySettings>(&item))
+                category(said->category);
+        if (size == 0) return true;
+    }
+}
+
+}  // namespace
+
+Result<SourceSummary> check_source(const SourceSpec& spec) {
+    SourceSummary summary;
+    summary.complete = spec.kind != SourceSpec::Kind::shared;
+    if (!summary.complete) return summary;
+    if (spec.kind == SourceSpec::Kind::array) {
+        const auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        if (!indexes) return indexes.error();
+        summary.tasks = indexes->count();
+        return summary;
+    }
+    const auto read = for_each_line(
+        spec, [&](std::string_view, std::uint64_t) { ++summary.tasks; },
+        [&](const taskfile::CategoryLine& line) { ListCategories::foresee(summary.categories, line); });
+    if (!read) return read.error();
+    summary.complete = *read;
+    return summary;
+}
+
+Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate& command,
+                        manager::TaskTable& tasks) {
+    if (spec.kind == SourceSpec::Kind::array) {
+        auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        if (!indexes) return indexes.error();
+        tasks.add_indexes(std::move(*indexes), command);
+        return true;
+    }
+    return for_each_line(
+        spec,
+        [&](std::string_view text, std::uint64_t line) {
+            if (spec.kind == SourceSpec::Kind::list)
+                tasks.add_line(text, line, 0);
+            else
+                tasks.add_value(text, line, command);
+        },
+        [](const taskfile::CategoryLine&) {});
+}
+
+Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options,
+                                            manager::TaskTable& tasks) {
+    if (spec.kind == SourceSpec::Kind::array) {
+        auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        if (!indexes) return indexes.error();
+        return std::unique_ptr<Source>(
+            std::make_unique<ArraySource>(spec, std::move(options), tasks, std::move(*indexes)));
+    }
+    auto file = InputFile::open(spec.path);
+    if (!file) return file.error();
+    if (spec.kind == SourceSpec::Kind::each)
+        return std::unique_ptr<Source>(
+            std::make_unique<EachSource>(spec, std::move(options), tasks, std::move(*file)));
+    return std::unique_ptr<Source>(
+        std::make_unique<ListSource>(spec, std::move(options), tasks, std::move(*file)));
+}
+
+}  // namespace wq::run

@@ -1,0 +1,104 @@
+// The source of tasks: a list (file or stream), `--each FILE` or `--array`. It feeds the task table and the
+// manager, and reports tasks that ended in an earlier run, so that they do not run again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "manager/manager.h"
+#include "manager/task_table.h"
+#include "records/journal/run_directory.h"
+#include "manager/run/list_categories.h"
+
+namespace wq::run {
+
+// Defaults for lines that specify nothing.
+struct TaskDefaults {
+    core::Needs needs;
+    Duration timeout{0};
+    std::uint32_t retries = 0;
+    bool keeps_batch_environment = false;
+};
+
+// Ends of tasks in an earlier run, by content.
+struct EarlierRun {
+    enum class End : std::uint8_t { done, failed };
+    std::unordered_map<std::uint64_t, End> ends;
+    // Attempts so far of tasks that will run again; this run continues the numbers.
+    std::unordered_map<std::uint64_t, Attempt> attempts;
+};
+
+struct SourceOptions {
+    TaskDefaults defaults;
+    EarlierRun earlier;
+    std::string run_directory;              // gets a copy of the source, `list`; empty: no copy
+    bool measured = false;                  // tasks are measured, so categories learn
+    ListCategories::Foreseen categories{};  // from check_source()
+};
+
+class Source {
+  public:
+    virtual ~Source() = default;
+
+    // Poll it for reading; -1: read() never waits.
+    virtual int descriptor() const = 0;
+
+    // Whether read() has something, for sources whose descriptor is not always signalled. Called before a
+    // wait; after false, the descriptor becomes readable when something comes.
+    virtual bool has_more() { return false; }
+
+    // When read() has something to do although nothing happens; nullopt: never.
+    virtual std::optional<Instant> wakeup() const { return std::nullopt; }
+
+    // An endless stream is read only as fast as its tasks end.
+    virtual bool paced() const { return descriptor() >= 0; }
+
+    // Passes on what is available, for at most about 10 ms. Error bad_input: nothing more is read.
+    virtual Status read(manager::Manager& manager, core::Now now) = 0;
+
+    // Whether read() is called also while the run stops; then it adds no tasks.
+    virtual bool works_while_stopping() const { return false; }
+
+    virtual bool ended() const = 0;
+
+    // "tasks.sh", "stdin", "--array 1-100": for messages and records.
+    virtual std::string name() const = 0;
+};
+
+// The source on the command line.
+struct SourceSpec {
+    // `shared`: a list that workers of `runtask` mark, "FILE" or "USER@HOST:FILE" (shared_run/).
+    enum class Kind : std::uint8_t { list, each, array, shared };
+    Kind kind = Kind::list;
+    std::string path;                  // of the list or --each's FILE; "-": standard input
+    std::string indexes;               // for --array
+    std::vector<std::string> command;  // after `--`
+
+    std::string name() const;
+    // Equal for two runs of the same source, whatever the list's content; --resume compares it.
+    std::uint64_t fingerprint() const;
+};
+
+struct SourceSummary {
+    std::uint64_t tasks = 0;
+    bool complete = true;  // false: a stream, of which the rest is unknown
+    ListCategories::Foreseen categories{};
+};
+
+// Reads a whole list without running anything, so that every bad line is found before the first task starts.
+// Does not read streams.
+Result<SourceSummary> check_source(const SourceSpec& spec);
+
+// Reads the source's tasks without running anything; their templates must outlive the table. False: a stream,
+// which cannot be read twice.
+Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate& command,
+                        manager::TaskTable& tasks);
+
+Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options,
+                                            manager::TaskTable& tasks);
+
+}  // namespace wq::run
