@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "program_manager/shapes.h"
-#include "program_manager/task_data.h"
+#include "api/shapes.h"
+#include "api/task_data.h"
 
 namespace wq::api {
 

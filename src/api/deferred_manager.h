@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "program_manager/listening.h"
+#include "api/listening.h"
 #include "work_queue/manager.h"
 
 namespace wq::api {

@@ -10,9 +10,9 @@
 #include "net/catalog/catalog_hosts.h"
 #include "engine/model/outcome.h"
 #include "records/logs/earlier_summaries.h"
-#include "program_manager/amounts.h"
-#include "program_manager/listening.h"
-#include "program_manager/program_manager.h"
+#include "api/amounts.h"
+#include "api/listening.h"
+#include "api/program_manager.h"
 #include "manager/run/own_worker.h"
 #include "base/background_thread.h"
 

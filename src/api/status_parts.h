@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "program_manager/queue_status.h"
+#include "api/queue_status.h"
 #include "work_queue/manager.h"
 
 namespace wq::api {

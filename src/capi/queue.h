@@ -11,8 +11,8 @@
 #include "cctools/work_queue.h"
 #include "capi/quarantine.h"
 #include "capi/task_box.h"
-#include "program_manager/numbering.h"
-#include "program_manager/tuning.h"
+#include "api/numbering.h"
+#include "api/tuning.h"
 #include "work_queue/manager.h"
 
 struct work_queue : wq::capi::Quarantined<work_queue, 64> {

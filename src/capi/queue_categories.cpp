@@ -7,7 +7,7 @@
 #include "capi/guard.h"
 #include "capi/queue.h"
 #include "records/logs/earlier_summaries.h"
-#include "program_manager/amounts.h"
+#include "api/amounts.h"
 
 namespace wq::capi {
 

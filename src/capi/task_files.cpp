@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cctools/work_queue_deprecated.h"
 #include "capi/specify.h"
-#include "program_manager/task_data.h"
+#include "api/task_data.h"
 
 namespace wq::capi {
 

@@ -4,7 +4,7 @@
 #include "capi/guard.h"
 #include "capi/summaries.h"
 #include "capi/task_box.h"
-#include "program_manager/task_data.h"
+#include "api/task_data.h"
 
 namespace wq::capi {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "program_manager/amounts.h"
+#include "api/amounts.h"
 #include "work_queue/task.h"
 
 namespace wq::python {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "net/frames/contact.h"
-#include "program_manager/tuning.h"
+#include "api/tuning.h"
 #include "python/amounts.h"
 #include "python/queue.h"
 #include "python/ranks.h"

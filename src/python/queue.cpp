@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "api/status_parts.h"
-#include "program_manager/listening.h"
-#include "program_manager/task_data.h"
+#include "api/listening.h"
+#include "api/task_data.h"
 #include "python/waits.h"
 
 namespace py = pybind11;

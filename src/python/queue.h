@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/deferred_manager.h"
-#include "program_manager/numbering.h"
+#include "api/numbering.h"
 #include "python/call_memories.h"
 #include "python/callback.h"
 #include "python/task.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "program_manager/task_data.h"
+#include "api/task_data.h"
 #include "python/queue.h"
 #include "python/text.h"
 

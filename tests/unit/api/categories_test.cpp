@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "program_manager/amounts.h"
-#include "unit/program_manager/program_fixture.h"
+#include "api/amounts.h"
+#include "unit/api/program_fixture.h"
 #include "work_queue/manager.h"
 
 namespace wq {

@@ -13,9 +13,9 @@
 #include "records/logs/statistics_file.h"
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tls_identity.h"
-#include "program_manager/listening.h"
+#include "api/listening.h"
 #include "records/hdf5/stats_reader.h"
-#include "unit/program_manager/logs_fixture.h"
+#include "unit/api/logs_fixture.h"
 #include "work_queue/manager.h"
 
 namespace wq {

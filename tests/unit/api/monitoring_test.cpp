@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "unit/program_manager/logs_fixture.h"
+#include "unit/api/logs_fixture.h"
 #include "work_queue/manager.h"
 
 namespace wq {

@@ -1,0 +1,496 @@
+#include "api/program_manager.h"
+
+#include <climits>
+
+#include "api/hungry.h"
+#include "api/shapes.h"
+#include "manager/run/dismiss_ranks.h"
+#include "manager/status/figures.h"
+#include "base/quiet_thread.h"
+
+namespace wq::program_manager {
+
+namespace {
+
+// Of the time series, without a log of statistics: nobody reads it.
+constexpr Duration sample_seldom = std::chrono::minutes(5);
+// Ten years: longer times would overflow in sums.
+constexpr Duration for_ever = std::chrono::hours(24 * 3650);
+constexpr std::int64_t most_seconds = for_ever / std::chrono::seconds(1);
+
+scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
+    scheduling::ReactorOptions reactor;
+    reactor.max_losses = 0;
+    reactor.expected_workers = options.ranks - (options.ranks > 0 && options.own == nullptr ? 1 : 0);
+    reactor.wait_for_fitting = true;
+    reactor.seal_batches = options.seal_batches;
+    reactor.allocation.rest = core::Rest::proportional;
+    reactor.limits_memory = false;  // once tasks are monitored, their allocation is enforced
+    return reactor;
+}
+
+}  // namespace
+
+ProgramManager::ProgramManager(ProgramManagerOptions options)
+    : options_(std::move(options)),
+      started_(run::now()),
+      results_(started_.instant),
+      summaries_(options_.summaries, {options_.say, [this](std::int64_t id) { results_.written(id); }}),
+      recorder_(tasks_, results_, summaries_),
+      categories_(options_.say),
+      first_worker_(options_.worker),
+      factories_([this](const auto& most) { manager_->release().keep_at_most(most, run::now()); }),
+      source_(queue_, tasks_, recorder_, categories_),
+      unfinished_(tasks_, source_, queue_, results_),
+      status_(tasks_, recorder_, started_) {
+    status_.describe(options_.described);
+    factories_.set_hosts(options_.catalog);
+    tuning_.begin("keepalive-interval", options_.keep_alive.interval);
+    tuning_.begin("keepalive-timeout", options_.keep_alive.timeout);
+    tuning_.begin("reconnect-timeout", std::chrono::duration<double>(options_.disconnect_limit).count());
+}
+
+Result<std::unique_ptr<ProgramManager>> ProgramManager::start(ProgramManagerOptions options) {
+    std::unique_ptr<ProgramManager> program(new ProgramManager(std::move(options)));
+    ProgramManagerOptions& with = program->options_;
+    if (const Status open = program->open_logs(with.logs); !open) return open.error();
+    manager::ManagerOptions manager;
+    manager.most_unwritten_bytes = with.summaries.most_bytes;
+    manager.reactor = reactor_options(with);
+    manager.disconnect_limit = with.disconnect_limit;
+    manager.ranks = with.ranks;
+    manager.sample_every = with.logs.statistics.empty() ? sample_seldom : sample_often;
+    manager.output_limit = with.output_limit;
+    manager.ends_workers = with.ends_workers;
+    manager.how_to_keep_hosts = "unblock_host() readmits it";
+    manager.counters = with.counters;
+    manager.lends_memory = true;
+    program->files_ = std::make_unique<BackgroundThread>();
+    manager.background = program->files_.get();
+    program->manager_ = std::make_unique<manager::Manager>(std::move(manager), program->tasks_,
+                                                           program->recorder_, program->started_);
+    program->status_.list(*program->manager_, std::move(with.announce));
+    program->status_.list_to_others(*program->manager_, with.lists);
+    program->manager_->say = [raw = program.get()](const std::string& text) {
+        raw->options_.say(text);
+        raw->debug("wq", text);
+    };
+    program->thread_ = quiet_thread([raw = program.get()] { raw->run(); });
+    return program;
+}
+
+void ProgramManager::end() {
+    if (!thread_.joinable()) return;
+    bool was_asked = false;
+    try {
+        queue_.ask([&] {
+            was_asked = true;
+            manager_->stop(core::StopReason::interrupted, Duration{0}, run::now());
+        });
+    } catch (const std::exception&) {
+        if (!was_asked) throw;  // otherwise the manager ends with it and reports it
+    }
+    thread_.join();
+    recorder_.end_logs();
+    logs_.clear();  // their last messages come before the end
+    summaries_.finish();
+}
+
+void ProgramManager::run() {
+    try {
+        serve();
+    } catch (const std::bad_alloc&) {
+        fail("no memory left");
+    } catch (const std::exception& error) {
+        fail(error.what());
+    }
+}
+
+// The core may be inconsistent, so nothing of it is used any more. TCP workers see a closed connection; ranks
+// have no other manager and are told to end.
+void ProgramManager::fail(const char* why) noexcept {
+    queue_.fail(why);
+    source_.drop_requests();
+    const auto as_far_as_memory_is_left = [](const auto& work) {
+        try {
+            work();
+        } catch (const std::exception&) {
+        }
+    };
+    for (Wire& wire : options_.wires) wire.transport.reset();
+    as_far_as_memory_is_left([&] {
+        for (net::Transport* ranks : options_.borrowed_wires)
+            run::dismiss_ranks(*ranks, options_.ranks, "the manager has failed");
+    });
+    as_far_as_memory_is_left([&] {
+        if (options_.own != nullptr) options_.own->launcher().kill_all();
+    });
+    as_far_as_memory_is_left([&] { options_.say(why_ended()); });
+    as_far_as_memory_is_left([&] { recorder_.log_gathered(); });
+    unfinished_.begin();
+    results_.end();
+}
+
+void ProgramManager::serve() {
+    run::ManagerLoopParts parts{*manager_, source_, recorder_};
+    parts.wires = options_.borrowed_wires;
+    for (const Wire& wire : options_.wires) {
+        parts.wires.push_back(wire.transport.get());
+        if (wire.untrusted) manager_->expect_tcp_workers(*wire.transport);
+    }
+    parts.own_worker = options_.own;
+    parts.files_of_manager = files_.get();
+    parts.each_turn = [this](Instant now) { return each_turn(now); };
+    // Its only errors come from its source, and ours has none.
+    static_cast<void>(run::ManagerLoop(std::move(parts)).run());
+    lost_a_rank_ = manager_->lost_a_rank();
+    write_notes();
+    queue_.close();
+    std::vector<CommandQueue::Command> late;
+    queue_.take(late);
+    for (CommandQueue::Command& command : late)
+        if (auto* asked = std::get_if<std::unique_ptr<Asked>>(&command)) (*asked)->run();
+    recorder_.log_gathered();
+    results_.end();
+}
+
+std::optional<Instant> ProgramManager::each_turn(Instant turn) {
+    results_.publish();
+    // To free a large one takes longer than all else here.
+    if (auto memories = tasks_.take_memories(); !memories.empty())
+        files_->post([held = std::move(memories)] { return Background::Then(); });
+    write_notes();
+    const core::ManagerStats now = manager::brief_stats(manager_->reactor());
+    if (options_.tell) options_.tell(now);
+    {
+        const std::lock_guard lock(figures_mutex_);
+        published_ = now;
+    }
+    std::optional<Instant> next;
+    for (const std::optional<Instant> due :
+         {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.look(now, turn, options_.say),
+          status_.announce(now, turn), factories_.look(turn)})
+        if (due && (!next || *due < *next)) next = due;
+    return next;
+}
+
+// ---- tasks ----
+
+std::int64_t ProgramManager::submit(Task task, std::string& error) {
+    std::unique_ptr<TaskData> data = TaskAccess::take(std::move(task));
+    if (const Status sound = check(*data); !sound) {
+        error = sound.error().message;
+        return 0;
+    }
+    data->report.reset();
+    data->exhausted = 0;
+    const std::string tag = data->tag;
+    const bool by_tag_only = data->by_tag_only;
+    results_.expect(*data);
+    std::int64_t id = 0;
+    try {
+        id = queue_.submit(std::move(data));
+    } catch (const std::bad_alloc&) {
+        results_.forget(tag, by_tag_only);
+        throw;
+    }
+    if (id == 0) {
+        results_.forget(tag, by_tag_only);
+        error = why_ended();
+    }
+    return id;
+}
+
+std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const std::string* tag) {
+    std::optional<Instant> until;
+    if (limit && *limit < for_ever) until = instant_now() + std::max(*limit, Duration{0});
+    std::unique_ptr<TaskData> task = results_.wait(until, tag);
+    if (!task) task = unfinished_.next(tag);
+    if (!task) return std::nullopt;
+    task->tell().return_time = wall_now();
+    return TaskAccess::wrap(std::move(task));
+}
+
+bool ProgramManager::gather(Duration limit) {
+    if (tuning_.get("wait-retrieve-many") == 0) return true;
+    return results_.gather(instant_now() + std::clamp(limit, Duration{0}, for_ever));
+}
+
+TaskState ProgramManager::task_state(std::int64_t id) {
+    if (id <= 0) return TaskState::unknown;
+    if (results_.holds(id) || unfinished_.has(id)) return TaskState::retrieved;
+    TaskState state = TaskState::unknown;
+    queue_.ask([&] {
+        results_.publish();  // tasks that ended in this turn count as ended
+        const TaskId task(static_cast<std::uint64_t>(id) - 1);
+        if (task.value() >= tasks_.size()) return;
+        const core::TaskState now = manager_->reactor().ledger().state(task);
+        if (now == core::TaskState::blocked || now == core::TaskState::ready)
+            state = TaskState::ready;
+        else if (now == core::TaskState::leased || now == core::TaskState::sealed)
+            state = TaskState::running;
+        else if (cancelled_.contains(task.value()))
+            state = TaskState::canceled;
+        else
+            state = TaskState::done;
+    });
+    // It may have ended between the two checks.
+    return state == TaskState::done && results_.holds(id) ? TaskState::retrieved : state;
+}
+
+// ---- cancelling ----
+
+// Runs on the manager's thread.
+std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
+    const core::Now now = run::now();
+    const TaskId first(static_cast<std::uint64_t>(task.id) - 1);
+    cancelled_.insert(Interval{first.value(), first.value() + task.count()});
+    RangeTask* range = tasks_.range_of(first);
+    if (range == nullptr) {
+        manager_->ask(core::CancelRequested{{first.value(), first.value() + 1}}, now);
+        return recorder_.take_cancelled();
+    }
+    manager_->ask(core::CancelRequested{{first.value(), first.value() + task.count()}}, now);
+    range = tasks_.range_of(first);
+    if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() returns it
+    RangeProgress& progress = range->data->tell().progress;
+    progress = results_.cancelled(*range->data);  // includes what wait() would have reported
+    progress.done_total = range->done;
+    progress.failed_total = range->failed;
+    progress.size = range->size();
+    std::unique_ptr<TaskData> taken = tasks_.remove_range(*range);
+    taken->report->result = TaskResult::unknown;
+    taken->report->reason = "it was cancelled";
+    taken->report->finish_time = now.wall;
+    return taken;
+}
+
+std::string ProgramManager::why(std::int64_t id) {
+    std::string why;
+    if (id <= 0) return why;
+    const bool asked = queue_.ask([&] {
+        if (tasks_.find_whole(id) != nullptr)
+            why = manager_->reactor().why(TaskId(static_cast<std::uint64_t>(id) - 1), run::now());
+    });
+    return asked || !unfinished_.has(id) ? why : why_ended();
+}
+
+std::optional<Task> ProgramManager::cancel(std::int64_t id) {
+    std::unique_ptr<TaskData> cancelled;
+    if (id <= 0) return std::nullopt;
+    queue_.ask([&] {
+        if (TaskData* data = tasks_.find_whole(id)) cancelled = cancel_now(*data);
+        results_.publish();
+    });
+    if (!cancelled) cancelled = results_.take(id);
+    if (!cancelled) cancelled = unfinished_.take(id);
+    return cancelled ? std::optional(TaskAccess::wrap(std::move(cancelled))) : std::nullopt;
+}
+
+std::optional<Task> ProgramManager::cancel_tagged(const std::string& tag) {
+    std::unique_ptr<TaskData> cancelled;
+    queue_.ask([&] {
+        if (TaskData* data = tasks_.tagged(tag)) cancelled = cancel_now(*data);
+        results_.publish();
+    });
+    if (!cancelled) cancelled = results_.take_tagged(tag);
+    if (!cancelled) cancelled = unfinished_.next(&tag);
+    return cancelled ? std::optional(TaskAccess::wrap(std::move(cancelled))) : std::nullopt;
+}
+
+std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
+    std::vector<Task> all;
+    const auto take = [&](std::unique_ptr<TaskData> task) {
+        if (task) all.push_back(TaskAccess::wrap(std::move(task)));
+    };
+    queue_.ask([&] {
+        std::vector<std::int64_t> wanted;
+        tasks_.for_each([&](TaskData& task) {
+            if (!task.by_tag_only && (category == nullptr || task.category == *category))
+                wanted.push_back(task.id);
+        });
+        all.reserve(wanted.size());  // a failed push_back would lose a cancelled task
+        // While one task is cancelled, another's end time may come; wait() returns that one.
+        for (const std::int64_t id : wanted)
+            if (TaskData* task = tasks_.find_whole(id)) take(cancel_now(*task));
+        results_.publish();
+    });
+    for (std::unique_ptr<TaskData>& task : results_.take_category(category)) take(std::move(task));
+    for (std::unique_ptr<TaskData>& task : unfinished_.take_category(category)) take(std::move(task));
+    return all;
+}
+
+// ---- workers ----
+
+int ProgramManager::shut_down(int workers) {
+    int asked = 0;
+    queue_.ask([&] {
+        asked = static_cast<int>(
+            manager_->release().shut_down(workers > 0 ? static_cast<std::size_t>(workers) : 0, run::now()));
+    });
+    return asked;
+}
+
+int ProgramManager::drain(const std::string& host, bool on) {
+    int there = 0;
+    queue_.ask([&] { there = static_cast<int>(manager_->release().drain(host, on, run::now())); });
+    return there;
+}
+
+void ProgramManager::block(const std::string& host, std::int64_t seconds) {
+    std::optional<Duration> time;
+    if (seconds >= 1) time = std::chrono::seconds(std::min(seconds, most_seconds));
+    queue_.ask([&] {
+        if (host.empty()) return options_.say("block_host: the name of the host is empty");
+        manager_->ask(core::HostBlocked{host, time}, run::now());
+    });
+}
+
+void ProgramManager::unblock(const std::string* host) {
+    const auto which = host == nullptr ? std::nullopt : std::optional(*host);
+    queue_.ask([&] { manager_->ask(core::HostUnblocked{which}, run::now()); });
+}
+
+std::vector<std::string> ProgramManager::blocked_hosts() {
+    std::vector<std::string> hosts;
+    queue_.ask([&] { hosts = status::blocked_hosts_of(*manager_); });
+    return hosts;
+}
+
+bool ProgramManager::activate_fast_abort(const std::string& category, double multiplier) {
+    bool on = false;
+    queue_.ask([&] { on = set_fast_abort(category, multiplier); });
+    return on;
+}
+
+// ---- figures and settings ----
+
+core::ManagerStats ProgramManager::stats() {
+    core::ManagerStats stats;
+    if (!queue_.ask([&] { stats = recorder_.as_seen(manager_->stats()); }))
+        stats = recorder_.as_seen(published_);  // the thread has ended
+    stats.time_when_started = started_.wall;
+    return stats;
+}
+
+Statistics ProgramManager::statistics() {
+    return status::statistics_of(stats());
+}
+
+Statistics ProgramManager::statistics_of(const std::string& category) {
+    core::ManagerStats stats;
+    queue_.ask([&] {
+        const auto id = recorder_.category_named(category);
+        stats = manager_->stats(id.value_or(CategoryId(UINT32_MAX)));
+    });
+    const Results::Figures figures = results_.figures();
+    stats.time_application = figures.outside_us;
+    stats.time_when_started = started_.wall;
+    return status::statistics_of(stats);
+}
+
+void ProgramManager::describe(const status::QueueOfStatus& described) {
+    queue_.ask([&] { status_.describe(described); });
+}
+
+void ProgramManager::ask_catalog(catalog::CatalogHosts hosts) {
+    queue_.ask([&] { factories_.set_hosts(std::move(hosts)); });
+}
+
+void ProgramManager::list_to_others(bool on) {
+    queue_.ask([&] { status_.list_to_others(*manager_, on); });
+}
+
+int ProgramManager::hungry() {
+    core::ManagerStats stats;
+    {
+        const std::lock_guard lock(figures_mutex_);
+        stats = published_;
+    }
+    // Tasks submitted since the manager's last turn are waiting, too.
+    stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
+    const HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
+    return static_cast<int>(std::min<std::int64_t>(program_manager::hungry(stats, limits), INT_MAX));
+}
+
+bool ProgramManager::tune(const std::string& name, double value, std::string& error) {
+    const Result<std::string> set = tuning_.set(name, value);
+    if (!set) {
+        error = set.error().message;
+        return false;
+    }
+    if (queue_.ask([&] { apply_tuning(*set, value); })) return true;
+    error = why_ended();
+    return false;
+}
+
+// Runs on the manager's thread.
+bool ProgramManager::set_fast_abort(const std::string& category, double multiplier) {
+    const CategoryId id = manager_->category(category);
+    manager_->ask(core::FastAbortSet{id, multiplier}, run::now());
+    return manager_->reactor().fast_abort(id);
+}
+
+// Applies settings of the manager's thread; others are read where they are used.
+void ProgramManager::apply_tuning(const std::string& name, double value) {
+    manager_->ask(tuning_.of_core(name), run::now());
+    if (name == "fast-abort-multiplier") set_fast_abort("default", value);
+    if (name == "category-steady-n-tasks")
+        categories_.set_steady_tasks(tuning_.count(name), *manager_, run::now());
+    if (name == "reconnect-timeout")
+        manager_->set_disconnect_limit(std::chrono::seconds(tuning_.count(name)));
+    if (name == "fetch-factory") factories_.turn(tuning_.get(name) != 0);
+    if (name.starts_with("keepalive-") && options_.change_keep_alive)
+        options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
+}
+
+// ---- categories and monitoring ----
+
+bool ProgramManager::set_category(const std::string& name, const core::CategorySet& what) {
+    return queue_.ask([&] {
+        if (name.empty() && what.mode)
+            categories_.set_mode_of_others(*what.mode);
+        else
+            categories_.set(name.empty() ? "default" : name, what, *manager_, run::now());
+    });
+}
+
+bool ProgramManager::begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
+                                      const core::Sizes& most) {
+    return queue_.ask([&] {
+        const core::Now now = run::now();
+        for (const auto& [name, of_this] : samples) {
+            core::CategorySet what;
+            what.samples = of_this;
+            categories_.set(name, std::move(what), *manager_, now);
+        }
+        if (most != core::Sizes{}) categories_.set_max(most, *manager_, now);
+    });
+}
+
+std::vector<CategorySummary> ProgramManager::categories() {
+    std::vector<CategorySummary> all;
+    queue_.ask([&] {
+        for (status::CategoryOfStatus& one : status::categories_of(*manager_))
+            all.push_back(std::move(one.summary));
+    });
+    return all;
+}
+
+std::vector<WorkerSummary> ProgramManager::workers() {
+    std::vector<WorkerSummary> all;
+    queue_.ask([&] { all = status::summaries_of(*manager_); });
+    return all;
+}
+
+bool ProgramManager::monitor(const core::Monitoring& monitoring, const std::string& folder) {
+    return queue_.ask([&] {
+        recorder_.summarize_to(folder);
+        categories_.monitor(monitoring.measures);
+        core::Tuned tuned;
+        tuned.monitoring = monitoring;
+        manager_->ask(tuned, run::now());
+    });
+}
+
+}  // namespace wq::program_manager

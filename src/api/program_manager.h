@@ -1,0 +1,177 @@
+// A program's manager behind work_queue/manager.h: the thread that runs the manager's loop, and the two
+// queues between it and the program. The caller supplies the links to workers (TCP, ranks, a worker in this
+// process).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "records/logs/program_logs.h"
+#include "records/logs/summary_writer.h"
+#include "manager/manager.h"
+#include "net/frames/transport.h"
+#include "api/command_queue.h"
+#include "api/factory_limits.h"
+#include "api/first_worker_notice.h"
+#include "api/listening.h"
+#include "api/program_categories.h"
+#include "api/program_recorder.h"
+#include "api/program_source.h"
+#include "api/queue_status.h"
+#include "api/results.h"
+#include "api/submitted_tasks.h"
+#include "api/tuning.h"
+#include "api/unfinished_tasks.h"
+#include "manager/run/own_worker.h"
+#include "manager/run/rank_loop.h"
+#include "base/background_thread.h"
+#include "ranks/tickets/counters.h"
+#include "work_queue/statistics.h"
+#include "work_queue/task.h"
+
+namespace wq::program_manager {
+
+struct Wire {
+    std::unique_ptr<net::Transport> transport;
+    bool untrusted = false;  // workers join on their own; nothing they send is trusted
+};
+
+struct ProgramManagerOptions {
+    std::vector<Wire> wires;
+    std::vector<net::Transport*> borrowed_wires;  // they outlive the manager
+    std::uint32_t ranks = 0;                      // of the job, including this one; 0: none
+    run::OwnWorker* own = nullptr;                // worker of this rank; null: the rank only manages
+    bool seal_batches = false;
+    tickets::Counters* counters = nullptr;
+    Duration disconnect_limit = std::chrono::seconds(60);
+    std::uint64_t output_limit = 8u << 20;
+    bool ends_workers = false;        // workers over TCP end with the manager
+    std::string worker;               // command that starts one, for FirstWorkerNotice
+    status::QueueOfStatus described;  // to those who look at the queue
+    bool lists = true;                // the queue to them
+    // Takes the queue's record, on the manager's thread; may be empty.
+    status::Announcing::Announce announce;
+    catalog::CatalogHosts catalog;  // for the parameter fetch-factory
+    logs::LogPaths logs;
+    logs::SummaryLimits summaries;
+    KeepAlive keep_alive;
+    std::function<void(const KeepAlive&)> change_keep_alive;  // on the manager's thread; may be empty
+    std::function<void(const core::ManagerStats&)> tell;      // each turn of the loop; may be empty
+    std::function<void(const std::string&)> say;              // called on any thread; must not be empty
+};
+
+class ProgramManager {
+  public:
+    // Error: a log cannot be opened.
+    static Result<std::unique_ptr<ProgramManager>> start(ProgramManagerOptions options);
+    ~ProgramManager() { end(); }
+    ProgramManager(const ProgramManager&) = delete;
+
+    // Kills running tasks and tells the workers.
+    void end();
+    std::int64_t submit(Task task, std::string& error);
+    std::optional<Task> wait(std::optional<Duration> limit, const std::string* tag = nullptr);
+    // With the parameter wait-retrieve-many, waits until all tasks have ended. False: some have not yet.
+    bool gather(Duration limit);
+    bool empty() const { return results_.empty(); }
+    TaskState task_state(std::int64_t id);
+
+    std::string why(std::int64_t id);
+    std::optional<Task> cancel(std::int64_t id);
+    std::optional<Task> cancel_tagged(const std::string& tag);
+    std::vector<Task> cancel_category(const std::string* category);  // null: all
+
+    int shut_down(int workers);
+    int drain(const std::string& host, bool on);
+    void block(const std::string& host, std::int64_t seconds);  // below 1: until unblocked
+    void unblock(const std::string* host);                      // null: all
+    std::vector<std::string> blocked_hosts();
+    // Returns whether fast abort is on for the category.
+    bool activate_fast_abort(const std::string& category, double multiplier);
+
+    // The next three return false if the manager has ended. For `mode`, "" means the categories that are not
+    // known yet.
+    bool set_category(const std::string& name, const core::CategorySet& what);
+    // Loads samples of an earlier run, then sets the maximum `most`, if it has any, for all categories known
+    // then.
+    bool begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
+                          const core::Sizes& most);
+    std::vector<CategorySummary> categories();
+    std::vector<WorkerSummary> workers();
+    // `folder`: for summaries, from summaries_folder(), or "".
+    bool monitor(const core::Monitoring& monitoring, const std::string& folder);
+
+    core::ManagerStats stats();
+    Statistics statistics();
+    Statistics statistics_of(const std::string& category);
+    int hungry();
+    // False: unknown name, or value out of bounds.
+    bool tune(const std::string& name, double value, std::string& error);
+    // Writes these logs, too. Error: one cannot be opened, or the manager has ended.
+    Status log_to(const logs::LogPaths& paths);
+    void describe(const status::QueueOfStatus& described);
+    void ask_catalog(catalog::CatalogHosts hosts);  // for fetch-factory
+    void list_to_others(bool on);                   // see ProgramManagerOptions::lists
+    // Another command that starts a worker, for FirstWorkerNotice.
+    void say_how_to_start_a_worker(std::string command);
+    // Runs `work` on the manager's thread. False: it has ended.
+    bool ask(std::function<void()> work) { return queue_.ask(std::move(work)); }
+    bool lost_a_rank() const { return lost_a_rank_; }  // after end()
+
+    // "": the manager's thread serves the program. Otherwise the reason why it ended before end(): then
+    // wait() returns the tasks that have ended, after them all others as forsaken, and all other calls fail.
+    std::string failure() const { return queue_.failure(); }
+    std::string why_ended() const { return queue_.why_closed(); }
+
+  private:
+    explicit ProgramManager(ProgramManagerOptions options);
+    void run();
+    void serve();
+    void fail(const char* why) noexcept;
+    bool set_fast_abort(const std::string& category, double multiplier);
+    void apply_tuning(const std::string& name, double value);
+    std::optional<Instant> each_turn(Instant now);
+    Status open_logs(const logs::LogPaths& paths);
+    void log_unfinished(logs::ProgramLogs& logs);
+    void debug(std::string_view subsystem, const std::string& text);
+    void write_notes();
+    std::unique_ptr<TaskData> cancel_now(TaskData& task);
+
+    ProgramManagerOptions options_;
+    // The interval of the time series in logs of statistics.
+    static constexpr Duration sample_often = std::chrono::milliseconds(500);
+
+    core::Now started_;
+    CommandQueue queue_;
+    Results results_;
+    Tuning tuning_;
+
+    // ---- the manager's thread, once it runs ----
+    SubmittedTasks tasks_;
+    std::vector<std::unique_ptr<logs::ProgramLogs>> logs_;
+    logs::SummaryWriter summaries_;
+    ProgramRecorder recorder_;
+    ProgramCategories categories_;
+    FirstWorkerNotice first_worker_;
+    FactoryLimits factories_;
+    ProgramSource source_;
+    UnfinishedTasks unfinished_;
+    ProgramQueue status_;
+    std::unique_ptr<manager::Manager> manager_;
+    std::unique_ptr<BackgroundThread> files_;  // ends before the manager, because it serves the manager
+    IntervalSet cancelled_;                    // ids
+    bool lost_a_rank_ = false;
+
+    std::mutex figures_mutex_;
+    core::ManagerStats published_;  // from the last turn
+    std::thread thread_;
+};
+
+}  // namespace wq::program_manager

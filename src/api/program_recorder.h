@@ -1,0 +1,93 @@
+// Reports each end of a task to the program and to its logs. Runs on the manager's thread; the logs write on
+// their own thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/model/manager_stats.h"
+#include "records/logs/program_logs.h"
+#include "records/logs/summary_writer.h"
+#include "api/range_gather.h"
+#include "api/results.h"
+#include "api/submitted_tasks.h"
+#include "records/hdf5/recorder.h"
+
+namespace wq::program_manager {
+
+class ProgramRecorder : public stats::Recorder {
+  public:
+    ProgramRecorder(SubmittedTasks& tasks, Results& results, logs::SummaryWriter& summaries)
+        : tasks_(tasks), results_(results), summaries_(summaries) {}
+
+    // From now on also to these logs, which begin with what is known.
+    void write_to(logs::ProgramLogs& logs);
+    void end_logs() { logs_.clear(); }
+    // Tasks that end from now on get a summary in this folder; "": only in the folders that they specify.
+    void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
+
+    // Records a submission with its requested resources, including those of its category.
+    void submitted(TaskId first, const TaskData& task, const core::Resources& requested, WallMicros when);
+    // The task that cancelled() reported; null: none.
+    std::unique_ptr<TaskData> take_cancelled();
+    std::optional<CategoryId> category_named(const std::string& name) const;
+    // The manager's statistics completed with what only the program's side knows.
+    core::ManagerStats as_seen(core::ManagerStats stats) const;
+
+    // Logs gathered calls of ranges once they are due; returns when the next are due.
+    std::optional<Instant> log_due(Instant now);
+    void log_gathered();
+
+    Wants wants() const override;
+    bool wants_beginning(TaskId task) const override;  // for calls of a range, the range's record has it
+    void task(stats::Recorded ended) override;
+    void range(const records::RangeRecord& record) override;
+    void cancelled(const IntervalSet& tasks, WallMicros when) override;
+    void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
+    void worker(const records::WorkerRecord& record) override;
+    void sample(const records::Sample& sample) override;
+    void category(CategoryId id, std::string name) override;
+    void category_changed(const records::CategoryRecord& record) override;
+    void transaction(WallMicros when, std::string text) override;
+    std::uint64_t acknowledged() const override { return recorded_; }
+    std::uint64_t backlog_bytes() const override { return summaries_.backlog_bytes(); }
+    int descriptor() const override { return summaries_.descriptor(); }
+    void settle() override { summaries_.settle(); }
+    std::optional<std::string> trouble() const override { return std::nullopt; }
+    std::vector<std::string> notices() override { return {}; }
+    Status close() override { return success(); }
+    Unrecorded unrecorded() const override { return {}; }
+
+  private:
+    void log(const records::TaskRecord& record, RangeTask* range);
+    void skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended);
+    void hand_over(TaskId ended);
+    void cancelled_one(TaskId id, WallMicros when);
+    void end_of_call(RangeTask& range, stats::Recorded& ended);
+    void tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended);
+    void summarize(const records::TaskRecord& record, TaskData& task);
+    void fill(TaskData& task, stats::Recorded& ended) const;
+    RangeProgress progress_of(const RangeTask& range, std::uint64_t done, std::uint64_t failed) const;
+
+    SubmittedTasks& tasks_;
+    Results& results_;
+    logs::SummaryWriter& summaries_;
+    std::string summaries_folder_;
+    std::vector<logs::ProgramLogs*> logs_;
+    RangeGather gathered_;
+    std::uint64_t recorded_ = 0;
+    std::map<std::uint32_t, records::WorkerRecord> workers_;
+    std::vector<std::uint32_t> left_;  // workers that left; their record is kept for later records
+    std::map<CategoryId, records::CategoryRecord> categories_;  // but "default", before it changes
+    std::unordered_map<std::string, CategoryId> category_ids_{{"default", CategoryId(0)}};
+    std::vector<TaskId> cancelled_;
+};
+
+}  // namespace wq::program_manager

@@ -1,0 +1,47 @@
+// What those who look at a program's queue see of it besides what its manager knows.
+#pragma once
+
+#include "api/program_recorder.h"
+#include "api/submitted_tasks.h"
+#include "manager/status/announcing.h"
+#include "manager/status/lister.h"
+#include "work_queue/manager.h"
+
+namespace wq::program_manager {
+
+// `id`: by which the program knows the task. For its own listings, with what it requests.
+status::TaskOfStatus named(std::int64_t id, const TaskData& task);
+
+status::QueueOfStatus described(const ManagerOptions& options, int port);
+
+// On the manager's thread.
+class ProgramQueue final : public status::Queue {
+  public:
+    ProgramQueue(SubmittedTasks& tasks, const ProgramRecorder& recorder, core::Now started)
+        : tasks_(tasks), recorder_(recorder), started_(started) {}
+
+    void describe(status::QueueOfStatus described);
+    // To those who ask the manager, and by `announce`, which may be empty.
+    void list(manager::Manager& manager, status::Announcing::Announce announce);
+    // Or not, to those who ask the manager.
+    void list_to_others(manager::Manager& manager, bool on);
+    // Each turn of the loop. Returns when to call it next.
+    std::optional<Instant> announce(const core::ManagerStats& stats, Instant now) {
+        return announcing_->look(stats, now);
+    }
+
+    status::QueueOfStatus described() const override { return described_; }
+    core::ManagerStats stats() const override;
+    std::optional<status::TaskOfStatus> task(TaskId task) const override;
+
+  private:
+    SubmittedTasks& tasks_;
+    const ProgramRecorder& recorder_;
+    const core::Now started_;
+    status::QueueOfStatus described_;
+    const manager::Manager* manager_ = nullptr;
+    std::optional<status::Lister> lister_;
+    std::optional<status::Announcing> announcing_;
+};
+
+}  // namespace wq::program_manager

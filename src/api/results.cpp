@@ -1,0 +1,281 @@
+#include "api/results.h"
+
+#include <algorithm>
+
+namespace wq::program_manager {
+
+namespace {
+
+std::int64_t micros(Duration time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
+// Merges adjacent intervals.
+void join(std::vector<std::pair<std::int64_t, std::int64_t>>& all,
+          const std::vector<std::pair<std::int64_t, std::int64_t>>& more) {
+    const auto middle = static_cast<std::ptrdiff_t>(all.size());
+    all.insert(all.end(), more.begin(), more.end());
+    std::inplace_merge(all.begin(), all.begin() + middle, all.end());
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        if (all[i].first == all[kept].second)
+            all[kept].second = all[i].second;
+        else
+            all[++kept] = all[i];
+    }
+    if (!all.empty()) all.resize(kept + 1);
+}
+
+// The summary may be written at any time; written() follows.
+bool is_written(const TaskData& task) {
+    if (!task.report || !task.report->summary.valid()) return true;
+    return task.report->summary.wait_for(Duration{0}) == std::future_status::ready;
+}
+
+}  // namespace
+
+// ---- the program's threads ----
+
+void Results::expect(const TaskData& task) {
+    const std::lock_guard lock(mutex_);
+    ++tagged_[task.tag];
+    if (!task.by_tag_only) ++to_come_;
+}
+
+void Results::forget(const std::string& tag, bool by_tag_only) {
+    const std::lock_guard lock(mutex_);
+    uncount(tag, by_tag_only);
+    there_is_one_.notify_all();
+}
+
+void Results::uncount(const std::string& tag, bool by_tag_only) {
+    if (!by_tag_only) --to_come_;
+    const auto tagged = tagged_.find(tag);
+    if (tagged != tagged_.end() && --tagged->second == 0) tagged_.erase(tagged);
+}
+
+Results::Place Results::find(const std::string* tag) {
+    return tag == nullptr ? ready_.begin() : ready_.first_of(*tag);
+}
+
+bool Results::none_to_come(const std::string* tag) const {
+    return ended_ || (tag == nullptr ? to_come_ == 0 : !tagged_.contains(*tag));
+}
+
+std::unique_ptr<TaskData> Results::pop(WaitingResults& from, Place place) {
+    const bool last = place->last;
+    std::unique_ptr<TaskData> task = from.take(place);
+    if (last) uncount(task->tag, task->by_tag_only);
+    return task;
+}
+
+std::unique_ptr<TaskData> Results::pop_returned(Place place) {
+    std::unique_ptr<TaskData> task = pop(ready_, place);
+    const bool failed = task->report && task->report->result != TaskResult::success;
+    const auto count =
+        task->kind == TaskKind::range ? static_cast<std::int64_t>(task->tell().progress.done_now) : 1;
+    figures_.returned += count;
+    if (failed) figures_.failed += count;
+    return task;
+}
+
+std::unique_ptr<TaskData> Results::wait(std::optional<Instant> limit, const std::string* tag) {
+    const Instant began = instant_now();
+    std::unique_lock lock(mutex_);
+    if (inside_++ == 0) figures_.outside_us += micros(began - outside_since_);
+    std::unique_ptr<TaskData> task;
+    for (;;) {
+        if (ended_) make_all_ready();
+        if (const auto found = find(tag); found != ready_.end()) {
+            task = pop_returned(found);
+            break;
+        }
+        if (none_to_come(tag)) break;
+        ++waiters_;
+        bool over = false;
+        if (limit) {
+            const auto left = std::max<Duration>(*limit - instant_now(), Duration{0});
+            over = left == Duration{0} || there_is_one_.wait_for(lock, left) == std::cv_status::timeout;
+        } else {
+            there_is_one_.wait(lock);
+        }
+        --waiters_;
+        if (!over) continue;
+        if (const auto found = find(tag); found != ready_.end()) task = pop_returned(found);
+        break;
+    }
+    if (--inside_ == 0) outside_since_ = instant_now();
+    return task;
+}
+
+bool Results::gather(Instant limit) {
+    const Instant began = instant_now();
+    std::unique_lock lock(mutex_);
+    if (inside_++ == 0) figures_.outside_us += micros(began - outside_since_);
+    ++waiters_;
+    const bool all = there_is_one_.wait_for(lock, std::max<Duration>(limit - instant_now(), Duration{0}),
+                                            [&] { return ended_ || to_come_ <= ready_.untagged(); });
+    --waiters_;
+    if (--inside_ == 0) outside_since_ = instant_now();
+    return all;
+}
+
+// Skips the report of a range that has not ended.
+std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Place place) {
+    return place == from.end() || !place->last ? nullptr : pop(from, place);
+}
+
+// Locks to look at ended tasks.
+std::unique_lock<std::mutex> Results::look() {
+    std::unique_lock lock(mutex_);
+    if (ended_) make_all_ready();
+    return lock;
+}
+
+std::unique_ptr<TaskData> Results::take(std::int64_t id) {
+    const std::unique_lock lock = look();
+    auto taken = pop_ended(ready_, ready_.of(id));
+    return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.of(id));
+}
+
+std::unique_ptr<TaskData> Results::take_tagged(const std::string& tag) {
+    const std::unique_lock lock = look();
+    auto taken = pop_ended(ready_, ready_.first_of(tag));
+    return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.first_of(tag));
+}
+
+std::vector<std::unique_ptr<TaskData>> Results::take_category(const std::string* category) {
+    const std::unique_lock lock = look();
+    std::vector<std::unique_ptr<TaskData>> taken;
+    for (WaitingResults* from : {&ready_, &unwritten_})
+        for (Place place = from->begin(); place != from->end();) {
+            const Place next = std::next(place);
+            if (place->last && (category == nullptr || place->task->category == *category))
+                taken.push_back(pop(*from, place));
+            place = next;
+        }
+    return taken;
+}
+
+bool Results::empty() const {
+    const std::lock_guard lock(mutex_);
+    return to_come_ == 0;
+}
+
+bool Results::holds(std::int64_t id) const {
+    const std::lock_guard lock(mutex_);
+    return ready_.has(id) || unwritten_.has(id);
+}
+
+Results::Figures Results::figures() const {
+    const std::lock_guard lock(mutex_);
+    Figures figures = figures_;
+    figures.waiting = static_cast<std::int64_t>(ready_.size() + unwritten_.size());
+    if (inside_ == 0) figures.outside_us += micros(instant_now() - outside_since_);
+    return figures;
+}
+
+std::size_t Results::waiters() const {
+    const std::lock_guard lock(mutex_);
+    return waiters_;
+}
+
+// ---- the manager's thread ----
+
+void Results::make_room() {
+    if (fresh_.size() == fresh_.capacity()) fresh_.reserve(2 * fresh_.size() + 16);
+}
+
+void Results::put(std::unique_ptr<TaskData> ended, bool extra) {
+    make_room();
+    if (extra) expect(*ended);
+    fresh_.push_back({std::move(ended), true});
+}
+
+void Results::progress(const TaskData& range, const RangeProgress& news) {
+    auto report = copy_of(range);
+    TaskReport& told = report->tell();
+    told.progress = news;
+    const bool last = told.progress.complete;
+    make_room();
+    fresh_.push_back({std::move(report), last});
+}
+
+// Merges waiting reports of a range into one.
+void Results::merge(Fresh& fresh) {
+    const bool range = fresh.task->kind == TaskKind::range;
+    const Place there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
+    if (there == ready_.end()) {
+        WaitingResults& to = is_written(*fresh.task) ? ready_ : unwritten_;
+        return to.put(std::move(fresh.task), fresh.last);
+    }
+    TaskReport& old = there->task->tell();
+    TaskReport& news = fresh.task->tell();
+    join(old.progress.done, news.progress.done);
+    news.progress.done = std::move(old.progress.done);
+    news.progress.done_now += old.progress.done_now;
+    old = std::move(news);
+    there->last = there->last || fresh.last;
+    fresh.task.reset();
+}
+
+RangeProgress Results::cancelled(const TaskData& task) {
+    publish();
+    const std::lock_guard lock(mutex_);
+    RangeProgress unheard;
+    const Place report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
+    if (report != ready_.end()) unheard = std::move(ready_.take(report)->tell().progress);
+    figures_.returned += static_cast<std::int64_t>(unheard.done_now);
+    uncount(task.tag, task.by_tag_only);
+    there_is_one_.notify_all();
+    return unheard;
+}
+
+void Results::publish() {
+    if (fresh_.empty()) return;
+    bool wake = false;
+    {
+        const std::lock_guard lock(mutex_);
+        merge_fresh();
+        wake = waiters_ > 0;
+    }
+    if (wake) there_is_one_.notify_all();
+}
+
+void Results::end() noexcept {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    try {
+        make_all_ready();
+    } catch (const std::bad_alloc&) {
+    }
+    there_is_one_.notify_all();
+}
+
+// Call it with the lock, like make_all_ready().
+void Results::merge_fresh() {
+    for (Fresh& one : fresh_)
+        if (one.task) merge(one);  // otherwise it was merged before memory ran out
+    fresh_.clear();
+}
+
+void Results::make_all_ready() {
+    merge_fresh();
+    while (unwritten_.size() > 0) unwritten_.move_to(ready_, unwritten_.any());
+}
+
+// ---- any thread ----
+
+void Results::written(std::int64_t id) {
+    bool wake = false;
+    {
+        const std::lock_guard lock(mutex_);
+        const Place place = unwritten_.of(id);
+        if (place == unwritten_.end()) return;
+        unwritten_.move_to(ready_, place);
+        wake = waiters_ > 0;
+    }
+    if (wake) there_is_one_.notify_all();
+}
+
+}  // namespace wq::program_manager

@@ -1,0 +1,106 @@
+// Carries ended tasks from the manager's thread to the program, in the order of their ends, and counts those
+// still to come. Also measures the program's time outside wait().
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "api/waiting_results.h"
+
+namespace wq::program_manager {
+
+class Results {
+  public:
+    explicit Results(Instant started) : outside_since_(started) {}
+
+    // ---- the program's threads ----
+
+    // A task is about to be submitted: expects all its ends.
+    void expect(const TaskData& task);
+    // A task with this tag was not submitted after all, or is returned by another call.
+    void forget(const std::string& tag, bool by_tag_only = false);
+
+    // Returns the next ended task; waits until `limit` (nothing: no limit), but returns nothing at once if
+    // none is to come. `tag`: only tasks with this tag; "": tasks without one; null: all but those that only
+    // their tag returns. A task with a summary is returned once the summary is written.
+    std::unique_ptr<TaskData> wait(std::optional<Instant> limit, const std::string* tag = nullptr);
+    // Waits until all tasks have ended that wait() returns without a tag. False: some have not by `limit`.
+    bool gather(Instant limit);
+    // Removes an ended task that was not returned yet, because it is cancelled.
+    std::unique_ptr<TaskData> take(std::int64_t id);
+    std::unique_ptr<TaskData> take_tagged(const std::string& tag);
+    std::vector<std::unique_ptr<TaskData>> take_category(const std::string* category);  // null: of all
+
+    bool empty() const;  // but for tasks that only their tag returns
+    bool holds(std::int64_t id) const;
+
+    struct Figures {
+        std::int64_t waiting = 0;   // for wait()
+        std::int64_t returned = 0;  // tasks and calls
+        std::int64_t failed = 0;    // of these, with another result than success
+        std::int64_t outside_us = 0;
+    };
+    Figures figures() const;
+    // Calls of wait() that are still waiting.
+    std::size_t waiters() const;
+
+    // ---- the manager's thread ----
+
+    // Afterwards the next put() needs no memory, unless it is `extra`.
+    void make_room();
+    // Adds an ended task. `extra`: it was not expected (a failed call of a range).
+    void put(std::unique_ptr<TaskData> ended, bool extra);
+    // Merges the progress of a range with its waiting report. The range ends once `complete`.
+    void progress(const TaskData& range, const RangeProgress& news);
+    // Makes results visible to wait().
+    void publish();
+    // Nothing more will come: wakes all waiters. Results that ran out of memory are completed when requested.
+    void end() noexcept;
+    // A cancelled task is returned by another call. For a range, returns its unreported progress.
+    RangeProgress cancelled(const TaskData& task);
+
+    // ---- any thread ----
+
+    // The task's summary is written: wait() may return it.
+    void written(std::int64_t id);
+
+  private:
+    using Place = WaitingResults::Place;
+    struct Fresh {
+        std::unique_ptr<TaskData> task;
+        bool last = true;
+    };
+    std::unique_lock<std::mutex> look();
+    void make_all_ready();
+    std::unique_ptr<TaskData> pop(WaitingResults& from, Place place);
+    std::unique_ptr<TaskData> pop_returned(Place place);
+    std::unique_ptr<TaskData> pop_ended(WaitingResults& from, Place place);
+    Place find(const std::string* tag);
+    bool none_to_come(const std::string* tag) const;
+    void merge(Fresh& fresh);
+    void merge_fresh();
+    void uncount(const std::string& tag, bool by_tag_only);
+
+    mutable std::mutex mutex_;
+    std::condition_variable there_is_one_;
+    WaitingResults ready_;
+    WaitingResults unwritten_;                               // ready but for their summaries
+    std::unordered_map<std::string, std::uint64_t> tagged_;  // to come or ready, by tag
+    std::uint64_t to_come_ = 0;                              // or ready, for a wait without a tag
+    std::size_t waiters_ = 0;
+    bool ended_ = false;
+    Figures figures_;
+    std::size_t inside_ = 0;  // threads in wait()
+    Instant outside_since_;
+
+    std::vector<Fresh> fresh_;  // used by the manager's thread until end(): not yet published
+};
+
+}  // namespace wq::program_manager

@@ -1,0 +1,179 @@
+#include "api/shapes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/relative_path.h"
+#include "base/units.h"
+#include "api/amounts.h"
+
+namespace wq::program_manager {
+
+namespace {
+
+// Smaller ranges are leased call by call, like plain tasks, and need no separate batch.
+constexpr std::uint64_t large_range = 256;
+constexpr std::uint64_t most_indexes = std::uint64_t{1} << 48;
+
+Duration seconds(std::int64_t count) {
+    constexpr std::int64_t most = std::int64_t{100} * 365 * 24 * 3600;
+    return std::chrono::seconds(std::clamp<std::int64_t>(count, 0, most));
+}
+
+// Five retries are six attempts, as in Work Queue.
+std::uint32_t tries(std::int64_t max_retries) {
+    if (max_retries < 1) return 0;
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(max_retries, UINT32_MAX - 1)) + 1;
+}
+
+Error no_task(std::string why) {
+    return {ExitCode::usage, std::move(why)};
+}
+
+// Normalizes names.
+Status check(files::TaskFiles& files) {
+    const auto in_one_form = [](std::string& name) -> Status {
+        auto form = relative_path(name);
+        if (!form)
+            return no_task("a file cannot be " + quote_for_message(name) +
+                           " in a sandbox: give a relative path without '..'");
+        name = std::move(*form);
+        return success();
+    };
+    // The program may change its working folder before the files are read.
+    std::error_code no_folder;
+    const auto absolute = [&](std::string& path) {
+        path = std::filesystem::absolute(path, no_folder);
+        return !no_folder;
+    };
+    for (files::Input& input : files.inputs) {
+        if (input.source == files::Source::url && input.from.empty())
+            return no_task("an input file has no URL");
+        if (input.source == files::Source::command && input.from.empty())
+            return no_task("an input file has no command");
+        if (input.source == files::Source::file) {
+            if (input.from.empty()) return no_task("an input file has no path");
+            if (!absolute(input.from)) return no_task("the current folder: " + no_folder.message());
+        }
+        if (const Status named = in_one_form(input.name); !named) return named;
+        if (input.piece && input.piece->first > input.piece->last)
+            return no_task("a piece of " + quote_for_message(input.from) + " begins after its end");
+    }
+    for (files::Output& output : files.outputs) {
+        if (output.to.empty()) return no_task("an output file has no path");
+        if (!absolute(output.to)) return no_task("the current folder: " + no_folder.message());
+        if (!output.on_failure && !output.on_success)
+            return no_task("an output file cannot be both failure_only and success_only");
+        if (const Status named = in_one_form(output.name); !named) return named;
+    }
+    if (const auto conflict = files::conflict(files)) return no_task(*conflict);
+    return success();
+}
+
+constexpr char end_of_text = '\0';  // where the system ends a command line or a variable
+
+Status check(const EnvironmentChanges& changes) {
+    for (const auto& [name, value] : changes) {
+        if (name.empty() || name.find('=') != std::string::npos ||
+            name.find(end_of_text) != std::string::npos)
+            return no_task("a variable cannot be named " + quote_for_message(name));
+        if (value && value->find(end_of_text) != std::string::npos)
+            return no_task("the value of the variable " + name + " has a zero byte");
+    }
+    return success();
+}
+
+Status check(TaskSpecs& specs) {
+    if (!specs.monitor_output.empty()) {
+        auto folder = summaries_folder(specs.monitor_output);
+        if (!folder) return no_task("monitor_output: " + folder.error().message);
+        specs.monitor_output = std::move(*folder);
+    }
+    for (const std::string& feature : specs.features)
+        if (feature.starts_with(core::function_feature))
+            return no_task("feature(" + quote_for_message(feature) +
+                           "): calls of the function require it by themselves");
+    if (specs.coprocess.size() > core::longest_feature)
+        return no_task("the name of a coprocess has at most " + std::to_string(core::longest_feature) +
+                       " bytes");
+    if (const Status sound = check(specs.environment); !sound) return sound;
+    return check_amounts(specs.needs);
+}
+
+core::Needs needs_of(const TaskData& task, bool category_speaks) {
+    core::Needs needs;
+    if (task.specs) needs = program_manager::needs_of(task.specs->needs);
+    if (task.remote()) {
+        needs.coprocesses = 1;
+        return needs;
+    }
+    // A function needs one core; a command's needs are unknown, so it may get the whole worker.
+    if (needs == core::Needs{} && task.kind != TaskKind::command && !category_speaks) needs.cores = 1;
+    return needs;
+}
+
+// A command with a coprocess becomes a call, whose event was given as the file "infile".
+void make_call(TaskData& task) {
+    task.kind = TaskKind::call;
+    task.arguments = "{}";
+    if (!task.specs->files) return;
+    files::TaskFiles& files = task.say_files();
+    const auto event = std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::Input& input) {
+        return input.source == files::Source::buffer && input.name == "infile";
+    });
+    if (event == files.inputs.end()) return;
+    task.arguments = std::move(event->from);
+    files.inputs.erase(event);
+    if (files.inputs.empty() && files.outputs.empty()) task.specs->files.reset();
+}
+
+}  // namespace
+
+Status check(TaskData& task) {
+    if (task.remote() && task.kind == TaskKind::command) make_call(task);
+    if (task.remote() && task.kind == TaskKind::range) return no_task("a range cannot have a coprocess");
+    if (task.specs && task.specs->files) {
+        if (task.kind != TaskKind::command && task.mode != CallMode::fork && !task.remote())
+            return no_task("only commands and calls of CallMode::fork can have files");
+        if (task.kind == TaskKind::range) return no_task("calls of a range cannot have files");
+        if (const Status sound = check(task.say_files()); !sound) return sound;
+    }
+    if (task.text.empty())
+        return no_task(task.kind == TaskKind::command ? "a task needs a command"
+                                                      : "a call needs the name of a function");
+    if (task.kind == TaskKind::command && task.text.find(end_of_text) != std::string::npos)
+        return no_task("a command cannot have a zero byte");
+    if (task.kind == TaskKind::range && task.count() == 0)
+        return no_task("a range needs at least one index: last must be greater than first");
+    if (task.count() > most_indexes) return no_task("a range has at most 2^48 indexes");
+    return task.specs ? check(*task.specs) : success();
+}
+
+core::Shape shape_of(const TaskData& task, bool category_speaks) {
+    core::Shape shape;
+    shape.needs = needs_of(task, category_speaks);
+    shape.priority = task.priority;
+    if (task.kind == TaskKind::range && task.count() >= large_range)
+        shape.kind = static_cast<std::uint64_t>(task.id);
+    shape.unstoppable = task.kind != TaskKind::command && task.mode != CallMode::fork && !task.remote();
+    if (task.remote())
+        shape.features.push_back(std::string(core::coprocess_feature) + task.specs->coprocess);
+    else if (task.kind != TaskKind::command)
+        shape.features.push_back(std::string(core::function_feature) + task.text);
+    shape.large = task.memory != nullptr;
+    if (!task.specs) return shape;
+    shape.leased_only = task.specs->files != nullptr || task.remote();
+    shape.measured = task.specs->is_measured();
+    const TaskSpecs& specs = *task.specs;
+    shape.timeout = seconds(specs.running_time_max);
+    shape.min_time = seconds(specs.running_time_min);
+    shape.max_tries = tries(specs.max_retries);
+    shape.features.insert(shape.features.end(), specs.features.begin(), specs.features.end());
+    std::sort(shape.features.begin(), shape.features.end());
+    if (specs.start_time_min > 0) shape.not_before = specs.start_time_min;
+    if (specs.end_time > 0) shape.not_after = specs.end_time;
+    return shape;
+}
+
+}  // namespace wq::program_manager
