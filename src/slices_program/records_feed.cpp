@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sources/h5_name.h"
+#include "slices/sources/h5_name.h"
 
 namespace wq::slices_program {
 

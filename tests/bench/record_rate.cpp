@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "sources/h5_row_reader.h"
-#include "sources/line_reader.h"
+#include "slices/sources/h5_row_reader.h"
+#include "slices/sources/line_reader.h"
 #include "work_queue/slice_readers.h"
 
 namespace {

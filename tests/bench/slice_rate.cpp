@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "slices/order.h"
+#include "slices/plan/order.h"
 #include "work_queue/slice_queue.h"
 
 namespace {

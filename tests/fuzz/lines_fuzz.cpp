@@ -13,10 +13,10 @@
 
 #include "base/bytes.h"
 #include "require.h"
-#include "sources/line_index.h"
-#include "sources/line_reader.h"
-#include "sources/source_file.h"
-#include "sources/text_parts.h"
+#include "slices/sources/line_index.h"
+#include "slices/sources/line_reader.h"
+#include "slices/sources/source_file.h"
+#include "slices/sources/text_parts.h"
 
 namespace {
 

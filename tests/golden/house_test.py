@@ -10,7 +10,7 @@ PUBLIC = ("work_queue/", "cctools/")  # folders of src/include, by which program
 IMPLEMENTED_BY = {
     r"work_queue/(manager|task|factory|mpi|functions)\.h": "api",
     r"work_queue/(batch|job_executor)\.h": "functions/pool",
-    r"work_queue/(slice_[a-z_]+|read_ahead)\.h": "slice_queue",
+    r"work_queue/(slice_[a-z_]+|read_ahead)\.h": "slices/queue",
     r"cctools/.*": "capi",
 }
 CODE = {".h", ".cpp", ".c", ".hpp"}
@@ -20,7 +20,7 @@ HEAVY = {
                 r"share/examples/manager/own_mpi\.cpp"],
     r"hwloc(\.h|/.*)": [r"src/node/machine/topology[a-z_]*\.cpp", r"tests/unit/node/machine/topology[a-z_]*_test\.cpp"],
     r"(hdf5|H5[A-Z]*public)\.h": [r"src/(records/hdf5|slices/sources|slices/queue)/h5_[a-z_]+\.cpp", r"tests/unit/(records/hdf5|slices/sources)/[a-z0-9_]+\.(h|cpp)",
-                                  r"tests/unit/slices/queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
+                                  r"tests/unit/slices/plan/queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
                                   r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
     r"openssl/.*": [r"src/net/frames/tls_[a-z_]+\.cpp", r"src/files/trees/content_key\.cpp"],
     r"boost/asio/ssl.*": [r"src/net/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's

@@ -14,12 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include "feed/lines.h"
+#include "slices/claims/lines.h"
 #include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/rank_program.h"
 #include "ranks/tickets/batch_counter.h"
-#include "unit/feed/node_tickets.h"
+#include "unit/slices/claims/node_tickets.h"
 
 namespace wq::test {
 namespace {

@@ -1,0 +1,165 @@
+#include "slices/plan/plan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <string_view>
+
+#include "base/units.h"
+#include "slices/plan/permutation.h"
+
+namespace wq::slices {
+
+namespace {
+
+constexpr std::string_view start_mark = "?start=";
+constexpr std::string_view end_mark = "&end=";
+
+std::optional<std::uint64_t> number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+Error bad(const std::string& what) {
+    return {ExitCode::usage, what};
+}
+
+Status check(const std::vector<Source>& sources) {
+    if (sources.empty()) return bad("the list of works is empty");
+    for (std::size_t n = 0; n < sources.size(); ++n) {
+        if (sources[n].name.empty()) return bad("work " + std::to_string(n + 1) + " has no name");
+        if (Slice::parse(sources[n].name).records)
+            return bad(quote_for_message(sources[n].name) + " names a slice; give the name of the whole");
+    }
+    return success();
+}
+
+// How many of `slices` each source gets: one, and of the others its part; those that the parts round off go
+// to the largest remainders (Hamilton's method).
+std::vector<std::uint64_t> apportion(const std::vector<std::uint64_t>& records, std::uint64_t slices) {
+    __extension__ using Wide = unsigned __int128;
+    const std::uint64_t ones = static_cast<std::uint64_t>(
+        std::count_if(records.begin(), records.end(), [](std::uint64_t each) { return each > 0; }));
+    const std::uint64_t all = std::accumulate(records.begin(), records.end(), std::uint64_t{0});
+    std::uint64_t left = slices - ones;
+    std::vector<std::uint64_t> counts;
+    std::vector<std::pair<std::uint64_t, std::size_t>> remainders;
+    // One record of each source is spent on its first slice, so that no source gets more slices than records.
+    const std::uint64_t further = std::max<std::uint64_t>(all - ones, 1);
+    const std::uint64_t to_share = left;
+    for (std::size_t n = 0; n < records.size(); ++n) {
+        const Wide part = Wide{records[n] > 0 ? records[n] - 1 : 0} * to_share;
+        const auto whole = static_cast<std::uint64_t>(part / further);
+        counts.push_back((records[n] > 0 ? 1 : 0) + whole);
+        remainders.emplace_back(static_cast<std::uint64_t>(part % further), n);
+        left -= whole;
+    }
+    std::stable_sort(remainders.begin(), remainders.end(),
+                     [](const auto& one, const auto& other) { return one.first > other.first; });
+    for (std::uint64_t n = 0; n < left; ++n) ++counts[remainders[n].second];
+    return counts;
+}
+
+}  // namespace
+
+std::string Slice::text() const {
+    if (!records) return source;
+    return source + std::string(start_mark) + std::to_string(records->first) + std::string(end_mark) +
+           std::to_string(records->end);
+}
+
+Slice Slice::parse(const std::string& text) {
+    const std::size_t start = text.rfind(start_mark);
+    const std::size_t end = start == std::string::npos ? start : text.find(end_mark, start);
+    if (end != std::string::npos) {
+        const std::string_view words = text;
+        const auto first = number(words.substr(start + start_mark.size(), end - start - start_mark.size()));
+        const auto last = number(words.substr(end + end_mark.size()));
+        if (first && last && *first <= *last) return {text.substr(0, start), Interval{*first, *last}};
+    }
+    return {text, std::nullopt};
+}
+
+Plan::Pieces Plan::even(std::uint64_t records, std::uint64_t count) {
+    if (count == 0) return {};
+    return {count, records % count, records / count + 1, records / count};
+}
+
+Plan::Pieces Plan::equal(std::uint64_t records, std::uint64_t wanted) {
+    if (records == 0) return {};
+    const std::uint64_t length = std::max<std::uint64_t>(records / wanted, 1);
+    const std::uint64_t count = (records - 1) / length + 1;
+    return {count, count - 1, length, records - (count - 1) * length};
+}
+
+void Plan::add(Pieces pieces) {
+    pieces_.push_back(pieces);
+    first_.push_back(first_.back() + pieces.count);
+}
+
+Result<Plan> Plan::make(std::vector<Source> sources, Cut cut, std::int64_t slices) {
+    if (const Status good = check(sources); !good) return good.error();
+    if (cut != Cut::whole && slices < 1)
+        return bad("num_slices is " + std::to_string(slices) + "; it is at least 1, or none for whole works");
+    std::vector<std::uint64_t> records;
+    std::uint64_t all = 0;
+    std::uint64_t with_records = 0;
+    for (const Source& source : sources) {
+        records.push_back(source.records.value_or(0));
+        if (records.back() > Permutation::largest - all) return bad("the works have more than 2^62 records");
+        all += records.back();
+        with_records += records.back() > 0 ? 1 : 0;
+    }
+    const auto wanted = static_cast<std::uint64_t>(slices);
+    // Works that nobody can count are not cut, whatever is asked for.
+    if (cut == Cut::total && with_records == 0) cut = Cut::per_source;
+    if (cut == Cut::total && wanted > all)
+        return bad("num_slices is " + std::to_string(slices) + ", but the works have " +
+                   count_of(all, "record"));
+    if (cut == Cut::total && wanted < with_records)
+        return bad("num_slices is " + std::to_string(slices) + ", but there are " +
+                   count_of(with_records, "work") + " to cut, and each is one slice at least");
+    const std::vector<std::uint64_t> counts =
+        cut == Cut::total ? apportion(records, wanted) : std::vector<std::uint64_t>(records.size(), 1);
+    Plan plan(std::move(sources));
+    for (std::size_t n = 0; n < plan.sources_.size(); ++n) {
+        if (!plan.sources_[n].records || cut == Cut::whole)
+            plan.add({1, 0, 0, 0});
+        else
+            plan.add(cut == Cut::total ? even(records[n], counts[n]) : equal(records[n], wanted));
+    }
+    if (plan.size() == 0) return bad("the works have no records");
+    return plan;
+}
+
+std::size_t Plan::source_of(std::uint64_t slice) const {
+    return static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), slice) - first_.begin()) -
+           1;
+}
+
+Slice Plan::at(std::uint64_t slice) const {
+    const std::size_t source = source_of(slice);
+    const Pieces& pieces = pieces_[source];
+    if (pieces.length == 0 && pieces.rest == 0) return {sources_[source].name, std::nullopt};
+    const std::uint64_t piece = slice - first_[source];
+    const std::uint64_t longer = std::min(piece, pieces.longer);
+    const std::uint64_t start = longer * pieces.length + (piece - longer) * pieces.rest;
+    return {sources_[source].name,
+            Interval{start, start + (piece < pieces.longer ? pieces.length : pieces.rest)}};
+}
+
+std::uint64_t Plan::digest() const {
+    std::uint64_t bits = mixed(sources_.size(), size());
+    for (std::size_t n = 0; n < sources_.size(); ++n) {
+        for (const char letter : sources_[n].name) bits = mixed(bits, static_cast<unsigned char>(letter));
+        bits = mixed(bits, sources_[n].records ? *sources_[n].records + 1 : 0);
+        for (const std::uint64_t part :
+             {pieces_[n].count, pieces_[n].longer, pieces_[n].length, pieces_[n].rest})
+            bits = mixed(bits, part);
+    }
+    return bits;
+}
+
+}  // namespace wq::slices

@@ -1,0 +1,167 @@
+#include "slices/queue/giving.h"
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "api/setup_error.h"
+#include "base/units.h"
+#include "net/frames/contact.h"
+#include "net/frames/tls_identity.h"
+#include "records/journal/held_file.h"
+#include "slices/queue/say.h"
+#include "slices/queue/h5_checkpoint.h"
+
+namespace wq::slice_queue {
+
+namespace {
+
+constexpr std::uint64_t few_slices = 10;  // of each rank: below, the last ones decide how long all take
+
+slices::Ledger ledger_of(const Pass& pass, const IntervalSet& committed) {
+    constexpr slices::Delivery deliveries[] = {slices::Delivery::exactly_once, slices::Delivery::at_most_once,
+                                               slices::Delivery::at_least_once};
+    return {pass.positions(), deliveries[static_cast<std::size_t>(pass.options().delivery)], committed};
+}
+
+net::TcpListenOptions listen_options() {
+    net::TcpListenOptions options;
+    options.key = net::fresh_key();
+    options.limits = feed::feed_limits();
+    return options;
+}
+
+}  // namespace
+
+feed::TakerOptions taker_options(const Pass& pass, const std::string& node, std::uint32_t rank) {
+    feed::TakerOptions options;
+    options.node = node;
+    options.rank = rank;
+    options.clock = [] { return wall_now(); };
+    options.say = say_as(pass.options());
+    return options;
+}
+
+// ---- the port ----
+
+GivingPort::GivingPort(const SliceOptions& options, const Ranks& ranks) {
+    // The program may change its folder.
+    if (!options.contact.empty()) file_ = std::filesystem::absolute(options.contact);
+    if (!file_.empty())
+        open_for_workers();
+    else if (ranks.count > 1)
+        open_for_ranks(ranks.all_here);
+}
+
+GivingPort::GivingPort(GivingPort&& other) noexcept
+    : file_(std::exchange(other.file_, {})),
+      port_(std::exchange(other.port_, std::nullopt)),
+      listener_(std::move(other.listener_)),
+      contact_(std::move(other.contact_)) {}
+
+GivingPort::~GivingPort() {
+    if (port_) port_->remove_contact(file_);
+}
+
+// Reached from this machine only, if all ranks are here.
+void GivingPort::open_for_ranks(bool all_here) {
+    net::TcpListenOptions options = listen_options();
+    net::Contact contact;
+    contact.key = options.key;
+    const std::vector<std::string> here = {"127.0.0.1"};
+    if (all_here) options.bind = here;
+    listener_ = api::checked(net::TcpListener::open(std::move(options)));
+    contact.port = listener_->port();
+    contact.addresses = all_here ? here : net::own_addresses();
+    contact_ = net::to_json(contact);
+}
+
+void GivingPort::open_for_workers() {
+    net::TcpListenOptions options = listen_options();
+    options.tls = api::checked(net::make_identity());
+    port_.emplace(api::checked(listening::open_port(std::move(options), {}, [](const std::string&) {})));
+    contact_ = net::to_json(port_->contact());
+    listener_ = std::move(port_->listener);
+}
+
+void GivingPort::publish() const {
+    if (!port_) return;
+    if (const Status written = port_->write_contact(file_); !written) throw api::setup_error(written.error());
+}
+
+std::unique_ptr<net::TcpListener> GivingPort::take_listener() {
+    return std::move(listener_);
+}
+
+// ---- the giving process ----
+
+Giving::Giving(GivingOptions options)
+    : works_(std::move(options.works)),
+      pass_(std::move(options.pass)),
+      statistics_(*pass_),
+      tickets_(std::move(options.tickets)),
+      port_(std::move(options.port)) {
+    remark(options.ranks);
+    // Once the line is there, others wait for us: nothing fails then.
+    feed::GiverLineOptions giver{port_.take_listener(), ledger_of(*pass_, options.committed)};
+    giver.epoch = pass_->plan().size();
+    giver.ranks = options.ranks;
+    giver.say = say_as(pass_->options());
+    if (pass_->options().record_each)
+        giver.record = [this](std::uint32_t rank, const feed::Timed& each) {
+            statistics_.record(rank, each);
+        };
+    if (!pass_->options().contact.empty()) {
+        server_ = std::make_unique<RecordServer>(works_, pass_->bytes());
+        giver.service = server_.get();
+    }
+    line_ = std::make_unique<feed::GiverLine>(std::move(giver), *tickets_.pool,
+                                              taker_options(*pass_, tickets_.name, 0));
+    if (server_) server_->answer_through(*line_);
+}
+
+Giving::~Giving() {
+    line_->close();
+    if (server_) server_->stop();
+    statistics_.finish();  // its last sample has what all others did until they left
+}
+
+bool Giving::leave() {
+    const bool lost = taker().failure().has_value();  // before its own line ends
+    line_->close();
+    return lost || line_->report().lost_ranks > 0;
+}
+
+void Giving::remark(std::uint64_t ranks) const {
+    const auto say = say_as(pass_->options());
+    if (const std::string remark = works_.remark(); !remark.empty()) say(remark);
+    if (ranks == 1 || pass_->plan().size() >= few_slices * ranks) return;
+    say(count_of(pass_->plan().size(), "slice") + " for " + count_of(ranks, "rank") +
+        ": with fewer than 10 slices for each rank, fast ranks wait for slow ones at the end");
+}
+
+void Giving::save(const std::string& path) {
+    IntervalSet committed = line_->committed_by_all();
+    line_->failed().for_each([&](const Interval& range) { committed.erase(range); });
+    statistics_.write_now();  // so that audits find what the checkpoint counts
+    const std::string& name = pass_->options().name;
+    if (const auto why = taker().failure()) throw std::runtime_error(name + ": " + *why);
+    Status written = records::refuse_if_held(path);
+    if (written)
+        written = write_checkpoint(path, {pass_->plan().digest(), pass_->plan().size(),
+                                                 pass_->options().shuffle, pass_->seed(), committed});
+    if (written) {
+        auto held = records::hold_file(path);
+        if (held)
+            saved_to_ = std::move(*held);
+        else
+            written = held.error();
+    }
+    if (!written) throw std::runtime_error(name + ": " + written.error().message);
+}
+
+void Giving::add_summary(const SliceSummaryOptions& options) {
+    statistics_.open(options, [this] { return line_->report(); });
+}
+
+}  // namespace wq::slice_queue

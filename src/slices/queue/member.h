@@ -1,0 +1,25 @@
+// What a process is to its queue: the one that gives the slices and takes some (giving.h), a rank of its job
+// (ranks.h), or a worker elsewhere (remote_worker.h).
+#pragma once
+
+#include "slices/claims/taker.h"
+#include "slices/queue/pass.h"
+#include "slices/queue/record_source.h"
+
+namespace wq::slice_queue {
+
+class Giving;
+
+class Member {
+  public:
+    virtual ~Member() = default;
+    virtual const Pass& pass() const = 0;
+    virtual RecordSource& records() = 0;
+    virtual feed::Taker& taker() = 0;
+    virtual Giving* giving() { return nullptr; }  // if it is the one
+    // Its end: nothing else is called after it. Returns whether a rank was lost: then MPI cannot be
+    // finalized.
+    virtual bool leave() { return taker().lost_some() || taker().failure(); }
+};
+
+}  // namespace wq::slice_queue

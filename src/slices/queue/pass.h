@@ -1,0 +1,50 @@
+// What all who take slices of a queue agree on: how the works are cut, and the order of the slices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "slices/plan/order.h"
+#include "slices/plan/plan.h"
+#include "work_queue/slice_queue.h"
+
+namespace wq::slice_queue {
+
+// As Plan::make().
+Result<slices::Plan> plan_of(std::vector<slices::Source> sources, const SliceOptions& options);
+
+class Pass {
+  public:
+    // Throws SetupError: the options make no order of this plan.
+    Pass(SliceOptions options, slices::Plan plan, std::uint64_t seed);
+
+    const SliceOptions& options() const { return options_; }
+    const slices::Plan& plan() const { return plan_; }
+    std::uint64_t seed() const { return order_.seed(); }
+    std::uint64_t positions() const { return order_.positions(); }
+    std::uint64_t epoch_of(std::uint64_t position) const { return order_.epoch_of(position); }
+    bool at_most_once() const { return options_.delivery == Delivery::at_most_once; }
+    slices::Order order() const;  // of one's own
+    // On any thread; position < positions().
+    Slice slice_at(std::uint64_t position) const;
+
+    // Of all that must be equal on all ranks.
+    std::uint64_t digest() const;
+    // For workers, which have neither the works nor the options.
+    std::string bytes() const;
+    // Error bad_input: garbage.
+    static Result<std::unique_ptr<Pass>> from_bytes(std::string_view bytes);
+
+  private:
+    SliceOptions options_;
+    slices::Plan plan_;
+    mutable std::mutex mutex_;  // of order_, which computes ahead
+    mutable slices::Order order_;
+};
+
+}  // namespace wq::slice_queue

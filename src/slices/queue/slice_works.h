@@ -1,0 +1,61 @@
+// The works of a SliceQueue: found and counted, cut, and opened to read a slice of one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "slices/queue/record_source.h"
+#include "slices/plan/plan.h"
+#include "slices/sources/record_reader.h"
+#include "slices/sources/survey.h"
+#include "work_queue/slice_queue.h"
+
+namespace wq::slice_queue {
+
+// What is known of a slice's work before it is opened.
+struct Whereabouts {
+    std::optional<sources::SourceStamp> planned;  // nullopt: it was not counted
+    sources::Place place;
+};
+// In this process, whatever works it has.
+Result<std::unique_ptr<sources::RecordReader>> open_here(const Slice& slice, const ReadAs& as,
+                                                         const Whereabouts& whereabouts);
+
+// The file that the slice's work is, or that has it as a dataset.
+Result<sources::SourceFile> file_of(const Slice& slice,
+                                    const std::optional<sources::SourceStamp>& planned = std::nullopt);
+
+class SliceWorks final : public RecordSource {
+  public:
+    // Collective over the party. Throws SetupError on all ranks if a work is missing or cannot be counted.
+    static SliceWorks find(const std::vector<std::string>& works, const SliceOptions& options,
+                           const sources::Party& party);
+    // Throws SetupError, and whatever the option `records` throws.
+    slices::Plan cut(const SliceOptions& options) const;
+    // For the user; "": nothing.
+    std::string remark() const;
+    bool are_files() const { return are_files_; }                              // those without "://"
+    bool has(const std::string& work) const { return find(work) != nullptr; }  // with the prefix
+
+    // Error usage: it was cut into other records than these.
+    Result<Whereabouts> whereabouts(const Slice& slice, const ReadAs& as) const;
+    Result<WorkIs> look(const Slice& slice) override;
+    Result<sources::Place> place_of(const Slice& slice) override { return place(slice); }
+    Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
+
+  private:
+    const sources::Surveyed* find(const std::string& work) const;
+    sources::Place place(const Slice& slice) const;
+
+    std::vector<std::string> names_;  // without the prefix
+    std::vector<sources::Surveyed> sources_;
+    std::unordered_map<std::string, std::size_t> by_name_;
+    std::uint64_t whole_files_ = 0;
+    std::uint64_t whole_names_ = 0;
+    bool are_files_ = false;
+};
+
+}  // namespace wq::slice_queue

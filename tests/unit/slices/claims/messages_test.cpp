@@ -1,0 +1,105 @@
+#include "slices/claims/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace wq::feed {
+namespace {
+
+IntervalSet some() {
+    IntervalSet positions;
+    for (const Interval& range :
+         {Interval{3, 5}, Interval{8, 9}, Interval{1'000'000'000'000, 1'000'000'000'007}})
+        positions.insert(range);
+    return positions;
+}
+
+TEST(FeedMessages, ArriveAsTheyWere) {
+    const auto back = [](const Message& message) {
+        const auto read = decode(encode(message));
+        EXPECT_TRUE(read);
+        EXPECT_EQ(read->index(), message.index());
+        return *read;
+    };
+    const auto hello = std::get<Hello>(back(Hello{"n 1", 7, true}));
+    EXPECT_EQ(hello.node, "n 1");
+    EXPECT_EQ(hello.rank, 7U);
+    EXPECT_TRUE(hello.draws);
+    EXPECT_EQ(std::get<Drew>(back(Drew{{4, 9}})).positions, (Interval{4, 9}));
+    EXPECT_EQ(std::get<Closed>(back(Closed{8})).batch, 8U);
+    EXPECT_EQ(std::get<Unsealed>(back(Unsealed{9})).batch, 9U);
+    const auto sealed = std::get<Sealed>(back(Sealed{6, {3, 1'000'000'000'000}, 70, 80}));
+    EXPECT_EQ(sealed.batch, 6U);
+    EXPECT_EQ(sealed.positions, (Interval{3, 1'000'000'000'000}));
+    EXPECT_EQ(sealed.epoch, 70U);
+    EXPECT_EQ(sealed.takers, 80U);
+    const auto filled = std::get<Filled>(back(Filled{true, {4, 9}}));
+    EXPECT_TRUE(filled.unused);
+    EXPECT_EQ(filled.positions, (Interval{4, 9}));
+    IntervalSet failed;
+    failed.insert(8);
+    const std::vector<Timed> times{{3, 1'700'000'000'000'000, 1'700'000'000'000'007, false}, {8, 5, 4, true}};
+    const auto committed = std::get<Committed>(back(Committed{9, some(), failed, times}));
+    EXPECT_EQ(committed.failed, failed);
+    EXPECT_EQ(committed.times, times);
+    EXPECT_EQ(committed.taken, 9U);
+    EXPECT_EQ(committed.positions, some());
+    const auto present = std::get<Present>(back(Present{7, some()}));
+    EXPECT_EQ(present.batch, 7U);
+    EXPECT_EQ(present.positions, some());
+    EXPECT_EQ(std::get<Granted>(back(Granted{{1, 2}})).positions, (Interval{1, 2}));
+    EXPECT_TRUE(std::get<Ended>(back(Ended{true})).lost_some);
+    const auto welcome = std::get<Welcome>(back(Welcome{5, 6, false, true}));
+    EXPECT_EQ(welcome.batch, 5U);
+    EXPECT_EQ(welcome.rank, 6U);
+    EXPECT_FALSE(welcome.commits);
+    EXPECT_TRUE(welcome.times);
+    const auto ask = std::get<Ask>(back(Ask{7, "what"}));
+    EXPECT_EQ(ask.question, 7U);
+    EXPECT_EQ(ask.what, "what");
+    EXPECT_FALSE(is_answer(encode(ask)));
+    const auto answer = std::get<Answer>(back(Answer{7, "that"}));
+    EXPECT_EQ(answer.question, 7U);
+    EXPECT_EQ(answer.what, "that");
+    EXPECT_TRUE(is_answer(encode(answer)));
+    EXPECT_EQ(std::get<Refused>(back(Refused{"why"})).why, "why");
+    EXPECT_EQ(std::get<Count>(back(Count{9})).batch, 9U);
+    EXPECT_EQ(std::get<Tell>(back(Tell{3})).round, 3U);
+    EXPECT_EQ(std::get<Told>(back(Told{4})).round, 4U);
+    for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{}), Message(NoneLeft{})})
+        back(empty);
+}
+
+// Its other fields may be others; so that it can be refused in words.
+TEST(FeedMessages, OfAHelloOfAnotherVersionTheVersionIsRead) {
+    Hello hello{"node", 1, true};
+    hello.version = feed_version + 1;
+    const auto message = decode(encode(hello) + "more");
+    ASSERT_TRUE(message);
+    EXPECT_EQ(std::get<Hello>(*message).version, feed_version + 1);
+}
+
+TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
+    for (const Message& message :
+         {Message(Hello{"node", 1, true}), Message(Filled{false, {4, 9}}),
+          Message(Committed{9, some(), some(), {{3, 4, 5, true}}}), Message(Present{7, some()}),
+          Message(Granted{{1, 2}}), Message(Count{300}), Message(Sealed{300, {4, 9}, 5, 6}),
+          Message(Drew{{4, 9}}), Message(Welcome{5, 6, false, true}), Message(Ask{7, "what"}),
+          Message(Answer{7, "that"}), Message(Refused{"why"})}) {
+        const std::string bytes = encode(message);
+        for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));
+        EXPECT_FALSE(decode(bytes + "x"));
+    }
+    EXPECT_FALSE(decode(encode(Granted{{2, 2}})));
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 20'000; ++round) {
+        std::string bytes(random() % 40, '\0');
+        for (char& byte : bytes) byte = static_cast<char>(random());
+        const auto message = decode(bytes);
+        EXPECT_TRUE(!message || decode(encode(*message)));
+    }
+}
+
+}  // namespace
+}  // namespace wq::feed
