@@ -23,7 +23,7 @@
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
 #include "manager/run/task_index.h"
-#include "shared_run/marking_recorder.h"
+#include "shared_list/source/marking_recorder.h"
 #include "manager/status/announcing.h"
 #include "base/background_thread.h"
 

@@ -17,7 +17,7 @@
 #include "options/option_values.h"
 #include "manager/run/job_end.h"
 #include "net/session/disconnect_times.h"
-#include "shared_list/lease.h"
+#include "shared_list/replica/lease.h"
 #include "engine/tasklist/sources.h"
 
 namespace wq::cli {

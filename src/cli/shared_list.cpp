@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "list_store/list_place.h"
+#include "shared_list/store/list_place.h"
 #include "engine/tasklist/settings.h"
 
 namespace wq::cli {

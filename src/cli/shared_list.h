@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "cli/run_options.h"
 #include "manager/task_table.h"
-#include "shared_run/shared_source.h"
+#include "shared_list/source/shared_source.h"
 
 namespace wq::cli {
 

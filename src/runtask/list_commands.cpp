@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "base/units.h"
-#include "list_store/list_place.h"
-#include "marked_list/group_graph.h"
-#include "marked_list/rehearsal.h"
-#include "marked_list/reset.h"
-#include "marked_list/status_table.h"
-#include "marked_list/typos.h"
+#include "shared_list/store/list_place.h"
+#include "shared_list/text/group_graph.h"
+#include "shared_list/text/rehearsal.h"
+#include "shared_list/text/reset.h"
+#include "shared_list/text/status_table.h"
+#include "shared_list/text/typos.h"
 #include "runtask/terminal.h"
-#include "shared_list/list_view.h"
-#include "shared_list/shared_list.h"
-#include "ssh_store/store_at.h"
+#include "shared_list/replica/list_view.h"
+#include "shared_list/replica/shared_list.h"
+#include "shared_list/ssh/store_at.h"
 #include "base/signals.h"
 
 namespace wq::runtask {

@@ -1,5 +1,5 @@
 #include "runtask/membership.h"
-#include "ssh_store/store_at.h"
+#include "shared_list/ssh/store_at.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,12 +8,12 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "list_store/list_place.h"
-#include "marked_list/marked_line.h"
-#include "shared_list/lease.h"
-#include "shared_list/line_taker.h"
-#include "shared_list/other_workers.h"
-#include "shared_list/shared_list.h"
+#include "shared_list/store/list_place.h"
+#include "shared_list/text/marked_line.h"
+#include "shared_list/replica/lease.h"
+#include "shared_list/replica/line_taker.h"
+#include "shared_list/replica/other_workers.h"
+#include "shared_list/replica/shared_list.h"
 
 namespace wq::runtask {
 

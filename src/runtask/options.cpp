@@ -11,7 +11,7 @@
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/option_values.h"
-#include "shared_list/lease.h"
+#include "shared_list/replica/lease.h"
 
 namespace wq::runtask {
 

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "list_store/list_place.h"
-#include "marked_list/marked_line.h"
+#include "shared_list/store/list_place.h"
+#include "shared_list/text/marked_line.h"
 
 namespace wq::runtask {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "marked_list/marked_line.h"
+#include "shared_list/text/marked_line.h"
 
 namespace wq::runtask {
 

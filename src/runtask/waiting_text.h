@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "marked_list/choice.h"
+#include "shared_list/text/choice.h"
 
 namespace wq::runtask {
 

@@ -11,7 +11,7 @@
 
 #include "base/find_shell.h"
 #include "base/units.h"
-#include "marked_list/status_table.h"
+#include "shared_list/text/status_table.h"
 #include "runtask/waiting_text.h"
 #include "runtask/worker_name.h"
 

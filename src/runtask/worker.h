@@ -15,13 +15,13 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "marked_list/choice.h"
+#include "shared_list/text/choice.h"
 #include "runtask/membership.h"
 #include "runtask/options.h"
 #include "runtask/signal_watch.h"
 #include "runtask/terminal.h"
 #include "runtask/worker_shell.h"
-#include "shared_list/jump.h"
+#include "shared_list/replica/jump.h"
 
 namespace wq::runtask {
 

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "marked_list/choice.h"
-#include "marked_list/document.h"
-#include "marked_list/group_graph.h"
-#include "marked_list/merge.h"
-#include "marked_list/rehearsal.h"
-#include "marked_list/reset.h"
-#include "marked_list/status_table.h"
+#include "shared_list/text/choice.h"
+#include "shared_list/text/document.h"
+#include "shared_list/text/group_graph.h"
+#include "shared_list/text/merge.h"
+#include "shared_list/text/rehearsal.h"
+#include "shared_list/text/reset.h"
+#include "shared_list/text/status_table.h"
 #include "require.h"
 
 namespace {

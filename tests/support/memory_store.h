@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "list_store/list_store.h"
+#include "shared_list/store/list_store.h"
 
 namespace wq::testing {
 

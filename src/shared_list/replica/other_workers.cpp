@@ -1,0 +1,77 @@
+#include "shared_list/replica/other_workers.h"
+
+#include <utility>
+
+#include "base/units.h"
+#include "shared_list/replica/lease.h"
+
+namespace wq::shared_list {
+
+namespace {
+
+using list_store::Sign;
+using marked_list::Document;
+using marked_list::WorkerId;
+
+// Half more than a worker may let pass between two signs.
+Duration until_sure(Duration lease) {
+    return between_beats(lease) + between_beats(lease) / 2;
+}
+
+}  // namespace
+
+OtherWorkers::OtherWorkers(ListStore& store, SharedList& list, std::function<void(const std::string&)> say)
+    : store_(store), list_(list), say_(std::move(say)) {}
+
+Status OtherWorkers::refuse_taken_id(WorkerId id) {
+    const auto signs = store_.signs();
+    if (!signs) return signs.error();
+    const std::string worker = std::to_string(id);
+    for (const Sign& sign : *signs) {
+        if (sign.worker != id || !sign.lives()) continue;
+        return Error{ExitCode::usage, "worker " + worker + " of " + store_.name() + " gave a sign of life " +
+                                          format_duration(sign.age) +
+                                          " ago: choose another id; if it is gone: --release " + worker +
+                                          " --force"};
+    }
+    return success();
+}
+
+Status OtherWorkers::look(const std::set<WorkerId>& ours) {
+    const Instant now = instant_now();
+    const auto signs = store_.signs();
+    if (!signs) return signs.error();
+    std::map<WorkerId, Instant> seeming;
+    for (const Sign& sign : *signs) {
+        if (sign.lives() || ours.contains(sign.worker)) continue;
+        const auto before = seeming_.find(sign.worker);
+        const Instant sure = before == seeming_.end() ? now + until_sure(sign.lease) : before->second;
+        if (now < sure)
+            seeming[sign.worker] = sure;
+        else if (auto released = release(sign); !released)
+            return released;
+    }
+    seeming_ = std::move(seeming);
+    looked_ = now;
+    return success();
+}
+
+std::optional<Instant> OtherWorkers::next_look() const {
+    std::optional<Instant> next;
+    for (const auto& [worker, sure] : seeming_) earliest(next, sure);
+    return next;
+}
+
+Status OtherWorkers::release(const Sign& sign) {
+    const std::string worker = std::to_string(sign.worker);
+    const auto released = list_.change("release " + worker, [&](const Document& lines) {
+        return marked_list::release(lines, sign.worker, list_.stamp());
+    });
+    if (!released) return released.error();
+    if (!released->empty())
+        say_("worker " + worker + " of " + store_.name() + " is lost, without a sign of life for " +
+             format_duration(sign.age) + ": " + count_of(released->size(), "line") + " can run again");
+    return store_.remove_sign(sign.worker);
+}
+
+}  // namespace wq::shared_list

@@ -1,0 +1,247 @@
+#include "shared_list/ssh/ssh_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "shared_list/store/local_exchange.h"
+#include "shared_list/store/local_signs.h"
+#include "shared_list/store/old_files.h"
+#include "shared_list/store/random_word.h"
+
+namespace wq::list_store {
+
+namespace {
+
+constexpr int most_fetches = 5;
+constexpr int most_views = 20;  // as many as local_view.cpp
+constexpr std::chrono::seconds release_patience{5};
+
+class HeldThere final : public ListStore::Held {
+  public:
+    explicit HeldThere(std::unique_ptr<RemoteHelper> helper) : helper_(std::move(helper)) {}
+    ~HeldThere() override { helper_->end(release_patience); }
+    int descriptor() const override { return helper_->descriptor(); }
+
+  private:
+    std::unique_ptr<RemoteHelper> helper_;
+};
+
+// Ends the identity of a list that somebody edited while it was sent.
+constexpr std::string_view torn = " torn";
+
+std::string lease_word(Duration lease) {
+    std::string text = text_of_lease(lease);
+    text.resize(text.find(' '));
+    return text;
+}
+
+std::string beat_request(marked_list::WorkerId worker, Duration lease) {
+    return "beat " + std::to_string(worker) + " " + lease_word(lease) + "\n";
+}
+
+// See Meanwhile.
+std::string signs_while_waiting(const std::map<marked_list::WorkerId, Duration>& given) {
+    std::string signs;
+    for (const auto& [worker, lease] : given) signs += " " + std::to_string(worker) + "=" + lease_word(lease);
+    return std::to_string(between_signs(given).count()) + signs;
+}
+
+bool is_torn(const Answer& answer) {
+    return answer.now.file.ends_with(torn);
+}
+
+}  // namespace
+
+SshStore::SshStore(std::string host, std::string file, std::function<void(const std::string&)> say,
+                   std::vector<std::string> ssh)
+    : say_(std::move(say)) {
+    master_.ssh = std::move(ssh);
+    master_.host = std::move(host);
+    master_.list = std::move(file);
+    waiting_.signs = [this] { return signs_while_waiting(given_); };
+}
+
+Status SshStore::open_as(Opening opening) {
+    opening_ = opening;
+    helper_.reset();
+    auto helper = RemoteHelper::start(master_, say_, opening);
+    if (!helper) return helper.error();
+    helper_ = std::move(*helper);
+    // The new helper knows no signs, and may wait for the lock at once.
+    for (const auto& [worker, lease] : given_)
+        if (auto given = helper_->ask(beat_request(worker, lease)); !given) return given.error();
+    return success();
+}
+
+Result<std::string> SshStore::ask(const std::string& request) {
+    if (!helper_ || !helper_->is_usable())
+        if (const Status opened = open_as(opening_); !opened) return opened.error();
+    return helper_->ask(request, waiting_);
+}
+
+Error SshStore::broken() {
+    helper_.reset();
+    return {ExitCode::unreachable,
+            "the answer of the master " + master_.host + " makes no sense; connecting anew may help"};
+}
+
+Result<Answer> SshStore::exchange(const Request& request) {
+    const SendFile send = request.send_file     ? SendFile::yes
+                          : request.follows_log ? SendFile::no
+                                                : SendFile::if_other;
+    auto answer = exchange_once(request, send);
+    if (!answer) return answer;
+    const bool follows = answer->changed || answer->now.file == request.known.file ||
+                         log_has_file(answer->log, answer->now.file);
+    bool fetch = send == SendFile::no && !follows;
+    for (int i = 0; i < most_fetches && (fetch || is_torn(*answer)); ++i, fetch = false)
+        if (const Status fetched = fetch_list(*answer); !fetched) return fetched.error();
+    return answer;
+}
+
+Result<Answer> SshStore::read() {
+    for (int looks = 1;; ++looks) {
+        auto words = ask("view\n");
+        if (!words) return words.error();
+        const auto head = answer_head(*words);
+        if (!head || !head->file_bytes) return broken();
+        auto answer = received(*head);
+        if (!answer) return answer;
+        const bool has_log = answer->now.log != "-";
+        const bool is_that_log = !has_log || answer->log.starts_with("LOG " + answer->now.log + "\n");
+        if ((!is_torn(*answer) && is_that_log) || looks == most_views) return answer;
+    }
+}
+
+// What is new since the answer goes with it.
+Status SshStore::fetch_list(Answer& answer) {
+    Request more;
+    more.known = answer.now;
+    auto next = exchange_once(more, SendFile::yes);
+    if (!next) return next.error();
+    answer.now = next->now;
+    if (next->whole_log) answer.log.clear();
+    answer.whole_log = answer.whole_log || next->whole_log;
+    answer.log += next->log;
+    answer.file = std::move(next->file);
+    answer.left_aside = std::move(next->left_aside);
+    answer.old = std::move(next->old);
+    return success();
+}
+
+Result<Answer> SshStore::exchange_once(const Request& request, SendFile file) {
+    const Instant begun = instant_now();
+    Request sent = request;
+    // A crash cut the log's last line off: what is appended must not continue it.
+    if (log_is_torn_ && !request.new_log && (request.rewrite || !request.records.empty()))
+        sent.records.insert(0, "\n");
+    auto words = ask(exchange_request(sent, file, random_word()));
+    if (!words) return words.error();
+    const auto head = answer_head(*words);
+    if (!head) return broken();
+    auto answer = received(*head);
+    if (!answer) return answer;
+    if (!answer->log.empty()) log_is_torn_ = !answer->log.ends_with('\n');
+    if (answer->changed) log_is_torn_ = false;
+    if (answer->changed && request.rewrite)
+        answer->rewriting = rewriting_time(instant_now() - begun, head->old_files);
+    return answer;
+}
+
+Result<Answer> SshStore::received(const AnswerHead& head) {
+    Answer answer;
+    answer.changed = head.changed;
+    answer.now = head.now;
+    answer.whole_log = head.whole_log;
+    auto log = helper_->bytes(head.log_bytes);
+    if (!log) return log.error();
+    answer.log = std::move(*log);
+    if (const Status old = receive_old(head, answer); !old) return old.error();
+    if (!head.file_bytes) return answer;
+    auto file = helper_->bytes(*head.file_bytes);
+    if (!file) return file.error();
+    auto identity = helper_->line();
+    if (!identity) return identity.error();
+    answer.file = std::move(*file);
+    const std::size_t blank = std::min(identity->find(' '), identity->size());
+    answer.left_aside = identity_from_word(identity->substr(std::min(blank + 1, identity->size())));
+    // No list has such an identity, so that nothing can be changed by who knows this text.
+    if (identity_from_word(identity->substr(0, blank)) != answer.now.file) answer.now.file += torn;
+    return answer;
+}
+
+Status SshStore::receive_old(const AnswerHead& head, Answer& answer) {
+    for (const AnswerHead::Grown& grown : head.old) {
+        auto begun = helper_->bytes(grown.begun);
+        if (!begun) return begun.error();
+        auto bytes = helper_->bytes(grown.to - grown.from);
+        if (!bytes) return bytes.error();
+        if (auto old = whole_lines(grown.number, grown.from, std::move(*begun), std::move(*bytes)))
+            answer.old.push_back(std::move(*old));
+    }
+    return success();
+}
+
+Result<std::string> SshStore::previous_log() {
+    auto words = ask("previous\n");
+    if (!words) return words.error();
+    const auto bytes = bytes_announced(*words);
+    return bytes ? helper_->bytes(*bytes) : broken();
+}
+
+Status SshStore::beat(marked_list::WorkerId worker, Duration lease) {
+    auto words = ask(beat_request(worker, lease));
+    given_[worker] = lease;
+    return words ? success() : Status(words.error());
+}
+
+Status SshStore::renew_signs() {
+    const Instant now = instant_now();
+    if (given_.empty() || now < signs_given_ + between_signs(given_)) return success();
+    for (const auto& [worker, lease] : given_)
+        if (auto words = ask(beat_request(worker, lease)); !words) return words.error();
+    signs_given_ = now;
+    if (waiting_.signed_at) waiting_.signed_at(now);
+    return success();
+}
+
+Status SshStore::ask_for_turn(const std::string& name) {
+    auto words = ask("turn " + name + "\n");
+    return words ? success() : Status(words.error());
+}
+
+Status SshStore::remove_sign(marked_list::WorkerId worker) {
+    given_.erase(worker);
+    auto words = ask("unsign " + std::to_string(worker) + "\n");
+    return words ? success() : Status(words.error());
+}
+
+Result<std::vector<Sign>> SshStore::signs() {
+    auto words = ask("signs\n");
+    if (!words) return words.error();
+    auto signs = signs_of(*words);
+    if (!signs) return broken();
+    return std::move(*signs);
+}
+
+Result<MasterTime> SshStore::time() {
+    auto words = ask("time\n");
+    if (!words) return words.error();
+    const auto time = time_of(*words);
+    if (!time) return broken();
+    return *time;
+}
+
+// By a helper of its own, which keeps the lock until its input ends or the connection is dead: it writes to
+// it every 15 s.
+Result<std::unique_ptr<ListStore::Held>> SshStore::hold() {
+    auto helper = RemoteHelper::start(master_, say_);
+    if (!helper) return helper.error();
+    auto words = (*helper)->ask("hold 15\n");
+    if (!words) return words.error();
+    return std::unique_ptr<Held>(std::make_unique<HeldThere>(std::move(*helper)));
+}
+
+}  // namespace wq::list_store

@@ -1,0 +1,17 @@
+#include "shared_list/store/random_word.h"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/random_bits.h"
+
+namespace wq::list_store {
+
+std::string random_word() {
+    std::array<char, 20> text{};
+    std::snprintf(text.data(), text.size(), "%016" PRIx64, random_bits());
+    return text.data();
+}
+
+}  // namespace wq::list_store

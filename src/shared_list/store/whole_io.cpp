@@ -1,0 +1,70 @@
+#include "shared_list/store/whole_io.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/descriptor.h"
+
+namespace wq::list_store {
+
+namespace {
+
+constexpr std::uint64_t piece = 1u << 20;
+
+}  // namespace
+
+bool read_range(int file, std::uint64_t from, std::uint64_t to, std::string& bytes) {
+    bytes.clear();
+    while (from < to) {
+        const std::size_t had = bytes.size();
+        bytes.resize(had + std::min(to - from, piece));
+        const ssize_t got = ::pread(file, bytes.data() + had, bytes.size() - had, static_cast<off_t>(from));
+        bytes.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return false;
+        if (got == 0) return true;
+        from += static_cast<std::uint64_t>(got);
+    }
+    return true;
+}
+
+bool write_all(int file, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t put = ::write(file, bytes.data(), bytes.size());
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return true;
+}
+
+bool copy_range(int source, std::uint64_t from, std::uint64_t to, int file) {
+    while (from < to) {
+        auto at = static_cast<off_t>(from);
+        const ssize_t copied = ::copy_file_range(source, &at, file, nullptr, to - from, 0);
+        if (copied <= 0) break;  // not between these; or a full disk, which the way below finds
+        from += static_cast<std::uint64_t>(copied);
+    }
+    std::string bytes;
+    while (from < to) {
+        if (!read_range(source, from, std::min(to, from + piece), bytes)) return false;
+        if (bytes.empty()) {
+            errno = EIO;  // the file became shorter
+            return false;
+        }
+        if (!write_all(file, bytes)) return false;
+        from += bytes.size();
+    }
+    return true;
+}
+
+bool sync_folder(const std::string& path) {
+    const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // Some file systems cannot do it for a folder, and need not.
+    return folder.valid() && (::fsync(folder.get()) == 0 || errno == EINVAL || errno == ENOSYS);
+}
+
+}  // namespace wq::list_store

@@ -1,0 +1,196 @@
+#include "shared_list/text/rehearsal.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "shared_list/text/choice.h"
+#include "shared_list/text/ready_lines.h"
+#include "shared_list/text/text.h"
+#include "engine/tasklist/shell_scan.h"
+
+namespace wq::marked_list {
+
+namespace {
+
+constexpr const char* stamp = "01-01 00:00:00";
+
+bool ends_word(std::string_view rest) {
+    return rest.empty() || std::string_view(" \t;&|)#").find(rest.front()) != std::string_view::npos;
+}
+
+// The value of `NAME=VALUE` in a command, without its quotes; nullopt: it does not set it.
+std::optional<std::string> value_of(std::string_view name, const std::string& command) {
+    const std::string plain = taskfile::scan_shell(command).plain;
+    for (std::size_t at = plain.find(name); at != std::string::npos; at = plain.find(name, at + 1)) {
+        if (at != 0 && std::string_view(" \t;&|({").find(plain[at - 1]) == std::string_view::npos) continue;
+        std::string_view rest = std::string_view(command).substr(at + name.size());
+        if (!take_text(rest, "=")) continue;
+        const bool quoted = !rest.empty() && (rest.front() == '"' || rest.front() == '\'');
+        if (!quoted) return std::string(rest.substr(0, rest.find_first_of(" \t;&|#")));
+        const char quote = rest.front();
+        rest.remove_prefix(1);
+        return std::string(rest.substr(0, rest.find(quote)));
+    }
+    return std::nullopt;
+}
+
+// Where a worker goes after this `#!` line, as far as can be read: "" it ends; nullopt: it stays.
+std::optional<std::string> next_list(const std::string& command) {
+    std::string_view first = trim(command);
+    if (take_text(first, "exit") && ends_word(first)) return "";
+    for (const std::string_view name : {"newtask", "jumpto"}) {
+        if (auto value = value_of(name, command)) return value;
+    }
+    return std::nullopt;
+}
+
+class Rehearser {
+  public:
+    Rehearser(const Document& list, WorkerId workers)
+        : list_(with_ended(list)), ready_(list_), workers_(workers), places_(workers) {}
+
+    Rehearsal run() {
+        for (std::uint64_t step = 1; take_turns(step); ++step) end_all();
+        find_never();
+        return std::move(result_);
+    }
+
+  private:
+    struct Place {
+        std::uint64_t last = 0;
+        bool left = false;
+    };
+
+    // Lines that run succeed, too.
+    static Document with_ended(Document list) {
+        const std::set<std::uint64_t> live = list.live_lines();
+        for (const std::uint64_t number : live) {
+            const MarkedLine& line = list.line(number);
+            if (line.kind != LineKind::running) continue;
+            const Try& last = line.tries.back();
+            list.apply(End{number, last.worker, last.begun, stamp, TryEnd::ok, 0, line.command});
+        }
+        return list;
+    }
+
+    bool take_turns(std::uint64_t step) {
+        const std::size_t before = result_.runs.size();
+        for (WorkerId id = 0; id < workers_; ++id) take_turn(step, id);
+        return result_.runs.size() > before;
+    }
+
+    // `#!` lines take no time.
+    void take_turn(std::uint64_t step, WorkerId id) {
+        Place& place = places_[id];
+        while (!place.left) {
+            const auto choice = ready_.choose(id, place.last);
+            if (!choice) return;
+            place.last = choice->number;
+            if (choice->replay != 0) result_.runs.push_back({step, id, choice->replay, true});
+            result_.runs.push_back({step, id, choice->number, choice->environment});
+            const MarkedLine& line = list_.line(choice->number);
+            if (!choice->environment) {
+                running_.push_back(Take{choice->number, id, stamp, std::string(searched_text(line.text))});
+                ready_.begin(choice->number);
+                list_.apply(running_.back());
+                return;
+            }
+            if (const auto next = next_list(line.command)) {
+                place.left = true;
+                result_.leaves.push_back({id, choice->number, *next});
+            }
+        }
+    }
+
+    void end_all() {
+        for (const Take& take : running_) {
+            list_.apply(End{take.number, take.worker, take.stamp, stamp, TryEnd::ok, 0,
+                            list_.line(take.number).command});
+            ready_.end(take.number);
+        }
+        running_.clear();
+    }
+
+    void find_never() {
+        blocked_ = blocked_lines(list_);
+        for (const std::uint64_t number : list_.live_lines()) {
+            const MarkedLine& line = list_.line(number);
+            if (line.kind == LineKind::open) result_.never.push_back({number, why(number, line)});
+        }
+    }
+
+    std::string why(std::uint64_t number, const MarkedLine& line) const {
+        if (std::ranges::find(line.workers, no_worker) != line.workers.end()) return misaddressed_text;
+        const bool allowed = line.workers.empty() ||
+                             std::ranges::any_of(line.workers, [&](WorkerId id) { return id < workers_; });
+        if (!allowed)
+            return "it needs worker " + std::to_string(line.workers.front()) + ", and the last one is " +
+                   std::to_string(workers_ == 0 ? 0 : workers_ - 1);
+        for (const Leaves& leaves : result_.leaves) {
+            const bool may =
+                line.workers.empty() || std::ranges::find(line.workers, leaves.worker) != line.workers.end();
+            if (may && leaves.number < number && all_left(line))
+                return "the workers that could run it leave at line " + std::to_string(leaves.number);
+        }
+        if (const auto block = blocked_.find(number); block != blocked_.end())
+            return "it waits for lines that never end, first line " + std::to_string(block->second.by);
+        return "it failed on all workers; more workers, or --reset, let it run again";
+    }
+
+    bool all_left(const MarkedLine& line) const {
+        for (WorkerId id = 0; id < workers_; ++id) {
+            const bool may =
+                line.workers.empty() || std::ranges::find(line.workers, id) != line.workers.end();
+            if (may && !places_[id].left) return false;
+        }
+        return true;
+    }
+
+    Document list_;
+    ReadyLines ready_;
+    WorkerId workers_;
+    std::vector<Place> places_;
+    std::map<std::uint64_t, Block> blocked_;
+    std::vector<Take> running_;
+    Rehearsal result_;
+};
+
+std::string padded(std::string text, std::size_t width) {
+    if (text.size() < width) text.insert(0, width - text.size(), ' ');
+    return text;
+}
+
+}  // namespace
+
+Rehearsal rehearse(const Document& list, WorkerId workers) {
+    return Rehearser(list, workers).run();
+}
+
+WorkerId workers_named(const Document& list) {
+    std::int64_t most = std::max<std::int64_t>(list.last_worker(), 0);
+    for (const std::uint64_t number : list.live_lines()) {
+        for (const WorkerId id : list.line(number).workers) {
+            if (id != no_worker) most = std::max<std::int64_t>(most, id);
+        }
+    }
+    return static_cast<WorkerId>(std::min<std::int64_t>(most, 999)) + 1;
+}
+
+std::string rehearsal_text(const Document& list, const Rehearsal& rehearsal) {
+    std::string text = "  STEP  WORKER    LINE  COMMAND\n";
+    for (const Rehearsed& run : rehearsal.runs) {
+        text += padded(std::to_string(run.step), 6) + padded(std::to_string(run.worker), 8) +
+                padded(std::to_string(run.number), 8) + "  " + list.line(run.number).command + "\n";
+    }
+    for (const Leaves& leaves : rehearsal.leaves) {
+        text += "worker " + std::to_string(leaves.worker) + " leaves at line " +
+                std::to_string(leaves.number) + (leaves.next.empty() ? "" : ", to " + leaves.next) + "\n";
+    }
+    for (const NeverRuns& never : rehearsal.never)
+        text += "line " + std::to_string(never.number) + " never runs: " + never.why + "\n";
+    return text;
+}
+
+}  // namespace wq::marked_list
