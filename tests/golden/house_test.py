@@ -11,7 +11,7 @@ IMPLEMENTED_BY = {
     r"work_queue/(manager|task|factory|mpi|functions)\.h": "api",
     r"work_queue/(batch|job_executor)\.h": "functions/pool",
     r"work_queue/(slice_[a-z_]+|read_ahead)\.h": "slices/queue",
-    r"cctools/.*": "capi",
+    r"cctools/.*": "bindings/c",
 }
 CODE = {".h", ".cpp", ".c", ".hpp"}
 # Heavy headers and the only files that may include them.

@@ -56,7 +56,7 @@ class Versions(unittest.TestCase):
         found = list(programs())
         names = {str(path.relative_to(ROOT)) for path in found}
         self.assertLessEqual({"src/node/calls/answer.py", "src/functions/coprocess/serverize/work_queue_serverize",
-                              "src/functions/coprocess/serverize/coprocess_template.py", "src/python/work_queue/_core.pyi",
+                              "src/functions/coprocess/serverize/coprocess_template.py", "src/bindings/python/work_queue/_core.pyi",
                               "share/examples/python/first_function.py"}, names)
         for path in found:
             with self.subTest(path.relative_to(ROOT)):

@@ -38,7 +38,7 @@ def imported_from(folder):
 
 
 def test_installed_under_a_prefix(tmp_path):
-    script = f"set(CMAKE_INSTALL_PREFIX {tmp_path})\ninclude({BUILD}/src/python/cmake_install.cmake)\n"
+    script = f"set(CMAKE_INSTALL_PREFIX {tmp_path})\ninclude({BUILD}/src/bindings/python/cmake_install.cmake)\n"
     (tmp_path / "install.cmake").write_text(script)
     subprocess.run(["cmake", "-P", tmp_path / "install.cmake"], check=True, stdout=subprocess.DEVNULL)
     folder = tmp_path / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
@@ -47,7 +47,7 @@ def test_installed_under_a_prefix(tmp_path):
 
 
 def test_the_wheel(tmp_path):
-    program = f"import sys\nsys.path.insert(0, {str(ROOT / 'src/python/packaging')!r})\nimport wheel\nprint(wheel.build_wheel({str(tmp_path)!r}))"
+    program = f"import sys\nsys.path.insert(0, {str(ROOT / 'src/bindings/python/packaging')!r})\nimport wheel\nprint(wheel.build_wheel({str(tmp_path)!r}))"
     ended = python(program, WORK_QUEUE_BUILD=BUILD)
     assert ended.returncode == 0, ended.stderr
     file = tmp_path / ended.stdout.strip()

@@ -1,0 +1,183 @@
+// Settings of a queue. Its manager may have started.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "bindings/c/guard.h"
+#include "bindings/c/queue.h"
+#include "net/frames/contact.h"
+
+namespace wq::capi {
+
+namespace {
+
+// The manager starts later, and the program may change its folder before.
+std::string absolute(const std::string& path) {
+    std::error_code unknown;
+    const auto whole = std::filesystem::absolute(path, unknown);
+    return unknown ? path : whole.string();
+}
+
+bool specify(const char* function, work_queue& queue, const std::function<void(ManagerOptions&)>& change) {
+    const Status done = queue.specify(change);
+    if (!done) complain(function, done.error().message);
+    return done.ok();
+}
+
+// Returns 1 if `file` is set; "" clears the option.
+int specify_log(const char* function, work_queue* q, std::string ManagerOptions::*option, const char* file) {
+    return guarded(function, 0, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return 0;
+        const std::string path = text_or_empty(file);
+        if (!path.empty()) {
+            const int log = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+            if (log < 0) return complain(me, path + ": " + std::system_category().message(errno)), 0;
+            ::close(log);
+        }
+        const std::string whole = path.empty() ? path : absolute(path);
+        return specify(me, *queue, [&](ManagerOptions& options) { options.*option = whole; }) ? 1 : 0;
+    });
+}
+
+void keep_alive(const char* function, work_queue* q, double ManagerOptions::*option, const char* parameter,
+                int seconds) {
+    guarded(function, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return;
+        if (seconds < 0) return complain(me, "give 0 seconds or more");
+        if (queue->begun())
+            queue->order([&](Manager& manager) { manager.tune(parameter, seconds); });
+        else
+            queue->options().*option = seconds;
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::capi
+
+using namespace wq::capi;
+
+void work_queue_specify_password(work_queue* q, const char* password) {
+    guarded(__func__, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return;
+        if (text_or_empty(password).empty()) return complain(me, "the password is empty");
+        specify(me, *queue, [&](wq::ManagerOptions& options) { options.password = password; });
+    });
+}
+
+int work_queue_specify_password_file(work_queue* q, const char* file) {
+    return guarded(__func__, 0, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return 0;
+        if (file == nullptr) return complain(me, "the name of the file is NULL"), 0;
+        const auto password =
+            wq::net::read_password(file, [&](const std::string& line) { complain(me, line); });
+        if (!password) return complain(me, password.error().message), 0;
+        return specify(me, *queue, [&](wq::ManagerOptions& options) { options.password = *password; }) ? 1
+                                                                                                       : 0;
+    });
+}
+
+int work_queue_specify_contact_file(work_queue* q, const char* file) {
+    return guarded(__func__, 0, [&](const char* me) {
+        work_queue* queue = queue_to_specify(me, q);
+        if (queue == nullptr) return 0;
+        if (text_or_empty(file).empty()) return complain(me, "the name of the file is missing"), 0;
+        queue->options().contact_file = absolute(file);
+        return 1;
+    });
+}
+
+int work_queue_specify_status(work_queue* q, const char* who) {
+    return guarded(__func__, 0, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return 0;
+        const std::string word = text_or_empty(who);
+        const auto known = wq::program_manager::status_door(word, false);
+        if (word.empty() || !known) return complain(me, "give open, key or off"), 0;
+        return specify(me, *queue, [&](wq::ManagerOptions& options) { options.status = word; }) ? 1 : 0;
+    });
+}
+
+void work_queue_specify_name(work_queue* q, const char* name) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.name = text_or_empty(name); });
+    });
+}
+
+// ---- what others are told of the queue ----
+
+void work_queue_specify_catalog_server(work_queue* q, const char* hostname, int port) {
+    guarded(__func__, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return;
+        if (text_or_empty(hostname).empty() || port < 0 || port > 65535)
+            return complain(me, "give the name of a host, and a port (0: CATALOG_PORT, or 9097)");
+        std::string server = hostname;
+        if (port > 0) server = wq::net::to_text({server, static_cast<std::uint16_t>(port)});
+        specify(me, *queue, [&](wq::ManagerOptions& options) { options.catalog = server; });
+    });
+}
+
+void work_queue_specify_catalog_servers(work_queue* q, const char* hosts) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.catalog = text_or_empty(hosts); });
+    });
+}
+
+void work_queue_specify_priority(work_queue* q, int priority) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.priority = priority; });
+    });
+}
+
+void work_queue_specify_num_tasks_left(work_queue* q, int ntasks) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) { options.tasks_left = ntasks; });
+    });
+}
+
+void work_queue_manager_preferred_connection(work_queue* q, const char* preferred_connection) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            specify(me, *queue, [&](wq::ManagerOptions& options) {
+                options.preferred_connection = text_or_empty(preferred_connection);
+            });
+    });
+}
+
+int work_queue_specify_log(work_queue* q, const char* file) {
+    return specify_log(__func__, q, &wq::ManagerOptions::stats_log, file);
+}
+int work_queue_specify_transactions_log(work_queue* q, const char* file) {
+    return specify_log(__func__, q, &wq::ManagerOptions::transactions_log, file);
+}
+
+int work_queue_tune(work_queue* q, const char* name, double value) {
+    return guarded(__func__, -1, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return -1;
+        const std::string parameter = text_or_empty(name);
+        if (const auto known = queue->tuning.set(parameter, value); !known)
+            return complain(me, known.error().message), -1;
+        queue->order([=](wq::Manager& manager) { manager.tune(parameter, value); });
+        return 0;
+    });
+}
+
+void work_queue_specify_keepalive_interval(work_queue* q, int interval) {
+    keep_alive(__func__, q, &wq::ManagerOptions::keepalive_interval, "keepalive-interval", interval);
+}
+void work_queue_specify_keepalive_timeout(work_queue* q, int timeout) {
+    keep_alive(__func__, q, &wq::ManagerOptions::keepalive_timeout, "keepalive-timeout", timeout);
+}

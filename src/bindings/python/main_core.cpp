@@ -1,0 +1,6 @@
+// The module work_queue._core.
+#include "bindings/python/module.h"
+
+PYBIND11_MODULE(_core, module) {
+    wq::python::bind_all(module, WQ_VERSION);
+}

@@ -1,0 +1,88 @@
+// A queue of a Python program: its manager, and the program's objects of the tasks that are in it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "api/deferred_manager.h"
+#include "api/numbering.h"
+#include "bindings/python/call_memories.h"
+#include "bindings/python/callback.h"
+#include "bindings/python/task.h"
+#include "bindings/python/text.h"
+
+namespace wq::python {
+
+class PyQueue {
+  public:
+    // `session`: its ranks are workers; null: none.
+    PyQueue(ManagerOptions options, program_manager::HeldPort held, std::shared_ptr<MpiSession> session);
+    ~PyQueue();
+    PyQueue(const PyQueue&) = delete;
+
+    // Returns the manager, and starts it if needed. Throws RuntimeError with the reason why there is none.
+    Manager& serving();
+    api::DeferredManager& deferred() { return *deferred_; }
+    // Lines to the user go to this function. Before the manager starts.
+    void say(pybind11::function say);
+    // It could not start, or has ended.
+    bool is_over() const { return deferred_->begun() && !deferred_->shared(); }
+
+    std::int64_t submit(const pybind11::object& task);
+    CallMemories& memories() { return memories_; }
+    // Without a limit if `seconds` is below 0. Returns None if no task has ended by then, and at once if none
+    // is left. Raises what a signal's handler raises, KeyboardInterrupt above all.
+    pybind11::object wait(double seconds, const std::optional<Text>& tag);
+    pybind11::object take_back(std::optional<Task> ended);
+    pybind11::list cancel_by_category(const std::string& category);
+    std::vector<pybind11::object> tasks() const;  // by their ids
+    // `request`: as of status_of(); throws ValueError for others.
+    std::string status(const std::string& request);
+
+    // Ids of tasks, which a program may start higher. Returns the next one.
+    std::int64_t begin_ids(int least);
+    // The manager's id, which no other call takes or returns; 0, which no task has: nor has it this one.
+    std::int64_t of_manager(std::int64_t id) const;
+    // Without tasks that only their tag returns.
+    std::size_t size() const { return tasks_.size() - by_tag_only_; }
+    // Ends the manager; tasks that are in it are returned by no wait() any more. No effect the second time.
+    void end();
+    // Called by the main thread when the interpreter ends. Other threads that then call a queue without a
+    // manager are daemons: they get SystemExit, which ends them without a word. A traceback that one of them
+    // is writing while the interpreter flushes stderr makes Python 3.13 abort ("_enter_buffered_busy").
+    void interpreter_ends();
+
+  private:
+    // Throws: there is no manager.
+    [[noreturn]] void refuse() const;
+
+    // A thread is in the manager for a part of a wait, and the manager ends when none is. Waits own it.
+    struct Waits {
+        std::shared_mutex in_manager;
+        std::atomic<bool> ended{false};
+    };
+
+    std::optional<std::thread::id> thread_of_the_end_;  // the interpreter's
+    std::shared_ptr<MpiSession> session_;
+    std::unique_ptr<api::DeferredManager> deferred_;
+    std::shared_ptr<HeldLines> lines_;  // until the manager has started
+    const std::shared_ptr<Waits> waits_ = std::make_shared<Waits>();
+    std::unordered_map<std::int64_t, pybind11::object> tasks_;  // by the manager's ids
+    std::size_t by_tag_only_ = 0;
+    program_manager::Numbering ids_;
+    CallMemories memories_;
+};
+
+void bind_queue(pybind11::module_& module);
+void bind_statistics(pybind11::module_& module);
+
+}  // namespace wq::python

@@ -1,6 +1,0 @@
-// The module work_queue._core.
-#include "python/module.h"
-
-PYBIND11_MODULE(_core, module) {
-    wq::python::bind_all(module, WQ_VERSION);
-}
