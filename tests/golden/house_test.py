@@ -20,7 +20,7 @@ HEAVY = {
                 r"share/examples/manager/own_mpi\.cpp"],
     r"hwloc(\.h|/.*)": [r"src/node/machine/topology[a-z_]*\.cpp", r"tests/unit/node/machine/topology[a-z_]*_test\.cpp"],
     r"(hdf5|H5[A-Z]*public)\.h": [r"src/(records/hdf5|slices/sources|slices/queue)/h5_[a-z_]+\.cpp", r"tests/unit/(records/hdf5|slices/sources)/[a-z0-9_]+\.(h|cpp)",
-                                  r"tests/unit/slices/plan/queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
+                                  r"tests/unit/slices/queue/(slice_rows|h5_checkpoint)_test\.cpp", r"tests/bench/record_rate\.cpp",
                                   r"share/examples/slices/make_rows\.c", r"share/examples/decode/decode\.cpp"],
     r"openssl/.*": [r"src/net/frames/tls_[a-z_]+\.cpp", r"src/files/trees/content_key\.cpp"],
     r"boost/asio/ssl.*": [r"src/net/catalog_server/tls_stream\.cpp"],  # it includes OpenSSL's
@@ -67,7 +67,8 @@ class House:
                 if path.is_file() and "__pycache__" not in path.parts:
                     yield path
         yield self.root / "CMakeLists.txt"
-        yield self.root / "README.md"
+        for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", ".flake8"):
+            yield self.root / name
 
     def room_of(self, place):
         """The room of a path below src: the longest one that it begins with."""

@@ -21,7 +21,7 @@ from work_queue.chunks import GOAL, GROWTH, LEAST, MOST_ITEMS, ChunkSizes
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
 
-SERVERIZE = pathlib.Path(__file__).resolve().parents[2] / "src" / "coprocess" / "serverize" / "work_queue_serverize"
+SERVERIZE = pathlib.Path(__file__).resolve().parents[2] / "src" / "functions" / "coprocess" / "serverize" / "work_queue_serverize"
 EXAMPLE = """
 import ndcctools.work_queue as wq
 

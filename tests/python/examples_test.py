@@ -8,7 +8,7 @@ import sys
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "share" / "examples" / "python"
-PYTHON_OF_RANKS = str(EXAMPLES.parents[2] / "src" / "python" / "work_queue_python")
+PYTHON_OF_RANKS = str(EXAMPLES.parents[2] / "src" / "bindings" / "python" / "work_queue_python")
 PROGRAMS = os.path.dirname(os.environ["WORKER"])
 
 

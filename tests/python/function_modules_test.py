@@ -117,7 +117,7 @@ with wq.WorkQueue(int(sys.argv[1]), say=lambda line: None) as q:
 
 def test_what_is_installed_below_the_folder_of_the_script_stays(tmp_path):
     """As for a script of the home folder, which has Python itself."""
-    modules = pathlib.Path(__file__).resolve().parents[2] / "src" / "interpreters" / "modules.py"
+    modules = pathlib.Path(__file__).resolve().parents[2] / "src" / "node" / "calls" / "modules.py"
     ended = python(f"""
 import json, pathlib, sys
 exec(pathlib.Path({str(modules)!r}).read_text())

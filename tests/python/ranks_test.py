@@ -8,7 +8,7 @@ import sys
 import pytest
 
 MPIRUN = os.environ["MPIRUN"].split()
-PROGRAM = str(pathlib.Path(__file__).resolve().parents[2] / "src" / "python" / "work_queue_python")
+PROGRAM = str(pathlib.Path(__file__).resolve().parents[2] / "src" / "bindings" / "python" / "work_queue_python")
 SUM = """
 import ndcctools.work_queue as wq, os, sys
 q = wq.WorkQueue(0, say=lambda line: None)

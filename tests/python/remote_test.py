@@ -13,7 +13,7 @@ import pytest
 import ndcctools.work_queue as wq
 from conftest import finish, run
 
-SERIALIZE = pathlib.Path(__file__).resolve().parents[2] / "src" / "coprocess" / "serverize" / "work_queue_serverize"
+SERIALIZE = pathlib.Path(__file__).resolve().parents[2] / "src" / "functions" / "coprocess" / "serverize" / "work_queue_serverize"
 FUNCTIONS = '''
 import os
 

@@ -10,7 +10,7 @@ import pytest
 import snippets
 import work_queue
 
-SERVERIZE = snippets.GUIDE.parents[1] / "src" / "coprocess" / "serverize" / "work_queue_serverize"
+SERVERIZE = snippets.GUIDE.parents[1] / "src" / "functions" / "coprocess" / "serverize" / "work_queue_serverize"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import work_queue
 from work_queue import _core
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "src" / "python"
+SOURCE = ROOT / "src" / "bindings" / "python"
 PACKAGE = pathlib.Path(work_queue.__file__).parents[1]
 STUB = SOURCE / "work_queue" / "_core.pyi"
 
@@ -117,10 +117,10 @@ def test_wrong_calls(mypy):
 
 def test_what_runs_at_workers(mypy):
     """It has no types, so only what its Python's library lacks is looked for; that such things are found is seen, too."""
-    interpreters = ROOT / "src" / "interpreters"
+    interpreters = ROOT / "src" / "node" / "calls"
     names = re.search(r"wq_read_texts\(script (.*)\)", (interpreters / "CMakeLists.txt").read_text())[1].split()
     parts = [interpreters / name for name in names]
-    serverize = ROOT / "src" / "coprocess" / "serverize"
+    serverize = ROOT / "src" / "functions" / "coprocess" / "serverize"
     programs = {
         "interpreter.py": "import socket\nlink = socket.socket()\n" + "".join(part.read_text() for part in parts),
         "coprocess.py": re.sub("@[A-Z]+@", '""', (serverize / "coprocess_template.py").read_text()),

@@ -17,7 +17,7 @@ import sysconfig
 import tempfile
 import zipfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[4]
 COMMANDS = ("work_queue_worker", "work_queue_factory", "work_queue_run", "work_queue_launcher")
 PACKAGES = ("work_queue", "ndcctools")
 MODULES = ("_core", "_core_mpi")
@@ -71,7 +71,7 @@ class Wheel:
         self.record = []
 
     def fill(self, build):
-        source = ROOT / "src" / "python"
+        source = ROOT / "src" / "bindings" / "python"
         for package in PACKAGES:
             for file in sorted(file for kind in ("*.py", "*.pyi", "py.typed") for file in (source / package).glob(kind)):
                 self.add(str(file.relative_to(source)), file.read_bytes())

@@ -1,6 +1,0 @@
-// work_queue_worker: worker_program/worker_options.cpp has its options, share/doc its documentation.
-#include "worker_program/worker_program.h"
-
-int main(int argc, char** argv) {
-    return wq::worker_program::worker_main(argc, argv);
-}

@@ -1,0 +1,144 @@
+#include "programs/run/graph_log_options.h"
+
+#include <boost/program_options.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include "programs/command_line.h"
+#include "programs/help_text.h"
+#include "programs/option_values.h"
+
+namespace wq::cli {
+
+namespace {
+
+using options::help_width;
+using options::usage_error;
+using options::without_trailing_blanks;
+
+namespace po = boost::program_options;
+
+po::options_description visible_graph_log_options() {
+    po::options_description options("Options", help_width, help_width / 2);
+    auto add = options.add_options();
+    add(",o", po::value<std::string>()->value_name("PREFIX"),
+        "prefix of the plots' names (default: the name of the log)");
+    add(",T", po::value<std::string>()->value_name("FORMAT"),
+        "png (default), svg, pdf, or script: print the input of gnuplot instead");
+    add(",r", po::value<std::string>()->value_name("MIN:MAX"),
+        "draw only this time range, in units of -u since the start; MIN or MAX may be omitted");
+    add(",u", po::value<std::string>()->value_name("s|m|h|d"),
+        "unit of the time axis (default: by the length of the run)");
+    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot to use (default: gnuplot)");
+    add("log", "also draw each plot over time on a logarithmic scale, as PREFIX.tasks-log.png");
+    add("skip-empty", "draw no empty plots");
+    add("version", "print the version and exit");
+    add("help,h", "print this help and exit");
+    return options;
+}
+
+bool parse_bound(const std::string& text, double& value) {
+    char* end = nullptr;
+    value = std::strtod(text.c_str(), &end);
+    return end != text.c_str() && *end == '\0' && std::isfinite(value);
+}
+
+Result<stats::PlotRange> parse_range(const std::string& text) {
+    const auto colon = text.find(':');
+    stats::PlotRange range;
+    if (colon == std::string::npos || colon != text.rfind(':'))
+        return usage_error("-r takes MIN:MAX, not '" + text + "'");
+    const std::string low = text.substr(0, colon);
+    const std::string high = text.substr(colon + 1);
+    double max = 0;
+    if ((!low.empty() && !parse_bound(low, range.min)) || (!high.empty() && !parse_bound(high, max))) {
+        return usage_error("-r takes two numbers, not '" + text + "'");
+    }
+    if (!high.empty()) range.max = max;
+    if (range.max && *range.max <= range.min)
+        return usage_error("-r needs MIN below MAX, not '" + text + "'");
+    return range;
+}
+
+Status fill(const po::variables_map& given, GraphLogOptions& options) {
+    const auto text = [&](const char* name) {
+        return given.count(name) > 0 ? given[name].as<std::string>() : "";
+    };
+    options.help = given.count("help") > 0;
+    options.version = given.count("version") > 0;
+    options.log_scale = given.count("log") > 0;
+    options.skip_empty = given.count("skip-empty") > 0;
+    if (options.help || options.version) return success();
+    const auto logs =
+        given.count("place") > 0 ? given["place"].as<std::vector<std::string>>() : std::vector<std::string>();
+    if (logs.size() > 1) return usage_error("give one statistics file at a time");
+    if (!logs.empty()) options.log = logs.front();
+    if (options.log.empty()) return usage_error("give a run directory, a stats.h5 or a text statistics log");
+    std::error_code unknown;
+    if (std::filesystem::is_directory(options.log, unknown))
+        options.log = (std::filesystem::path(options.log) / "stats.h5").string();
+    options.prefix = given.count("-o") > 0 ? text("-o") : options.log;
+    if (given.count("-c") > 0) options.gnuplot = text("-c");
+    if (const std::string type = text("-T"); !type.empty()) {
+        if (type == "png")
+            options.format = stats::PlotFormat::png;
+        else if (type == "svg")
+            options.format = stats::PlotFormat::svg;
+        else if (type == "pdf")
+            options.format = stats::PlotFormat::pdf;
+        else if (type == "script")
+            options.script_only = true;
+        else
+            return usage_error("-T takes png, svg, pdf or script, not '" + type + "'");
+    }
+    if (given.count("-r") > 0) {
+        auto range = parse_range(text("-r"));
+        if (!range) return range.error();
+        options.range = *range;
+    }
+    if (const std::string unit = text("-u"); given.count("-u") > 0) {
+        if (unit.size() != 1 || std::string("smhd").find(unit) == std::string::npos) {
+            return usage_error("-u takes s, m, h or d, not '" + unit + "'");
+        }
+        options.unit = static_cast<stats::TimeUnit>(unit[0]);
+    }
+    return success();
+}
+
+}  // namespace
+
+Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv) {
+    const auto given =
+        options::split_words(options::words_of(argc, argv), visible_graph_log_options(), "place");
+    if (!given) return given.error();
+    GraphLogOptions options;
+    if (auto filled = fill(*given, options); !filled) return filled.error();
+    return options;
+}
+
+std::string graph_log_help() {
+    std::ostringstream out;
+    out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
+           "Draws the statistics of a run with gnuplot as PREFIX.tasks.png and so on: tasks,\n"
+           "workers, cores, time and transfer over time; attempts as bars; run times, use of\n"
+           "nodes, memory allocated and used. STATS is a run directory or its stats.h5, of a\n"
+           "live, ended or killed run, or a text statistics log (work_queue_run --stats-log,\n"
+           "or of another Work Queue), which has only the plots over time.\n\n"
+        << visible_graph_log_options()
+        << "\nExamples:\n"
+           "  work_queue_graph_log tasks.sh.wq              its plots beside its stats.h5\n"
+           "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
+           "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq\n"
+           "                                                minutes 10 to 20 only\n"
+           "  work_queue_graph_log -u h -r :2 tasks.sh.wq   the first two hours\n"
+           "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
+           "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read,\n"
+           "69 no gnuplot, 70 gnuplot failed, 71 stdout cannot be written.\n";
+    return without_trailing_blanks(out.str());
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,406 @@
+#include "programs/run/manager_rank.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "base/units.h"
+#include "programs/run/growth.h"
+#include "programs/run/listening.h"
+#include "programs/run/plots.h"
+#include "programs/run/run_place.h"
+#include "programs/run/run_queue.h"
+#include "programs/run/shared_list.h"
+#include "node/machine/batch_share.h"
+#include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
+#include "manager/report/failed_list.h"
+#include "manager/report/live_report.h"
+#include "manager/report/never_ran.h"
+#include "manager/report/summary.h"
+#include "manager/run/job_end.h"
+#include "manager/run/own_worker.h"
+#include "manager/run/rank_loop.h"
+#include "manager/run/task_index.h"
+#include "shared_list/source/marking_recorder.h"
+#include "manager/status/announcing.h"
+#include "base/background_thread.h"
+
+namespace wq::cli {
+
+namespace {
+
+constexpr Duration kill_before_end = std::chrono::seconds(10);
+
+std::string new_run_id() {
+    std::random_device random;
+    std::array<char, 33> text{};
+    std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
+    return text.data();
+}
+
+report::ProgressLine::Style progress_style(const RunOptions& options) {
+    if (options.progress == Progress::never) return report::ProgressLine::Style::none;
+    if (report::stderr_ends_at_terminal()) return report::ProgressLine::Style::rewritten;
+    return options.progress == Progress::always ? report::ProgressLine::Style::every_second
+                                                : report::ProgressLine::Style::now_and_then;
+}
+
+run::RunDeadline deadline(const std::optional<Instant>& job_end, core::Now now) {
+    if (!job_end) return {};
+    return {std::max(*job_end - run::drain_before_end, now.instant), run::drain_before_end - kill_before_end};
+}
+
+std::uint32_t expected_workers(const ManagerRank& rank) {
+    return static_cast<std::uint32_t>(rank.session.size()) - (rank.options.manager_only ? 1 : 0);
+}
+
+// A manager and its parts, in order of construction; they are destroyed in reverse order.
+class Run {
+  public:
+    explicit Run(ManagerRank& rank, RunPlace place, run::ListCategories::Foreseen categories)
+        : rank_(rank),
+          started_(run::now()),
+          place_(std::move(place)),
+          progress_(progress_style(rank.options), started_.instant),
+          tasks_(rank.worker.launcher.working_directory) {
+        open_recorder();
+        scheduling::ReactorOptions reactor;
+        reactor.max_losses = rank.options.max_losses;
+        reactor.halt_on_failure = rank.options.halt_on_failure;
+        reactor.excludes_failing_hosts = !rank.options.keep_hosts;
+        reactor.monitoring = rank.options.monitoring;
+        reactor.limits_memory = !rank.options.ends_none;
+        reactor.expected_workers = expected_workers(rank);
+        reactor.most_running = rank.options.jobs;
+        reactor.seal_batches =
+            rank.tickets != nullptr && rank.options.jobs == 0;  // ranks do not know the limit
+        if (rank.options.listen) listen(reactor);
+        // A line is for one worker. When that worker leaves, the list's dispatcher takes the line back.
+        if (rank.options.source.kind == run::SourceSpec::Kind::shared) reactor.wait_for_fitting = true;
+        manager::ManagerOptions options;
+        options.reactor = reactor;
+        options.disconnect_limit = rank.options.disconnect_limit;
+        options.ranks = static_cast<std::uint32_t>(rank.session.size());
+        options.storage_retry_limit = rank.options.storage_retry_limit;
+        options.output_limit = rank.options.output_limit;
+        options.directory = rank.worker.launcher.working_directory;
+        options.how_to_keep_hosts = "--keep-hosts prevents this";
+        options.index_variable = rank.options.index_variable;
+        if (listening_) {
+            options.mark_path = listening_->mark().path();
+            options.mark = listening_->mark().mark();
+            options.background = &files_.emplace();
+        }
+        options.counters = rank.counters;
+        options.earlier_attempts = std::move(place_.earlier.attempts);
+        manager_ = std::make_unique<manager::Manager>(std::move(options), tasks_, *recorder_, started_);
+        if (rank.options.speculate > 0) manager_->ask(core::Tuned{{}, {}, rank.options.speculate}, started_);
+        manager_->say = [this](const std::string& text) { progress_.say(text); };
+        if (listening_) be_looked_at();
+        run::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
+                                  rank.options.monitoring.measures, std::move(categories)};
+        open_source(std::move(source));
+        if (!rank.options.manager_only) own_worker_.emplace(rank.worker, rank.launcher, rank.tickets);
+    }
+
+    int go() {
+        rank_.early_stop.end();  // from here on, the end of the run is written to `status`
+        write_status(status("running", std::nullopt, "")).or_throw();
+        for (const std::string& remark : rank_.remarks) progress_.say(remark);
+        if (rank_.options.name.empty())
+            noted_ = listening::note_run(listening::registry_folder(),
+                                         std::filesystem::absolute(place_.directory.path()).string());
+        if (rank_.options.grow) grow();
+        if (rank_.options.verbose)
+            progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
+                          " with " + count_of(expected_workers(rank_), "worker"));
+        run::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
+        if (rank_.ranks != nullptr) parts.wires.push_back(rank_.ranks);
+        if (listening_) parts.wires.push_back(&listening_->workers());
+        parts.own_worker = own_worker_ ? &*own_worker_ : nullptr;
+        parts.files_of_manager = files_ ? &*files_ : nullptr;
+        parts.stop = rank_.stop;
+        parts.deadline = deadline(rank_.worker.leaves_at, started_);
+        parts.each_turn = [this](Instant at) {
+            if (const auto due = progress_.wakeup(); due && at >= *due)
+                progress_.update(manager_->stats(), source_->ended(), manager_->records().attempts_ended(),
+                                 progress_details(at), at);
+            if (growth_) look_at_growth();
+            std::optional<Instant> told;
+            if (listening_) {
+                for (const std::string& news : listening_->take_news(rank_.options.verbose))
+                    progress_.say(news);
+                told = tell_those_who_look(at);
+            }
+            live_report_.tick({at, wall_now()});
+            const Instant next = std::min(live_report_.wakeup(), told.value_or(Instant::max()));
+            return std::min(next, progress_.wakeup().value_or(next));
+        };
+        parts.others = &*live_files_;
+        run::ManagerLoop loop(std::move(parts));
+        const Status read = loop.run();
+        if (growth_) growth_->begin_end();
+        live_files_.reset();  // from here on, this thread writes `status`
+        if (manager_->lost_a_rank()) rank_.session.note_lost_rank();
+        const int code = finish(read);
+        // Last, as the batch system may end this job meanwhile: the factory goes on without us.
+        if (growth_) growth_->end([this](const std::string& text) { progress_.say(text); });
+        return code;
+    }
+
+  private:
+    std::vector<std::string> progress_details(Instant now) const {
+        const core::WorkerTable& workers = manager_->reactor().workers();
+        std::vector<std::string> details{report::disconnected_text(workers, now)};
+        if (listening_) details.push_back(report::workers_text(workers));
+        if (growth_) details.push_back(growth_->text());
+        return details;
+    }
+
+    void open_recorder() {
+        stats::RecorderOptions options;
+        options.run_directory = place_.directory.path();
+        options.run_id = new_run_id();
+        options.list_name = rank_.options.source.name();
+        options.source_fingerprint = rank_.options.source.fingerprint();
+        options.stats_log = rank_.options.stats_log;
+        if (!rank_.options.monitor_output.empty())
+            options.summaries = std::filesystem::absolute(rank_.options.monitor_output).string();
+        options.categories = {"default"};
+        options.failed_run_again = rank_.options.resume_failed;
+        std::unique_ptr<run::TaskIndex> listed;
+        if (place_.resumed) listed = run::TaskIndex::read(rank_.options.source).or_throw();
+        recorder_ = stats::open_recorder(options, listed.get()).or_throw();
+        if (rank_.options.source.kind != run::SourceSpec::Kind::shared) return;
+        auto marks = std::make_unique<shared_run::MarkingRecorder>(std::move(recorder_));
+        marks_ = marks.get();
+        recorder_ = std::move(marks);
+    }
+
+    void open_source(run::SourceOptions options) {
+        if (rank_.options.source.kind != run::SourceSpec::Kind::shared) {
+            source_ = run::open_source(rank_.options.source, std::move(options), tasks_).or_throw();
+            return;
+        }
+        auto shared =
+            open_shared_list(rank_.options, expected_workers(rank_), tasks_, [this](const std::string& text) {
+                progress_.say(text);
+            }).or_throw();
+        shared_ = shared.get();
+        source_ = std::move(shared);
+        marks_->tell(shared_);
+    }
+
+    // More workers may join at any time, so a task that fits no worker waits.
+    void listen(scheduling::ReactorOptions& reactor) {
+        listening_ =
+            Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
+                .or_throw();
+        reactor.wait_for_fitting = true;
+        progress_.say(listening_->description());
+    }
+
+    void be_looked_at() {
+        manager_->expect_tcp_workers(listening_->workers());
+        queue_.emplace(listening_->described(), *manager_, tasks_, started_);
+        lister_.emplace(*manager_, *queue_);
+        manager_->list_by(&*lister_);
+        announcing_.emplace(*lister_, [this](const std::function<std::string()>& record) {
+            listening_->announce(record);
+            return true;
+        });
+    }
+
+    // Returns when to call it next.
+    std::optional<Instant> tell_those_who_look(Instant now) {
+        const core::ManagerStats stats = manager::brief_stats(manager_->reactor());
+        listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
+                          static_cast<std::uint64_t>(stats.workers_connected)});
+        return announcing_->look(stats, now);
+    }
+
+    void grow() {
+        growth_.emplace(
+            Growth::start(*rank_.options.grow, place_.directory.path(), listening_->contact_path())
+                .or_throw());
+    }
+
+    void look_at_growth() {
+        growth_->look([this](const std::string& text) { progress_.say(text); },
+                      manager::brief_stats(manager_->reactor()).workers_connected);
+        if (const auto& report = growth_->report())
+            manager_->note_growth(report->decision.wanted, growth_->pending());
+    }
+
+    // After the recorder is closed, results that it could not write do not count as done.
+    core::ManagerStats recorded_stats() const {
+        core::ManagerStats stats = manager_->stats();
+        stats.tasks_done -= static_cast<std::int64_t>(unrecorded_.tasks);
+        stats.tasks_failed -= static_cast<std::int64_t>(unrecorded_.failed);
+        return stats;
+    }
+
+    records::RunStatus status(const std::string& state, std::optional<int> code,
+                              const std::string& message) const {
+        records::RunStatus status;
+        status.state = state;
+        status.exit_code = code;
+        status.started_us = started_.wall;
+        status.ended_us = code ? wall_now() : 0;
+        status.tasks = recorded_stats();
+        status.total_known = source_->ended();
+        status.message = message;
+        return status;
+    }
+
+    Status write_status(const records::RunStatus& status) {
+        return records::write_status(place_.directory.path(), status);
+    }
+
+    report::LiveReport::Content live_content() {
+        return {[this] {
+                    records::RunStatus now = status("running", std::nullopt, "");
+                    const std::uint64_t ended = manager_->records().attempts_ended();
+                    now.tasks_per_second = rate_.update(ended, instant_now());
+                    manager_->note_rate(started_.wall, now.tasks_per_second);
+                    return now;
+                },
+                [this](std::uint64_t line, core::Now now) {
+                    const std::string why = report::why_line(*manager_, tasks_, source_->ended(), line, now);
+                    const std::string coming = growth_ ? growth_->text() : "";
+                    const bool waits = why.find(": not now: ") != std::string::npos;
+                    return waits && !coming.empty() ? why + "; " + coming : why;
+                }};
+    }
+
+    // A line that failed here may have succeeded on another worker: the list says it.
+    Status close_shared_list(const core::Finished& finished, ExitCode& code) {
+        if (shared_ == nullptr) return success();
+        // Those that ended the run: mpirun passes on what the terminal has sent, too.
+        while (rank_.signals.next()) continue;
+        const auto failed = shared_->close([this] { return rank_.signals.next().has_value(); });
+        if (!failed) return failed.error();
+        if (!finished.stopped && (code == ExitCode::ok || code == ExitCode::tasks_failed))
+            code = *failed ? ExitCode::tasks_failed : ExitCode::ok;
+        return success();
+    }
+
+    Status write_failed_list() {
+        if (shared_ != nullptr) return success();
+        const std::string path = place_.directory.file("failed.sh");
+        const IntervalSet& failed = manager_->reactor().ledger().failed();
+        if (!failed.empty())
+            return records::write_atomically(
+                path, report::failed_list(tasks_, failed,
+                                          manager_->reactor().ledger().count(core::TaskState::skipped),
+                                          rank_.options.source.name(), rank_.options.index_variable));
+        std::error_code none_there;
+        std::filesystem::remove(path, none_there);
+        return success();
+    }
+
+    int finish(const Status& read) {
+        const core::Finished finished = *manager_->finished();
+        ExitCode code = finished.code;
+        std::string message;
+        recorder_->sample({wall_now(), manager_->stats()});
+        const Status written = recorder_->close();
+        unrecorded_ = recorder_->unrecorded();
+        const Status listed = write_failed_list();
+        const Status never = report::write_never_ran(place_.directory.path(), manager_->records().failures());
+        const Status marked = close_shared_list(finished, code);
+        for (const Status* status : {&listed, &never, &marked, &read, &written}) {
+            if (*status) continue;
+            code = status->error().code;
+            message = status->error().message;
+            progress_.say(message);
+        }
+        const Instant ended = instant_now();
+        progress_.finish(recorded_stats(), manager_->records().attempts_ended(), ended);
+
+        report::Summary summary;
+        summary.stats = recorded_stats();
+        summary.unrecorded = unrecorded_.tasks;
+        summary.skipped = manager_->reactor().ledger().count(core::TaskState::skipped);
+        summary.stale_reports = manager_->reactor().stale_reports();
+        summary.seconds = std::chrono::duration<double>(ended - started_.instant).count();
+        summary.code = code;
+        summary.stopped = finished.stopped;
+        summary.run_directory = place_.directory.path();
+        if (shared_ != nullptr) summary.shared_list = shared_->name();
+        summary.failures = &manager_->records().failures();
+        summary.categories = report::category_figures(*manager_, rank_.options.monitoring.measures);
+        summary.succeeded_earlier = manager_->records().succeeded_earlier();
+        summary.attempts = manager_->records().attempts_ended();
+        summary.outputs_truncated = manager_->records().outputs_truncated();
+        summary.output_limit = rank_.options.output_limit;
+        summary.started = {rank_.command_line, rank_.launched_by,
+                           machine::in_job_script(machine::batch_environment())};
+        const bool quick_end =
+            rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
+        if (message.empty() && finished.stopped) message = report::name_of(*finished.stopped);
+        const bool halted = finished.stopped == core::StopReason::halted;
+        const std::string state = finished.stopped && !halted ? "interrupted"
+                                  : code == ExitCode::ok      ? "finished"
+                                                              : "failed";
+        if (const Status told = write_status(status(state, to_int(code), message)); !told)
+            progress_.say(told.error().message);
+        if (!quick_end)
+            summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
+        const std::string text =
+            rank_.options.json ? report::summary_json(summary) : report::summary_text(summary);
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+        return to_int(code);
+    }
+
+    ManagerRank& rank_;
+    core::Now started_;
+    RunPlace place_;
+    report::ProgressLine progress_;
+    report::RecentRate rate_{started_.instant};  // for those who ask from elsewhere
+    manager::TaskTable tasks_;
+    std::unique_ptr<Listening> listening_;
+    std::optional<RunQueue> queue_;  // these three: if it listens
+    std::optional<status::Lister> lister_;
+    std::optional<status::Announcing> announcing_;
+    std::unique_ptr<listening::Keeper> noted_;  // if it has no name
+    std::optional<Growth> growth_;
+    std::unique_ptr<stats::Recorder> recorder_;
+    stats::Recorder::Unrecorded unrecorded_;
+    std::unique_ptr<manager::Manager> manager_;
+    std::optional<BackgroundThread> files_;  // ends before the manager, because it serves the manager
+    std::unique_ptr<run::Source> source_;
+    shared_run::MarkingRecorder* marks_ = nullptr;  // recorder_, for a shared list
+    shared_run::SharedSource* shared_ = nullptr;    // source_, likewise
+    std::optional<run::OwnWorker> own_worker_;
+    std::optional<BackgroundThread> live_files_{std::in_place};
+    report::LiveReport live_report_{*live_files_, place_.directory.path(), live_content(), started_.instant};
+};
+
+}  // namespace
+
+int ManagerRank::run() {
+    auto checked = run::check_source(options.source);
+    if (!checked) throw Failure{checked.error()};
+    if (options.grow)
+        if (const Status taken = check(*options.grow); !taken) throw Failure{taken.error()};
+    const std::string job = machine::batch_job(machine::batch_environment());
+    std::string path = choose_run_directory(options, job);
+    if (const Status log = check_stats_log(options.stats_log); !log) throw Failure{log.error()};
+    if (const Status folder = make_summary_folder(options.monitor_output); !folder)
+        throw Failure{folder.error()};
+    auto place = take_run_place(options, path);
+    // Another run may have taken the free name at the same moment.
+    while (!place && is_of_a_run(path)) {
+        const std::string taken = std::exchange(path, choose_run_directory(options, job));
+        if (path == taken) break;
+        place = take_run_place(options, path);
+    }
+    if (!place) throw Failure{place.error()};
+    return Run(*this, std::move(*place), std::move(checked->categories)).go();
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,481 @@
+#include "programs/run/run_options.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include "base/amounts.h"
+#include "base/units.h"
+#include "net/catalog/catalog_hosts.h"
+#include "programs/run/question_options.h"
+#include "engine/model/outcome.h"
+#include "programs/binding_word.h"
+#include "programs/command_line.h"
+#include "programs/help_text.h"
+#include "programs/option_values.h"
+#include "manager/run/job_end.h"
+#include "net/session/disconnect_times.h"
+#include "shared_list/replica/lease.h"
+#include "engine/tasklist/sources.h"
+
+namespace wq::cli {
+
+namespace po = boost::program_options;
+
+namespace {
+
+using options::between;
+using options::help_width;
+using options::parse_binding;
+using options::parse_threads;
+using options::take;
+using options::usage_error;
+using options::without_trailing_blanks;
+
+po::options_description visible_run_options() {
+    po::options_description all("", help_width, help_width / 2);
+    po::options_description source("Tasks", help_width, help_width / 2);
+    source.add_options()(
+        "each", po::value<std::string>()->value_name("FILE"),
+        "run CMD (after --) for each line of FILE (- for stdin), which replaces {} or is appended")(
+        "array", po::value<std::string>()->value_name("RANGES"),
+        "run CMD (after --) for each index, e.g. 1-1000000:2,8, which replaces {} or is appended")(
+        "index-variable", po::value<std::string>()->value_name("NAME"),
+        "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID")(
+        "shared-list", "TASKLIST, [USER@HOST:]FILE, is one that workers of runtask share and mark")(
+        "once", "with --shared-list: end when nothing is left to run (default: wait for more lines)")(
+        "poll", po::value<std::string>()->value_name("TIME"),
+        "with --shared-list: how often it is read while nothing can run (default: 3)")(
+        "lease", po::value<std::string>()->value_name("TIME"),
+        "with --shared-list: others may run our lines when we gave no sign for TIME (default: 10m)")(
+        "shell", po::value<std::string>()->value_name("PATH"),
+        "shell for lines that need one (default: bash, else sh)");
+    po::options_description needs("Resources and limits of a task, unless its line says otherwise",
+                                  help_width, help_width / 2);
+    needs.add_options()("cores", po::value<std::string>()->value_name("N"), "cores (default: 1)")(
+        "memory", po::value<std::string>()->value_name("SIZE"),
+        "memory, e.g. 4G; a task that exceeds it is killed (default: its share, not enforced)")(
+        "disk", po::value<std::string>()->value_name("SIZE"), "disk (default: none reserved)")(
+        "gpus", po::value<std::string>()->value_name("N"), "GPUs (default: 0)")(
+        "bind", po::value<std::string>()->value_name("none|core|numa"),
+        "bind tasks to their cores, or to all cores of the same NUMA nodes (default: core, if no two ranks "
+        "share cores)")("threads-per-core", po::value<std::string>()->value_name("N"),
+                        "use the first N hardware threads of each core (default: all)")(
+        "timeout", po::value<std::string>()->value_name("TIME"),
+        "wall time limit of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
+        "retries", po::value<std::string>()->value_name("N"),
+        "retries for a task that fails by itself (default: 0)")(
+        "keep-batch-environment", "tasks see the batch system's variables as they are")(
+        "monitor", po::value<std::string>()->value_name("[=measure]"),
+        "measure the usage of each task with all its processes, and kill tasks that exceed their cores, "
+        "memory or disk; =measure: only measure")("monitor-output",
+                                                  po::value<std::string>()->value_name("DIR"),
+                                                  "measure, and write a report on each task into DIR");
+    po::options_description run("The run", help_width, help_width / 2);
+    run.add_options()("jobs,j", po::value<std::string>()->value_name("N"),
+                      "run at most N tasks at once (default: as many as fit)")(
+        "run-dir", po::value<std::string>()->value_name("DIR"),
+        "directory for everything of the run (default: TASKLIST.wq, array.wq or stdin.wq; a "
+        "batch job appends -JOBID)")("resume",
+                                     "continue the run of this list, or start one if there is none")(
+        "resume-failed", "like --resume, and also rerun failed tasks")(
+        "max-losses", po::value<std::string>()->value_name("N"),
+        "a task fails when it was lost N times with its worker (default: 3)")(
+        "speculate", po::value<std::string>()->value_name("TIMES"),
+        "when no task is waiting, start a second copy of tasks that take over TIMES the mean, e.g. 2; the "
+        "first success counts (default: none)")("halt-on-failure", "stop the run when a task fails for good")(
+        "keep-hosts", "do not exclude hosts where tasks fail that succeed elsewhere")(
+        "manager-only", "rank 0 only manages and runs no tasks")(
+        "listen", po::value<std::string>()->value_name("[PORT]"),
+        "accept workers over TCP (default: any free port); they join with RUN_DIR/contact")(
+        "grow", po::value<std::string>()->value_name("SYSTEM:[MIN-]MAX"),
+        "keep MIN (default: 0) to MAX workers of a batch system, such as slurm:0-20, as many as there is "
+        "work for "
+        "(see work_queue_factory); implies --listen")(
+        "grow-options", po::value<std::string>()->value_name("WORDS"),
+        "with --grow: more options of work_queue_factory, such as '--cores 4 --wall-time 2h'")(
+        "name", po::value<std::string>()->value_name("NAME"),
+        "with --listen: workers find the run with work_queue_worker -M NAME")(
+        "catalog", po::value<std::string>()->value_name("HOST[:PORT],..."),
+        "with --name: announce the run to these catalog servers (default: $CATALOG_HOST; none if unset)")(
+        "password", po::value<std::string>()->value_name("FILE"),
+        "with --listen: workers without the contact file join with --ssl --password FILE (default: a new key "
+        "for each start)")(
+        "reconnect-timeout", po::value<std::string>()->value_name("TIME"),
+        "with --listen: how long a disconnected worker keeps its tasks (default: 60; 0, or at least 10)")(
+        "tickets", po::value<std::string>()->value_name("auto|rma|message"),
+        "how nodes get their next range of tasks (default: auto)")(
+        "walltime", po::value<std::string>()->value_name("TIME"),
+        "time limit of the run; it drains 60 s earlier (default: the batch job's end)")(
+        "grace", po::value<std::string>()->value_name("TIME"),
+        "after a signal, let running tasks finish for TIME (default: 10)")(
+        "storage-timeout", po::value<std::string>()->value_name("TIME"),
+        "on a full disk, retry writing for TIME, then stop with exit code 75 (default: 60)")(
+        "output-limit", po::value<std::string>()->value_name("SIZE"),
+        "bytes kept of each stream of a task (default: 8M)");
+    po::options_description shown("Output", help_width, help_width / 2);
+    shown.add_options()("dry-run", "print the tasks, each with a worker that could run it; run nothing")(
+        "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN TASK"),
+        "print what a task of a run wrote, and exit; RUN is its list or directory, TASK counts from 1, as in "
+        "joblog.tsv")("why", po::value<std::string>()->value_name("LINE"),
+                      "print why the task in LINE does not run, or how it ended, and exit")(
+        "status", po::value<std::string>()->value_name("RUN"),
+        "print the progress, rate and time left of a run, and exit; RUN is its list, directory or contact "
+        "file")(
+        "progress", po::value<std::string>()->value_name("auto|always|never"),
+        "progress line on a terminal; elsewhere a line every 10 s in the first minute, then every minute, "
+        "with "
+        "always every second (default: auto)")(
+        "plots", po::value<std::string>()->value_name("auto|always|never"),
+        "draw plots at the end (default: auto, if the run took at least 5 s)")(
+        "json", "print the summary, or --status, as JSON on stdout")(
+        "stats-log", po::value<std::string>()->value_name("FILE"), "also write Work Queue's statistics log")(
+        "verbose,v", "print more messages")("version", "print the version and exit")(
+        "help,h", "print this help and exit");
+    all.add(source).add(needs).add(run).add(shown);
+    return all;
+}
+
+template <class T>
+Status take_word(const po::variables_map& given, const char* name, T& target,
+                 const std::map<std::string, T>& words) {
+    if (given.count(name) == 0) return success();
+    const std::string& word = given[name].as<std::string>();
+    const auto found = words.find(word);
+    if (found == words.end()) {
+        std::string known;
+        for (const auto& [text, value] : words) known += (known.empty() ? "" : ", ") + text;
+        return usage_error(std::string("--") + name + ": " + quote_for_message(word) + " is not one of " +
+                           known);
+    }
+    target = found->second;
+    return success();
+}
+
+// Without cores, all tasks would start at once. A line that only waits can set cores=0 itself.
+Result<Count> default_cores(const std::string& text) {
+    auto cores = parse_count_with_fraction(text, 0, most_cores);
+    if (cores && *cores == 0)
+        return Error{
+            ExitCode::usage,
+            "tasks need more than 0 cores; for tasks that only wait, write #WQ cores=0 above their lines"};
+    return cores;
+}
+
+Result<std::int64_t> megabytes(const std::string& text) {
+    return parse_amount_mb(text);
+}
+
+auto fraction(std::int64_t high) {
+    return [=](const std::string& text) { return parse_count_with_fraction(text, 0, high); };
+}
+
+Status take_port(const po::variables_map& given, std::optional<std::uint16_t>& port) {
+    if (given.count("listen") == 0) return success();
+    std::int64_t number = 0;
+    const Status taken = take(given, "listen", number, between(0, 65535));
+    port = static_cast<std::uint16_t>(number);
+    return taken;
+}
+
+auto duration() {
+    return [](const std::string& text) { return parse_duration(text); };
+}
+
+Result<double> multiple(const std::string& text) {
+    double value = 0;
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (bad == std::errc() && end == text.data() + text.size() && value >= 1 && value <= 1e6) return value;
+    return Error{ExitCode::usage, quote_for_message(text) + " is not a number from 1 to 1000000"};
+}
+
+Result<Duration> disconnect_limit(const std::string& text) {
+    auto limit = parse_duration(text);
+    if (limit && !session::sound_disconnect_limit(*limit))
+        return Error{ExitCode::usage, "give at least 10 s, or 0 (a disconnected worker is lost at once)"};
+    return limit;
+}
+
+Result<std::string> variable_name(const std::string& text) {
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (!text.empty() && letter(text.front()) &&
+        std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || digit(c); }))
+        return text;
+    return Error{ExitCode::usage,
+                 quote_for_message(text) + " is not a variable name; use letters, digits and _"};
+}
+
+// SYSTEM:[MIN-]MAX; SYSTEM may be a path with a ':' in it.
+Result<Grow> parse_grow(const std::string& word) {
+    const Error bad{ExitCode::usage,
+                    quote_for_message(word) + " is not SYSTEM:MAX or SYSTEM:MIN-MAX, such as slurm:0-20"};
+    const std::size_t colon = word.rfind(':');
+    if (colon == std::string::npos || colon == 0) return bad;
+    const std::string range = word.substr(colon + 1);
+    const std::size_t dash = range.find('-');
+    constexpr std::int64_t most = 100'000;
+    const auto last = parse_count(dash == std::string::npos ? range : range.substr(dash + 1), 1, most);
+    const auto first =
+        dash == std::string::npos ? Result<std::int64_t>(0) : parse_count(range.substr(0, dash), 0, most);
+    if (!first || !last || *first > *last) return bad;
+    return Grow{word.substr(0, colon), *first, *last, {}};
+}
+
+Status take_grow(const po::variables_map& given, RunOptions& run) {
+    if (const Status bad = take(given, "grow", run.grow, parse_grow); !bad) return bad;
+    if (given.count("grow-options") == 0) return success();
+    if (!run.grow) return usage_error("--grow-options needs --grow");
+    run.grow->options = given["grow-options"].as<std::string>();
+    return success();
+}
+
+Status take_monitoring(const po::variables_map& given, RunOptions& run) {
+    if (given.count("monitor-output") != 0) {
+        run.monitor_output = given["monitor-output"].as<std::string>();
+        if (run.monitor_output.empty()) return usage_error("--monitor-output needs a folder");
+        run.monitoring.measures = true;
+    }
+    if (given.count("monitor") == 0) return success();
+    run.monitoring.measures = true;
+    const Status taken =
+        take_word<bool>(given, "monitor", run.monitoring.enforces, {{"enforce", true}, {"measure", false}});
+    run.ends_none = !run.monitoring.enforces;
+    return taken;
+}
+
+Status convert(const po::variables_map& given, RunOptions& run) {
+    std::optional<Status> bad;
+    const auto check = [&](Status status) {
+        if (!status && !bad) bad = std::move(status);
+    };
+    Duration walltime{0};
+    check(take(given, "cores", run.defaults.needs.cores, default_cores));
+    check(take(given, "memory", run.defaults.needs.memory_mb, megabytes));
+    check(take(given, "disk", run.defaults.needs.disk_mb, megabytes));
+    check(take(given, "gpus", run.defaults.needs.gpus, fraction(most_cores)));
+    std::size_t threads = 0;
+    machine::Binding bind{};
+    check(take(given, "bind", bind, parse_binding));
+    if (given.count("bind") != 0) run.bind = bind;
+    check(take(given, "threads-per-core", threads, parse_threads));
+    if (threads > 0) run.threads_per_core = threads;
+    check(take(given, "timeout", run.defaults.timeout, duration()));
+    check(take(given, "retries", run.defaults.retries, between(0, 1'000'000)));
+    check(take(given, "jobs", run.jobs, between(1, 1'000'000)));
+    check(take(given, "max-losses", run.max_losses, between(1, 1'000'000)));
+    check(take(given, "grace", run.grace, duration()));
+    check(take(given, "walltime", walltime, duration()));
+    if (given.count("walltime") != 0) {
+        if (walltime <= run::drain_before_end)
+            check(usage_error("--walltime: tasks are dispatched until " +
+                              format_duration(run::drain_before_end) +
+                              " before the end: give more than that"));
+        run.walltime = walltime;
+    }
+    check(take(given, "poll", run.shared.poll, shared_list::parse_poll));
+    check(take(given, "lease", run.shared.lease, shared_list::parse_lease));
+    check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
+    check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
+    check(take_port(given, run.listen));
+    check(take_grow(given, run));
+    if (run.grow && !run.listen) run.listen = 0;
+    check(take_monitoring(given, run));
+    check(take(given, "index-variable", run.index_variable, variable_name));
+    check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
+        auto bytes = parse_size(text, 1);
+        if (bytes && static_cast<std::uint64_t>(*bytes) > core::most_output_limit)
+            return Error{ExitCode::usage, "at most 256M; redirect larger outputs to a file"};
+        return bytes;
+    }));
+    check(take_word<Tickets>(
+        given, "tickets", run.tickets,
+        {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));
+    check(take_word<Progress>(
+        given, "progress", run.progress,
+        {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));
+    check(take_word<Plots>(given, "plots", run.plots,
+                           {{"auto", Plots::automatic}, {"always", Plots::always}, {"never", Plots::never}}));
+    check(take(given, "speculate", run.speculate, multiple));
+    if (bad) return *bad;
+    const auto text = [&](const char* name, std::string& target) {
+        if (given.count(name) != 0) target = given[name].as<std::string>();
+    };
+    text("run-dir", run.run_directory);
+    text("shell", run.shell);
+    text("stats-log", run.stats_log);
+    text("name", run.name);
+    text("catalog", run.catalog);
+    text("password", run.password_file);
+    if (!run.catalog.empty() && run.name.empty()) return usage_error("--catalog needs --name");
+    if (const auto hosts = catalog::read_catalog_hosts(run.catalog); !hosts)
+        return usage_error("--catalog: " + hosts.error().message);
+    for (const char* const option : {"name", "password", "reconnect-timeout"})
+        if (given.count(option) != 0 && !run.listen)
+            return usage_error("--" + std::string(option) + " needs --listen");
+    run.shared.once = given.count("once") != 0;
+    run.resume_failed = given.count("resume-failed") != 0;
+    run.resume = given.count("resume") != 0 || run.resume_failed;
+    run.halt_on_failure = given.count("halt-on-failure") != 0;
+    run.defaults.keeps_batch_environment = given.count("keep-batch-environment") != 0;
+    run.keep_hosts = given.count("keep-hosts") != 0;
+    run.manager_only = given.count("manager-only") != 0;
+    run.dry_run = given.count("dry-run") != 0;
+    run.json = given.count("json") != 0;
+    run.verbose = given.count("verbose") != 0;
+    return success();
+}
+
+Status choose_source(const po::variables_map& given, const std::vector<std::string>& command,
+                     run::SourceSpec& source) {
+    const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
+                                                    : std::vector<std::string>{};
+    const bool each = given.count("each") != 0;
+    const bool array = given.count("array") != 0;
+    if ((each ? 1U : 0U) + (array ? 1U : 0U) + lists.size() != 1) {
+        for (const std::string& word : lists)
+            if (given.count("monitor") != 0 && (word == "measure" || word == "enforce"))
+                return usage_error("--monitor takes its value after '=': write --monitor=" + word);
+        if ((each || array) && command.empty())
+            return Error{ExitCode::usage, each ? "put -- before the command: --each files.txt -- gzip {}"
+                                               : "put -- before the command: --array 1-3 -- echo {}"};
+        if (each || array) return usage_error("give only one of a task list, --each and --array");
+        return usage_error(lists.size() > 1
+                               ? "one task list at a time, not " + quote_for_message(lists[0]) + " and " +
+                                     quote_for_message(lists[1])
+                               : std::string("give a task list (- for stdin), or one of --each and --array"));
+    }
+    if ((each || array) && command.empty())
+        return usage_error(std::string(each ? "--each" : "--array") +
+                           " needs a command after --, e.g. -- gzip {}");
+    if (!each && !array && !command.empty()) return usage_error("a command after -- needs --each or --array");
+    source.command = command;
+    if (Status bad = taskfile::CommandTemplate(command).check(); !bad) return bad;
+    source.kind = each    ? run::SourceSpec::Kind::each
+                  : array ? run::SourceSpec::Kind::array
+                          : run::SourceSpec::Kind::list;
+    if (each) source.path = given["each"].as<std::string>();
+    if (array) source.indexes = given["array"].as<std::string>();
+    if (!lists.empty()) source.path = lists.front();
+    return success();
+}
+
+Status check_shared(const po::variables_map& given, RunOptions& run) {
+    run::SourceSpec& source = run.source;
+    if (given.count("shared-list") == 0) {
+        for (const char* const option : {"once", "poll", "lease"})
+            if (given.count(option) != 0)
+                return usage_error("--" + std::string(option) + " needs --shared-list");
+        return success();
+    }
+    if (source.kind != run::SourceSpec::Kind::list || source.path == "-")
+        return usage_error("--shared-list needs a task list in a file");
+    for (const char* const option : {"resume", "resume-failed", "dry-run"})
+        if (given.count(option) != 0)
+            return usage_error("--" + std::string(option) +
+                               ": the shared list itself says what is done; see " +
+                               (std::string(option) == "dry-run" ? "runtask --check" : "runtask --status"));
+    source.kind = run::SourceSpec::Kind::shared;
+    const auto lapse = shared_list::lapse_of(Instant{}, run.shared.lease);
+    const Duration kept = run.listen ? session::grace_of(run.disconnect_limit) : Duration{0};
+    if (lapse && *lapse - Instant{} < kept)
+        return usage_error(
+            "--lease: too short for --listen: without the manager, workers over TCP keep their lines for " +
+            format_duration(kept) +
+            " (--reconnect-timeout), and others must not take these before: at least " +
+            format_duration(kept * 10 / 9 + std::chrono::seconds(1)));
+    return success();
+}
+
+// Other names of options: former ones, and those of work_queue_worker.
+constexpr std::pair<std::string_view, std::string_view> other_names[] = {
+    {"--away-limit", "--reconnect-timeout"},
+    {"--storage-patience", "--storage-timeout"},
+    {"--wall-time", "--walltime"},
+};
+
+// Replaces other names by the present ones.
+std::vector<std::string> with_present_names(std::vector<std::string> words) {
+    for (std::string& word : words) {
+        const std::string_view name = std::string_view(word).substr(0, word.find('='));
+        for (const auto& [other, present] : other_names)
+            if (name == other) {
+                word.replace(0, other.size(), present);
+                break;
+            }
+    }
+    return words;
+}
+
+// The values of `--listen` and `--monitor` are optional. The library accepts such values only after `=`, so
+// `--listen` becomes `--listen=0` (any port).
+std::vector<std::string> with_left_out_values(std::vector<std::string> words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        if (words[at] == "--monitor") words[at] += "=enforce";
+        if (words[at] != "--listen") continue;
+        const std::string next = at + 1 < words.size() ? words[at + 1] : "";
+        const bool number = !next.empty() && next.find_first_not_of("0123456789") == std::string::npos;
+        words[at] += "=" + (number ? next : "0");
+        if (number) words.erase(words.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+    return words;
+}
+
+}  // namespace
+
+Result<Command> parse_command_line(int argc, const char* const* argv) {
+    // Words after `--` belong to the user's command.
+    const char* const* const end = argv + argc;
+    const char* const* const dashes =
+        std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+    const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
+
+    const std::vector<std::string> before =
+        with_left_out_values(with_present_names(options::words_of(static_cast<int>(dashes - argv), argv)));
+    const auto split = options::split_words(before, visible_run_options(), "tasklist");
+    if (!split) return split.error();
+    const po::variables_map& given = *split;
+    Command command;
+    if (given.count("help") != 0) command.kind = Command::Kind::help;
+    if (given.count("version") != 0) command.kind = Command::Kind::version;
+    if (command.kind != Command::Kind::run) return command;
+    if (asks(given)) return parse_question(given);
+    if (Status bad = convert(given, command.run); !bad) return bad.error();
+    if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
+    if (Status bad = check_shared(given, command.run); !bad) return bad.error();
+    return command;
+}
+
+std::string help_text() {
+    std::ostringstream text;
+    text << "Usage: work_queue_run [OPTIONS] TASKLIST|-\n"
+            "       work_queue_run [OPTIONS] --each FILE -- CMD {}\n"
+            "       work_queue_run [OPTIONS] --array RANGES -- CMD {}\n"
+            "\n"
+            "Runs every line of a shell task list on the cores of this machine or, under\n"
+            "mpirun or srun, on all ranks. No finished task is lost: after any interruption,\n"
+            "the same command with --resume continues.\n"
+         << visible_run_options()
+         << "\nExamples:\n"
+            "  work_queue_run tasks.sh                            all cores of this machine\n"
+            "  mpirun -n 8 work_queue_run tasks.sh                8 ranks\n"
+            "  srun --mpi=pmix work_queue_run --resume tasks.sh   in a requeued batch job\n"
+            "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
+            "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
+            "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
+            "  work_queue_run --grow slurm:20 tasks.sh            and submit up to 20\n"
+            "  work_queue_run --shared-list --once host:tasks.sh  as a worker of runtask\n"
+            "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
+            "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
+            "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
+            "  work_queue_run --status tasks.sh                   how far the run is\n"
+            "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
+            "69 no worker, 70 our bug, 71 no processes, open files or memory left, or stdout\n"
+            "cannot be written, 75 interrupted (--resume continues), 77 not allowed.\n"
+            "RUN_DIR/status also contains the exit code.\n";
+    return without_trailing_blanks(text.str());
+}
+
+}  // namespace wq::cli

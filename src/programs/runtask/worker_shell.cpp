@@ -1,0 +1,338 @@
+#include "programs/runtask/worker_shell.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "base/random_bits.h"
+#include "base/shortage.h"
+#include "programs/runtask/task_processes.h"
+
+namespace wq::runtask {
+
+namespace {
+
+constexpr const char* mark_variable = "RUNTASK_SHELL";
+constexpr int killed_exit_code = 128 + SIGKILL;
+constexpr int cannot_start_exit_code = 126;
+constexpr int most_starts = 3;
+
+Error shell_error(const std::string& what) {
+    return refused_by_system("cannot " + what, errno, ExitCode::internal);
+}
+
+int exit_code_of(int status) {
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool open_pipe(Descriptor& read_end, Descriptor& write_end) {
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read_end.reset(ends[0]);
+    write_end.reset(ends[1]);
+    return true;
+}
+
+std::string path_of(const Descriptor& file) {
+    return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file.get());
+}
+
+// A file without a name, so that it is gone when we are.
+Descriptor open_output_file() {
+    const char* const folder = std::getenv("TMPDIR");
+    std::string path =
+        std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/runtask-XXXXXX";
+    Descriptor file(::mkostemp(path.data(), O_CLOEXEC | O_APPEND));
+    if (file.valid()) ::unlink(path.c_str());
+    return file;
+}
+
+}  // namespace
+
+WorkerShell::WorkerShell(Settings settings)
+    : settings_(std::move(settings)),
+      mark_(std::to_string(::getpid()) + "." + std::to_string(random_bits())),
+      host_({.program = "runtask", .own_group = false, .tells_all_ends = true}),
+      null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // of what a host leaves that is killed
+}
+
+WorkerShell::~WorkerShell() = default;
+
+void WorkerShell::export_variables(Exports exports) {
+    exports_ = std::move(exports);
+    exports_told_ = false;
+}
+
+void WorkerShell::begin_environment(std::string line) {
+    steps_.push_back({State::environment, 0, std::move(line)});
+}
+
+void WorkerShell::begin_task(TaskKey key, std::string line) {
+    tasks_.try_emplace(key);
+    steps_.push_back({settings_.background ? State::starting : State::task, key, std::move(line)});
+}
+
+void WorkerShell::add_descriptors(std::vector<pollfd>& to) const {
+    if (host_.descriptor() >= 0) to.push_back({host_.descriptor(), POLLIN, 0});
+    if (answer_.valid()) to.push_back({answer_.get(), POLLIN, 0});
+}
+
+Result<std::vector<ShellEvent>> WorkerShell::take_events(Instant now) {
+    do {
+        read_answers();
+        read_ends();
+        limits_.enforce(now);
+        if (auto run = run_steps(); !run) return run.error();
+    } while (host_.has_end());
+    return std::exchange(events_, {});
+}
+
+Status WorkerShell::run_steps() {
+    while (state_ == State::idle && !steps_.empty()) {
+        if (shell_ <= 0) {
+            if (auto started = start_shell(); !started) return started;
+            std::deque<Step> again;
+            for (const std::string& line : lines_) again.push_back({State::replay, 0, line});
+            steps_.insert(steps_.begin(), again.begin(), again.end());
+            continue;
+        }
+        if (steps_.front().key != current_.key || steps_.front().kind != current_.kind) starts_ = 0;
+        current_ = std::move(steps_.front());
+        steps_.pop_front();
+        if (auto run = run_step(); !run) return run;
+    }
+    return success();
+}
+
+Status WorkerShell::start_shell() {
+    step_.reset(::memfd_create("runtask", MFD_CLOEXEC));
+    if (!step_.valid() || !open_pipe(wake_read_, wake_) || !open_pipe(answer_, answer_write_))
+        return shell_error("open a pipe");
+    ::fcntl(answer_.get(), F_SETFL, O_NONBLOCK);
+    paths_ = {path_of(wake_read_), path_of(step_), path_of(answer_write_), settings_.shell.ends_with("bash")};
+    answer_text_.clear();
+    process::CommandLine command{settings_.shell,
+                                 {settings_.shell, "-c", shell_program(paths_), "runtask"},
+                                 {std::string(mark_variable) + "=" + mark_}};
+    for (char** entry = ::environ; *entry != nullptr; ++entry)
+        if (!std::string_view(*entry).starts_with(std::string(mark_variable) + "="))
+            command.environment.emplace_back(*entry);
+    const bool has_input = !settings_.background && ::fcntl(STDIN_FILENO, F_GETFD) >= 0;
+    try {
+        if (auto started = host_.start(command, has_input ? STDIN_FILENO : null_.get()); !started)
+            return Error{started.error().code,
+                         "cannot start " + settings_.shell + ": " + started.error().message};
+    } catch (const std::runtime_error& problem) {
+        return Error{ExitCode::internal, problem.what()};
+    }
+    shell_ = host_.command();
+    exports_told_ = false;
+    options_.clear();
+    killing_all_ = false;
+    return success();
+}
+
+Status WorkerShell::run_step() {
+    state_ = current_.kind;
+    if (state_ == State::task || state_ == State::starting) {
+        if (auto begun = begin_task(); !begun) return begun;
+    }
+    std::string text = exports_told_ ? "" : export_text(exports_);
+    exports_told_ = true;
+    return tell(text + text_of(current_) + "\n");
+}
+
+Status WorkerShell::begin_task() {
+    Task& task = tasks_[current_.key];
+    if (state_ == State::task) {
+        limit(current_.key, std::make_unique<ForegroundProcesses>(host_.pid(), shell_));
+        return success();
+    }
+    early_end_.reset();
+    if (!open_pipe(task.go_read, task.go)) return shell_error("open a pipe");
+    if (!task.output.valid()) task.output = open_output_file();
+    return task.output.valid() ? success() : Status(shell_error("open a file in TMPDIR for a line's output"));
+}
+
+std::string WorkerShell::text_of(const Step& step) const {
+    switch (step.kind) {
+        case State::task:
+            return task_step(step.line, options_, paths_);
+        case State::starting:
+            return background_step(step.line, options_, background_of(step.key), paths_);
+        case State::idle:
+        case State::environment:
+        case State::replay:
+            break;
+    }
+    return environment_step(step.line, options_, paths_);
+}
+
+BackgroundTask WorkerShell::background_of(TaskKey key) const {
+    const Task& task = tasks_.at(key);
+    return {key, path_of(task.output), path_of(task.go_read)};
+}
+
+Status WorkerShell::tell(const std::string& text) {
+    if (::ftruncate(step_.get(), 0) != 0) return shell_error("tell the shell a line");
+    for (std::size_t at = 0; at < text.size();) {
+        const ssize_t put = ::pwrite(step_.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
+        if (put <= 0) return shell_error("tell the shell a line");
+        at += static_cast<std::size_t>(put);
+    }
+    if (::write(wake_.get(), "\n", 1) != 1) return shell_error("wake the shell");
+    return success();
+}
+
+void WorkerShell::read_answers() {
+    std::array<char, 4096> buffer;
+    for (ssize_t got = 0; answer_.valid() && (got = ::read(answer_.get(), buffer.data(), buffer.size())) > 0;)
+        answer_text_.append(buffer.data(), static_cast<std::size_t>(got));
+    while (const auto answer = take_answer(answer_text_)) on_answer(*answer);
+}
+
+void WorkerShell::on_answer(const ShellAnswer& answer) {
+    if (answer.line && (state_ == State::environment || state_ == State::replay)) {
+        on_line(*answer.line);
+    } else if (answer.task && state_ == State::task) {
+        state_ = State::idle;
+        end_task(current_.key, answer.task->exit_code);
+    } else if (answer.start && state_ == State::starting) {
+        tasks_[current_.key].pid = answer.start->pid;
+    } else if (answer.orphan && state_ == State::starting) {
+        on_orphan();
+    }
+}
+
+void WorkerShell::on_line(const LineAnswer& answer) {
+    const State was = std::exchange(state_, State::idle);
+    options_ = answer.options;
+    if (was == State::replay) return;
+    lines_.push_back(current_.line);
+    events_.emplace_back(std::in_place_type<EnvironmentLineEnded>, EnvironmentLineEnded{answer});
+}
+
+// Its end is ours to know from now on.
+void WorkerShell::on_orphan() {
+    state_ = State::idle;
+    Task& task = tasks_[current_.key];
+    const auto early = std::exchange(early_end_, std::nullopt);
+    if (early) return end_task(current_.key, exit_code_of(*early));
+    // Its parent may have reaped it.
+    const bool lives = task.pid > 0 && ::kill(task.pid, 0) == 0;
+    if (!lives) return end_task(current_.key, cannot_start_exit_code);
+    limit(current_.key,
+          std::make_unique<BackgroundProcesses>(host_.pid(), task.pid, std::to_string(current_.key)));
+    if (::write(task.go.get(), "\n", 1) != 1) ::kill(task.pid, SIGKILL);
+}
+
+void WorkerShell::read_ends() {
+    for (;;) {
+        pollfd ready{host_.descriptor(), POLLIN, 0};
+        const bool told = host_.has_end() || (ready.fd >= 0 && ::poll(&ready, 1, 0) > 0);
+        if (!told) return;
+        const auto end = host_.next_end();
+        if (!end) return host_gone();
+        on_end(*end);
+    }
+}
+
+void WorkerShell::on_end(const process::CommandHost::End& end) {
+    if (end.pid == shell_) return shell_died(end.status);
+    for (const auto& [key, task] : tasks_) {
+        if (task.pid != end.pid) continue;
+        const bool begins = state_ == State::starting && key == current_.key;
+        if (!begins) return end_task(key, exit_code_of(end.status));
+        early_end_ = end.status;
+    }
+}
+
+void WorkerShell::shell_died(int status) {
+    read_answers();  // what it said before
+    shell_ = -1;
+    const State was = std::exchange(state_, State::idle);
+    if (was == State::environment || was == State::replay) {
+        steps_.clear();
+        events_.emplace_back(std::in_place_type<ShellLeft>, ShellLeft{exit_code_of(status)});
+        return;
+    }
+    settings_.say("the worker's shell was killed; a new one runs the #! lines again");
+    if (was == State::task) end_task(current_.key, exit_code_of(status));
+    if (was == State::starting) tasks_[current_.key].pid = 0;
+    if (was == State::starting && ++starts_ < most_starts)
+        steps_.push_front(current_);
+    else if (was == State::starting)
+        end_task(current_.key, cannot_start_exit_code);
+    clear_up_after_shell();
+}
+
+// A service that a `#!` line has started would run twice.
+void WorkerShell::clear_up_after_shell() {
+    if (!settings_.background) return host_.end_command();
+    std::vector<pid_t> pids;
+    for (const auto& [key, task] : tasks_) pids.push_back(task.pid);
+    kill_services(host_.pid(), pids);
+}
+
+// With the shell, and all that lines were running.
+void WorkerShell::host_gone() {
+    const pid_t shell = std::exchange(shell_, -1);
+    kill_adopted(mark_variable, mark_);
+    if (shell > 0) ::waitpid(shell, nullptr, WNOHANG);
+    const State was = std::exchange(state_, State::idle);
+    const bool in_line = was == State::environment || was == State::replay;
+    if (in_line && killing_all_) {
+        if (was == State::environment) steps_.push_front(current_);
+    } else if (in_line) {
+        steps_.clear();
+        events_.emplace_back(std::in_place_type<ShellLeft>, ShellLeft{killed_exit_code});
+    }
+    std::erase_if(steps_, [](const Step& step) { return step.key != 0; });
+    while (!tasks_.empty()) end_task(tasks_.begin()->first, killed_exit_code);
+    killing_all_ = false;
+}
+
+void WorkerShell::kill_all() {
+    read_answers();
+    read_ends();
+    killing_all_ = true;
+    host_.end_command();
+    host_gone();
+}
+
+void WorkerShell::kill_all_soon() {
+    killing_all_ = true;
+    host_.shut_down();
+}
+
+void WorkerShell::end_task(TaskKey key, int exit_code) {
+    auto ended = tasks_.extract(key);
+    if (ended.empty()) return;
+    const bool timed_out = limits_.end(key);
+    events_.emplace_back(std::in_place_type<TaskEnded>,
+                         TaskEnded{key, timed_out ? timeout_exit_code : exit_code, timed_out,
+                                   std::move(ended.mapped().output)});
+}
+
+void WorkerShell::limit(TaskKey key, std::unique_ptr<LineProcesses> processes) {
+    const auto limit = settings_.timeout ? std::optional(instant_now() + *settings_.timeout) : std::nullopt;
+    limits_.begin(key, limit, std::move(processes));
+}
+
+std::optional<Instant> WorkerShell::enforce_limits(Instant now) {
+    limits_.enforce(now);
+    return limits_.next();
+}
+
+}  // namespace wq::runtask

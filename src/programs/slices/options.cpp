@@ -1,0 +1,240 @@
+#include "programs/slices/options.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cstring>
+#include <sstream>
+
+#include "base/units.h"
+#include "programs/command_line.h"
+#include "programs/help_text.h"
+#include "programs/option_values.h"
+#include "records/journal/append_file.h"
+
+namespace wq::slices_program {
+
+namespace {
+
+using options::between;
+using options::help_width;
+using options::take;
+using options::usage_error;
+
+namespace po = boost::program_options;
+
+constexpr std::int64_t most = std::int64_t{1} << 40;
+
+po::options_description visible_options() {
+    po::options_description all("Options", help_width, help_width / 2);
+    auto add = all.add_options();
+    const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+    add("works,w", text("FILE"),
+        "a list of works, one on each line; blank lines and lines with # in front are skipped");
+    add("prefix", text("TEXT"), "stands before the name of each work");
+    add("epochs,e", text("N"), "how often each slice is given (default: 1)");
+    add("no-shuffle", "in the order of the works; otherwise each epoch has an order of its own");
+    add("seed", text("N"), "of the order (default: drawn, and printed)");
+    add("slices,n", text("N"),
+        "cut the works into so many slices in all, by their records: rows of HDF5 datasets "
+        "(FILE.h5:/path), or see the next ones; best 10 or more for each rank");
+    add("slices-per-work", text("N"), "cut each work into so many slices");
+    add("lines", "works are text files, cut at line ends");
+    add("record-bytes", text("N"), "works are binary records of so many bytes, cut between these");
+    add("delivery", text("WORD"), "exactly-once (default) or at-least-once");
+    add("retries", text("N"), "run a command that failed so many times more (default: 0)");
+    add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
+    add("save-every", text("TIME"),
+        "how often, first at the start (default: 60 s; 0: after each slice of rank 0)");
+    add("contact", text("FILE"),
+        "write this file, by which workers elsewhere find the run (--join), and prove that they may");
+    add("join", text("FILE"),
+        "take slices of the run with this contact file, over TCP; records travel, if their file is not here");
+    add("wait", text("TIME"), "so long, with --join, for the file and the run (default: 60 s)");
+    add("stats", text("FILE"),
+        "write statistics to this HDF5 file, with a row for each slice; draw them with "
+        "work_queue_graph_log");
+    add("tensorboard", text("DIR"), "write statistics to an event file of TensorBoard in this folder");
+    add("tickets", text("auto|rma|message"),
+        "how nodes get their next slices from rank 0 (default: auto): from a counter in its MPI window "
+        "(rma), by message, or as is faster");
+    add("name", text("TEXT"), "of the queue, in messages and statistics (default: work_queue)");
+    add("explain", "print the plan: position, epoch and name of each slice, in the order of their taking");
+    add("audit", po::value<std::vector<std::string>>()->value_name("FILE"),
+        "compare the statistics of an ended run with its plan: give the options of the run, too. Of a run "
+        "that was stopped and went on from its checkpoint: once for the file of each part");
+    add("version", "print the version and exit");
+    add("help,h", "print this help and exit");
+    return all;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> works;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t first = line.find_first_not_of(" \t\r");
+        if (first != std::string::npos && line[first] != '#') works.push_back(line);
+    }
+    return works;
+}
+
+Result<Delivery> parse_delivery(const std::string& word) {
+    if (word == "exactly-once") return Delivery::exactly_once;
+    if (word == "at-least-once") return Delivery::at_least_once;
+    return Error{ExitCode::usage, "exactly-once or at-least-once, not '" + word + "'"};
+}
+
+Result<SliceTickets> parse_tickets(const std::string& word) {
+    if (word == "auto") return SliceTickets::automatic;
+    if (word == "rma") return SliceTickets::rma;
+    if (word == "message") return SliceTickets::message;
+    return Error{ExitCode::usage, "auto, rma or message, not '" + word + "'"};
+}
+
+Result<std::uint64_t> parse_seed(const std::string& text) {
+    std::uint64_t seed = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    if (problem != std::errc() || end != text.data() + text.size())
+        return Error{ExitCode::usage, "a number from 0 to 2^64 - 1, not '" + text + "'"};
+    return seed;
+}
+
+Status take_numbers(const po::variables_map& given, Options& options) {
+    SliceOptions& slices = options.slices;
+    if (auto done = take(given, "epochs", slices.num_epochs, between(1, most)); !done) return done;
+    if (auto done = take(given, "seed", slices.seed, parse_seed); !done) return done;
+    if (auto done = take(given, "slices", slices.num_slices, between(1, most)); !done) return done;
+    if (given.count("slices-per-work") > 0 && slices.num_slices)
+        return usage_error("give --slices or --slices-per-work, not both");
+    slices.num_slices_per_work = given.count("slices-per-work") > 0;
+    if (auto done = take(given, "slices-per-work", slices.num_slices, between(1, most)); !done) return done;
+    if (auto done = take(given, "record-bytes", slices.record_bytes, between(1, most)); !done) return done;
+    if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
+    if (auto done = take(given, "save-every", options.save_every, parse_duration); !done) return done;
+    if (auto done = take(given, "tickets", slices.tickets, parse_tickets); !done) return done;
+    Duration wait = std::chrono::seconds(60);
+    if (auto done = take(given, "wait", wait, parse_duration); !done) return done;
+    options.join.wait = std::chrono::duration<double>(wait).count();
+    return take(given, "delivery", slices.delivery, parse_delivery);
+}
+
+Status take_works(const po::variables_map& given, Options& options) {
+    if (given.count("work") > 0) options.works = given["work"].as<std::vector<std::string>>();
+    if (given.count("works") == 0) return success();
+    const auto list = records::read_whole(given["works"].as<std::string>());
+    if (!list) return list.error();
+    const std::vector<std::string> listed = lines_of(*list);
+    options.works.insert(options.works.end(), listed.begin(), listed.end());
+    return success();
+}
+
+Status check(const Options& options) {
+    if (options.works.empty()) return usage_error("give works, or --works FILE");
+    if (options.mode == Options::Mode::run && options.command.empty())
+        return usage_error("give a command after '--', or --explain or --audit");
+    if (options.mode != Options::Mode::run && !options.command.empty())
+        return usage_error("--explain and --audit run no command");
+    return success();
+}
+
+// The run that it joins has decided all else.
+Status check_join(const po::variables_map& given, const Options& options) {
+    constexpr const char* its_own[] = {"join", "wait", "retries"};
+    for (const auto& [name, value] : given)
+        if (std::find(std::begin(its_own), std::end(its_own), name) == std::end(its_own))
+            return usage_error(name == "work" ? "--join takes no works: the run that it joins has them"
+                                              : "--join and --" + name +
+                                                    " exclude each other: the run that "
+                                                    "it joins has decided that");
+    if (options.join.contact.empty()) return usage_error("--join needs the name of a contact file");
+    if (options.command.empty()) return usage_error("give a command after '--'");
+    return success();
+}
+
+Status fill(const po::variables_map& given, Options& options) {
+    using Mode = Options::Mode;
+    const auto text = [&](const char* name) {
+        return given.count(name) > 0 ? given[name].as<std::string>() : std::string();
+    };
+    if (given.count("help") > 0) return options.mode = Mode::help, success();
+    if (given.count("version") > 0) return options.mode = Mode::version, success();
+    if (given.count("explain") > 0) options.mode = Mode::explain;
+    if (given.count("audit") > 0) options.mode = Mode::audit;
+    if (given.count("explain") > 0 && given.count("audit") > 0)
+        return usage_error("give --explain or --audit, not both");
+    if (options.mode == Mode::audit) options.audits = given["audit"].as<std::vector<std::string>>();
+    options.checkpoint = text("checkpoint");
+    options.slices.prefix = text("prefix");
+    options.slices.shuffle = given.count("no-shuffle") == 0;
+    options.slices.lines = given.count("lines") > 0;
+    options.slices.commit_by_hand = true;
+    if (options.mode == Mode::run) {
+        options.slices.summary.hdf5 = text("stats");
+        options.slices.summary.tensorboard = text("tensorboard");
+        options.slices.record_each = given.count("stats") > 0;
+        options.slices.contact = text("contact");
+    }
+    options.slices.only_mpi_caller = true;
+    options.join.contact = text("join");
+    options.join.commit_by_hand = true;
+    if (given.count("name") > 0) options.slices.name = text("name");
+    if (auto done = take_numbers(given, options); !done) return done;
+    if (auto done = take_works(given, options); !done) return done;
+    if (given.count("join") > 0) return check_join(given, options);
+    if (given.count("wait") > 0) return usage_error("--wait is for --join");
+    if (given.count("contact") > 0 && options.mode != Mode::run)
+        return usage_error("--explain and --audit have no workers, so no --contact");
+    return check(options);
+}
+
+}  // namespace
+
+Result<Options> parse_options(int argc, const char* const* argv) {
+    Options options;
+    const char* const* const end = argv + argc;
+    const char* const* const command =
+        std::find_if(argv, end, [](const char* word) { return std::strcmp(word, "--") == 0; });
+    if (command != end) options.command.assign(command + 1, end);
+    const auto given = options::split_words(options::words_of(static_cast<int>(command - argv), argv),
+                                            visible_options(), "work");
+    if (!given) return given.error();
+    if (auto filled = fill(*given, options); !filled) return filled.error();
+    return options;
+}
+
+std::string help() {
+    std::ostringstream out;
+    out << "Usage: work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
+           "       work_queue_slices --join FILE [OPTION]... -- COMMAND [ARG]...\n"
+           "       work_queue_slices [OPTION]... [WORK]... --explain\n"
+           "       work_queue_slices [OPTION]... [WORK]... --audit FILE [--audit FILE]...\n\n"
+           "Runs COMMAND once for each slice of a dataset; under mpirun or srun, on all\n"
+           "ranks: a rank takes the next slice when its command has ended, so fast ranks\n"
+           "take more. {} in COMMAND and ARG is the name of the slice (FILE?start=A&end=B,\n"
+           "or the work); the variables SLICE_WORK, SLICE_START, SLICE_END, SLICE_EPOCH and\n"
+           "SLICE_RANK have its parts, SLICE_POSITION is its number. Its records come on\n"
+           "stdin: the bytes of a file, lines, binary records, or the rows of an HDF5\n"
+           "dataset. If a rank is lost, others run its slice again.\n\n"
+        << visible_options()
+        << "\nExamples:\n"
+           "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"
+           "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train {}\n"
+           "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
+           "                          submit it again: it goes on where it was, and runs\n"
+           "                          what failed again\n"
+           "  srun -n 64 work_queue_slices -w list.txt --contact c.json -- ./reader {}\n"
+           "  work_queue_slices --join c.json -- ./reader {}\n"
+           "                          elsewhere: takes slices of that run, too\n"
+           "  work_queue_slices -w list.txt --explain | head\n"
+           "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
+           "  work_queue_slices -w list.txt --audit s.h5\n"
+           "                          was each slice done once, by whom, and how long?\n"
+           "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64\n"
+           "wrong options, 65 works, lists or checkpoints that cannot be read, or a file\n"
+           "that cannot be written, 69 rank 0 was lost or not found, 71 no processes, open\n"
+           "files or memory left, or stdout cannot be written, 77 a contact file with\n"
+           "another key.\n";
+    return options::without_trailing_blanks(out.str());
+}
+
+}  // namespace wq::slices_program

@@ -1,0 +1,211 @@
+#include "programs/status/status_options.h"
+
+#include <boost/program_options.hpp>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "net/contact/registry.h"
+#include "programs/command_line.h"
+#include "programs/help_text.h"
+#include "programs/option_values.h"
+
+namespace wq::cli {
+
+namespace {
+
+namespace po = boost::program_options;
+using options::help_width;
+using options::usage_error;
+
+constexpr std::uint16_t default_status_port = 9123;
+
+auto status_value(const char* name) {
+    return po::value<std::string>()->value_name(name);
+}
+
+po::options_description visible_status_options() {
+    po::options_description all("", help_width, help_width / 2);
+    po::options_description modes("What to show (one of these)", help_width, help_width / 2);
+    modes.add_options()("statistics,Q", "managers: tasks and workers of each (default)")(
+        "tasks,T", "tasks of a manager that have not ended")("workers,W", "workers of a manager")(
+        "able-workers,A", "categories of a manager: tasks, and workers that are large enough")(
+        "resources,R", "managers: cores, memory and disk of their workers")(
+        "capacity", "managers: how many tasks and resources they could keep busy")(
+        "factories", "factories: workers wanted, submitted and connected");
+    po::options_description managers("The managers", help_width, help_width / 2);
+    managers.add_options()("project-name,M", status_value("REGEX"), "those whose whole name matches")(
+        "catalog,C", status_value("HOSTS"),
+        "also those that these catalog servers know: HOST[:PORT],... (default: $CATALOG_HOST)")(
+        "where", status_value("EXPR"), "only records for which EXPR is true: 'tasks_waiting>100'")(
+        "contact", status_value("FILE"), "contact file of the manager")(
+        "password,P", status_value("FILE"), "both sides prove that they know the content of FILE")(
+        "ssl", "use TLS; the certificate is checked only with --contact or --ssl-ca")(
+        "ssl-ca", status_value("FILE"),
+        "like --ssl, and check the certificate against the authorities in FILE")(
+        "timeout,t", status_value("TIME"), "wait at most TIME for an answer (default: 30)");
+    po::options_description output("Output", help_width, help_width / 2);
+    output.add_options()("json", "a JSON array of whole records, one a line")("verbose,l", "the same")(
+        "every", status_value("TIME"), "show it again every TIME")("version,v", "print the version and exit")(
+        "help,h", "print this help and exit");
+    all.add(modes).add(managers).add(output);
+    return all;
+}
+
+using StatusGiven = po::variables_map;
+using StatusMode = StatusOptions::Mode;
+
+constexpr std::pair<const char*, StatusMode> status_modes[] = {
+    {"statistics", StatusMode::queues},   {"tasks", StatusMode::tasks},
+    {"workers", StatusMode::workers},     {"able-workers", StatusMode::categories},
+    {"resources", StatusMode::resources}, {"capacity", StatusMode::capacity},
+    {"factories", StatusMode::factories}};
+
+Status take_status_mode(const StatusGiven& given, StatusOptions& options) {
+    for (const auto& [name, mode] : status_modes) {
+        if (given.count(name) == 0) continue;
+        if (options.has_mode)
+            return usage_error("give one of -Q, -T, -W, -A, -R, --capacity and --factories");
+        options.mode = mode;
+        options.has_mode = true;
+    }
+    return success();
+}
+
+Status take_status_address(const std::vector<std::string>& words, StatusOptions& options) {
+    std::uint16_t port = default_status_port;
+    if (words.size() > 1) {
+        const auto number = parse_count(words[1], 1, 65535);
+        if (!number) return usage_error("PORT: " + number.error().message);
+        port = static_cast<std::uint16_t>(*number);
+    }
+    auto addresses = net::parse_addresses(words[0], port);
+    if (!addresses) return usage_error(addresses.error().message);
+    if (words.size() == 1 && words[0].find_first_of(":;,") == std::string::npos)
+        options.perhaps_name = words[0];
+    options.place.managers = std::move(*addresses);
+    return success();
+}
+
+// Only servers that the user named are asked.
+Status take_status_catalogs(const StatusGiven& given, StatusOptions& options) {
+    if (given.count("where") != 0) {
+        auto where = catalog::JxExpression::parse(given["where"].as<std::string>());
+        if (!where) return usage_error("--where: " + where.error().message);
+        options.where = std::move(*where);
+    }
+    const bool factories = options.mode == StatusMode::factories;
+    if (!options.by_name() || !options.run.empty())
+        return factories || given.count("catalog") != 0
+                   ? usage_error("--catalog and --factories: without HOST PORT, RUN and --contact")
+                   : success();
+    auto hosts = catalog::named_catalog_hosts(given.count("catalog") != 0 ? given["catalog"].as<std::string>()
+                                                                          : std::string());
+    if (!hosts) return usage_error(hosts.error().message);
+    options.place.catalogs = std::move(*hosts);
+    return success();
+}
+
+// A word that is a file here, or looks like one, is no host.
+Status take_status_place(const StatusGiven& given, StatusOptions& options) {
+    const auto value = [&](const char* name) {
+        return given.count(name) != 0 ? given[name].as<std::string>() : std::string();
+    };
+    const auto words = given.count("place") != 0 ? given["place"].as<std::vector<std::string>>()
+                                                 : std::vector<std::string>();
+    options.place.contact = value("contact");
+    options.place.password_file = value("password");
+    options.place.ssl_ca = value("ssl-ca");
+    options.place.ssl = given.count("ssl") != 0 || !options.place.ssl_ca.empty();
+    options.name = value("project-name");
+    const bool by_name = given.count("project-name") != 0;
+    const int ways = (words.empty() ? 0 : 1) + (options.place.contact.empty() ? 0 : 1) + (by_name ? 1 : 0);
+    if (ways > 1 || words.size() > 2)
+        return usage_error("name the managers in one way: HOST PORT, RUN, --contact FILE or -M REGEX");
+    if (ways == 0 && options.needs_manager())
+        return usage_error("-A, -T and -W need a manager: HOST PORT, RUN, --contact FILE or -M REGEX");
+    if (const Status sound = listening::check_manager_pattern(options.name); !sound)
+        return usage_error("-M: " + sound.error().message);
+    if (words.empty()) return success();
+    std::error_code unknown;
+    const bool is_file = words.size() == 1 && (words[0].find('/') != std::string::npos ||
+                                               std::filesystem::exists(words[0], unknown));
+    if (!is_file) return take_status_address(words, options);
+    options.run = words[0];
+    return success();
+}
+
+Status fill_status(const StatusGiven& given, StatusOptions& options) {
+    options.help = given.count("help") != 0;
+    options.version = given.count("version") != 0;
+    if (options.help || options.version) return success();
+    options.json = given.count("json") != 0 || given.count("verbose") != 0;
+    if (const Status mode = take_status_mode(given, options); !mode) return mode;
+    if (const Status place = take_status_place(given, options); !place) return place;
+    if (const Status catalogs = take_status_catalogs(given, options); !catalogs) return catalogs;
+    options.place.limit = std::chrono::seconds(30);
+    const auto time = [](const std::string& word) { return parse_duration(word); };
+    if (const Status limit = options::take(given, "timeout", options.place.limit, time); !limit) return limit;
+    if (const Status every = options::take(given, "every", options.every, time); !every) return every;
+    if (options.every && *options.every < std::chrono::milliseconds(100))
+        return usage_error("--every: at least 0.1 s");
+    return success();
+}
+
+}  // namespace
+
+wire::StatusOf StatusOptions::listing() const {
+    switch (mode) {
+        case StatusMode::tasks:
+            return wire::StatusOf::tasks;
+        case StatusMode::workers:
+            return wire::StatusOf::workers;
+        case StatusMode::categories:
+            return wire::StatusOf::categories;
+        case StatusMode::queues:
+        case StatusMode::resources:
+        case StatusMode::capacity:
+        case StatusMode::factories:
+            break;
+    }
+    return wire::StatusOf::queue;
+}
+
+Result<StatusOptions> parse_status_options(int argc, const char* const* argv) {
+    const auto given = options::split_words(options::words_of(argc, argv), visible_status_options(), "place");
+    if (!given) return given.error();
+    StatusOptions options;
+    if (const Status filled = fill_status(*given, options); !filled) return filled.error();
+    return options;
+}
+
+std::string status_help() {
+    std::ostringstream out;
+    out << "Usage: work_queue_status [OPTIONS]\n"
+           "       work_queue_status [OPTIONS] HOST [PORT]\n"
+           "       work_queue_status [OPTIONS] RUN\n"
+           "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
+           "\n"
+           "Shows managers, their tasks, workers and categories. Without a manager: all of\n"
+           "yours, also those without a name (-), and your factories, with those of catalog\n"
+           "servers that you name. RUN is a run directory, its list, or a contact file;\n"
+           "without a mode, how far the run is. A manager with a key answers only with\n"
+           "--contact or --password; one that you find in the registry or in your run needs\n"
+           "neither.\n"
+        << visible_status_options()
+        << "\nExamples:\n"
+           "  work_queue_status                             all your managers\n"
+           "  work_queue_status tasks.sh.wq                 how far this run is\n"
+           "  work_queue_status -T login1 9123              tasks of an open manager\n"
+           "  work_queue_status -W --contact contact        workers, with the key\n"
+           "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"
+           "  work_queue_status -C login1 --where 'tasks_waiting>100'\n"
+           "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 no manager or factory of the\n"
+           "name was found, none was reached, or no catalog server answered, 71 stdout\n"
+           "cannot be written, 77 not allowed (key, password or version).\n";
+    return options::without_trailing_blanks(out.str());
+}
+
+}  // namespace wq::cli

@@ -1,0 +1,36 @@
+// What work_queue_status shows of records: of catalog servers, and of factories of the user.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "programs/status/status_options.h"
+#include "factory/found_managers.h"
+
+namespace wq::cli {
+
+struct RecordedManagers {
+    std::vector<catalog::Json> records;
+    WallMicros asked_at = 0;  // by the catalog server's clock
+};
+
+// Managers, also of CCTools, but those of `listed`. Errors: those of CatalogClient::query().
+Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
+                                              const std::vector<factory::FoundManager>& listed);
+
+// The mark at the end of a row whose manager was silent for long, and so may have ended; else empty.
+std::string mark_of(Duration silent);
+std::string mark_of(const catalog::Json& record, WallMicros asked_at);
+
+struct FoundFactory {
+    catalog::Json record;  // whole, or as the table shows it
+    std::string mark{};    // as of managers
+};
+// Those whose name, or the expression for their managers' names, matches, and for which --where is true.
+std::vector<FoundFactory> factories_of_user(const StatusOptions& options);
+// Adds those that are not there. Errors: those of CatalogClient::query().
+Status add_factories_of_catalogs(const StatusOptions& options, std::vector<FoundFactory>& factories);
+
+}  // namespace wq::cli

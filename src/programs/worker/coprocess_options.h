@@ -1,0 +1,36 @@
+// The worker's options for coprocesses, and the start of these.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/count.h"
+#include "base/result.h"
+#include "functions/coprocess/runner.h"
+#include "programs/worker/worker_resources.h"
+
+namespace wq::worker_program {
+
+boost::program_options::options_description coprocess_options();
+// The manual's spellings, such as --num_coprocesses and --coprocess_cores=4, become those of
+// coprocess_options().
+std::vector<std::string> with_one_spelling(std::vector<std::string> words);
+Status take_coprocesses(const boost::program_options::variables_map& given, CoprocessSettings& settings);
+
+// Starts them, and waits until the first has named itself. `folder`: where to make their own. `launcher`:
+// outlives them. `time_scale`: of back-offs, for tests. Error: they
+// cannot be started, or `interrupt` was readable before.
+Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
+                                                             const WorkerResources& worker,
+                                                             const std::string& folder,
+                                                             launcher::Launcher& launcher, double time_scale,
+                                                             int interrupt);
+// "4 coprocesses 'arithmetic' with 1 core, 500 MB memory, 1 MB disk each": for a message.
+std::string describe(const coprocess::Runner& coprocesses, const core::Resources& share);
+core::Resources coprocess_share(const CoprocessSettings& settings, const core::Resources& worker);
+
+}  // namespace wq::worker_program

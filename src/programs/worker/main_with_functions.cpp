@@ -1,0 +1,12 @@
+#include "work_queue/worker.h"
+
+#include "api/function_table.h"
+#include "programs/worker/worker_program.h"
+
+namespace wq {
+
+int worker_main(int argc, char** argv, const Functions& functions) {
+    return worker_program::worker_main(argc, argv, api::function_table(functions));
+}
+
+}  // namespace wq

@@ -1,0 +1,256 @@
+#include "programs/worker/manager_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random_bits.h"
+#include "base/shortage.h"
+#include "base/units.h"
+#include "net/contact/registry.h"
+#include "records/journal/run_status.h"
+#include "programs/worker/named_call.h"
+
+namespace wq::worker_program {
+
+namespace {
+
+Duration scaled(Duration time, double by) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::nano>(time) * by);
+}
+
+// Not scaled further, because the handshake needs CPU time: a process's first one took 0.2 s under ASan.
+constexpr Duration shortest_handshake = std::chrono::seconds(2);
+constexpr Duration longest_search = std::chrono::seconds(10);  // of catalog servers
+
+void scale(net::TcpLimits& limits, double by) {
+    for (Duration* time :
+         {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
+        *time = scaled(*time, by);
+    limits.handshake = std::max(limits.handshake, shortest_handshake);
+}
+
+constexpr const char* what_proves =
+    "give the worker --contact FILE of its manager, or --password FILE to both";
+
+std::string nothing_proves(const std::string& whom) {
+    return "WORK_QUEUE_REQUIRE_KEY is set, and nothing proves who " + whom + " is: " + what_proves;
+}
+
+bool proves(const net::TcpDialOptions& dial) {
+    return !dial.key.empty() || (dial.tls && dial.tls->by != net::TlsTrust::By::unverified);
+}
+
+}  // namespace
+
+ManagerCalls::ManagerCalls(const WorkerProgramOptions& options) : options_(&options) {}
+
+Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options,
+                                      std::function<void(const std::string&)> warn) {
+    ManagerCalls calls(options);
+    calls.warn_ = warn ? std::move(warn) : [](const std::string&) {};
+    if (!options.password_file.empty()) {
+        auto password = net::read_password(options.password_file,
+                                           [&](const std::string& line) { calls.of_password_ = line; });
+        if (!password) return password.error();
+        calls.password_ = std::move(*password);
+    }
+    if (calls.by_name()) {
+        auto pattern = listening::NamePattern::of(options.manager_regex);
+        if (!pattern) return pattern.error();
+        calls.pattern_ = std::move(*pattern);
+        calls.finder_ = std::make_shared<listening::NameFinder>(options.catalogs);
+    }
+    return calls;
+}
+
+Result<net::Contact> ManagerCalls::contact_of_file() const {
+    auto contact = net::read_contact(options_->contact);
+    if (contact || contact.error().code != ExitCode::unreachable) return contact;
+    if (records::end_of_run(options_->contact) == records::RunEnd::over)
+        return Error{ExitCode::ok, options_->contact + ": its run has ended"};
+    return contact;
+}
+
+// Of the registry only: it does not block, and a manager that waits for us is called again at once.
+Result<net::Contact> ManagerCalls::registered_contact() {
+    auto found = listening::find_registered(*pattern_, random_bits());
+    if (!found) return found.error();
+    return choose(std::move(*found));
+}
+
+// As the registry has it now: it may have another key.
+net::Contact ManagerCalls::contact_of_ours() {
+    called_ = ours_;
+    if (called_->record) return called_->listing.contact;
+    if (const auto found = listening::find_registered(*pattern_, random_bits()))
+        for (const listening::NamedManager& each : found->managers)
+            if (place_of(each) == place_of(*called_)) return each.listing.contact;
+    return called_->listing.contact;
+}
+
+// The first of those that were called least: one that does not accept us, whatever it says of its tasks, does
+// not keep us from the others.
+Result<net::Contact> ManagerCalls::choose(listening::NamedManagers those) {
+    found_ = std::move(those);
+    const listening::NamedManagers& found = found_;
+    remark_on(found);
+    called_.reset();
+    unproven_.clear();
+    std::map<std::string, Calls> calls;
+    std::uint64_t fewest = 0;
+    for (const listening::NamedManager& each : found.managers) {
+        if (options_->require_key && !is_proven(each.listing.contact)) {
+            unproven_ = nothing_proves(quote_for_message(each.listing.contact.name));
+            continue;
+        }
+        const Calls& so_far = calls[place_of(each)] = calls_[place_of(each)];
+        if (called_ && so_far.count >= fewest) continue;
+        called_ = each;
+        fewest = so_far.count;
+    }
+    calls_ = std::move(calls);
+    if (!called_)
+        return Error{ExitCode::unreachable,
+                     !unproven_.empty() ? unproven_
+                                        : listening::none_matches(options_->manager_regex,
+                                                                  finder_->catalogs(), found.trouble)};
+    ++calls_[place_of(*called_)].count;
+    return called_->listing.contact;
+}
+
+ManagerCalls::Refusal ManagerCalls::refusal() const {
+    Refusal last{unproven_, true};
+    for (const auto& [place, calls] : calls_)
+        if (calls.refusal.empty())
+            last.by_all = false;
+        else
+            last.line = calls.refusal;
+    return last;
+}
+
+void ManagerCalls::remark_on(const listening::NamedManagers& found) {
+    for (const std::string& line : listening::remarks_on(found))
+        if (remarked_.size() < 10 && remarked_.insert(line).second) warn_(line);
+}
+
+net::TcpDialOptions ManagerCalls::secured(net::TcpDialOptions dial) const {
+    if (!password_.empty()) dial.key = password_;
+    net::add_tls(dial, options_->ssl, options_->ssl_ca);
+    scale(dial.limits, options_->time_scale);
+    dial.connect = scaled(dial.connect, options_->time_scale);
+    return dial;
+}
+
+bool ManagerCalls::is_proven(const net::Contact& contact) const {
+    return proves(secured(net::dial_options(contact)));
+}
+
+Result<std::unique_ptr<net::TcpDialer>> ManagerCalls::dial(net::TcpDialOptions dial) {
+    last_ = secured(std::move(dial));
+    if (options_->require_key && !proves(last_))
+        return Error{ExitCode::not_allowed, nothing_proves("the manager")};
+    return net::TcpDialer::open(last_);
+}
+
+// Throws what BackgroundThread() throws.
+std::unique_ptr<net::TcpDialer> ManagerCalls::search() {
+    const Duration patience = scaled(longest_search, options_->time_scale);
+    return std::make_unique<NamedCall>(
+        [finder = finder_, pattern = *pattern_, seed = random_bits(), patience](int stop) {
+            return finder->find(pattern, seed, instant_now() + patience, stop);
+        },
+        [this](NamedCall::Found found) -> Result<std::unique_ptr<net::TcpDialer>> {
+            if (!found) {
+                called_.reset();
+                calls_.clear();
+                unproven_.clear();
+                return found.error();
+            }
+            const auto contact = choose(std::move(*found));
+            if (!contact) return contact.error();
+            return dial(net::dial_options(*contact));
+        });
+}
+
+bool ManagerCalls::is_refused(const net::TcpDialer& line) {
+    const auto failure = line.failure();
+    const bool refused = failure && failure->code == ExitCode::not_allowed;
+    if (!called_ || !called_->record) return refused;
+    calls_[place_of(*called_)].refusal =
+        refused ? "the catalog's manager " + line_for_message(called_->listing.contact.name) +
+                      " refuses this worker; " + what_proves + ":\n" + failure->message
+                : std::string();
+    return false;
+}
+
+bool ManagerCalls::others_left() {
+    if (!called_) return false;
+    const std::uint64_t count = calls_[place_of(*called_)].count;
+    return std::any_of(calls_.begin(), calls_.end(),
+                       [&](const auto& each) { return each.second.count < count; });
+}
+
+void ManagerCalls::note_welcome() {
+    if (!called_) return;
+    ours_ = called_;
+    calls_[place_of(*called_)] = {};
+    if (!called_->record || proves(last_)) return;
+    const std::string line = "anyone may announce " + quote_for_message(called_->listing.contact.name) +
+                             " to a catalog, and run commands here: " + what_proves;
+    if (remarked_.insert(line).second) warn_(line);
+}
+
+Result<net::Contact> ManagerCalls::contact_of(worker::Whom whom) {
+    if (!by_name()) return contact_of_file();
+    if (whom == worker::Whom::ours && ours_) return contact_of_ours();
+    return whom == worker::Whom::next ? choose(std::move(found_)) : registered_contact();
+}
+
+Result<worker::Call> ManagerCalls::begin(worker::Whom whom) {
+    worker::Call call;
+    std::unique_ptr<net::TcpDialer> dialer;
+    const bool searches = whom == worker::Whom::any || (whom == worker::Whom::ours && !ours_);
+    if (by_name() && !options_->catalogs.empty() && searches) {
+        try {
+            dialer = search();
+        } catch (const std::exception& error) {
+            return Error{ExitCode::unreachable, unexpected(error).message};
+        }
+        call.address = quote_for_message(options_->manager_regex);
+    } else {
+        net::TcpDialOptions options;
+        options.managers = options_->managers;
+        if (options.managers.empty()) {
+            const auto found = contact_of(whom);
+            if (!found) return found.error();
+            options = net::dial_options(*found);
+        }
+        for (const net::HostPort& manager : options.managers)
+            call.address += (call.address.empty() ? "" : ";") + net::to_text(manager);
+        auto opened = dial(std::move(options));
+        if (!opened) return opened.error();
+        dialer = std::move(*opened);
+    }
+    const net::TcpDialer* const line = dialer.get();
+    call.transport = std::move(dialer);
+    call.manager = net::TcpDialer::manager;
+    call.not_allowed = [this, line] { return is_refused(*line); };
+    call.heard = [line](Instant) { return line->heard(); };
+    call.local_address = [line] { return line->local_address(); };
+    call.welcomed = [this] { note_welcome(); };
+    call.name = [this] { return called_ ? called_->listing.contact.name : std::string(); };
+    call.others_left = [this] { return others_left(); };
+    call.to_anyone = [this] { return called_ && called_->record; };
+    return call;
+}
+
+std::string ManagerCalls::warning() const {
+    if (!of_password_.empty()) return of_password_;
+    if (!options_->ssl || !options_->ssl_ca.empty() || !options_->contact.empty() || !password_.empty())
+        return {};
+    return "--ssl alone encrypts but does not check who the manager is: add --ssl-ca FILE, --password FILE "
+           "or "
+           "--contact FILE";
+}
+
+}  // namespace wq::worker_program

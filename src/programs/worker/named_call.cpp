@@ -1,0 +1,57 @@
+#include "programs/worker/named_call.h"
+
+#include <sys/eventfd.h>
+
+#include <utility>
+
+namespace wq::worker_program {
+
+NamedCall::NamedCall(std::function<Found(int)> find,
+                     std::function<Result<std::unique_ptr<net::TcpDialer>>(Found)> dial)
+    : dial_(std::move(dial)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    search_.post([this, find = std::move(find), stop = stop_.get()]() -> Background::Then {
+        return [this, found = find(stop)]() mutable { take(std::move(found)); };
+    });
+}
+
+NamedCall::~NamedCall() {
+    ::eventfd_write(stop_.get(), 1);
+}
+
+void NamedCall::take(Found found) {
+    auto line = dial_(std::move(found));
+    if (line)
+        line_ = std::move(*line);
+    else
+        failure_ = line.error();
+}
+
+void NamedCall::send(net::PeerId peer, std::string frame) {
+    if (line_) line_->send(peer, std::move(frame));
+}
+
+bool NamedCall::poll(std::vector<net::Arrival>& inbox) {
+    if (!line_ && !failure_) search_.finish();
+    if (line_) return line_->poll(inbox);
+    if (!failure_ || std::exchange(told_failure_, true)) return false;
+    inbox.push_back(net::Left{manager, failure_->message});
+    return true;
+}
+
+void NamedCall::expect_until(Instant until) {
+    if (line_) line_->expect_until(until);
+}
+
+void NamedCall::close(net::PeerId peer) {
+    if (line_) line_->close(peer);
+}
+
+std::vector<int> NamedCall::descriptors() const {
+    return line_ ? line_->descriptors() : std::vector<int>{search_.descriptor()};
+}
+
+std::vector<net::Note> NamedCall::take_notes() {
+    return line_ ? line_->take_notes() : std::vector<net::Note>{};
+}
+
+}  // namespace wq::worker_program

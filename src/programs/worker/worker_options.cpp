@@ -1,0 +1,407 @@
+#include "programs/worker/worker_options.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <sstream>
+
+#include "base/amounts.h"
+#include "base/units.h"
+#include "engine/model/resources.h"
+#include "engine/model/task.h"
+#include "net/contact/registry.h"
+#include "programs/binding_word.h"
+#include "programs/command_line.h"
+#include "programs/help_text.h"
+#include "programs/option_values.h"
+#include "net/session/session_table.h"
+#include "engine/tasklist/settings.h"
+#include "programs/worker/coprocess_options.h"
+
+namespace wq::worker_program {
+
+namespace po = boost::program_options;
+
+namespace {
+
+using options::help_width;
+using options::parse_binding;
+using options::parse_threads;
+using options::take;
+using options::usage_error;
+using options::without_trailing_blanks;
+
+constexpr std::size_t longest_regex = 1000;
+
+auto text(const char* name) {
+    return po::value<std::string>()->value_name(name);
+}
+
+po::options_description visible_worker_options() {
+    po::options_description all("", help_width, help_width / 2);
+    po::options_description manager("The manager", help_width, help_width / 2);
+    manager.add_options()("contact", text("FILE"),
+                          "contact file of the manager: its addresses, key and certificate")(
+        "manager-name,M", text("REGEX"),
+        "serve managers whose whole name matches, one after another, those with waiting tasks first "
+        "(default: "
+        "$WORK_QUEUE_NAME, if no other way is given)")(
+        "catalog,C", text("HOSTS"),
+        "with -M: find names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
+        "password,P", text("FILE"), "both sides prove that they know the content of FILE")(
+        "ssl", "use TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
+        "ssl-ca", text("FILE"), "like --ssl, and check the certificate against the authorities in FILE")(
+        "connect-timeout", text("TIME"), "leave if no manager is reached for TIME (default: 15m)")(
+        "idle-timeout", text("TIME"), "leave if no task arrives for TIME (default: 15m)")(
+        "timeout,t", text("TIME"), "set both timeouts")(
+        "min-backoff,i", text("TIME"), "wait at least TIME between attempts to connect (default: 1)")(
+        "max-backoff,b", text("TIME"), "wait at most TIME between attempts to connect (default: 60)")(
+        "single-shot", "leave when the first manager ends or dismisses this worker");
+    po::options_description offers("Resources it offers", help_width, help_width / 2);
+    offers.add_options()("cores", text("N|all"), "cores (default, and 0: all that this process may use)")(
+        "memory", text("MB|all"), "memory, or a size such as 4G (default, and 0: all)")(
+        "disk", text("MB|all"), "disk, at most the free space (default, and 0: all)")("gpus", text("N|all"),
+                                                                                      "GPUs (default: all)")(
+        "bind", text("none|core|numa"),
+        "bind tasks to their cores, or to all cores of the same NUMA nodes (default: core, if the worker has "
+        "its cores to itself)")("threads-per-core", text("N"),
+                                "use the first N hardware threads of each core (default: all)")(
+        "wall-time", text("TIME"),
+        "the worker ends after TIME; tasks that need longer are not started (default: from the batch "
+        "system)")("feature", po::value<std::vector<std::string>>()->value_name("NAME"),
+                   "offer NAME to tasks that require it; may be repeated")(
+        "detect", "print what the worker would offer and why, and exit")("json", "with --detect: print JSON")(
+        "draw", po::value<std::string>()->implicit_value("")->value_name("TASK"),
+        "with --detect: draw the machine; =\"cores=4 gpus=1\" shows where such tasks run when the worker is "
+        "full");
+    po::options_description work("Operation", help_width, help_width / 2);
+    work.add_options()("workdir,s", text("DIR"),
+                       "folder for its workspace (default: _CONDOR_SCRATCH_DIR, TMPDIR, /tmp)")(
+        "os,O", text("NAME"), "value of $OS in paths of input files (default: uname -s)")(
+        "arch,A", text("NAME"), "value of $ARCH (default: uname -m)")(
+        "keep-cache", text("DIR"), "keep cached inputs in DIR for the next worker that uses DIR")(
+        "url-timeout", text("TIME"), "give up on a URL after TIME without data (default: 60)")(
+        "grace", text("TIME"), "after a signal, let running tasks finish for TIME (default: 10)")(
+        "task-wrapper", text("CMD"), "run each task as CMD, with the task's line in place of {} or appended")(
+        "from-factory", text("NAME"), "name of the factory that started the worker")(
+        "parent-death", "leave when the parent process ends")(
+        "volatility", text("P"), "for tests: exit abruptly with probability P per minute")(
+        "debug,d", text("SUBSYSTEM"), "write a debug log of SUBSYSTEM (all: everything)")(
+        "debug-file,o", text("FILE"), "file for --debug (default: stderr)")(
+        "debug-rotate-max", text("BYTES"), "start a new debug log at BYTES (default: 10M; 0: never)")(
+        "version,v", "print the version and exit")("help,h", "print this help and exit");
+    all.add(manager).add(offers).add(coprocess_options()).add(work);
+    return all;
+}
+
+// Accepted so that command lines for Work Queue keep working. They have no effect; the worker warns if a user
+// would rely on them.
+struct WithoutEffect {
+    const char* name;
+    const char* why;
+};
+constexpr WithoutEffect without_effect[] = {
+    {"connection-mode", "the worker tries all addresses of a manager and keeps the first that answers"},
+    {"tcp-window-size", "the kernel tunes it"},
+    {"disable-symlinks", "tasks' folders contain no links"},
+    {"disk-allocation", "tasks have no separate file system"},
+    {"tlq", "there is no log server"},
+};
+
+po::options_description hidden_options() {
+    po::options_description hidden;
+    hidden.add_options()("master-name,N", text(""))("project-name", text(""))("tcp-window-size,w", text(""))(
+        "connection-mode", text(""))("disable-symlinks", "")("disk-allocation", "")("tlq", text(""))(
+        "advertise,a", "")("measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
+        "memory-threshold", text(""))("walltime", text(""))("time-scale", text(""));
+    return hidden;
+}
+
+// Options of other kinds of workers are refused.
+std::optional<std::string> refused_word(std::string_view word) {
+    for (const char* name : {"--foreman", "--specify-log", "--fast-abort", "--bandwidth", "-Z", "-F", "-f"})
+        if (word == name || (name[1] == '-' && word.starts_with(name)))
+            return std::string(word) + ": this worker is not a foreman; connect all workers to the manager";
+    return std::nullopt;
+}
+
+using Given = po::variables_map;
+using Variable = std::function<const char*(const char*)>;
+
+using Amount = std::optional<std::int64_t>;
+
+// "all", "-1" and, except for GPUs, "0" mean everything.
+Result<Amount> amount(const std::string& word, bool in_mb, bool zero_is_all) {
+    if (word == "all" || word == "-1" || (zero_is_all && word == "0")) return Amount{};
+    if (!in_mb) {
+        const auto count = parse_count(word, 0, most_cores);
+        if (!count) return count.error();
+        return Amount{*count};
+    }
+    const auto size = parse_amount_mb(word);
+    if (!size) return size.error();
+    return Amount{*size};
+}
+
+// A worker inside a task has that task's allocation, perhaps a fraction of a core or none. It needs one core
+// to run anything, and cannot offer a GPU that it shares.
+Result<Amount> amount_of_task(const std::string& word, std::int64_t least) {
+    if (word == "all" || word == "-1") return Amount{};
+    const auto count = parse_count_with_fraction(word, 0, most_cores);
+    if (!count) return count.error();
+    return Amount{std::max(count->rounded_down(), least)};
+}
+
+Status take_amounts(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
+    struct Kind {
+        const char* option;
+        const char* variable;
+        bool in_mb;
+        Amount& target;
+        machine::BoundKind what;
+    };
+    using machine::BoundKind;
+    const bool zero_is_all = true;
+    for (const Kind& kind : {Kind{"cores", "CORES", false, work.cores, BoundKind::cores},
+                             Kind{"memory", "MEMORY", true, work.memory_mb, BoundKind::memory},
+                             Kind{"disk", "DISK", true, work.disk_mb, BoundKind::disk},
+                             Kind{"gpus", "GPUS", false, work.gpus, BoundKind::gpus}}) {
+        std::string& said_by = work.said_by[static_cast<std::size_t>(kind.what)];
+        const bool no_gpus = kind.option == std::string("gpus");
+        std::string name = std::string("--") + kind.option;
+        std::string word;
+        bool of_task = false;
+        if (given.count(kind.option) != 0) {
+            word = given[kind.option].as<std::string>();
+        } else if (const char* value = variable(kind.variable); value != nullptr && *value != '\0') {
+            name = kind.variable + std::string(" in the environment");
+            said_by = name;
+            word = value;
+            of_task = !kind.in_mb;
+        } else {
+            continue;
+        }
+        auto value = of_task ? amount_of_task(word, no_gpus ? 0 : 1)
+                             : amount(word, kind.in_mb, zero_is_all && !no_gpus);
+        if (!value) return usage_error(name + ": " + value.error().message);
+        kind.target = *value;
+    }
+    return success();
+}
+
+Status take_binding(const Given& given, WorkerProgramOptions& work) {
+    const Status status = take(given, "bind", work.bind, parse_binding);
+    return status ? take(given, "threads-per-core", work.threads_per_core, parse_threads) : status;
+}
+
+Status take_drawn_task(const Given& given, WorkerCommand& command) {
+    const std::string text = given.count("draw") == 0 ? "" : given["draw"].as<std::string>();
+    if (text.empty()) return success();
+    taskfile::Settings said;
+    if (const Status bad = taskfile::apply_settings(text, said); !bad)
+        return usage_error("--draw: " + bad.error().message);
+    command.drawn_task = core::Needs{said.cores.value_or(-1), said.memory_mb.value_or(-1),
+                                     said.disk_mb.value_or(-1), said.gpus.value_or(-1)};
+    return success();
+}
+
+// --detect needs no manager.
+bool takes_detect(const Given& given, WorkerCommand& command) {
+    command.json = given.count("json") != 0;
+    command.draw = given.count("draw") != 0;
+    if (given.count("detect") != 0) command.kind = WorkerCommand::Kind::detect;
+    return command.kind == WorkerCommand::Kind::detect;
+}
+
+Result<double> fraction(const std::string& word, double most) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || !(value >= 0) || value > most)
+        return Error{ExitCode::usage, quote_for_message(word) + " is not a number from 0 to " +
+                                          std::to_string(static_cast<int>(most))};
+    return value;
+}
+
+Status take_times(const Given& given, WorkerProgramOptions& work) {
+    std::optional<Status> bad;
+    const auto check = [&](Status status) {
+        if (!status && !bad) bad = std::move(status);
+    };
+    const auto duration = [](const std::string& word) { return parse_duration(word); };
+    Duration both{0};
+    Duration wall{0};
+    check(take(given, "timeout", both, duration));
+    if (given.count("timeout") != 0) work.idle_timeout = work.connect_timeout = both;
+    check(take(given, "idle-timeout", work.idle_timeout, duration));
+    check(take(given, "connect-timeout", work.connect_timeout, duration));
+    check(take(given, "min-backoff", work.min_backoff, duration));
+    check(take(given, "max-backoff", work.max_backoff, duration));
+    check(take(given, "grace", work.grace, duration));
+    check(take(given, "url-timeout", work.url_timeout, duration));
+    if (work.url_timeout <= Duration{0} && !bad) bad = usage_error("--url-timeout 0: give at least 1 second");
+    for (const char* const name : {"walltime", "wall-time"})  // the first is work_queue_run's spelling
+        check(take(given, name, wall, duration));
+    check(take(given, "debug-rotate-max", work.debug_rotate,
+               [](const std::string& word) { return parse_size(word, 1); }));
+    check(take(given, "volatility", work.volatility,
+               [](const std::string& word) { return fraction(word, 1); }));
+    check(take(given, "time-scale", work.time_scale,
+               [](const std::string& word) { return fraction(word, 1000); }));
+    if (bad) return *bad;
+    if (wall > Duration{0}) work.wall_time = wall;
+    if (work.max_backoff < work.min_backoff)
+        return usage_error("--max-backoff " + format_duration(work.max_backoff) + " is below --min-backoff " +
+                           format_duration(work.min_backoff));
+    return success();
+}
+
+std::string value_of(const Variable& variable, const char* name) {
+    const char* const value = variable(name);
+    return value == nullptr ? "" : value;
+}
+
+// Names are looked for on servers that the user named, and on no others.
+Status take_name(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
+    if (work.manager_regex.empty()) {
+        if (given.count("catalog") != 0)
+            work.remarks.push_back("--catalog has no effect: the manager is not given by name (-M)");
+        return success();
+    }
+    if (work.manager_regex.size() > longest_regex) return usage_error("-M: the expression is too long");
+    if (const Status bad = listening::check_manager_pattern(work.manager_regex); !bad)
+        return usage_error("-M: " + bad.error().message);
+    const std::string said = given.count("catalog") != 0 ? given["catalog"].as<std::string>() : "";
+    auto hosts = catalog::named_catalog_hosts(said, value_of(variable, "CATALOG_HOST"));
+    if (!hosts) return usage_error((said.empty() ? "" : "--catalog: ") + hosts.error().message);
+    work.catalogs = std::move(*hosts);
+    return success();
+}
+
+Status take_place(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
+    const std::string required = value_of(variable, "WORK_QUEUE_REQUIRE_KEY");
+    work.require_key = !required.empty() && required != "0";
+    const auto words = given.count("place") != 0 ? given["place"].as<std::vector<std::string>>()
+                                                 : std::vector<std::string>{};
+    const auto given_text = [&](const char* name, std::string& target) {
+        if (given.count(name) != 0) target = given[name].as<std::string>();
+    };
+    given_text("contact", work.contact);
+    for (const char* const name : {"master-name", "project-name", "manager-name"})
+        given_text(name, work.manager_regex);
+    if (words.empty() && work.contact.empty() && work.manager_regex.empty())
+        work.manager_regex = value_of(variable, "WORK_QUEUE_NAME");
+    const int ways =
+        (words.empty() ? 0 : 1) + (work.contact.empty() ? 0 : 1) + (work.manager_regex.empty() ? 0 : 1);
+    if (ways != 1)
+        return usage_error(ways == 0
+                               ? "name the manager: HOST PORT, --contact FILE or -M NAME"
+                               : "name the manager in one way only: HOST PORT, --contact FILE or -M NAME");
+    if (const Status bad = take_name(given, variable, work); !bad) return bad;
+    if (words.empty()) return success();
+    if (words.size() > 2)
+        return usage_error("one manager at a time: HOST PORT, not also " + quote_for_message(words[2]));
+    std::uint16_t port = 0;
+    if (words.size() == 2) {
+        const auto number = parse_count(words[1], 1, 65535);
+        if (!number) return usage_error("PORT: " + number.error().message);
+        port = static_cast<std::uint16_t>(*number);
+    }
+    auto addresses = net::parse_addresses(words[0], port);
+    if (!addresses) return usage_error(addresses.error().message);
+    work.managers = std::move(*addresses);
+    return success();
+}
+
+}  // namespace
+
+Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* argv, const Variable& variable) {
+    for (int i = 1; i < argc; ++i)
+        if (const auto why = refused_word(argv[i])) return usage_error(*why);
+    const auto split = options::split_words(with_one_spelling(options::words_of(argc, argv)),
+                                            visible_worker_options(), "place", hidden_options());
+    if (!split) return split.error();
+    const Given& given = *split;
+    WorkerCommand command;
+    if (given.count("help") != 0) command.kind = WorkerCommand::Kind::help;
+    if (given.count("version") != 0) command.kind = WorkerCommand::Kind::version;
+    if (command.kind != WorkerCommand::Kind::work) return command;
+    WorkerProgramOptions& work = command.work;
+    const bool detects = takes_detect(given, command);
+    if (!detects && (command.json || command.draw))
+        return usage_error(std::string(command.json ? "--json" : "--draw") + " needs --detect");
+    if (command.json && command.draw) return usage_error("--json and --draw: give only one");
+    if (const Status bad = take_drawn_task(given, command); !bad) return bad.error();
+    for (const Status& status : {detects ? success() : take_place(given, variable, work),
+                                 take_times(given, work), take_amounts(given, variable, work),
+                                 take_binding(given, work), take_coprocesses(given, work.coprocesses)})
+        if (!status) return status.error();
+    const auto given_text = [&](const char* name, std::string& target) {
+        if (given.count(name) != 0) target = given[name].as<std::string>();
+    };
+    given_text("password", work.password_file);
+    given_text("ssl-ca", work.ssl_ca);
+    given_text("workdir", work.workdir);
+    given_text("task-wrapper", work.task_wrapper);
+    given_text("keep-cache", work.kept_cache);
+    given_text("os", work.os);
+    given_text("arch", work.arch);
+    for (const std::string& name : {work.os, work.arch})
+        if (!session::is_platform(name))
+            return usage_error("--os and --arch " + quote_for_message(name) +
+                               ": use letters, digits, '_', '-' and '.', not '.' first");
+    given_text("from-factory", work.factory);
+    given_text("debug", work.debug);
+    given_text("debug-file", work.debug_file);
+    if (given.count("feature") != 0) work.features = given["feature"].as<std::vector<std::string>>();
+    for (const std::string& feature : work.features)
+        if (feature.starts_with(core::function_feature))
+            return usage_error(
+                "--feature " + quote_for_message(feature) +
+                ": only workers of programs have functions, and they announce them themselves");
+    for (const std::string& feature : work.features)
+        if (feature.starts_with(core::coprocess_feature) ||
+            feature.starts_with(core::coprocess_feature_of_cctools))
+            return usage_error("--feature " + quote_for_message(feature) + ": give --coprocess FILE");
+    work.ssl = given.count("ssl") != 0 || !work.ssl_ca.empty();
+    work.single_shot = given.count("single-shot") != 0;
+    work.parent_death = given.count("parent-death") != 0;
+    for (const WithoutEffect& option : without_effect)
+        if (given.count(option.name) != 0)
+            work.remarks.push_back(std::string("--") + option.name + " has no effect: " + option.why);
+    if (given.count("connection-mode") != 0) {
+        const std::string& mode = given["connection-mode"].as<std::string>();
+        if (mode != "by_ip" && mode != "by_hostname" && mode != "by_apparent_ip")
+            return usage_error("--connection-mode: " + quote_for_message(mode) +
+                               " is not one of by_ip, by_hostname, by_apparent_ip");
+    }
+    return command;
+}
+
+std::string worker_help_text() {
+    std::ostringstream text;
+    text << "Usage: work_queue_worker [OPTIONS] HOST PORT\n"
+            "       work_queue_worker [OPTIONS] \"HOST:PORT;HOST:PORT\"\n"
+            "       work_queue_worker [OPTIONS] --contact FILE\n"
+            "       work_queue_worker [OPTIONS] -M REGEX\n"
+            "       work_queue_worker [OPTIONS] --detect [--json | --draw[=TASK]]\n"
+            "\n"
+            "Runs tasks of a manager on this machine, and reconnects if the connection is\n"
+            "lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it returns tasks that have\n"
+            "not started and lets running tasks finish for a while. When it ends, so do the\n"
+            "processes of its tasks, and its workspace is removed.\n"
+         << visible_worker_options()
+         << "\nExamples:\n"
+            "  work_queue_worker login1 9123                      offer all of this machine\n"
+            "  work_queue_worker --contact tasks.sh.wq/contact --single-shot\n"
+            "                                                     join a run with --listen\n"
+            "  work_queue_worker -M 'myproject.*' --cores 8       find the manager by name\n"
+            "  work_queue_worker -M myproject --catalog login1    find it by a catalog server\n"
+            "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
+            "  work_queue_worker --detect                         print its offer, and why\n"
+            "\nExit codes: 0 dismissed or idle timeout, 64 usage, 65 bad input,\n"
+            "69 no manager reached, 70 our bug, 71 no processes, open files or memory left,\n"
+            "77 not allowed (another key, password or version).\n";
+    return without_trailing_blanks(text.str());
+}
+
+}  // namespace wq::worker_program

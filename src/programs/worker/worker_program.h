@@ -1,0 +1,17 @@
+// work_queue_worker: from its options to its exit code.
+#pragma once
+
+#include "node/process/functions.h"
+#include "programs/worker/worker_options.h"
+
+namespace wq::worker_program {
+
+// The whole command, plus a program's functions. Prints its errors. Call it before any thread starts.
+int worker_main(int argc, const char* const* argv, const process::FunctionTable& functions = {});
+
+// --detect: prints what a worker would offer.
+int detect_program(const WorkerCommand& command);
+
+int run_worker(const WorkerProgramOptions& options, const process::FunctionTable& functions);
+
+}  // namespace wq::worker_program
