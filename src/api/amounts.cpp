@@ -12,7 +12,7 @@
 #include "base/amounts.h"
 #include "base/units.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -28,12 +28,12 @@ Error refused(std::string why) {
 
 // Amounts below a thousandth are rounded up to one.
 std::int64_t thousandths(double said) {
-    if (!(said > 0)) return core::unsaid;
+    if (!(said > 0)) return engine::model::unsaid;
     return std::max<std::int64_t>(std::llround(said * 1000), 1);
 }
 
 std::int64_t said_or_not(std::int64_t amount) {
-    return amount > 0 ? amount : core::unsaid;
+    return amount > 0 ? amount : engine::model::unsaid;
 }
 
 }  // namespace
@@ -59,31 +59,31 @@ Status check_amounts(const TaskResources& needs) {
     return success();
 }
 
-core::Sizes sizes_of(const TaskResources& said) {
+engine::model::Sizes sizes_of(const TaskResources& said) {
     return {thousandths(said.cores), said_or_not(said.memory), said_or_not(said.disk),
             thousandths(said.gpus)};
 }
 
-core::Needs needs_of(const TaskResources& said) {
-    const core::Sizes sizes = sizes_of(said);
+engine::model::Needs needs_of(const TaskResources& said) {
+    const engine::model::Sizes sizes = sizes_of(said);
     const auto count = [](std::int64_t size) { return size < 0 ? Count(-1) : Count::of_thousandths(size); };
     return {count(sizes.cores), sizes.memory_mb, sizes.disk_mb, count(sizes.gpus)};
 }
 
-Result<core::AllocationMode> mode_of(AllocationMode mode) {
+Result<engine::model::AllocationMode> mode_of(AllocationMode mode) {
     const int number = static_cast<int>(mode);
-    if (number >= 0 && number <= static_cast<int>(core::last_mode))
-        return static_cast<core::AllocationMode>(number);
+    if (number >= 0 && number <= static_cast<int>(engine::model::last_mode))
+        return static_cast<engine::model::AllocationMode>(number);
     return refused("unknown mode " + std::to_string(number) + ": give 0 (fixed) to " +
-                   std::to_string(static_cast<int>(core::last_mode)) + " (" +
-                   std::string(core::name_of(core::last_mode)) + ")");
+                   std::to_string(static_cast<int>(engine::model::last_mode)) + " (" +
+                   std::string(engine::model::name_of(engine::model::last_mode)) + ")");
 }
 
-Result<core::ResourceKind> resource_named(const std::string& name) {
-    if (name == "cores") return core::ResourceKind::cores;
-    if (name == "memory") return core::ResourceKind::memory;
-    if (name == "disk") return core::ResourceKind::disk;
-    if (name == "gpus") return core::ResourceKind::gpus;
+Result<engine::model::ResourceKind> resource_named(const std::string& name) {
+    if (name == "cores") return engine::model::ResourceKind::cores;
+    if (name == "memory") return engine::model::ResourceKind::memory;
+    if (name == "disk") return engine::model::ResourceKind::disk;
+    if (name == "gpus") return engine::model::ResourceKind::gpus;
     return refused("unknown resource " + quote_for_message(name) + ": give cores, memory, disk or gpus");
 }
 
@@ -99,4 +99,4 @@ Result<std::string> summaries_folder(const std::string& folder) {
     return path.string();
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

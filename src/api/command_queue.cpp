@@ -3,7 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 // Reserved for the reason of a failure, because no memory may be left then.
@@ -111,4 +111,4 @@ void CommandQueue::take(std::vector<Command>& commands) {
     waiting_.clear();
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -12,10 +12,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "api/task_data.h"
+#include "base/descriptor.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 // A request of a program's thread. The thread waits until the request has run or was dropped.
 class Asked {
@@ -85,4 +85,4 @@ class CommandQueue {
     Descriptor descriptor_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -8,11 +8,11 @@
 namespace wq {
 
 int coprocess_main(const std::string& name, const Functions& functions) {
-    if (!coprocess::is_function_name(name)) {
+    if (!functions::coprocess::is_function_name(name)) {
         std::fprintf(stderr, "coprocess: its name has 1 to 200 bytes and no blank\n");
         return 64;
     }
-    return coprocess::serve(name, api::function_table(functions));
+    return functions::coprocess::serve(name, api::function_table(functions));
 }
 
 }  // namespace wq

@@ -7,7 +7,7 @@
 
 namespace wq::api {
 
-DeferredManager::DeferredManager(ManagerOptions given, program_manager::HeldPort held)
+DeferredManager::DeferredManager(ManagerOptions given, api::HeldPort held)
     : options(std::move(given)), port_(held.port), held_(std::move(held)), process_(::getpid()) {}
 
 bool DeferredManager::ours() const {
@@ -28,7 +28,7 @@ Status DeferredManager::specify(const std::function<void(ManagerOptions&)>& chan
     if (!ours() || (begun() && !manager_)) return Error{ExitCode::unreachable, why_not()};
     ManagerOptions changed = options;
     change(changed);
-    if (Status sound = program_manager::check_description(changed); !sound) return sound;
+    if (Status sound = api::check_description(changed); !sound) return sound;
     if (manager_ && !manager_->change(changed)) return Error{ExitCode::usage, manager_->last_error()};
     options = std::move(changed);
     return success();
@@ -62,7 +62,7 @@ void DeferredManager::begin() {
 std::int64_t DeferredManager::submit(const Task& task, std::string& refusal) {
     if (!ours() || (begun() && !manager_)) return refusal = why_not(), 0;
     auto data = TaskAccess::take(Task(task));
-    if (const Status sound = program_manager::check(*data); !sound) return refusal = sound.error().message, 0;
+    if (const Status sound = api::check(*data); !sound) return refusal = sound.error().message, 0;
     Task sound = TaskAccess::wrap(std::move(data));
     std::int64_t id = submitted_ + 1;
     if (manager_) {

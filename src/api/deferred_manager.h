@@ -21,7 +21,7 @@ namespace wq::api {
 class DeferredManager {
   public:
     // options.listen: false if `held` has no sockets.
-    DeferredManager(ManagerOptions given, program_manager::HeldPort held);
+    DeferredManager(ManagerOptions given, api::HeldPort held);
     ~DeferredManager() { end(); }
     DeferredManager(const DeferredManager&) = delete;
     DeferredManager& operator=(const DeferredManager&) = delete;
@@ -73,7 +73,7 @@ class DeferredManager {
     void begin();
 
     int port_;
-    program_manager::HeldPort held_;
+    api::HeldPort held_;
     std::vector<std::function<void(Manager&)>> orders_;
     std::deque<std::pair<std::int64_t, Task>> waiting_;  // until the manager starts
     std::int64_t submitted_ = 0;

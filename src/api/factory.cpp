@@ -14,9 +14,9 @@
 #include "api/factory_settings.h"
 #include "api/setup_error.h"
 #include "base/descriptor.h"
+#include "base/quiet_thread.h"
 #include "factory/factory_process.h"
 #include "records/journal/append_file.h"
-#include "base/quiet_thread.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -114,7 +114,7 @@ class Factory::Impl {
   private:
     std::string settings_file() const { return folder_ + "/settings.json"; }
     Status write_settings() const {
-        return records::write_atomically(settings_file(), api::json_of(settings_));
+        return records::journal::write_atomically(settings_file(), api::json_of(settings_));
     }
 
     std::vector<std::string> words() const {

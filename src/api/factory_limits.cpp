@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/background_thread.h"
 #include "base/descriptor.h"
 #include "net/catalog/query.h"
-#include "base/background_thread.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -17,9 +17,9 @@ constexpr Duration asked_every = std::chrono::seconds(30);
 constexpr Duration patience_with_catalog = std::chrono::seconds(10);
 
 // The largest of each name, so that a record that is left over releases nobody.
-std::map<std::string, std::size_t> limits_in(const std::vector<catalog::Json>& records) {
+std::map<std::string, std::size_t> limits_in(const std::vector<net::catalog::Json>& records) {
     std::map<std::string, std::size_t> limits;
-    for (const catalog::Json& record : records) {
+    for (const net::catalog::Json& record : records) {
         const auto name = record.find("factory_name");
         const auto most = record.find("max_workers");
         if (name == record.end() || !name->is_string() || most == record.end() || !most->is_number_unsigned())
@@ -56,7 +56,7 @@ std::optional<Instant> FactoryLimits::look(Instant now) {
     if (!asking_) asking_ = std::make_unique<Asking>();
     if (std::exchange(asking_->waits, true)) return next_;
     asking_->thread.post([this, hosts = hosts_, stop = asking_->ended.get()]() -> Background::Then {
-        catalog::CatalogClient client(hosts);
+        net::catalog::CatalogClient client(hosts);
         const auto records =
             client.query(R"(type=="wq_factory")", instant_now() + patience_with_catalog, stop);
         auto limits = records ? limits_in(*records) : std::map<std::string, std::size_t>();
@@ -68,4 +68,4 @@ std::optional<Instant> FactoryLimits::look(Instant now) {
     return next_;
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "net/catalog/catalog_hosts.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 class FactoryLimits {
   public:
@@ -25,7 +25,7 @@ class FactoryLimits {
     FactoryLimits(const FactoryLimits&) = delete;
 
     // Nothing is asked without hosts, or while it is off.
-    void set_hosts(catalog::CatalogHosts hosts) { hosts_ = std::move(hosts); }
+    void set_hosts(net::catalog::CatalogHosts hosts) { hosts_ = std::move(hosts); }
     void turn(bool on);
     // Each turn of the loop; asks every 30 s. Returns when to call it next.
     std::optional<Instant> look(Instant now);
@@ -34,10 +34,10 @@ class FactoryLimits {
     struct Asking;
 
     const Keep keep_;
-    catalog::CatalogHosts hosts_;
+    net::catalog::CatalogHosts hosts_;
     bool on_ = false;
     Instant next_{};
     std::unique_ptr<Asking> asking_;  // since it was first turned on
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

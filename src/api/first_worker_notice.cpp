@@ -1,6 +1,6 @@
 #include "api/first_worker_notice.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -8,7 +8,7 @@ constexpr Duration patience = std::chrono::seconds(10);
 
 }  // namespace
 
-std::optional<Instant> FirstWorkerNotice::look(const core::ManagerStats& stats, Instant now,
+std::optional<Instant> FirstWorkerNotice::look(const engine::model::ManagerStats& stats, Instant now,
                                                const std::function<void(const std::string&)>& say) {
     if (how_.empty()) return std::nullopt;
     if (stats.workers_connected > 0) {
@@ -26,4 +26,4 @@ std::optional<Instant> FirstWorkerNotice::look(const core::ManagerStats& stats, 
     return std::nullopt;
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

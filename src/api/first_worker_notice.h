@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "engine/model/manager_stats.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 class FirstWorkerNotice {
   public:
@@ -21,7 +21,7 @@ class FirstWorkerNotice {
     }
 
     // Returns when to look again; nullopt: with the next event.
-    std::optional<Instant> look(const core::ManagerStats& stats, Instant now,
+    std::optional<Instant> look(const engine::model::ManagerStats& stats, Instant now,
                                 const std::function<void(const std::string&)>& say);
 
   private:
@@ -29,4 +29,4 @@ class FirstWorkerNotice {
     std::optional<Instant> waits_since_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

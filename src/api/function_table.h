@@ -8,10 +8,11 @@
 namespace wq::api {
 
 // Every manager accepts all functions that can be registered.
-static_assert(Functions::longest_name == core::longest_feature && Functions::most == core::most_functions);
+static_assert(Functions::longest_name == engine::model::longest_feature &&
+              Functions::most == engine::model::most_functions);
 
-inline process::FunctionTable function_table(const Functions& functions) {
-    process::FunctionTable table;
+inline node::process::FunctionTable function_table(const Functions& functions) {
+    node::process::FunctionTable table;
     for (const auto& [name, function] : functions.all())
         table.add(name, {function.call, function.call_index});
     return table;

@@ -7,7 +7,7 @@
 
 #include "engine/model/manager_stats.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 struct HungryLimits {
     double minimum = 10;        // tasks: `hungry-minimum`
@@ -15,7 +15,7 @@ struct HungryLimits {
 };
 
 // How many tasks to submit so that enough wait for the workers, by the manual's rule of thumb; 0: enough do.
-inline std::int64_t hungry(const core::ManagerStats& stats, const HungryLimits& limits = {}) {
+inline std::int64_t hungry(const engine::model::ManagerStats& stats, const HungryLimits& limits = {}) {
     constexpr double most = 1e15;  // a larger number is no task count
     const double enough =
         std::max(limits.minimum, limits.minimum_factor * static_cast<double>(stats.workers_connected));
@@ -23,4 +23,4 @@ inline std::int64_t hungry(const core::ManagerStats& stats, const HungryLimits& 
     return static_cast<std::int64_t>(std::ceil(std::clamp(lacking, 0.0, most)));
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -15,7 +15,7 @@
 #include "net/frames/tls_identity.h"
 #include "net/session/disconnect_times.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -56,11 +56,11 @@ Duration seconds(double count) {
         std::chrono::duration<double>(count > 0 ? std::min(count, 1e9) : 1e9));
 }
 
-Result<net::TlsIdentity> identity_of(const ManagerOptions& options) {
+Result<net::frames::TlsIdentity> identity_of(const ManagerOptions& options) {
     if (options.ssl_key.empty() != options.ssl_certificate.empty())
         return Error{ExitCode::usage, "ssl_key and ssl_certificate belong together: give both or none"};
-    if (options.ssl_key.empty()) return net::make_identity();
-    return net::read_identity(options.ssl_key, options.ssl_certificate);
+    if (options.ssl_key.empty()) return net::frames::make_identity();
+    return net::frames::read_identity(options.ssl_key, options.ssl_certificate);
 }
 
 // These names are parameters in C++ and Python, and parts of the names of functions in C and Perl.
@@ -90,9 +90,9 @@ Result<std::string> key_of(const ManagerOptions& options,
                            const std::function<void(const std::string&)>& say) {
     if (!options.password.empty() && !options.password_file.empty())
         return Error{ExitCode::usage, "give password or password_file, not both"};
-    if (!options.password_file.empty()) return net::read_password(options.password_file, say);
+    if (!options.password_file.empty()) return net::frames::read_password(options.password_file, say);
     if (!options.password.empty()) return options.password;
-    if (generates_key(options)) return net::fresh_key();
+    if (generates_key(options)) return net::frames::fresh_key();
     return std::string();
 }
 
@@ -107,7 +107,7 @@ bool uses_tls(const ManagerOptions& options) {
 
 Result<StatusDoor> status_door(const std::string& word, bool has_key) {
     if (word == "open" || (word.empty() && !has_key)) return StatusDoor{};
-    if (word == "key" || word.empty()) return StatusDoor{net::ask_with_the_key, true};
+    if (word == "key" || word.empty()) return StatusDoor{net::frames::ask_with_the_key, true};
     if (word == "off")
         return StatusDoor{"this manager tells nobody its status: its owner switched it off", false};
     return Error{ExitCode::usage, "status is open, key or off, not " + quote_for_message(word)};
@@ -139,7 +139,8 @@ std::string command_of_worker(const ManagerOptions& options, int port) {
 
 Status check_description(const ManagerOptions& options) {
     if (!options.catalog.empty())
-        if (const auto hosts = catalog::read_catalog_hosts(options.catalog); !hosts) return hosts.error();
+        if (const auto hosts = net::catalog::read_catalog_hosts(options.catalog); !hosts)
+            return hosts.error();
     if (options.tasks_left < 0) return Error{ExitCode::usage, "tasks_left: give 0 or more tasks"};
     for (const char* const known : {"by_ip", "by_hostname", "by_apparent_ip"})
         if (options.preferred_connection == known) return success();
@@ -179,7 +180,7 @@ Result<PortRange> ports_of(const ManagerOptions& options, const Variables& varia
 
 Result<Duration> disconnect_limit_of(const ManagerOptions& options) {
     const Duration limit = options.away_limit > 0 ? seconds(options.away_limit) : Duration{0};
-    if (session::sound_disconnect_limit(limit)) return limit;
+    if (net::session::sound_disconnect_limit(limit)) return limit;
     return Error{ExitCode::usage,
                  "away_limit is at least 10 s, because workers hear from their manager only that often; "
                  "or 0: disconnected workers are lost at once"};
@@ -187,7 +188,7 @@ Result<Duration> disconnect_limit_of(const ManagerOptions& options) {
 
 Duration silence_of(const KeepAlive& wanted) {
     if (wanted.interval <= 0) return seconds(1e9);
-    return std::max(net::TcpLimits{}.silence, seconds(wanted.interval + wanted.timeout));
+    return std::max(net::frames::TcpLimits{}.silence, seconds(wanted.interval + wanted.timeout));
 }
 
 Result<Listening> listen(const ManagerOptions& options, const std::function<void(const std::string&)>& say,
@@ -198,7 +199,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     if (const Status sound = check_description(options); !sound) return sound.error();
     auto key = key_of(options, say);
     if (!key) return key.error();
-    net::TcpListenOptions tcp;
+    net::frames::TcpListenOptions tcp;
     tcp.low_port = ports->low;
     tcp.high_port = ports->high;
     tcp.sockets = options.sockets;
@@ -215,8 +216,8 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
     // Refuse before anybody can connect.
     if (key->empty())
         if (const Status allowed = check_open(options, variables); !allowed) return allowed.error();
-    auto port = listening::open_port(std::move(tcp),
-                                     {options.name, options.catalog, true, generates_key(options)}, say);
+    auto port = net::contact::open_port(std::move(tcp),
+                                        {options.name, options.catalog, true, generates_key(options)}, say);
     if (!port) return port.error();
     const std::string warning = key->empty() ? warning_of_open(port->number()) : std::string();
     const std::string worker = command_of_worker(options, port->number());
@@ -229,16 +230,16 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
 
 std::vector<int> HeldPort::descriptors() const {
     std::vector<int> all;
-    for (const net::OwnedDescriptor& socket : sockets) all.push_back(socket.get());
+    for (const net::frames::OwnedDescriptor& socket : sockets) all.push_back(socket.get());
     return all;
 }
 
 Result<HeldPort> hold_port(const ManagerOptions& options, const std::vector<std::string>& addresses) {
     const auto ports = ports_of(options, [](const char* name) { return std::getenv(name); });
     if (!ports) return ports.error();
-    auto held = net::listen_on(addresses, ports->low, ports->high);
+    auto held = net::frames::listen_on(addresses, ports->low, ports->high);
     if (!held) return held.error();
     return HeldPort{std::move(held->descriptors), held->port};
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

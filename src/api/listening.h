@@ -11,7 +11,7 @@
 #include "net/frames/tcp_socket.h"
 #include "work_queue/manager.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 // In seconds, as in tune().
 struct KeepAlive {
@@ -20,10 +20,10 @@ struct KeepAlive {
 };
 
 struct Listening {
-    listening::OpenPort port;  // its listener moves to the manager's thread
-    std::string warning;       // if the manager is open to everybody; said once the manager exists
-    std::string worker;        // command that starts a worker
-    bool lists = true;         // as StatusDoor
+    net::contact::OpenPort port;  // its listener moves to the manager's thread
+    std::string warning;          // if the manager is open to everybody; said once the manager exists
+    std::string worker;           // command that starts a worker
+    bool lists = true;            // as StatusDoor
 };
 
 // Whether the key is made for a contact file.
@@ -38,7 +38,7 @@ Result<std::string> key_of(const ManagerOptions& options, const std::function<vo
 
 // Whom the port answers that asks for the status.
 struct StatusDoor {
-    std::string plain_refusal;  // as net::TcpListenOptions
+    std::string plain_refusal;  // as net::frames::TcpListenOptions
     bool lists = true;          // to those who have joined as a worker does
 };
 // Error (usage): no such word.
@@ -75,7 +75,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
 
 // A port that listens before its manager exists: workers that connect early wait for the manager.
 struct HeldPort {
-    std::vector<net::OwnedDescriptor> sockets;
+    std::vector<net::frames::OwnedDescriptor> sockets;
     int port = 0;
 
     std::vector<int> descriptors() const;  // for ManagerOptions::sockets
@@ -85,4 +85,4 @@ struct HeldPort {
 // a manager's start.
 Result<HeldPort> hold_port(const ManagerOptions& options, const std::vector<std::string>& addresses = {});
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -2,37 +2,37 @@
 #include "api/program_manager.h"
 #include "records/journal/transactions.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
-Status ProgramManager::open_logs(const logs::LogPaths& paths) {
+Status ProgramManager::open_logs(const records::logs::LogPaths& paths) {
     if (!paths.any()) return success();
-    auto logs = logs::ProgramLogs::open(paths, started_.wall, options_.say);
+    auto logs = records::logs::ProgramLogs::open(paths, started_.wall, options_.say);
     if (!logs) return logs.error();
     logs_.push_back(std::move(*logs));
     recorder_.write_to(*logs_.back());
     return success();
 }
 
-Status ProgramManager::log_to(const logs::LogPaths& paths) {
+Status ProgramManager::log_to(const records::logs::LogPaths& paths) {
     Status done = success();
     const bool asked = queue_.ask([&] {
         done = open_logs(paths);
         if (!done) return;
         if (!paths.transactions.empty()) log_unfinished(*logs_.back());
-        if (!paths.statistics.empty()) manager_->sample_every(sample_often, run::now());
+        if (!paths.statistics.empty()) manager_->sample_every(sample_often, manager::run::now());
     });
     return asked ? done : Error{ExitCode::unreachable, why_ended()};
 }
 
 // Tasks that are running now wait in the new log until they end.
-void ProgramManager::log_unfinished(logs::ProgramLogs& logs) {
-    const core::Ledger& ledger = manager_->reactor().ledger();
+void ProgramManager::log_unfinished(records::logs::ProgramLogs& logs) {
+    const engine::model::Ledger& ledger = manager_->reactor().ledger();
     tasks_.for_each([&](TaskData& task) {
         const Interval all{static_cast<std::uint64_t>(task.id) - 1,
                            static_cast<std::uint64_t>(task.id) - 1 + task.count()};
-        const core::Shape& shape = ledger.shape(ledger.shape_of(TaskId(all.first)));
+        const engine::model::Shape& shape = ledger.shape(ledger.shape_of(TaskId(all.first)));
         logs.transaction(wall_now(),
-                         records::task_waiting_text(
+                         records::journal::task_waiting_text(
                              all, task.category, manager_->records().requested(shape.needs, shape.category)));
     });
 }
@@ -48,7 +48,7 @@ void ProgramManager::debug(std::string_view subsystem, const std::string& text) 
 void ProgramManager::write_notes() {
     if (logs_.empty()) return;
     for (const Wire& wire : options_.wires)
-        for (const net::Note& note : wire.transport->take_notes()) debug(note.subsystem, note.text);
+        for (const net::frames::Note& note : wire.transport->take_notes()) debug(note.subsystem, note.text);
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

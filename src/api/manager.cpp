@@ -5,23 +5,23 @@
 #include <cstdio>
 #include <mutex>
 
-#include "api/lines.h"
-#include "api/session_parts.h"
-#include "net/catalog/catalog_hosts.h"
-#include "engine/model/outcome.h"
-#include "records/logs/earlier_summaries.h"
 #include "api/amounts.h"
+#include "api/lines.h"
 #include "api/listening.h"
 #include "api/program_manager.h"
-#include "manager/run/own_worker.h"
+#include "api/session_parts.h"
 #include "base/background_thread.h"
+#include "engine/model/outcome.h"
+#include "manager/run/own_worker.h"
+#include "net/catalog/catalog_hosts.h"
+#include "records/logs/earlier_summaries.h"
 
 namespace wq {
 
 namespace {
 
-listening::KnownAs known_as(const ManagerOptions& options) {
-    return {options.name, options.catalog, true, program_manager::generates_key(options)};
+net::contact::KnownAs known_as(const ManagerOptions& options) {
+    return {options.name, options.catalog, true, api::generates_key(options)};
 }
 
 void say_on_stderr(const std::string& text) {
@@ -45,8 +45,8 @@ std::string& error_of_this_thread() {
     throw SetupError(error.message, to_int(code));
 }
 
-logs::LogPaths logs_of(const ManagerOptions& options) {
-    logs::LogPaths logs;
+records::logs::LogPaths logs_of(const ManagerOptions& options) {
+    records::logs::LogPaths logs;
     logs.debug = options.debug_log;
     logs.debug_flags = options.debug_flags;
     logs.debug_rotate_bytes = options.debug_rotate_bytes;
@@ -68,18 +68,18 @@ class Manager::Impl {
   public:
     explicit Impl(ManagerOptions given)
         : options(std::move(given)), lines(options.say ? options.say : say_on_stderr) {
-        if (options.output_limit > core::most_output)
+        if (options.output_limit > engine::model::most_output)
             refuse({ExitCode::usage, "output_limit is at most 1 GiB: write larger outputs to a file"});
         say = [this](const std::string& text) { lines.put(text); };
-        program_manager::ProgramManagerOptions program;
+        api::ProgramManagerOptions program;
         program.say = say;
-        program.disconnect_limit = or_refuse(program_manager::disconnect_limit_of(options));
+        program.disconnect_limit = or_refuse(api::disconnect_limit_of(options));
         program.output_limit = options.output_limit;
         program.ends_workers = options.shutdown;
         program.logs = logs_of(options);
         if (options.listen) listen(program);
         if (options.mpi != nullptr) take_ranks(options.mpi->parts(), program);
-        manager = or_refuse(program_manager::ProgramManager::start(std::move(program)));
+        manager = or_refuse(api::ProgramManager::start(std::move(program)));
         // From here on, the manager tells the ranks when it ends.
         if (options.mpi != nullptr) {
             options.mpi->parts().has_manager = true;
@@ -106,19 +106,20 @@ class Manager::Impl {
         if (listening && !options.contact_file.empty()) listening->port.remove_contact(options.contact_file);
     }
 
-    void listen(program_manager::ProgramManagerOptions& program) {
-        listening = or_refuse(program_manager::listen(options, say));
+    void listen(api::ProgramManagerOptions& program) {
+        listening = or_refuse(api::listen(options, say));
         transport = listening->port.listener.get();
         program.keep_alive = {options.keepalive_interval, options.keepalive_timeout};
-        program.change_keep_alive = [this](const program_manager::KeepAlive& wanted) {
-            transport->set_silence(program_manager::silence_of(wanted));
+        program.change_keep_alive = [this](const api::KeepAlive& wanted) {
+            transport->set_silence(api::silence_of(wanted));
         };
         program.wires.push_back({std::move(listening->port.listener), true});
         program.worker = listening->worker;
         program.described = described();
-        if (auto hosts = catalog::named_catalog_hosts(options.catalog)) program.catalog = std::move(*hosts);
+        if (auto hosts = net::catalog::named_catalog_hosts(options.catalog))
+            program.catalog = std::move(*hosts);
         program.lists = listening->lists;
-        program.tell = [this](const core::ManagerStats& stats) {
+        program.tell = [this](const engine::model::ManagerStats& stats) {
             const std::unique_lock lock(changing, std::try_to_lock);
             if (lock && listening->port.entry)
                 listening->port.entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
@@ -133,8 +134,8 @@ class Manager::Impl {
     }
 
     // Looks for the user's name and the addresses only once: programs may change the rest often.
-    status::QueueOfStatus described() {
-        if (known.addresses.empty()) known = program_manager::described(options, listening->port.number());
+    manager::status::QueueOfStatus described() {
+        if (known.addresses.empty()) known = api::described(options, listening->port.number());
         known.project = options.name;
         known.priority = options.priority;
         known.tasks_left = options.tasks_left;
@@ -144,7 +145,7 @@ class Manager::Impl {
     Status change(const ManagerOptions& to);
     Status change_access(const ManagerOptions& to);
 
-    void take_ranks(MpiSession::Parts& ranks, program_manager::ProgramManagerOptions& program) {
+    void take_ranks(MpiSession::Parts& ranks, api::ProgramManagerOptions& program) {
         if (ranks.rank != 0)
             refuse({ExitCode::usage,
                     "rank " + std::to_string(ranks.rank) +
@@ -169,11 +170,12 @@ class Manager::Impl {
     }
 
     bool set_category(const char* function, const std::string& category,
-                      const Result<core::CategorySet>& what);
-    bool monitor(const char* function, const std::string& folder, const core::Monitoring& monitoring);
+                      const Result<engine::model::CategorySet>& what);
+    bool monitor(const char* function, const std::string& folder,
+                 const engine::model::Monitoring& monitoring);
     bool refuse_call(const char* function, const Error& error);  // false
     // After a failure of the manager, last_error() has the reason for every call.
-    program_manager::ProgramManager& program() const {
+    api::ProgramManager& program() const {
         if (std::string why = manager->failure(); !why.empty()) error_of_this_thread() = std::move(why);
         return *manager;
     }
@@ -183,12 +185,12 @@ class Manager::Impl {
     api::Lines lines;
     std::function<void(const std::string&)> say;
     mutable std::mutex changing;  // of the name and the password in `options` and `listening`
-    std::optional<program_manager::Listening> listening;
-    status::QueueOfStatus known;                // as described() said last
-    net::TcpListener* transport = nullptr;      // for the manager's thread
-    std::optional<BackgroundThread> own_files;  // of the own worker
-    std::optional<run::OwnWorker> own;
-    std::unique_ptr<program_manager::ProgramManager> manager;
+    std::optional<api::Listening> listening;
+    manager::status::QueueOfStatus known;           // as described() said last
+    net::frames::TcpListener* transport = nullptr;  // for the manager's thread
+    std::optional<BackgroundThread> own_files;      // of the own worker
+    std::optional<manager::run::OwnWorker> own;
+    std::unique_ptr<api::ProgramManager> manager;
 };
 
 Manager::Manager(ManagerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -206,9 +208,10 @@ std::string Manager::name() const {
 std::vector<std::string> Manager::addresses() const {
     if (!impl_->listening) return {};
     const std::lock_guard lock(impl_->changing);
-    net::Contact contact = impl_->listening->port.contact();
+    net::frames::Contact contact = impl_->listening->port.contact();
     std::vector<std::string> all;
-    for (std::string& host : contact.addresses) all.push_back(net::to_text({std::move(host), contact.port}));
+    for (std::string& host : contact.addresses)
+        all.push_back(net::frames::to_text({std::move(host), contact.port}));
     return all;
 }
 bool Manager::write_contact(const std::string& path) const {
@@ -225,12 +228,12 @@ bool Manager::write_contact(const std::string& path) const {
 
 Status Manager::Impl::change_access(const ManagerOptions& to) {
     if (listening) {
-        listening::OpenPort& port = listening->port;
+        net::contact::OpenPort& port = listening->port;
         const std::string before = port.contact().key;
         const bool same = to.password == options.password && to.password_file == options.password_file;
-        const auto key = same ? before : program_manager::key_of(to, say);
+        const auto key = same ? before : api::key_of(to, say);
         if (!key) return key.error();
-        const auto door = program_manager::status_door(to.status, !key->empty());
+        const auto door = api::status_door(to.status, !key->empty());
         if (!door) return door.error();
         if (const Status listed = port.change(known_as(to), *key, say); !listed) {
             static_cast<void>(port.change(known_as(options), before, say));
@@ -246,19 +249,18 @@ Status Manager::Impl::change_access(const ManagerOptions& to) {
     }
     options.name = to.name;
     options.catalog = to.catalog;
-    if (auto hosts = catalog::named_catalog_hosts(to.catalog)) manager->ask_catalog(std::move(*hosts));
+    if (auto hosts = net::catalog::named_catalog_hosts(to.catalog)) manager->ask_catalog(std::move(*hosts));
     options.password = to.password;
     options.password_file = to.password_file;
     options.status = to.status;
     if (listening)
-        manager->say_how_to_start_a_worker(
-            program_manager::command_of_worker(options, listening->port.number()));
+        manager->say_how_to_start_a_worker(api::command_of_worker(options, listening->port.number()));
     return success();
 }
 
 Status Manager::Impl::change(const ManagerOptions& to) {
     const std::lock_guard lock(changing);
-    if (const Status sound = program_manager::check_description(to); !sound) return sound;
+    if (const Status sound = api::check_description(to); !sound) return sound;
     const auto differs = [&](auto field) { return to.*field != options.*field; };
     if (differs(&ManagerOptions::name) || differs(&ManagerOptions::catalog) ||
         differs(&ManagerOptions::password) || differs(&ManagerOptions::password_file) ||
@@ -268,7 +270,7 @@ Status Manager::Impl::change(const ManagerOptions& to) {
     options.tasks_left = to.tasks_left;
     options.preferred_connection = to.preferred_connection;
     if (listening) manager->describe(described());
-    logs::LogPaths fresh = logs_of(to);
+    records::logs::LogPaths fresh = logs_of(to);
     if (!differs(&ManagerOptions::debug_log)) fresh.debug.clear();
     if (!differs(&ManagerOptions::stats_log)) fresh.statistics.clear();
     if (!differs(&ManagerOptions::transactions_log)) fresh.transactions.clear();
@@ -393,7 +395,7 @@ bool Manager::activate_fast_abort_category(const std::string& category, double m
 
 // Programs rarely check the returned bool, so the user gets a line, too.
 bool Manager::Impl::set_category(const char* function, const std::string& category,
-                                 const Result<core::CategorySet>& what) {
+                                 const Result<engine::model::CategorySet>& what) {
     if (!what) return refuse_call(function, what.error());
     return program().set_category(category, *what) || refuse_call(function, ended());
 }
@@ -406,51 +408,51 @@ bool Manager::Impl::refuse_call(const char* function, const Error& error) {
 }
 
 namespace {
-Result<core::CategorySet> amounts(std::optional<core::Sizes> core::CategorySet::*field,
-                                  const TaskResources& said) {
-    if (const Status sound = program_manager::check_amounts(said); !sound) return sound.error();
-    core::CategorySet what;
-    what.*field = program_manager::sizes_of(said);
+Result<engine::model::CategorySet> amounts(
+    std::optional<engine::model::Sizes> engine::model::CategorySet::*field, const TaskResources& said) {
+    if (const Status sound = api::check_amounts(said); !sound) return sound.error();
+    engine::model::CategorySet what;
+    what.*field = api::sizes_of(said);
     return what;
 }
 }  // namespace
 
 bool Manager::specify_category_max_resources(const std::string& category, const TaskResources& most) {
-    return impl_->set_category(__func__, category, amounts(&core::CategorySet::max, most));
+    return impl_->set_category(__func__, category, amounts(&engine::model::CategorySet::max, most));
 }
 bool Manager::specify_category_min_resources(const std::string& category, const TaskResources& least) {
-    return impl_->set_category(__func__, category, amounts(&core::CategorySet::min, least));
+    return impl_->set_category(__func__, category, amounts(&engine::model::CategorySet::min, least));
 }
 bool Manager::specify_category_first_allocation_guess(const std::string& category,
                                                       const TaskResources& first) {
-    return impl_->set_category(__func__, category, amounts(&core::CategorySet::first, first));
+    return impl_->set_category(__func__, category, amounts(&engine::model::CategorySet::first, first));
 }
 bool Manager::specify_category_mode(const std::string& category, AllocationMode mode) {
-    const auto known = program_manager::mode_of(mode);
+    const auto known = api::mode_of(mode);
     if (!known) return impl_->refuse_call(__func__, known.error());
-    core::CategorySet what;
+    engine::model::CategorySet what;
     what.mode = *known;
     return impl_->set_category(__func__, category, what);
 }
 void Manager::specify_category_max_concurrent(const std::string& category, int most) {
-    core::CategorySet what;
+    engine::model::CategorySet what;
     what.max_concurrent = std::max(most, -1);
     impl_->set_category(__func__, category, what);
 }
 bool Manager::enable_category_resource(const std::string& category, const std::string& resource, bool on) {
-    const auto kind = program_manager::resource_named(resource);
+    const auto kind = api::resource_named(resource);
     if (!kind) return impl_->refuse_call(__func__, kind.error());
-    core::CategorySet what;
+    engine::model::CategorySet what;
     what.automatic = {*kind, on};
     return impl_->set_category(__func__, category, what);
 }
 bool Manager::initialize_categories(const std::string& summaries_file, const TaskResources& most) {
-    if (const Status sound = program_manager::check_amounts(most); !sound)
+    if (const Status sound = api::check_amounts(most); !sound)
         return impl_->refuse_call(__func__, sound.error());
-    const auto earlier = logs::read_summaries(summaries_file);
+    const auto earlier = records::logs::read_summaries(summaries_file);
     if (!earlier) return impl_->refuse_call(__func__, earlier.error());
     if (!earlier->warning.empty()) impl_->say(std::string(__func__) + ": " + earlier->warning);
-    return impl_->program().begin_categories(earlier->samples, program_manager::sizes_of(most)) ||
+    return impl_->program().begin_categories(earlier->samples, api::sizes_of(most)) ||
            impl_->refuse_call(__func__, impl_->ended());
 }
 std::vector<CategorySummary> Manager::categories() const {
@@ -460,10 +462,10 @@ std::vector<WorkerSummary> Manager::workers() const {
     return impl_->program().workers();
 }
 bool Manager::Impl::monitor(const char* function, const std::string& folder,
-                            const core::Monitoring& monitoring) {
+                            const engine::model::Monitoring& monitoring) {
     std::string path;
     if (!folder.empty()) {
-        const auto found = program_manager::summaries_folder(folder);
+        const auto found = api::summaries_folder(folder);
         if (!found) return refuse_call(function, found.error());
         path = *found;
     }

@@ -9,12 +9,9 @@
 
 #include "api/function_table.h"
 #include "api/session_parts.h"
+#include "base/background_thread.h"
 #include "base/find_shell.h"
-#include "node/launcher/launcher_program.h"
-#include "ranks/mpi/guard.h"
-#include "ranks/mpi/launch_environment.h"
-#include "ranks/mpi/mpi_session.h"
-#include "ranks/mpi/watched_counters.h"
+#include "base/signals.h"
 #include "manager/run/dismiss_ranks.h"
 #include "manager/run/job_end.h"
 #include "manager/run/mpi_node_share.h"
@@ -22,8 +19,11 @@
 #include "manager/run/mpi_settle.h"
 #include "manager/run/rank_loop.h"
 #include "manager/run/rank_worker.h"
-#include "base/background_thread.h"
-#include "base/signals.h"
+#include "node/launcher/launcher_program.h"
+#include "ranks/mpi/guard.h"
+#include "ranks/mpi/launch_environment.h"
+#include "ranks/mpi/mpi_session.h"
+#include "ranks/mpi/watched_counters.h"
 #include "ranks/tickets/batch_counter.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"
@@ -65,8 +65,8 @@ class OnlyOne {
 // for lost ranks.
 struct LastSteps {
     OnlyOne only;
-    mpi::GuardLink guard;
-    run::MpiRankSession session{mpi::read_launch_environment(), guard};
+    ranks::mpi::GuardLink guard;
+    manager::run::MpiRankSession session{ranks::mpi::read_launch_environment(), guard};
 };
 
 void waits_for_ranks() {
@@ -90,27 +90,31 @@ struct RankParts : MpiSession::Parts {
     std::unique_ptr<LastSteps> last = std::make_unique<LastSteps>();
     std::optional<Signals> signals;  // of working ranks; on rank 0 they belong to the program
     sigset_t blocked_signals{};      // those that had not been before
-    process::FunctionTable functions_of_calls;
-    run::StopPolicy stop;
-    std::unique_ptr<mpi::CounterWindow> forced_window;
-    std::optional<mpi::WatchedCounters> watched_counters;
+    node::process::FunctionTable functions_of_calls;
+    manager::run::StopPolicy stop;
+    std::unique_ptr<ranks::mpi::CounterWindow> forced_window;
+    std::optional<ranks::mpi::WatchedCounters> watched_counters;
 
-    run::MpiRankSession& session() { return last->session; }
-    mpi::MpiSession& mpi() { return session().mpi(); }
-    const mpi::LaunchEnvironment& environment() { return session().environment(); }
+    manager::run::MpiRankSession& session() { return last->session; }
+    ranks::mpi::MpiSession& mpi() { return session().mpi(); }
+    const ranks::mpi::LaunchEnvironment& environment() { return session().environment(); }
 
     std::vector<std::string> gather(const std::string& mine) override {
         return mpi().gather_world(mine).or_throw();
     }
-    run::NodeTickets open_node_tickets() override { return run::open_node_tickets(mpi(), {1, 0}).or_throw(); }
-    tickets::Counters* open_counters(std::string& why) override;
+    manager::run::NodeTickets open_node_tickets() override {
+        return manager::run::open_node_tickets(mpi(), {1, 0}).or_throw();
+    }
+    ranks::tickets::Counters* open_counters(std::string& why) override;
     void give_back_signals() override;
     void begins_to_manage() override { session().ready(); }
-    std::unique_ptr<mpi::Watchdog> before_collectives() override { return session().before_collectives(say); }
+    std::unique_ptr<ranks::mpi::Watchdog> before_collectives() override {
+        return session().before_collectives(say);
+    }
     void after_collectives() override { session().ready(); }
 
     void start(const Functions& given, const MpiOptions& options);
-    void begin(const process::FunctionTable& table);
+    void begin(const node::process::FunctionTable& table);
     void block_signals();
     void attach(const MpiOptions& options);
     void join(const MpiOptions& options);
@@ -126,16 +130,16 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
     last->only.take();
     const std::string shell = find_shell(options.shell).or_throw();
     functions_of_calls = api::function_table(given);
-    const bool attaches = mpi::MpiSession::started_before();
+    const bool attaches = ranks::mpi::MpiSession::started_before();
     attaches ? attach(options) : begin(functions_of_calls);
-    machine::BatchEnd batch_end = run::ask_for_end(environment().rank == 0);
+    node::machine::BatchEnd batch_end = manager::run::ask_for_end(environment().rank == 0);
     if (!attaches) session().start();
     join(options);
-    const run::NodeShare share = run::share_node(mpi(), ".", works).or_throw();
+    const manager::run::NodeShare share = manager::run::share_node(mpi(), ".", works).or_throw();
     if (rank == 0) remarks = share.remarks;
     if (rank == 0 && !session().tickets().not_shared.empty())
         remarks.push_back("ranks get tasks by message: " + session().tickets().not_shared);
-    worker = run::rank_worker({rank, shell, "", false, run::known_end(batch_end)}, share);
+    worker = manager::run::rank_worker({rank, shell, "", false, manager::run::known_end(batch_end)}, share);
     worker.forks_calls = !attaches;
     if (rank == 0 && works) open();
     session().ready();
@@ -143,12 +147,12 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
 }
 
 // Forks and signals come before MPI starts.
-void RankParts::begin(const process::FunctionTable& table) {
-    mpi::GuardOptions guard;
+void RankParts::begin(const node::process::FunctionTable& table) {
+    ranks::mpi::GuardOptions guard;
     guard.tell = say;
     // The rank, not the guard, writes what the program has buffered for its streams.
-    if (const auto code = mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
-    launcher = launcher::Launcher::start(&table).or_throw();
+    if (const auto code = ranks::mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
+    launcher = node::launcher::Launcher::start(&table).or_throw();
     if (environment().rank == 0) return;
     block_signals();
 }
@@ -171,10 +175,11 @@ void RankParts::give_back_signals() {
 // MPI has already started, with threads and memory that a fork would copy. Its threads have signals
 // unblocked, so signals cannot be read from a descriptor: the program handles them.
 void RankParts::attach(const MpiOptions& options) {
-    if (mpi::MpiSession::over_before())
+    if (ranks::mpi::MpiSession::over_before())
         throw Failure{{ExitCode::unreachable,
                        "MPI is over: make the MpiSession before MPI_Finalize, or before MPI_Init"}};
-    launcher = launcher::Launcher::start_program(launcher::find_launcher_program(options.launcher).or_throw())
+    launcher = node::launcher::Launcher::start_program(
+                   node::launcher::find_launcher_program(options.launcher).or_throw())
                    .or_throw();
     session().attach();
 }
@@ -191,19 +196,19 @@ void RankParts::join(const MpiOptions& options) {
     session().open_ranks();
     ranks = session().ranks();
     if (!options.tickets) return;
-    session().open_tickets(run::NodeRefill::measured);
+    session().open_tickets(manager::run::NodeRefill::measured);
     tickets = session().tickets().pool.get();
     counters = session().tickets().counter.get();
 }
 
-tickets::Counters* RankParts::open_counters(std::string& why) {
+ranks::tickets::Counters* RankParts::open_counters(std::string& why) {
     if (watched_counters) return &*watched_counters;
     if (counters != nullptr) return &watched_counters.emplace(*counters);
     if (node_size == size) {
         why = "all ranks are on one node, and share them in memory";
         return nullptr;
     }
-    auto opened = mpi::CounterWindow::open(mpi(), tickets::BatchCounter::counters);
+    auto opened = ranks::mpi::CounterWindow::open(mpi(), ranks::tickets::BatchCounter::counters);
     if (!opened) return why = opened.error().message, nullptr;
     forced_window = std::move(*opened);
     return &watched_counters.emplace(*forced_window);
@@ -225,8 +230,8 @@ void RankParts::check_threads() {
 // Starts threads, after all forks.
 void RankParts::open() {
     launcher->open(worker.launcher).or_throw();
-    functions =
-        std::make_unique<launcher::FunctionRunner>(functions_of_calls, worker.launcher.slice.cores.size());
+    functions = std::make_unique<node::launcher::FunctionRunner>(functions_of_calls,
+                                                                 worker.launcher.slice.cores.size());
 }
 
 int RankParts::serve() {
@@ -236,7 +241,7 @@ int RankParts::serve() {
     if (!mpi().attached() && rank != 0 && !signals) block_signals();
     if (!mpi().attached()) ::signal(SIGPIPE, SIG_IGN);
     BackgroundThread files;
-    const run::RankWorkEnd end =
+    const manager::run::RankWorkEnd end =
         session().work({worker, *launcher, signals ? &*signals : nullptr, stop, functions.get(), &files});
     // A lost manager's tasks are soon requeued, so kill ours before waiting for anything.
     launcher->kill_all();
@@ -262,7 +267,7 @@ void RankParts::end_own() {
 // kept until the process ends.
 void RankParts::end_attached() {
     if (session().ranks() != nullptr &&
-        !run::settle(*session().ranks(), !mpi().must_exit(), waits_for_ranks)) {
+        !manager::run::settle(*session().ranks(), !mpi().must_exit(), waits_for_ranks)) {
         keep(std::move(last));
         return;
     }
@@ -293,10 +298,11 @@ MpiSession::~MpiSession() {
     RankParts& parts = whole(*parts_);
     // A rank 0 without a manager has not dismissed the others yet.
     if (parts.rank == 0 && parts.ranks != nullptr && !parts.has_manager)
-        run::dismiss_ranks(*parts.ranks, static_cast<std::uint32_t>(parts.size), "the program has ended");
-    parts.launcher->close(run::rank_close_limit);
+        manager::run::dismiss_ranks(*parts.ranks, static_cast<std::uint32_t>(parts.size),
+                                    "the program has ended");
+    parts.launcher->close(manager::run::rank_close_limit);
     // A function that does not return would run while its program is being destroyed.
-    if (parts.functions && !parts.functions->end(run::rank_close_limit)) {
+    if (parts.functions && !parts.functions->end(manager::run::rank_close_limit)) {
         parts.lost_a_rank = true;
         keep(std::move(parts.functions));
     }

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-namespace wq::program_manager {
+namespace wq::api {
 
 class Numbering {
   public:
@@ -37,4 +37,4 @@ class Numbering {
     std::map<int, std::int64_t> shifts_{{1, 0}};  // from this id on: its difference from the manager's id
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

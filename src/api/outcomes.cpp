@@ -1,44 +1,44 @@
 #include "api/outcomes.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
 // As in a shell, a command that cannot be found or executed has run. A command without a process, or a
 // function that its worker lacks, has not.
-bool has_run(const core::Outcome& outcome, TaskKind kind) {
+bool has_run(const engine::model::Outcome& outcome, TaskKind kind) {
     return kind == TaskKind::command && outcome.started_us != 0;
 }
 
-TaskResult result_of(const core::Outcome& outcome, TaskKind kind) {
+TaskResult result_of(const engine::model::Outcome& outcome, TaskKind kind) {
     switch (outcome.ending) {
-        case core::Ending::exited:
-        case core::Ending::raised:
+        case engine::model::Ending::exited:
+        case engine::model::Ending::raised:
             return TaskResult::success;
-        case core::Ending::signalled:
+        case engine::model::Ending::signalled:
             return TaskResult::signal;
-        case core::Ending::timed_out:
+        case engine::model::Ending::timed_out:
             return TaskResult::max_running_time;
-        case core::Ending::out_of_memory:
-        case core::Ending::exhausted:
+        case engine::model::Ending::out_of_memory:
+        case engine::model::Ending::exhausted:
             return TaskResult::resource_exhaustion;
-        case core::Ending::not_started:
+        case engine::model::Ending::not_started:
             return has_run(outcome, kind) ? TaskResult::success : TaskResult::unknown;
-        case core::Ending::killed:
-        case core::Ending::never_ran:
+        case engine::model::Ending::killed:
+        case engine::model::Ending::never_ran:
             return TaskResult::forsaken;
-        case core::Ending::worker_lost:
-        case core::Ending::too_slow:
+        case engine::model::Ending::worker_lost:
+        case engine::model::Ending::too_slow:
             return TaskResult::max_retries;
-        case core::Ending::expired:
+        case engine::model::Ending::expired:
             return TaskResult::task_timeout;
-        case core::Ending::input_missing:
+        case engine::model::Ending::input_missing:
             return TaskResult::input_missing;
-        case core::Ending::output_missing:
+        case engine::model::Ending::output_missing:
             return TaskResult::output_missing;
-        case core::Ending::disk_full:
+        case engine::model::Ending::disk_full:
             return TaskResult::disk_full;
-        case core::Ending::not_transferred:
+        case engine::model::Ending::not_transferred:
             return TaskResult::output_transfer_error;
     }
     return TaskResult::unknown;
@@ -50,7 +50,7 @@ double as_count(std::int64_t thousandths) {
 
 }  // namespace
 
-TaskUsage usage_of(const core::Usage& from) {
+TaskUsage usage_of(const engine::model::Usage& from) {
     TaskUsage to;
     to.cores = as_count(from.cores);
     to.memory = from.memory;
@@ -70,17 +70,17 @@ TaskUsage usage_of(const core::Usage& from) {
     return to;
 }
 
-void describe_end(const core::Outcome& outcome, TaskKind kind, TaskReport& report) {
+void describe_end(const engine::model::Outcome& outcome, TaskKind kind, TaskReport& report) {
     report.result = result_of(outcome, kind);
-    report.return_status = core::return_status(outcome, kind == TaskKind::call);
-    const bool has_code = outcome.ending == core::Ending::exited ||
-                          outcome.ending == core::Ending::not_started ||
-                          outcome.ending == core::Ending::raised;
+    report.return_status = engine::model::return_status(outcome, kind == TaskKind::call);
+    const bool has_code = outcome.ending == engine::model::Ending::exited ||
+                          outcome.ending == engine::model::Ending::not_started ||
+                          outcome.ending == engine::model::Ending::raised;
     report.exit_status = has_code ? report.return_status : 0;
     report.reason = outcome.reason;
-    if (report.reason.empty() && !outcome.succeeded()) report.reason = core::describe(outcome);
+    if (report.reason.empty() && !outcome.succeeded()) report.reason = engine::model::describe(outcome);
     report.execute_start = outcome.started_us;
-    TaskUsage usage = usage_of(outcome.measured ? outcome.measured->usage : core::Usage{});
+    TaskUsage usage = usage_of(outcome.measured ? outcome.measured->usage : engine::model::Usage{});
     const auto unless_known = [](std::int64_t& known, std::int64_t of_process) {
         if (known < 0) known = of_process;
     };
@@ -95,12 +95,12 @@ void describe_end(const core::Outcome& outcome, TaskKind kind, TaskReport& repor
         usage.machine_load = as_count(report.monitor->machine_load);
     }
     if (outcome.measured) {
-        usage.cores = as_count(core::busy_cores(outcome));
-        const core::Sizes& exceeded = outcome.measured->exceeded;
+        usage.cores = as_count(engine::model::busy_cores(outcome));
+        const engine::model::Sizes& exceeded = outcome.measured->exceeded;
         report.exceeded = {as_count(exceeded.cores), exceeded.memory_mb, exceeded.disk_mb,
                            as_count(exceeded.gpus)};
     }
     report.usage = usage;
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

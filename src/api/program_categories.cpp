@@ -5,15 +5,16 @@
 
 #include "base/units.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 ProgramCategories::Known& ProgramCategories::known(const std::string& name, manager::Manager& manager,
-                                                   core::Now now) {
+                                                   engine::model::Now now) {
     const auto [found, added] = known_.try_emplace(name);
     Known& category = found->second;
     if (!added) return category;
     category.id = manager.category(name);
-    category.automatic = of_others_.mode.value_or(core::AllocationMode::fixed) != core::AllocationMode::fixed;
+    category.automatic = of_others_.mode.value_or(engine::model::AllocationMode::fixed) !=
+                         engine::model::AllocationMode::fixed;
     if (of_others_.mode || of_others_.steady_tasks) manager.set_category(name, of_others_, now);
     return category;
 }
@@ -36,7 +37,7 @@ void ProgramCategories::warn_of_none(const std::string& name, Known& category) {
 }
 
 CategoryId ProgramCategories::of_task(const std::string& name, bool measured, manager::Manager& manager,
-                                      core::Now now) {
+                                      engine::model::Now now) {
     Known& category = known(name, manager, now);
     category.has_tasks = category.has_tasks || !measured;
     warn(name, category);
@@ -44,31 +45,33 @@ CategoryId ProgramCategories::of_task(const std::string& name, bool measured, ma
 }
 
 bool ProgramCategories::speaks(CategoryId id, const manager::Manager& manager) const {
-    const core::Category* const category = manager.reactor().category(id);
-    return category != nullptr &&
-           (category->max() != core::Sizes{} || category->mode() != core::AllocationMode::fixed);
+    const engine::model::Category* const category = manager.reactor().category(id);
+    return category != nullptr && (category->max() != engine::model::Sizes{} ||
+                                   category->mode() != engine::model::AllocationMode::fixed);
 }
 
-void ProgramCategories::set(const std::string& name, core::CategorySet what, manager::Manager& manager,
-                            core::Now now) {
+void ProgramCategories::set(const std::string& name, engine::model::CategorySet what,
+                            manager::Manager& manager, engine::model::Now now) {
     Known& category = known(name, manager, now);
-    if (what.mode) category.automatic = *what.mode != core::AllocationMode::fixed;
+    if (what.mode) category.automatic = *what.mode != engine::model::AllocationMode::fixed;
     if (what.max_concurrent == 0) warn_of_none(name, category);
     manager.set_category(name, std::move(what), now);
     warn(name, category);
 }
 
-void ProgramCategories::set_steady_tasks(std::uint32_t tasks, manager::Manager& manager, core::Now now) {
+void ProgramCategories::set_steady_tasks(std::uint32_t tasks, manager::Manager& manager,
+                                         engine::model::Now now) {
     of_others_.steady_tasks = tasks;
-    core::CategorySet what;
+    engine::model::CategorySet what;
     what.steady_tasks = tasks;
     for (const auto& [name, category] : known_) manager.set_category(name, what, now);
 }
 
-void ProgramCategories::set_max(const core::Sizes& most, manager::Manager& manager, core::Now now) {
-    core::CategorySet what;
+void ProgramCategories::set_max(const engine::model::Sizes& most, manager::Manager& manager,
+                                engine::model::Now now) {
+    engine::model::CategorySet what;
     what.max = most;
     for (const auto& [name, category] : known_) manager.set_category(name, what, now);
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

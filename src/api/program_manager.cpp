@@ -4,11 +4,11 @@
 
 #include "api/hungry.h"
 #include "api/shapes.h"
+#include "base/quiet_thread.h"
 #include "manager/run/dismiss_ranks.h"
 #include "manager/status/figures.h"
-#include "base/quiet_thread.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -18,13 +18,13 @@ constexpr Duration sample_seldom = std::chrono::minutes(5);
 constexpr Duration for_ever = std::chrono::hours(24 * 3650);
 constexpr std::int64_t most_seconds = for_ever / std::chrono::seconds(1);
 
-scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
-    scheduling::ReactorOptions reactor;
+engine::policies::ReactorOptions reactor_options(const ProgramManagerOptions& options) {
+    engine::policies::ReactorOptions reactor;
     reactor.max_losses = 0;
     reactor.expected_workers = options.ranks - (options.ranks > 0 && options.own == nullptr ? 1 : 0);
     reactor.wait_for_fitting = true;
     reactor.seal_batches = options.seal_batches;
-    reactor.allocation.rest = core::Rest::proportional;
+    reactor.allocation.rest = engine::model::Rest::proportional;
     reactor.limits_memory = false;  // once tasks are monitored, their allocation is enforced
     return reactor;
 }
@@ -33,13 +33,13 @@ scheduling::ReactorOptions reactor_options(const ProgramManagerOptions& options)
 
 ProgramManager::ProgramManager(ProgramManagerOptions options)
     : options_(std::move(options)),
-      started_(run::now()),
+      started_(manager::run::now()),
       results_(started_.instant),
       summaries_(options_.summaries, {options_.say, [this](std::int64_t id) { results_.written(id); }}),
       recorder_(tasks_, results_, summaries_),
       categories_(options_.say),
       first_worker_(options_.worker),
-      factories_([this](const auto& most) { manager_->release().keep_at_most(most, run::now()); }),
+      factories_([this](const auto& most) { manager_->release().keep_at_most(most, manager::run::now()); }),
       source_(queue_, tasks_, recorder_, categories_),
       unfinished_(tasks_, source_, queue_, results_),
       status_(tasks_, recorder_, started_) {
@@ -85,7 +85,7 @@ void ProgramManager::end() {
     try {
         queue_.ask([&] {
             was_asked = true;
-            manager_->stop(core::StopReason::interrupted, Duration{0}, run::now());
+            manager_->stop(engine::model::StopReason::interrupted, Duration{0}, manager::run::now());
         });
     } catch (const std::exception&) {
         if (!was_asked) throw;  // otherwise the manager ends with it and reports it
@@ -119,8 +119,8 @@ void ProgramManager::fail(const char* why) noexcept {
     };
     for (Wire& wire : options_.wires) wire.transport.reset();
     as_far_as_memory_is_left([&] {
-        for (net::Transport* ranks : options_.borrowed_wires)
-            run::dismiss_ranks(*ranks, options_.ranks, "the manager has failed");
+        for (net::frames::Transport* ranks : options_.borrowed_wires)
+            manager::run::dismiss_ranks(*ranks, options_.ranks, "the manager has failed");
     });
     as_far_as_memory_is_left([&] {
         if (options_.own != nullptr) options_.own->launcher().kill_all();
@@ -132,7 +132,7 @@ void ProgramManager::fail(const char* why) noexcept {
 }
 
 void ProgramManager::serve() {
-    run::ManagerLoopParts parts{*manager_, source_, recorder_};
+    manager::run::ManagerLoopParts parts{*manager_, source_, recorder_};
     parts.wires = options_.borrowed_wires;
     for (const Wire& wire : options_.wires) {
         parts.wires.push_back(wire.transport.get());
@@ -142,7 +142,7 @@ void ProgramManager::serve() {
     parts.files_of_manager = files_.get();
     parts.each_turn = [this](Instant now) { return each_turn(now); };
     // Its only errors come from its source, and ours has none.
-    static_cast<void>(run::ManagerLoop(std::move(parts)).run());
+    static_cast<void>(manager::run::ManagerLoop(std::move(parts)).run());
     lost_a_rank_ = manager_->lost_a_rank();
     write_notes();
     queue_.close();
@@ -160,7 +160,7 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     if (auto memories = tasks_.take_memories(); !memories.empty())
         files_->post([held = std::move(memories)] { return Background::Then(); });
     write_notes();
-    const core::ManagerStats now = manager::brief_stats(manager_->reactor());
+    const engine::model::ManagerStats now = manager::brief_stats(manager_->reactor());
     if (options_.tell) options_.tell(now);
     {
         const std::lock_guard lock(figures_mutex_);
@@ -224,10 +224,10 @@ TaskState ProgramManager::task_state(std::int64_t id) {
         results_.publish();  // tasks that ended in this turn count as ended
         const TaskId task(static_cast<std::uint64_t>(id) - 1);
         if (task.value() >= tasks_.size()) return;
-        const core::TaskState now = manager_->reactor().ledger().state(task);
-        if (now == core::TaskState::blocked || now == core::TaskState::ready)
+        const engine::model::TaskState now = manager_->reactor().ledger().state(task);
+        if (now == engine::model::TaskState::blocked || now == engine::model::TaskState::ready)
             state = TaskState::ready;
-        else if (now == core::TaskState::leased || now == core::TaskState::sealed)
+        else if (now == engine::model::TaskState::leased || now == engine::model::TaskState::sealed)
             state = TaskState::running;
         else if (cancelled_.contains(task.value()))
             state = TaskState::canceled;
@@ -242,15 +242,15 @@ TaskState ProgramManager::task_state(std::int64_t id) {
 
 // Runs on the manager's thread.
 std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
-    const core::Now now = run::now();
+    const engine::model::Now now = manager::run::now();
     const TaskId first(static_cast<std::uint64_t>(task.id) - 1);
     cancelled_.insert(Interval{first.value(), first.value() + task.count()});
     RangeTask* range = tasks_.range_of(first);
     if (range == nullptr) {
-        manager_->ask(core::CancelRequested{{first.value(), first.value() + 1}}, now);
+        manager_->ask(engine::model::CancelRequested{{first.value(), first.value() + 1}}, now);
         return recorder_.take_cancelled();
     }
-    manager_->ask(core::CancelRequested{{first.value(), first.value() + task.count()}}, now);
+    manager_->ask(engine::model::CancelRequested{{first.value(), first.value() + task.count()}}, now);
     range = tasks_.range_of(first);
     if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() returns it
     RangeProgress& progress = range->data->tell().progress;
@@ -270,7 +270,7 @@ std::string ProgramManager::why(std::int64_t id) {
     if (id <= 0) return why;
     const bool asked = queue_.ask([&] {
         if (tasks_.find_whole(id) != nullptr)
-            why = manager_->reactor().why(TaskId(static_cast<std::uint64_t>(id) - 1), run::now());
+            why = manager_->reactor().why(TaskId(static_cast<std::uint64_t>(id) - 1), manager::run::now());
     });
     return asked || !unfinished_.has(id) ? why : why_ended();
 }
@@ -325,15 +325,15 @@ std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
 int ProgramManager::shut_down(int workers) {
     int asked = 0;
     queue_.ask([&] {
-        asked = static_cast<int>(
-            manager_->release().shut_down(workers > 0 ? static_cast<std::size_t>(workers) : 0, run::now()));
+        asked = static_cast<int>(manager_->release().shut_down(
+            workers > 0 ? static_cast<std::size_t>(workers) : 0, manager::run::now()));
     });
     return asked;
 }
 
 int ProgramManager::drain(const std::string& host, bool on) {
     int there = 0;
-    queue_.ask([&] { there = static_cast<int>(manager_->release().drain(host, on, run::now())); });
+    queue_.ask([&] { there = static_cast<int>(manager_->release().drain(host, on, manager::run::now())); });
     return there;
 }
 
@@ -342,18 +342,18 @@ void ProgramManager::block(const std::string& host, std::int64_t seconds) {
     if (seconds >= 1) time = std::chrono::seconds(std::min(seconds, most_seconds));
     queue_.ask([&] {
         if (host.empty()) return options_.say("block_host: the name of the host is empty");
-        manager_->ask(core::HostBlocked{host, time}, run::now());
+        manager_->ask(engine::model::HostBlocked{host, time}, manager::run::now());
     });
 }
 
 void ProgramManager::unblock(const std::string* host) {
     const auto which = host == nullptr ? std::nullopt : std::optional(*host);
-    queue_.ask([&] { manager_->ask(core::HostUnblocked{which}, run::now()); });
+    queue_.ask([&] { manager_->ask(engine::model::HostUnblocked{which}, manager::run::now()); });
 }
 
 std::vector<std::string> ProgramManager::blocked_hosts() {
     std::vector<std::string> hosts;
-    queue_.ask([&] { hosts = status::blocked_hosts_of(*manager_); });
+    queue_.ask([&] { hosts = manager::status::blocked_hosts_of(*manager_); });
     return hosts;
 }
 
@@ -365,8 +365,8 @@ bool ProgramManager::activate_fast_abort(const std::string& category, double mul
 
 // ---- figures and settings ----
 
-core::ManagerStats ProgramManager::stats() {
-    core::ManagerStats stats;
+engine::model::ManagerStats ProgramManager::stats() {
+    engine::model::ManagerStats stats;
     if (!queue_.ask([&] { stats = recorder_.as_seen(manager_->stats()); }))
         stats = recorder_.as_seen(published_);  // the thread has ended
     stats.time_when_started = started_.wall;
@@ -374,11 +374,11 @@ core::ManagerStats ProgramManager::stats() {
 }
 
 Statistics ProgramManager::statistics() {
-    return status::statistics_of(stats());
+    return manager::status::statistics_of(stats());
 }
 
 Statistics ProgramManager::statistics_of(const std::string& category) {
-    core::ManagerStats stats;
+    engine::model::ManagerStats stats;
     queue_.ask([&] {
         const auto id = recorder_.category_named(category);
         stats = manager_->stats(id.value_or(CategoryId(UINT32_MAX)));
@@ -386,14 +386,14 @@ Statistics ProgramManager::statistics_of(const std::string& category) {
     const Results::Figures figures = results_.figures();
     stats.time_application = figures.outside_us;
     stats.time_when_started = started_.wall;
-    return status::statistics_of(stats);
+    return manager::status::statistics_of(stats);
 }
 
-void ProgramManager::describe(const status::QueueOfStatus& described) {
+void ProgramManager::describe(const manager::status::QueueOfStatus& described) {
     queue_.ask([&] { status_.describe(described); });
 }
 
-void ProgramManager::ask_catalog(catalog::CatalogHosts hosts) {
+void ProgramManager::ask_catalog(net::catalog::CatalogHosts hosts) {
     queue_.ask([&] { factories_.set_hosts(std::move(hosts)); });
 }
 
@@ -402,7 +402,7 @@ void ProgramManager::list_to_others(bool on) {
 }
 
 int ProgramManager::hungry() {
-    core::ManagerStats stats;
+    engine::model::ManagerStats stats;
     {
         const std::lock_guard lock(figures_mutex_);
         stats = published_;
@@ -410,7 +410,7 @@ int ProgramManager::hungry() {
     // Tasks submitted since the manager's last turn are waiting, too.
     stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
     const HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
-    return static_cast<int>(std::min<std::int64_t>(program_manager::hungry(stats, limits), INT_MAX));
+    return static_cast<int>(std::min<std::int64_t>(api::hungry(stats, limits), INT_MAX));
 }
 
 bool ProgramManager::tune(const std::string& name, double value, std::string& error) {
@@ -427,16 +427,16 @@ bool ProgramManager::tune(const std::string& name, double value, std::string& er
 // Runs on the manager's thread.
 bool ProgramManager::set_fast_abort(const std::string& category, double multiplier) {
     const CategoryId id = manager_->category(category);
-    manager_->ask(core::FastAbortSet{id, multiplier}, run::now());
+    manager_->ask(engine::model::FastAbortSet{id, multiplier}, manager::run::now());
     return manager_->reactor().fast_abort(id);
 }
 
 // Applies settings of the manager's thread; others are read where they are used.
 void ProgramManager::apply_tuning(const std::string& name, double value) {
-    manager_->ask(tuning_.of_core(name), run::now());
+    manager_->ask(tuning_.of_core(name), manager::run::now());
     if (name == "fast-abort-multiplier") set_fast_abort("default", value);
     if (name == "category-steady-n-tasks")
-        categories_.set_steady_tasks(tuning_.count(name), *manager_, run::now());
+        categories_.set_steady_tasks(tuning_.count(name), *manager_, manager::run::now());
     if (name == "reconnect-timeout")
         manager_->set_disconnect_limit(std::chrono::seconds(tuning_.count(name)));
     if (name == "fetch-factory") factories_.turn(tuning_.get(name) != 0);
@@ -446,32 +446,33 @@ void ProgramManager::apply_tuning(const std::string& name, double value) {
 
 // ---- categories and monitoring ----
 
-bool ProgramManager::set_category(const std::string& name, const core::CategorySet& what) {
+bool ProgramManager::set_category(const std::string& name, const engine::model::CategorySet& what) {
     return queue_.ask([&] {
         if (name.empty() && what.mode)
             categories_.set_mode_of_others(*what.mode);
         else
-            categories_.set(name.empty() ? "default" : name, what, *manager_, run::now());
+            categories_.set(name.empty() ? "default" : name, what, *manager_, manager::run::now());
     });
 }
 
-bool ProgramManager::begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
-                                      const core::Sizes& most) {
+bool ProgramManager::begin_categories(
+    const std::map<std::string, std::vector<engine::model::CategorySample>>& samples,
+    const engine::model::Sizes& most) {
     return queue_.ask([&] {
-        const core::Now now = run::now();
+        const engine::model::Now now = manager::run::now();
         for (const auto& [name, of_this] : samples) {
-            core::CategorySet what;
+            engine::model::CategorySet what;
             what.samples = of_this;
             categories_.set(name, std::move(what), *manager_, now);
         }
-        if (most != core::Sizes{}) categories_.set_max(most, *manager_, now);
+        if (most != engine::model::Sizes{}) categories_.set_max(most, *manager_, now);
     });
 }
 
 std::vector<CategorySummary> ProgramManager::categories() {
     std::vector<CategorySummary> all;
     queue_.ask([&] {
-        for (status::CategoryOfStatus& one : status::categories_of(*manager_))
+        for (manager::status::CategoryOfStatus& one : manager::status::categories_of(*manager_))
             all.push_back(std::move(one.summary));
     });
     return all;
@@ -479,18 +480,18 @@ std::vector<CategorySummary> ProgramManager::categories() {
 
 std::vector<WorkerSummary> ProgramManager::workers() {
     std::vector<WorkerSummary> all;
-    queue_.ask([&] { all = status::summaries_of(*manager_); });
+    queue_.ask([&] { all = manager::status::summaries_of(*manager_); });
     return all;
 }
 
-bool ProgramManager::monitor(const core::Monitoring& monitoring, const std::string& folder) {
+bool ProgramManager::monitor(const engine::model::Monitoring& monitoring, const std::string& folder) {
     return queue_.ask([&] {
         recorder_.summarize_to(folder);
         categories_.monitor(monitoring.measures);
-        core::Tuned tuned;
+        engine::model::Tuned tuned;
         tuned.monitoring = monitoring;
-        manager_->ask(tuned, run::now());
+        manager_->ask(tuned, manager::run::now());
     });
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

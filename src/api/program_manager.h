@@ -13,10 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "records/logs/program_logs.h"
-#include "records/logs/summary_writer.h"
-#include "manager/manager.h"
-#include "net/frames/transport.h"
 #include "api/command_queue.h"
 #include "api/factory_limits.h"
 #include "api/first_worker_notice.h"
@@ -29,42 +25,46 @@
 #include "api/submitted_tasks.h"
 #include "api/tuning.h"
 #include "api/unfinished_tasks.h"
+#include "base/background_thread.h"
+#include "manager/manager.h"
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
-#include "base/background_thread.h"
+#include "net/frames/transport.h"
 #include "ranks/tickets/counters.h"
+#include "records/logs/program_logs.h"
+#include "records/logs/summary_writer.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 struct Wire {
-    std::unique_ptr<net::Transport> transport;
+    std::unique_ptr<net::frames::Transport> transport;
     bool untrusted = false;  // workers join on their own; nothing they send is trusted
 };
 
 struct ProgramManagerOptions {
     std::vector<Wire> wires;
-    std::vector<net::Transport*> borrowed_wires;  // they outlive the manager
-    std::uint32_t ranks = 0;                      // of the job, including this one; 0: none
-    run::OwnWorker* own = nullptr;                // worker of this rank; null: the rank only manages
+    std::vector<net::frames::Transport*> borrowed_wires;  // they outlive the manager
+    std::uint32_t ranks = 0;                              // of the job, including this one; 0: none
+    manager::run::OwnWorker* own = nullptr;               // worker of this rank; null: the rank only manages
     bool seal_batches = false;
-    tickets::Counters* counters = nullptr;
+    ranks::tickets::Counters* counters = nullptr;
     Duration disconnect_limit = std::chrono::seconds(60);
     std::uint64_t output_limit = 8u << 20;
-    bool ends_workers = false;        // workers over TCP end with the manager
-    std::string worker;               // command that starts one, for FirstWorkerNotice
-    status::QueueOfStatus described;  // to those who look at the queue
-    bool lists = true;                // the queue to them
+    bool ends_workers = false;                 // workers over TCP end with the manager
+    std::string worker;                        // command that starts one, for FirstWorkerNotice
+    manager::status::QueueOfStatus described;  // to those who look at the queue
+    bool lists = true;                         // the queue to them
     // Takes the queue's record, on the manager's thread; may be empty.
-    status::Announcing::Announce announce;
-    catalog::CatalogHosts catalog;  // for the parameter fetch-factory
-    logs::LogPaths logs;
-    logs::SummaryLimits summaries;
+    manager::status::Announcing::Announce announce;
+    net::catalog::CatalogHosts catalog;  // for the parameter fetch-factory
+    records::logs::LogPaths logs;
+    records::logs::SummaryLimits summaries;
     KeepAlive keep_alive;
-    std::function<void(const KeepAlive&)> change_keep_alive;  // on the manager's thread; may be empty
-    std::function<void(const core::ManagerStats&)> tell;      // each turn of the loop; may be empty
-    std::function<void(const std::string&)> say;              // called on any thread; must not be empty
+    std::function<void(const KeepAlive&)> change_keep_alive;       // on the manager's thread; may be empty
+    std::function<void(const engine::model::ManagerStats&)> tell;  // each turn of the loop; may be empty
+    std::function<void(const std::string&)> say;                   // called on any thread; must not be empty
 };
 
 class ProgramManager {
@@ -98,27 +98,27 @@ class ProgramManager {
 
     // The next three return false if the manager has ended. For `mode`, "" means the categories that are not
     // known yet.
-    bool set_category(const std::string& name, const core::CategorySet& what);
+    bool set_category(const std::string& name, const engine::model::CategorySet& what);
     // Loads samples of an earlier run, then sets the maximum `most`, if it has any, for all categories known
     // then.
-    bool begin_categories(const std::map<std::string, std::vector<core::CategorySample>>& samples,
-                          const core::Sizes& most);
+    bool begin_categories(const std::map<std::string, std::vector<engine::model::CategorySample>>& samples,
+                          const engine::model::Sizes& most);
     std::vector<CategorySummary> categories();
     std::vector<WorkerSummary> workers();
     // `folder`: for summaries, from summaries_folder(), or "".
-    bool monitor(const core::Monitoring& monitoring, const std::string& folder);
+    bool monitor(const engine::model::Monitoring& monitoring, const std::string& folder);
 
-    core::ManagerStats stats();
+    engine::model::ManagerStats stats();
     Statistics statistics();
     Statistics statistics_of(const std::string& category);
     int hungry();
     // False: unknown name, or value out of bounds.
     bool tune(const std::string& name, double value, std::string& error);
     // Writes these logs, too. Error: one cannot be opened, or the manager has ended.
-    Status log_to(const logs::LogPaths& paths);
-    void describe(const status::QueueOfStatus& described);
-    void ask_catalog(catalog::CatalogHosts hosts);  // for fetch-factory
-    void list_to_others(bool on);                   // see ProgramManagerOptions::lists
+    Status log_to(const records::logs::LogPaths& paths);
+    void describe(const manager::status::QueueOfStatus& described);
+    void ask_catalog(net::catalog::CatalogHosts hosts);  // for fetch-factory
+    void list_to_others(bool on);                        // see ProgramManagerOptions::lists
     // Another command that starts a worker, for FirstWorkerNotice.
     void say_how_to_start_a_worker(std::string command);
     // Runs `work` on the manager's thread. False: it has ended.
@@ -138,8 +138,8 @@ class ProgramManager {
     bool set_fast_abort(const std::string& category, double multiplier);
     void apply_tuning(const std::string& name, double value);
     std::optional<Instant> each_turn(Instant now);
-    Status open_logs(const logs::LogPaths& paths);
-    void log_unfinished(logs::ProgramLogs& logs);
+    Status open_logs(const records::logs::LogPaths& paths);
+    void log_unfinished(records::logs::ProgramLogs& logs);
     void debug(std::string_view subsystem, const std::string& text);
     void write_notes();
     std::unique_ptr<TaskData> cancel_now(TaskData& task);
@@ -148,15 +148,15 @@ class ProgramManager {
     // The interval of the time series in logs of statistics.
     static constexpr Duration sample_often = std::chrono::milliseconds(500);
 
-    core::Now started_;
+    engine::model::Now started_;
     CommandQueue queue_;
     Results results_;
     Tuning tuning_;
 
     // ---- the manager's thread, once it runs ----
     SubmittedTasks tasks_;
-    std::vector<std::unique_ptr<logs::ProgramLogs>> logs_;
-    logs::SummaryWriter summaries_;
+    std::vector<std::unique_ptr<records::logs::ProgramLogs>> logs_;
+    records::logs::SummaryWriter summaries_;
     ProgramRecorder recorder_;
     ProgramCategories categories_;
     FirstWorkerNotice first_worker_;
@@ -170,8 +170,8 @@ class ProgramManager {
     bool lost_a_rank_ = false;
 
     std::mutex figures_mutex_;
-    core::ManagerStats published_;  // from the last turn
+    engine::model::ManagerStats published_;  // from the last turn
     std::thread thread_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

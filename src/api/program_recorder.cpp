@@ -5,7 +5,7 @@
 #include "api/outcomes.h"
 #include "records/journal/transactions.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 // Workers that left, kept for later records.
@@ -26,7 +26,7 @@ std::optional<CategoryId> ProgramRecorder::category_named(const std::string& nam
     return found->second;
 }
 
-core::ManagerStats ProgramRecorder::as_seen(core::ManagerStats stats) const {
+engine::model::ManagerStats ProgramRecorder::as_seen(engine::model::ManagerStats stats) const {
     const Results::Figures figures = results_.figures();
     stats.tasks_with_results = figures.waiting;
     stats.tasks_done = figures.returned;
@@ -35,14 +35,14 @@ core::ManagerStats ProgramRecorder::as_seen(core::ManagerStats stats) const {
     return stats;
 }
 
-stats::Recorder::Wants ProgramRecorder::wants() const {
+records::hdf5::Recorder::Wants ProgramRecorder::wants() const {
     const bool transactions = std::any_of(logs_.begin(), logs_.end(), [](const auto* logs) {
         return logs->wants_transactions() || logs->wants_debug("task");
     });
     return {false, transactions, false};
 }
 
-void ProgramRecorder::write_to(logs::ProgramLogs& logs) {
+void ProgramRecorder::write_to(records::logs::ProgramLogs& logs) {
     logs_.push_back(&logs);
     for (const auto& [id, record] : categories_) {
         if (id != CategoryId(0)) logs.category({id, record.name});
@@ -52,21 +52,21 @@ void ProgramRecorder::write_to(logs::ProgramLogs& logs) {
         if (record.left_us == 0) logs.worker(record);
 }
 
-void ProgramRecorder::submitted(TaskId first, const TaskData& task, const core::Resources& requested,
+void ProgramRecorder::submitted(TaskId first, const TaskData& task, const engine::model::Resources& requested,
                                 WallMicros when) {
     if (!wants().transactions) return;
     const Interval all{first.value(), first.value() + task.count()};
-    transaction(when, records::task_waiting_text(all, task.category, requested));
+    transaction(when, records::journal::task_waiting_text(all, task.category, requested));
 }
 
-void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
-    const records::TaskRecord& record = ended.record;
+void ProgramRecorder::fill(TaskData& task, records::hdf5::Recorded& ended) const {
+    const records::journal::TaskRecord& record = ended.record;
     TaskReport& report = task.tell();
     report.monitor = record.monitor;
     describe_end(record.outcome, task.kind, report);
     if (record.out_of_tries) report.result = TaskResult::max_retries;
-    if (record.out_of_tries && record.outcome.ending != core::Ending::worker_lost)
-        report.reason = core::describe(record.outcome);  // includes how the last attempt ended
+    if (record.out_of_tries && record.outcome.ending != engine::model::Ending::worker_lost)
+        report.reason = engine::model::describe(record.outcome);  // includes how the last attempt ended
     report.attempts = record.attempt;
     report.bytes_sent = record.files.bytes_sent;
     report.bytes_received = record.files.bytes_received +
@@ -79,7 +79,7 @@ void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
     report.allocated = {record.given.cores.as_double(), record.given.memory_mb, record.given.disk_mb,
                         record.given.gpus.as_double()};
     // A task that the kernel killed has no measurement: its whole allocation was too little.
-    if (record.outcome.ending == core::Ending::out_of_memory && report.exceeded.memory < 0)
+    if (record.outcome.ending == engine::model::Ending::out_of_memory && report.exceeded.memory < 0)
         report.exceeded.memory = report.allocated.memory;
     report.submit_time = record.submitted_us;
     report.commit_time = record.dispatched_us;
@@ -90,12 +90,12 @@ void ProgramRecorder::fill(TaskData& task, stats::Recorded& ended) const {
     }
 }
 
-void ProgramRecorder::task(stats::Recorded ended) {
+void ProgramRecorder::task(records::hdf5::Recorded ended) {
     ++recorded_;
     const TaskId id = ended.record.task;
     RangeTask* const range = tasks_.range_of(id);
     if (!logs_.empty()) log(ended.record, range);
-    const std::uint32_t exhausted = core::is_exhaustion(ended.record.outcome.ending) ? 1 : 0;
+    const std::uint32_t exhausted = engine::model::is_exhaustion(ended.record.outcome.ending) ? 1 : 0;
     if (!ended.record.final) {
         if (TaskData* const task = exhausted != 0 ? tasks_.find(id) : nullptr) ++task->exhausted;
         return;
@@ -116,7 +116,7 @@ void ProgramRecorder::hand_over(TaskId ended) {
 }
 
 // Only for tasks that ran.
-void ProgramRecorder::summarize(const records::TaskRecord& record, TaskData& task) {
+void ProgramRecorder::summarize(const records::journal::TaskRecord& record, TaskData& task) {
     const std::string own = task.specs ? task.specs->monitor_output : std::string();
     if ((own.empty() && summaries_folder_.empty()) || record.outcome.started_us == 0) return;
     task.report->summary = summaries_.put({task.id, record, task.category, task.text_for_people(),
@@ -129,12 +129,13 @@ bool ProgramRecorder::wants_beginning(TaskId task) const {
     return tasks_.range_of(task) == nullptr;
 }
 
-void ProgramRecorder::log(const records::TaskRecord& record, RangeTask* range) {
+void ProgramRecorder::log(const records::journal::TaskRecord& record, RangeTask* range) {
     if (range == nullptr || !record.final || !record.outcome.succeeded()) {
-        for (logs::ProgramLogs* logs : logs_) range == nullptr ? logs->task(record) : logs->call(record);
+        for (records::logs::ProgramLogs* logs : logs_)
+            range == nullptr ? logs->task(record) : logs->call(record);
         return;
     }
-    records::RangeRecord one;
+    records::journal::RangeRecord one;
     one.worker = record.worker;
     one.tasks.insert(record.task.value());
     one.category = record.category;
@@ -150,8 +151,8 @@ void ProgramRecorder::log(const records::TaskRecord& record, RangeTask* range) {
 
 void ProgramRecorder::log_gathered() {
     if (!gathered_.due()) return;
-    for (const records::RangeRecord& record : gathered_.take())
-        for (logs::ProgramLogs* logs : logs_) logs->range(record);
+    for (const records::journal::RangeRecord& record : gathered_.take())
+        for (records::logs::ProgramLogs* logs : logs_) logs->range(record);
 }
 
 std::optional<Instant> ProgramRecorder::log_due(Instant now) {
@@ -192,7 +193,7 @@ void ProgramRecorder::tell(RangeTask& range, const RangeProgress& news, std::spa
     for (const Interval one : ended) range.open.erase(one);
 }
 
-void ProgramRecorder::end_of_call(RangeTask& range, stats::Recorded& ended) {
+void ProgramRecorder::end_of_call(RangeTask& range, records::hdf5::Recorded& ended) {
     const std::uint64_t id = ended.record.task.value();
     if (!range.open.contains(id)) return;
     const std::int64_t index = range.index_of(id);
@@ -221,7 +222,7 @@ void ProgramRecorder::end_of_call(RangeTask& range, stats::Recorded& ended) {
     tell(range, news, {&one, 1});
 }
 
-void ProgramRecorder::range(const records::RangeRecord& record) {
+void ProgramRecorder::range(const records::journal::RangeRecord& record) {
     recorded_ += record.tasks.count();
     const double each_us = static_cast<double>(record.wall_us) / static_cast<double>(record.tasks.count());
     IntervalSet left = record.tasks;
@@ -239,7 +240,7 @@ void ProgramRecorder::range(const records::RangeRecord& record) {
         });
         left.erase(of_range);
         if (ended.empty()) continue;
-        records::RangeRecord of_this = record;
+        records::journal::RangeRecord of_this = record;
         of_this.tasks = {};
         std::vector<std::pair<std::int64_t, std::int64_t>> indexes;
         for (const Interval one : ended) {
@@ -258,7 +259,7 @@ void ProgramRecorder::range(const records::RangeRecord& record) {
 
 void ProgramRecorder::cancelled(const IntervalSet& tasks, WallMicros when) {
     log_gathered();
-    for (logs::ProgramLogs* logs : logs_) logs->cancelled(tasks, when);
+    for (records::logs::ProgramLogs* logs : logs_) logs->cancelled(tasks, when);
     IntervalSet left = tasks;
     while (const auto part = left.front()) {
         RangeTask* range = tasks_.range_of(TaskId(part->first));
@@ -284,10 +285,10 @@ void ProgramRecorder::cancelled_one(TaskId id, WallMicros when) {
 }
 
 void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) {
-    stats::Recorded ended;
+    records::hdf5::Recorded ended;
     ended.record.worker = unknown_worker;
     ended.record.received_us = when;
-    ended.record.outcome.ending = core::Ending::never_ran;
+    ended.record.outcome.ending = engine::model::Ending::never_ran;
     ended.record.outcome.reason = why;
     IntervalSet left = tasks;
     while (const auto part = left.front()) {
@@ -306,7 +307,7 @@ void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, 
 }
 
 // There may be very many: the range's own report includes them.
-void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended) {
+void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, records::hdf5::Recorded& ended) {
     std::uint64_t count = 0;
     range.open.for_each_in(part, [&](Interval open) { count += open.size(); });
     if (count == 0) return;
@@ -316,9 +317,9 @@ void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, stats::R
 
 // ---- the rest ----
 
-void ProgramRecorder::worker(const records::WorkerRecord& record) {
+void ProgramRecorder::worker(const records::journal::WorkerRecord& record) {
     log_gathered();
-    for (logs::ProgramLogs* logs : logs_) logs->worker(record);
+    for (records::logs::ProgramLogs* logs : logs_) logs->worker(record);
     const std::uint32_t id = record.worker.value();
     workers_[id] = record;
     if (record.left_us == 0) return;
@@ -328,23 +329,23 @@ void ProgramRecorder::worker(const records::WorkerRecord& record) {
     left_.erase(left_.begin(), left_.begin() + most_left);
 }
 
-void ProgramRecorder::sample(const records::Sample& sample) {
-    for (logs::ProgramLogs* logs : logs_) logs->sample({sample.time_us, as_seen(sample.stats)});
+void ProgramRecorder::sample(const records::journal::Sample& sample) {
+    for (records::logs::ProgramLogs* logs : logs_) logs->sample({sample.time_us, as_seen(sample.stats)});
 }
 
 void ProgramRecorder::category(CategoryId id, std::string name) {
     category_ids_[name] = id;
-    const records::CategoryRecord& added = categories_[id] = {id, std::move(name)};
-    for (logs::ProgramLogs* logs : logs_) logs->category(added);
+    const records::journal::CategoryRecord& added = categories_[id] = {id, std::move(name)};
+    for (records::logs::ProgramLogs* logs : logs_) logs->category(added);
 }
 
-void ProgramRecorder::category_changed(const records::CategoryRecord& record) {
+void ProgramRecorder::category_changed(const records::journal::CategoryRecord& record) {
     categories_[record.category] = record;
-    for (logs::ProgramLogs* logs : logs_) logs->category(record);
+    for (records::logs::ProgramLogs* logs : logs_) logs->category(record);
 }
 
 void ProgramRecorder::transaction(WallMicros when, std::string text) {
-    for (logs::ProgramLogs* logs : logs_) logs->transaction(when, text);
+    for (records::logs::ProgramLogs* logs : logs_) logs->transaction(when, text);
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -12,34 +12,35 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/model/manager_stats.h"
-#include "records/logs/program_logs.h"
-#include "records/logs/summary_writer.h"
 #include "api/range_gather.h"
 #include "api/results.h"
 #include "api/submitted_tasks.h"
+#include "engine/model/manager_stats.h"
 #include "records/hdf5/recorder.h"
+#include "records/logs/program_logs.h"
+#include "records/logs/summary_writer.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
-class ProgramRecorder : public stats::Recorder {
+class ProgramRecorder : public records::hdf5::Recorder {
   public:
-    ProgramRecorder(SubmittedTasks& tasks, Results& results, logs::SummaryWriter& summaries)
+    ProgramRecorder(SubmittedTasks& tasks, Results& results, records::logs::SummaryWriter& summaries)
         : tasks_(tasks), results_(results), summaries_(summaries) {}
 
     // From now on also to these logs, which begin with what is known.
-    void write_to(logs::ProgramLogs& logs);
+    void write_to(records::logs::ProgramLogs& logs);
     void end_logs() { logs_.clear(); }
     // Tasks that end from now on get a summary in this folder; "": only in the folders that they specify.
     void summarize_to(std::string folder) { summaries_folder_ = std::move(folder); }
 
     // Records a submission with its requested resources, including those of its category.
-    void submitted(TaskId first, const TaskData& task, const core::Resources& requested, WallMicros when);
+    void submitted(TaskId first, const TaskData& task, const engine::model::Resources& requested,
+                   WallMicros when);
     // The task that cancelled() reported; null: none.
     std::unique_ptr<TaskData> take_cancelled();
     std::optional<CategoryId> category_named(const std::string& name) const;
     // The manager's statistics completed with what only the program's side knows.
-    core::ManagerStats as_seen(core::ManagerStats stats) const;
+    engine::model::ManagerStats as_seen(engine::model::ManagerStats stats) const;
 
     // Logs gathered calls of ranges once they are due; returns when the next are due.
     std::optional<Instant> log_due(Instant now);
@@ -47,14 +48,14 @@ class ProgramRecorder : public stats::Recorder {
 
     Wants wants() const override;
     bool wants_beginning(TaskId task) const override;  // for calls of a range, the range's record has it
-    void task(stats::Recorded ended) override;
-    void range(const records::RangeRecord& record) override;
+    void task(records::hdf5::Recorded ended) override;
+    void range(const records::journal::RangeRecord& record) override;
     void cancelled(const IntervalSet& tasks, WallMicros when) override;
     void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
-    void worker(const records::WorkerRecord& record) override;
-    void sample(const records::Sample& sample) override;
+    void worker(const records::journal::WorkerRecord& record) override;
+    void sample(const records::journal::Sample& sample) override;
     void category(CategoryId id, std::string name) override;
-    void category_changed(const records::CategoryRecord& record) override;
+    void category_changed(const records::journal::CategoryRecord& record) override;
     void transaction(WallMicros when, std::string text) override;
     std::uint64_t acknowledged() const override { return recorded_; }
     std::uint64_t backlog_bytes() const override { return summaries_.backlog_bytes(); }
@@ -66,28 +67,28 @@ class ProgramRecorder : public stats::Recorder {
     Unrecorded unrecorded() const override { return {}; }
 
   private:
-    void log(const records::TaskRecord& record, RangeTask* range);
-    void skipped_of_range(RangeTask& range, Interval part, stats::Recorded& ended);
+    void log(const records::journal::TaskRecord& record, RangeTask* range);
+    void skipped_of_range(RangeTask& range, Interval part, records::hdf5::Recorded& ended);
     void hand_over(TaskId ended);
     void cancelled_one(TaskId id, WallMicros when);
-    void end_of_call(RangeTask& range, stats::Recorded& ended);
+    void end_of_call(RangeTask& range, records::hdf5::Recorded& ended);
     void tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended);
-    void summarize(const records::TaskRecord& record, TaskData& task);
-    void fill(TaskData& task, stats::Recorded& ended) const;
+    void summarize(const records::journal::TaskRecord& record, TaskData& task);
+    void fill(TaskData& task, records::hdf5::Recorded& ended) const;
     RangeProgress progress_of(const RangeTask& range, std::uint64_t done, std::uint64_t failed) const;
 
     SubmittedTasks& tasks_;
     Results& results_;
-    logs::SummaryWriter& summaries_;
+    records::logs::SummaryWriter& summaries_;
     std::string summaries_folder_;
-    std::vector<logs::ProgramLogs*> logs_;
+    std::vector<records::logs::ProgramLogs*> logs_;
     RangeGather gathered_;
     std::uint64_t recorded_ = 0;
-    std::map<std::uint32_t, records::WorkerRecord> workers_;
+    std::map<std::uint32_t, records::journal::WorkerRecord> workers_;
     std::vector<std::uint32_t> left_;  // workers that left; their record is kept for later records
-    std::map<CategoryId, records::CategoryRecord> categories_;  // but "default", before it changes
+    std::map<CategoryId, records::journal::CategoryRecord> categories_;  // but "default", before it changes
     std::unordered_map<std::string, CategoryId> category_ids_{{"default", CategoryId(0)}};
     std::vector<TaskId> cancelled_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

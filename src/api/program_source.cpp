@@ -2,7 +2,7 @@
 
 #include "api/shapes.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -16,7 +16,7 @@ std::string_view function(const TaskData& task) {
 
 }  // namespace
 
-Status ProgramSource::read(manager::Manager& manager, core::Now now) {
+Status ProgramSource::read(manager::Manager& manager, engine::model::Now now) {
     queue_.take(commands_);
     for (CommandQueue::Command& command : commands_) {
         if (auto* task = std::get_if<std::unique_ptr<TaskData>>(&command)) {
@@ -50,12 +50,13 @@ bool ProgramSource::like_the_last(const TaskData& task) const {
            task.category == category_ && function(task) == function_;
 }
 
-void ProgramSource::submit(std::unique_ptr<TaskData>& task, manager::Manager& manager, core::Now now) {
+void ProgramSource::submit(std::unique_ptr<TaskData>& task, manager::Manager& manager,
+                           engine::model::Now now) {
     const std::uint64_t count = task->count();
     if (!like_the_last(*task)) {
         const bool measured = task->specs && task->specs->is_measured();
         const CategoryId category = categories_.of_task(task->category, measured, manager, now);
-        core::Shape shape = shape_of(*task, categories_.speaks(category, manager));
+        engine::model::Shape shape = shape_of(*task, categories_.speaks(category, manager));
         shape.category = category;
         if (range_.count > 0 && !(shape == range_.shape)) flush(manager, now);
         if (range_.count == 0) range_.shape = std::move(shape);
@@ -70,10 +71,10 @@ void ProgramSource::submit(std::unique_ptr<TaskData>& task, manager::Manager& ma
     range_.count += count;
 }
 
-void ProgramSource::flush(manager::Manager& manager, core::Now now) {
+void ProgramSource::flush(manager::Manager& manager, engine::model::Now now) {
     if (range_.count == 0) return;
     manager.add(range_, {}, {}, now);
-    range_ = core::TaskRange{{}, 0, {}, {}};
+    range_ = engine::model::TaskRange{{}, 0, {}, {}};
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -10,9 +10,9 @@
 #include "api/submitted_tasks.h"
 #include "manager/run/source.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
-class ProgramSource : public run::Source {
+class ProgramSource : public manager::run::Source {
   public:
     ProgramSource(CommandQueue& queue, SubmittedTasks& tasks, ProgramRecorder& recorder,
                   ProgramCategories& categories)
@@ -21,7 +21,7 @@ class ProgramSource : public run::Source {
     int descriptor() const override { return queue_.descriptor(); }
     bool has_more() override { return queue_.has_more(); }
     bool paced() const override { return false; }  // requests must get through, however many tasks wait
-    Status read(manager::Manager& manager, core::Now now) override;
+    Status read(manager::Manager& manager, engine::model::Now now) override;
     bool ended() const override { return false; }
     std::string name() const override { return "the program"; }
 
@@ -32,8 +32,8 @@ class ProgramSource : public run::Source {
     void keep_tasks();
 
   private:
-    void submit(std::unique_ptr<TaskData>& task, manager::Manager& manager, core::Now now);
-    void flush(manager::Manager& manager, core::Now now);
+    void submit(std::unique_ptr<TaskData>& task, manager::Manager& manager, engine::model::Now now);
+    void flush(manager::Manager& manager, engine::model::Now now);
     bool like_the_last(const TaskData& task) const;
 
     CommandQueue& queue_;
@@ -41,11 +41,12 @@ class ProgramSource : public run::Source {
     ProgramRecorder& recorder_;
     ProgramCategories& categories_;
     std::vector<CommandQueue::Command> commands_;
-    core::TaskRange range_{{}, 0, {}, {}};  // adjacent tasks of one shape, not yet passed to the manager
+    engine::model::TaskRange range_{
+        {}, 0, {}, {}};  // adjacent tasks of one shape, not yet passed to the manager
     // The shape of plain tasks follows from these.
     bool plain_ = false;
     std::string category_;
     std::string function_;  // empty: commands
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -1,12 +1,12 @@
 #include "api/queue_status.h"
 
-#include "net/frames/tcp_listener.h"
 #include "api/listening.h"
+#include "net/frames/tcp_listener.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
-status::TaskOfStatus named(std::int64_t id, const TaskData& task) {
-    status::TaskOfStatus named;
+manager::status::TaskOfStatus named(std::int64_t id, const TaskData& task) {
+    manager::status::TaskOfStatus named;
     named.id = id;
     named.command = task.text_for_people();
     named.category = task.category;
@@ -17,21 +17,22 @@ status::TaskOfStatus named(std::int64_t id, const TaskData& task) {
     return named;
 }
 
-status::QueueOfStatus described(const ManagerOptions& options, int port) {
-    auto queue = status::described(options.name, port, uses_tls(options), net::own_addresses());
+manager::status::QueueOfStatus described(const ManagerOptions& options, int port) {
+    auto queue =
+        manager::status::described(options.name, port, uses_tls(options), net::frames::own_addresses());
     queue.priority = options.priority;
     queue.tasks_left = options.tasks_left;
     queue.preferred_connection = options.preferred_connection;
     return queue;
 }
 
-void ProgramQueue::describe(status::QueueOfStatus described) {
+void ProgramQueue::describe(manager::status::QueueOfStatus described) {
     if (described == described_) return;
     described_ = std::move(described);
     if (announcing_) announcing_->changed();
 }
 
-void ProgramQueue::list(manager::Manager& manager, status::Announcing::Announce announce) {
+void ProgramQueue::list(manager::Manager& manager, manager::status::Announcing::Announce announce) {
     manager_ = &manager;
     lister_.emplace(manager, *this);
     announcing_.emplace(*lister_, std::move(announce));
@@ -42,13 +43,13 @@ void ProgramQueue::list_to_others(manager::Manager& manager, bool on) {
     manager.list_by(on ? &*lister_ : nullptr);
 }
 
-core::ManagerStats ProgramQueue::stats() const {
-    core::ManagerStats stats = recorder_.as_seen(manager_->stats());
+engine::model::ManagerStats ProgramQueue::stats() const {
+    engine::model::ManagerStats stats = recorder_.as_seen(manager_->stats());
     stats.time_when_started = started_.wall;
     return stats;
 }
 
-std::optional<status::TaskOfStatus> ProgramQueue::task(TaskId task) const {
+std::optional<manager::status::TaskOfStatus> ProgramQueue::task(TaskId task) const {
     const auto id = static_cast<std::int64_t>(task.value()) + 1;
     if (const TaskData* const data = tasks_.find(task)) return named(id, *data);
     const RangeTask* const range = tasks_.range_of(task);
@@ -58,4 +59,4 @@ std::optional<status::TaskOfStatus> ProgramQueue::task(TaskId task) const {
     return call;
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -7,41 +7,41 @@
 #include "manager/status/lister.h"
 #include "work_queue/manager.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 // `id`: by which the program knows the task. For its own listings, with what it requests.
-status::TaskOfStatus named(std::int64_t id, const TaskData& task);
+manager::status::TaskOfStatus named(std::int64_t id, const TaskData& task);
 
-status::QueueOfStatus described(const ManagerOptions& options, int port);
+manager::status::QueueOfStatus described(const ManagerOptions& options, int port);
 
 // On the manager's thread.
-class ProgramQueue final : public status::Queue {
+class ProgramQueue final : public manager::status::Queue {
   public:
-    ProgramQueue(SubmittedTasks& tasks, const ProgramRecorder& recorder, core::Now started)
+    ProgramQueue(SubmittedTasks& tasks, const ProgramRecorder& recorder, engine::model::Now started)
         : tasks_(tasks), recorder_(recorder), started_(started) {}
 
-    void describe(status::QueueOfStatus described);
+    void describe(manager::status::QueueOfStatus described);
     // To those who ask the manager, and by `announce`, which may be empty.
-    void list(manager::Manager& manager, status::Announcing::Announce announce);
+    void list(manager::Manager& manager, manager::status::Announcing::Announce announce);
     // Or not, to those who ask the manager.
     void list_to_others(manager::Manager& manager, bool on);
     // Each turn of the loop. Returns when to call it next.
-    std::optional<Instant> announce(const core::ManagerStats& stats, Instant now) {
+    std::optional<Instant> announce(const engine::model::ManagerStats& stats, Instant now) {
         return announcing_->look(stats, now);
     }
 
-    status::QueueOfStatus described() const override { return described_; }
-    core::ManagerStats stats() const override;
-    std::optional<status::TaskOfStatus> task(TaskId task) const override;
+    manager::status::QueueOfStatus described() const override { return described_; }
+    engine::model::ManagerStats stats() const override;
+    std::optional<manager::status::TaskOfStatus> task(TaskId task) const override;
 
   private:
     SubmittedTasks& tasks_;
     const ProgramRecorder& recorder_;
-    const core::Now started_;
-    status::QueueOfStatus described_;
+    const engine::model::Now started_;
+    manager::status::QueueOfStatus described_;
     const manager::Manager* manager_ = nullptr;
-    std::optional<status::Lister> lister_;
-    std::optional<status::Announcing> announcing_;
+    std::optional<manager::status::Lister> lister_;
+    std::optional<manager::status::Announcing> announcing_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -11,19 +11,20 @@
 #include "base/time.h"
 #include "records/journal/records.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 class RangeGather {
   public:
     // `range`: a number unique to the range.
-    void add(std::uint64_t range, const records::RangeRecord& record);
+    void add(std::uint64_t range, const records::journal::RangeRecord& record);
     // When to call take(); nothing: there is nothing to take.
     std::optional<Instant> due() const { return due_; }
-    std::vector<records::RangeRecord> take();
+    std::vector<records::journal::RangeRecord> take();
 
   private:
-    std::map<std::pair<std::uint64_t, std::uint32_t>, records::RangeRecord> gathered_;  // by range and worker
+    std::map<std::pair<std::uint64_t, std::uint32_t>, records::journal::RangeRecord>
+        gathered_;  // by range and worker
     std::optional<Instant> due_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -278,4 +278,4 @@ void Results::written(std::int64_t id) {
     if (wake) there_is_one_.notify_all();
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

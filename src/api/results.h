@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/time.h"
 #include "api/waiting_results.h"
+#include "base/time.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 class Results {
   public:
@@ -103,4 +103,4 @@ class Results {
     std::vector<Fresh> fresh_;  // used by the manager's thread until end(): not yet published
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

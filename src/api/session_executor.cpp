@@ -9,11 +9,12 @@ namespace wq::detail {
 
 JobExecutorCore::JobExecutorCore(MpiSession& session, JobFunction function, int nb_workers,
                                  const JobExecutorOptions& options) {
-    executor::check_options(nb_workers, options);
-    executor::ZygoteLink zygote;
+    functions::pool::check_options(nb_workers, options);
+    functions::pool::ZygoteLink zygote;
     if (nb_workers > 0)
-        zygote = api::checked(executor::ask_for_zygote(
-            [&](int socket) { return session.parts().launcher->fork_child(socket, executor::zygote_main); }));
+        zygote = api::checked(functions::pool::ask_for_zygote([&](int socket) {
+            return session.parts().launcher->fork_child(socket, functions::pool::zygote_main);
+        }));
     impl_ = std::make_unique<Impl>(function, nb_workers, options, std::move(zygote));
 }
 

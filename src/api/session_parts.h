@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "manager/run/mpi_tickets.h"
+#include "net/frames/transport.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
 #include "ranks/mpi/watchdog.h"
-#include "net/frames/transport.h"
-#include "manager/run/mpi_tickets.h"
 #include "ranks/tickets/counters.h"
 #include "ranks/tickets/ticket_pool.h"
 #include "work_queue/mpi.h"
@@ -23,15 +23,15 @@ struct MpiSession::Parts {
 
     // Collective; they throw Failure.
     virtual std::vector<std::string> gather(const std::string& mine) = 0;  // of all ranks
-    virtual run::NodeTickets open_node_tickets() = 0;                      // without texts
+    virtual manager::run::NodeTickets open_node_tickets() = 0;             // without texts
     // Counters in rank 0's memory, for nodes without rank 0, even if they are no faster than messages. Null:
     // `why` says why.
-    virtual tickets::Counters* open_counters(std::string& why) = 0;
+    virtual ranks::tickets::Counters* open_counters(std::string& why) = 0;
     // Rank 0 manages from now on: its death no longer ends the job as that of a rank for which others wait.
     virtual void begins_to_manage() = 0;
     // All ranks call them around the collectives of a SliceQueue; see MpiRankSession. The first one throws
     // Failure, and may be collective itself: no other thread calls MPI then.
-    virtual std::unique_ptr<mpi::Watchdog> before_collectives() = 0;
+    virtual std::unique_ptr<ranks::mpi::Watchdog> before_collectives() = 0;
     virtual void after_collectives() = 0;
     // The program runs on this rank, too, and its signals are its own.
     virtual void give_back_signals() = 0;
@@ -42,11 +42,11 @@ struct MpiSession::Parts {
     bool works = true;  // false: rank 0 only manages
     std::vector<std::string> remarks;
     worker::WorkerOptions worker;
-    std::unique_ptr<launcher::Launcher> launcher;
-    std::unique_ptr<launcher::FunctionRunner> functions;  // set once the launcher is open
-    net::Transport* ranks = nullptr;                      // null: only one rank
-    tickets::TicketPool* tickets = nullptr;               // of this node; null: all tasks are leased
-    tickets::Counters* counters = nullptr;                // null: nodes refill by message
+    std::unique_ptr<node::launcher::Launcher> launcher;
+    std::unique_ptr<node::launcher::FunctionRunner> functions;  // set once the launcher is open
+    net::frames::Transport* ranks = nullptr;                    // null: only one rank
+    ranks::tickets::TicketPool* tickets = nullptr;              // of this node; null: all tasks are leased
+    ranks::tickets::Counters* counters = nullptr;               // null: nodes refill by message
 
     bool beside_rank_0 = true;
     bool threads_may_call = false;   // MPI, at once

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "api/amounts.h"
 #include "base/relative_path.h"
 #include "base/units.h"
-#include "api/amounts.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
@@ -32,7 +32,7 @@ Error no_task(std::string why) {
 }
 
 // Normalizes names.
-Status check(files::TaskFiles& files) {
+Status check(files::trees::TaskFiles& files) {
     const auto in_one_form = [](std::string& name) -> Status {
         auto form = relative_path(name);
         if (!form)
@@ -47,12 +47,12 @@ Status check(files::TaskFiles& files) {
         path = std::filesystem::absolute(path, no_folder);
         return !no_folder;
     };
-    for (files::Input& input : files.inputs) {
-        if (input.source == files::Source::url && input.from.empty())
+    for (files::trees::Input& input : files.inputs) {
+        if (input.source == files::trees::Source::url && input.from.empty())
             return no_task("an input file has no URL");
-        if (input.source == files::Source::command && input.from.empty())
+        if (input.source == files::trees::Source::command && input.from.empty())
             return no_task("an input file has no command");
-        if (input.source == files::Source::file) {
+        if (input.source == files::trees::Source::file) {
             if (input.from.empty()) return no_task("an input file has no path");
             if (!absolute(input.from)) return no_task("the current folder: " + no_folder.message());
         }
@@ -60,14 +60,14 @@ Status check(files::TaskFiles& files) {
         if (input.piece && input.piece->first > input.piece->last)
             return no_task("a piece of " + quote_for_message(input.from) + " begins after its end");
     }
-    for (files::Output& output : files.outputs) {
+    for (files::trees::Output& output : files.outputs) {
         if (output.to.empty()) return no_task("an output file has no path");
         if (!absolute(output.to)) return no_task("the current folder: " + no_folder.message());
         if (!output.on_failure && !output.on_success)
             return no_task("an output file cannot be both failure_only and success_only");
         if (const Status named = in_one_form(output.name); !named) return named;
     }
-    if (const auto conflict = files::conflict(files)) return no_task(*conflict);
+    if (const auto conflict = files::trees::conflict(files)) return no_task(*conflict);
     return success();
 }
 
@@ -91,25 +91,26 @@ Status check(TaskSpecs& specs) {
         specs.monitor_output = std::move(*folder);
     }
     for (const std::string& feature : specs.features)
-        if (feature.starts_with(core::function_feature))
+        if (feature.starts_with(engine::model::function_feature))
             return no_task("feature(" + quote_for_message(feature) +
                            "): calls of the function require it by themselves");
-    if (specs.coprocess.size() > core::longest_feature)
-        return no_task("the name of a coprocess has at most " + std::to_string(core::longest_feature) +
-                       " bytes");
+    if (specs.coprocess.size() > engine::model::longest_feature)
+        return no_task("the name of a coprocess has at most " +
+                       std::to_string(engine::model::longest_feature) + " bytes");
     if (const Status sound = check(specs.environment); !sound) return sound;
     return check_amounts(specs.needs);
 }
 
-core::Needs needs_of(const TaskData& task, bool category_speaks) {
-    core::Needs needs;
-    if (task.specs) needs = program_manager::needs_of(task.specs->needs);
+engine::model::Needs needs_of(const TaskData& task, bool category_speaks) {
+    engine::model::Needs needs;
+    if (task.specs) needs = api::needs_of(task.specs->needs);
     if (task.remote()) {
         needs.coprocesses = 1;
         return needs;
     }
     // A function needs one core; a command's needs are unknown, so it may get the whole worker.
-    if (needs == core::Needs{} && task.kind != TaskKind::command && !category_speaks) needs.cores = 1;
+    if (needs == engine::model::Needs{} && task.kind != TaskKind::command && !category_speaks)
+        needs.cores = 1;
     return needs;
 }
 
@@ -118,10 +119,11 @@ void make_call(TaskData& task) {
     task.kind = TaskKind::call;
     task.arguments = "{}";
     if (!task.specs->files) return;
-    files::TaskFiles& files = task.say_files();
-    const auto event = std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::Input& input) {
-        return input.source == files::Source::buffer && input.name == "infile";
-    });
+    files::trees::TaskFiles& files = task.say_files();
+    const auto event =
+        std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::trees::Input& input) {
+            return input.source == files::trees::Source::buffer && input.name == "infile";
+        });
     if (event == files.inputs.end()) return;
     task.arguments = std::move(event->from);
     files.inputs.erase(event);
@@ -150,17 +152,17 @@ Status check(TaskData& task) {
     return task.specs ? check(*task.specs) : success();
 }
 
-core::Shape shape_of(const TaskData& task, bool category_speaks) {
-    core::Shape shape;
+engine::model::Shape shape_of(const TaskData& task, bool category_speaks) {
+    engine::model::Shape shape;
     shape.needs = needs_of(task, category_speaks);
     shape.priority = task.priority;
     if (task.kind == TaskKind::range && task.count() >= large_range)
         shape.kind = static_cast<std::uint64_t>(task.id);
     shape.unstoppable = task.kind != TaskKind::command && task.mode != CallMode::fork && !task.remote();
     if (task.remote())
-        shape.features.push_back(std::string(core::coprocess_feature) + task.specs->coprocess);
+        shape.features.push_back(std::string(engine::model::coprocess_feature) + task.specs->coprocess);
     else if (task.kind != TaskKind::command)
-        shape.features.push_back(std::string(core::function_feature) + task.text);
+        shape.features.push_back(std::string(engine::model::function_feature) + task.text);
     shape.large = task.memory != nullptr;
     if (!task.specs) return shape;
     shape.leased_only = task.specs->files != nullptr || task.remote();
@@ -176,4 +178,4 @@ core::Shape shape_of(const TaskData& task, bool category_speaks) {
     return shape;
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -7,20 +7,20 @@ namespace wq::api {
 
 namespace {
 
-using status::TaskOfStatus;
+using manager::status::TaskOfStatus;
 
 std::string tasks_as_json(const Manager& manager, TasksOfProgram& tasks) {
-    std::map<std::int64_t, status::PlaceOfTask> places;
+    std::map<std::int64_t, manager::status::PlaceOfTask> places;
     for (const WorkerSummary& worker : manager.workers())
         for (const DispatchedTask& task : worker.dispatched)
-            places.try_emplace(task.id, status::PlaceOfTask{worker.host, worker.address, task});
+            places.try_emplace(task.id, manager::status::PlaceOfTask{worker.host, worker.address, task});
     std::sort(tasks.begin(), tasks.end(),
               [](const auto& a, const auto& b) { return a.second.id < b.second.id; });
     std::string all;
     for (auto& [id, task] : tasks) {
         task.state = manager.task_state(id);
         if (const auto place = places.find(id); place != places.end()) task.place = place->second;
-        all += (all.empty() ? "" : ",") + status::task_as_json(task);
+        all += (all.empty() ? "" : ",") + manager::status::task_as_json(task);
     }
     return all;
 }
@@ -28,18 +28,18 @@ std::string tasks_as_json(const Manager& manager, TasksOfProgram& tasks) {
 std::string workers_as_json(const Manager& manager, const TasksOfProgram& tasks) {
     std::map<std::int64_t, const TaskOfStatus*> named;
     for (const auto& [id, task] : tasks) named.emplace(id, &task);
-    const status::NameTask name_task = [&](std::int64_t id) {
+    const manager::status::NameTask name_task = [&](std::int64_t id) {
         const auto found = named.find(id);
         return found == named.end() ? std::nullopt : std::optional(*found->second);
     };
     std::string all;
     for (const WorkerSummary& worker : manager.workers())
-        all += (all.empty() ? "" : ",") + status::worker_as_json(worker, name_task);
+        all += (all.empty() ? "" : ",") + manager::status::worker_as_json(worker, name_task);
     return all;
 }
 
-status::RequestSums requests_of(const Manager& manager, const TasksOfProgram& tasks) {
-    status::RequestSums sums;
+manager::status::RequestSums requests_of(const Manager& manager, const TasksOfProgram& tasks) {
+    manager::status::RequestSums sums;
     for (const auto& [id, task] : tasks) {
         const TaskState state = manager.task_state(id);
         if (state != TaskState::ready && state != TaskState::running) continue;
@@ -51,9 +51,9 @@ status::RequestSums requests_of(const Manager& manager, const TasksOfProgram& ta
     return sums;
 }
 
-status::QueueParts status_parts(const Manager& manager, status::QueueOfStatus queue,
-                                const TasksOfProgram& tasks) {
-    status::QueueParts parts{
+manager::status::QueueParts status_parts(const Manager& manager, manager::status::QueueOfStatus queue,
+                                         const TasksOfProgram& tasks) {
+    manager::status::QueueParts parts{
         std::move(queue), manager.stats(), {}, requests_of(manager, tasks), manager.blocked_hosts(), {}};
     for (const WorkerSummary& worker : manager.workers())
         if (worker.connected) parts.resources.add(worker);
@@ -66,20 +66,21 @@ status::QueueParts status_parts(const Manager& manager, status::QueueOfStatus qu
 
 }  // namespace
 
-std::string status_as_json(wire::StatusOf what, const Manager& manager, status::QueueOfStatus queue,
-                           TasksOfProgram tasks) {
+std::string status_as_json(net::messages::StatusOf what, const Manager& manager,
+                           manager::status::QueueOfStatus queue, TasksOfProgram tasks) {
     switch (what) {
-        case wire::StatusOf::tasks:
+        case net::messages::StatusOf::tasks:
             return "[" + tasks_as_json(manager, tasks) + "]";
-        case wire::StatusOf::workers:
+        case net::messages::StatusOf::workers:
             return "[" + workers_as_json(manager, tasks) + "]";
-        case wire::StatusOf::categories:
-            return "[" + status::categories_as_json(status_parts(manager, std::move(queue), tasks)) + "]";
-        case wire::StatusOf::queue:
-        case wire::StatusOf::shapes:
+        case net::messages::StatusOf::categories:
+            return "[" + manager::status::categories_as_json(status_parts(manager, std::move(queue), tasks)) +
+                   "]";
+        case net::messages::StatusOf::queue:
+        case net::messages::StatusOf::shapes:
             break;
     }
-    return "[" + status::queue_as_json(status_parts(manager, std::move(queue), tasks)) + "]";
+    return "[" + manager::status::queue_as_json(status_parts(manager, std::move(queue), tasks)) + "]";
 }
 
 }  // namespace wq::api

@@ -12,10 +12,10 @@
 namespace wq::api {
 
 // Tasks of the program, in any order, with their ids at the manager.
-using TasksOfProgram = std::vector<std::pair<std::int64_t, status::TaskOfStatus>>;
+using TasksOfProgram = std::vector<std::pair<std::int64_t, manager::status::TaskOfStatus>>;
 
 // An array of records; `what` is none of the shapes.
-std::string status_as_json(wire::StatusOf what, const Manager& manager, status::QueueOfStatus queue,
-                           TasksOfProgram tasks);
+std::string status_as_json(net::messages::StatusOf what, const Manager& manager,
+                           manager::status::QueueOfStatus queue, TasksOfProgram tasks);
 
 }  // namespace wq::api

@@ -5,14 +5,14 @@
 
 #include "base/units.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
 constexpr std::uint64_t tasks_of_a_block = 1024;
 
-wire::Call call_of(const TaskData& task, std::string arguments) {
-    return {task.text, std::move(arguments), static_cast<core::CallMode>(task.mode),
+net::messages::Call call_of(const TaskData& task, std::string arguments) {
+    return {task.text, std::move(arguments), static_cast<engine::model::CallMode>(task.mode),
             task.specs ? task.specs->coprocess : std::string()};
 }
 
@@ -181,7 +181,7 @@ std::string SubmittedTasks::command(TaskId task) const {
     return data->text_for_people();
 }
 
-void SubmittedTasks::describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const {
+void SubmittedTasks::describe(const IntervalSet& tasks, net::messages::SealedBatch& sealed) const {
     if (tasks.empty()) return;
     const Block* block = block_of(TaskId(tasks.front()->first));
     if (block == nullptr || !block->range) return;
@@ -193,4 +193,4 @@ void SubmittedTasks::describe(const IntervalSet& tasks, wire::SealedBatch& seale
     sealed.first_item = TaskId(block->first);
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

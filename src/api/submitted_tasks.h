@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "manager/task_texts.h"
 #include "api/task_data.h"
+#include "manager/task_texts.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 // A range of calls submitted at once, until all its calls have ended.
 struct RangeTask {
@@ -60,8 +60,8 @@ class SubmittedTasks : public manager::TaskTexts {
     manager::TaskText text(TaskId task) const override;
     std::uint64_t line(TaskId) const override { return 0; }
     std::string command(TaskId task) const override;
-    records::TaskKey key(TaskId task) const override { return {task.value()}; }
-    void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override;
+    records::journal::TaskKey key(TaskId task) const override { return {task.value()}; }
+    void describe(const IntervalSet& tasks, net::messages::SealedBatch& sealed) const override;
     void input_ended() override {}
 
   private:
@@ -87,4 +87,4 @@ class SubmittedTasks : public manager::TaskTexts {
     std::unordered_map<std::string, TaskData*> heads_;  // first task of each tag's list
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -211,7 +211,7 @@ Task& Task::call_mode(CallMode mode) {
 }
 Task& Task::snapshot_file(std::string path) {
     own().say().has_snapshots = true;
-    return input_file(std::move(path), core::snapshots_file, {true});
+    return input_file(std::move(path), engine::model::snapshots_file, {true});
 }
 Task& Task::monitor_output(std::string folder) {
     own().say().monitor_output = std::move(folder);
@@ -328,14 +328,13 @@ std::int64_t Task::finish_time() const {
 std::vector<TaskSnapshot> Task::snapshots() const {
     std::vector<TaskSnapshot> all;
     if (const auto& monitor = report_of(seen()).monitor)
-        for (const core::UsagePoint& point : monitor->points)
-            if (!point.label.empty())
-                all.push_back({point.label, point.at_us, program_manager::usage_of(point.usage)});
+        for (const engine::model::UsagePoint& point : monitor->points)
+            if (!point.label.empty()) all.push_back({point.label, point.at_us, api::usage_of(point.usage)});
     return all;
 }
 TaskUsage Task::peak_times() const {
     const auto& monitor = report_of(seen()).monitor;
-    TaskUsage times = program_manager::usage_of(monitor ? monitor->peak_us : core::Usage{});
+    TaskUsage times = api::usage_of(monitor ? monitor->peak_us : engine::model::Usage{});
     if (monitor) times.cores = static_cast<double>(monitor->peak_us.cores);
     return times;
 }

@@ -24,7 +24,7 @@ struct TaskSpecs {
     TaskResources needs;
     std::vector<std::string> features;
     EnvironmentChanges environment;
-    std::shared_ptr<files::TaskFiles> files;  // shared with copies of the task; copied on write
+    std::shared_ptr<files::trees::TaskFiles> files;  // shared with copies of the task; copied on write
     std::int64_t max_retries = 0;
     std::int64_t running_time_max = 0;  // seconds
     std::int64_t running_time_min = 0;  // seconds
@@ -49,14 +49,14 @@ struct TaskReport {
     std::uint32_t exhausted_attempts = 0;
     mutable std::string output;  // large ones are copied here when the program wants them in memory
     mutable std::string error_output;
-    std::array<std::shared_ptr<const records::MappedFile>, 2> large;  // see stats::LargeText
+    std::array<std::shared_ptr<const records::journal::MappedFile>, 2> large;  // see records::hdf5::LargeText
     std::string packed_result;
     std::string reason;
     std::string host;
     std::string hostname;
     TaskResources allocated;
     TaskUsage usage;
-    std::optional<core::MonitorReport> monitor;
+    std::optional<engine::model::MonitorReport> monitor;
     TaskResources exceeded;
     std::int64_t submit_time = 0;
     std::int64_t commit_time = 0;
@@ -91,12 +91,12 @@ struct TaskData {
     TaskData* before = nullptr;
     TaskData* after = nullptr;
 
-    files::TaskFiles& say_files() {
-        std::shared_ptr<files::TaskFiles>& files = say().files;
+    files::trees::TaskFiles& say_files() {
+        std::shared_ptr<files::trees::TaskFiles>& files = say().files;
         if (!files)
-            files = std::make_shared<files::TaskFiles>();
+            files = std::make_shared<files::trees::TaskFiles>();
         else if (files.use_count() > 1)
-            files = std::make_shared<files::TaskFiles>(*files);
+            files = std::make_shared<files::trees::TaskFiles>(*files);
         return *files;
     }
     TaskSpecs& say() {

@@ -11,14 +11,14 @@
 #include "base/units.h"
 #include "net/session/disconnect_times.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 namespace {
 
 constexpr double none = -std::numeric_limits<double>::infinity();
 
 constexpr double shortest_disconnect_limit_s =
-    std::chrono::duration<double>(session::shortest_disconnect_limit).count();
+    std::chrono::duration<double>(net::session::shortest_disconnect_limit).count();
 
 struct Parameter {
     std::string_view name;
@@ -105,17 +105,18 @@ std::uint32_t Tuning::count(std::string_view name) const {
     return static_cast<std::uint32_t>(std::min(get(name), 1e9));
 }
 
-core::Tuned Tuning::of_core(std::string_view name) const {
-    core::Tuned tuned;
+engine::model::Tuned Tuning::of_core(std::string_view name) const {
+    engine::model::Tuned tuned;
     if (name == "speculate") tuned.copies_from = get(name);
     if (name == "exclude-failing-hosts") tuned.excludes_failing_hosts = get(name) != 0;
     if (name == "wait-for-workers") tuned.hold_until_workers = count(name);
     if (name == "ramp-down-heuristic") tuned.ramps_down = get(name) != 0;
     if (name == "resource-submit-multiplier") tuned.submit_multiplier = std::min(get(name), 1e3);
     if (name.starts_with("proportional-"))
-        tuned.allocation = {get("proportional-resources") != 0 ? core::Rest::proportional : core::Rest::whole,
+        tuned.allocation = {get("proportional-resources") != 0 ? engine::model::Rest::proportional
+                                                               : engine::model::Rest::whole,
                             get("proportional-whole-tasks") != 0};
     return tuned;
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

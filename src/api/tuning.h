@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "engine/model/events.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 class Tuning {
   public:
@@ -24,11 +24,11 @@ class Tuning {
     double get(std::string_view name) const;          // by the main name
     std::uint32_t count(std::string_view name) const;
     // What changes for the core with the parameter of this main name.
-    core::Tuned of_core(std::string_view name) const;
+    engine::model::Tuned of_core(std::string_view name) const;
 
   private:
     mutable std::mutex mutex_;
     std::map<std::string, double, std::less<>> values_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

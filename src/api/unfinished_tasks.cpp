@@ -1,6 +1,6 @@
 #include "api/unfinished_tasks.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 void UnfinishedTasks::begin() noexcept {
     const std::lock_guard lock(mutex_);
@@ -66,4 +66,4 @@ bool UnfinishedTasks::has(std::int64_t id) {
     return look() && tasks_.find_whole(id) != nullptr;
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

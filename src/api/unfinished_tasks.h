@@ -13,7 +13,7 @@
 #include "api/results.h"
 #include "api/submitted_tasks.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 // Callable on any thread. Empty until begin().
 class UnfinishedTasks {
@@ -43,4 +43,4 @@ class UnfinishedTasks {
     std::int64_t next_ = 1;  // lower ids were given back, or ended before
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

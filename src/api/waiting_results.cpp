@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace wq::program_manager {
+namespace wq::api {
 
 void WaitingResults::put(std::unique_ptr<TaskData>&& task, bool last) {
     std::list<Entry> entry;
@@ -61,4 +61,4 @@ WaitingResults::Place WaitingResults::report_of_range(std::int64_t id) {
     return find(id, [](const Entry& entry) { return entry.task->kind == TaskKind::range; });
 }
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

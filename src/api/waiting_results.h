@@ -10,7 +10,7 @@
 
 #include "api/task_data.h"
 
-namespace wq::program_manager {
+namespace wq::api {
 
 class WaitingResults {
   public:
@@ -55,4 +55,4 @@ class WaitingResults {
     std::unordered_multimap<std::int64_t, Place> by_id_;
 };
 
-}  // namespace wq::program_manager
+}  // namespace wq::api

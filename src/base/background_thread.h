@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "base/descriptor.h"
 #include "base/background.h"
+#include "base/descriptor.h"
 
 namespace wq {
 

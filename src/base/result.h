@@ -1,5 +1,5 @@
 // Result<T>: a value, or an Error that says in one line what is wrong and what to do about it. Expected
-// failures (bad input, a peer that left, a full disk) are returned as values; see the DESIGN rules in
+// failures (bad input, a peer that left, a full disk) are returned as values; see the rules in
 // share/doc/developer.md. Calling `value()` on an error is a bug and aborts the program.
 #pragma once
 

@@ -18,22 +18,23 @@ namespace wq::factory {
 
 namespace {
 
-using Answer = Result<wire::StatusReport>;
+using Answer = Result<net::messages::StatusReport>;
 
 constexpr std::size_t most_answer_bytes = std::size_t{64} << 20;
 
 // A manager's figures are added up.
-Answer checked(wire::StatusReport report) {
-    if (report.version != wire::protocol_version)
+Answer checked(net::messages::StatusReport report) {
+    if (report.version != net::messages::protocol_version)
         return Error{ExitCode::not_allowed, "it speaks protocol " + std::to_string(report.version) +
-                                                ", we speak " + std::to_string(wire::protocol_version)};
+                                                ", we speak " +
+                                                std::to_string(net::messages::protocol_version)};
     constexpr std::uint64_t most = std::uint64_t{1} << 40;
-    for (wire::TasksOfShape& shape : report.shapes)
+    for (net::messages::TasksOfShape& shape : report.shapes)
         shape.ready = std::min(shape.ready, most), shape.on_workers = std::min(shape.on_workers, most);
     report.further = std::min(report.further, most);
     report.capacity_tasks =
         std::clamp<std::int64_t>(report.capacity_tasks, 0, static_cast<std::int64_t>(most));
-    for (wire::WorkerStatus& worker : report.workers)
+    for (net::messages::WorkerStatus& worker : report.workers)
         worker.offers.cores = std::min(worker.offers.cores, Count(most_cores));
     return report;
 }
@@ -42,11 +43,11 @@ class Question {
   public:
     using TakePart = std::function<void(const std::string& records)>;
 
-    Question(net::TcpDialOptions manager, wire::StatusOf what, TakePart take)
+    Question(net::frames::TcpDialOptions manager, net::messages::StatusOf what, TakePart take)
         : take_(std::move(take)), heard_(instant_now()) {
         query_.what = what;
         manager.limits.most_frame_bytes = std::min(manager.limits.most_frame_bytes, most_answer_bytes);
-        auto line = net::TcpDialer::open(std::move(manager));
+        auto line = net::frames::TcpDialer::open(std::move(manager));
         if (line)
             line_ = std::move(*line);
         else
@@ -54,9 +55,9 @@ class Question {
     }
 
     void look() {
-        std::vector<net::Arrival> inbox;
+        std::vector<net::frames::Arrival> inbox;
         if (line_) line_->poll(inbox);
-        for (const net::Arrival& arrival : inbox) {
+        for (const net::frames::Arrival& arrival : inbox) {
             if (answer_) return;
             std::visit([this](const auto& known) { on(known); }, arrival);
         }
@@ -68,41 +69,42 @@ class Question {
     Answer take(const Error& otherwise) { return answer_ ? std::move(*answer_) : Answer(otherwise); }
 
   private:
-    void on(const net::Joined&) {
-        line_->admit(net::TcpDialer::manager);
+    void on(const net::frames::Joined&) {
+        line_->admit(net::frames::TcpDialer::manager);
         ask();
     }
-    void ask() { line_->send(net::TcpDialer::manager, wire::encode(query_)); }
-    void on(const net::Frame& frame) {
-        const auto messages = wire::decode(frame.bytes);
+    void ask() { line_->send(net::frames::TcpDialer::manager, net::messages::encode(query_)); }
+    void on(const net::frames::Frame& frame) {
+        const auto messages = net::messages::decode(frame.bytes);
         if (!messages) return end(Error{ExitCode::bad_input, "what it answered cannot be read"});
-        for (const wire::Message& message : *messages) {
-            if (const auto* refused = std::get_if<wire::Refused>(&message))
+        for (const net::messages::Message& message : *messages) {
+            if (const auto* refused = std::get_if<net::messages::Refused>(&message))
                 return end(Error{ExitCode::not_allowed, line_for_message(refused->why)});
-            if (const auto* report = std::get_if<wire::StatusReport>(&message)) return end(checked(*report));
-            if (const auto* part = std::get_if<wire::StatusPart>(&message)) return on(*part);
+            if (const auto* report = std::get_if<net::messages::StatusReport>(&message))
+                return end(checked(*report));
+            if (const auto* part = std::get_if<net::messages::StatusPart>(&message)) return on(*part);
         }
     }
-    void on(const wire::StatusPart& part) {
+    void on(const net::messages::StatusPart& part) {
         const bool goes_on = part.next > query_.from;
         if (!take_ || (part.next != 0 && !goes_on))
             return end(Error{ExitCode::bad_input, "what it answered cannot be read"});
         take_(part.records);
         heard_ = instant_now();
-        if (!goes_on) return end(wire::StatusReport{});
+        if (!goes_on) return end(net::messages::StatusReport{});
         query_.from = part.next;
         ask();
     }
-    void on(const net::Left& left) {
+    void on(const net::frames::Left& left) {
         const auto failure = line_->failure();
         end(failure ? *failure : Error{ExitCode::unreachable, left.why});
     }
     void end(Answer answer) { answer_.emplace(std::move(answer)); }
 
-    wire::StatusQuery query_;
+    net::messages::StatusQuery query_;
     TakePart take_;  // empty: for the shapes
     Instant heard_;
-    std::unique_ptr<net::TcpDialer> line_;
+    std::unique_ptr<net::frames::TcpDialer> line_;
     std::optional<Answer> answer_;
 };
 
@@ -136,15 +138,16 @@ std::vector<Answer> await(std::vector<std::unique_ptr<Question>> questions, Dura
 
 }  // namespace
 
-std::vector<Answer> ask_status(const std::vector<net::TcpDialOptions>& managers, Duration limit, int stop) {
+std::vector<Answer> ask_status(const std::vector<net::frames::TcpDialOptions>& managers, Duration limit,
+                               int stop) {
     std::vector<std::unique_ptr<Question>> questions;
-    for (const net::TcpDialOptions& manager : managers)
-        questions.push_back(std::make_unique<Question>(manager, wire::StatusOf::shapes, nullptr));
+    for (const net::frames::TcpDialOptions& manager : managers)
+        questions.push_back(std::make_unique<Question>(manager, net::messages::StatusOf::shapes, nullptr));
     return await(std::move(questions), limit, stop);
 }
 
 std::vector<Status> ask_listing(
-    const std::vector<net::TcpDialOptions>& managers, wire::StatusOf what, Duration limit,
+    const std::vector<net::frames::TcpDialOptions>& managers, net::messages::StatusOf what, Duration limit,
     const std::function<void(std::size_t manager, const std::string& records)>& take) {
     std::vector<std::unique_ptr<Question>> questions;
     for (std::size_t n = 0; n < managers.size(); ++n)

@@ -73,7 +73,7 @@ Result<std::string> BatchDriver::call(const std::string& what, std::vector<std::
     command.insert(command.begin(), {"env", "WORKERS_SCRIPTS=" + scripts});
     if (std::getenv("WORKERS_PATIENCE") == nullptr)
         command.insert(command.begin() + 1, "WORKERS_PATIENCE=35");
-    machine::AskedCommand asked(command, machine::AskedCommand::Errors::kept);
+    node::machine::AskedCommand asked(command, node::machine::AskedCommand::Errors::kept);
     // A submission that is under way is waited for: its jobs are to be removed at the end.
     const auto text = asked.answer(options_.limit, what == "submit" ? -1 : options_.stop);
     if (!text)

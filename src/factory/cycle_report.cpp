@@ -110,8 +110,8 @@ std::string record_of(const CycleReport& report, const Settings& settings, const
                       {"workers_connected", supply.connected},
                       {"managers", managers},
                       {"foremen", Json::array()},
-                      {"owner", records::user_name()},
-                      {"name", records::host_name()},
+                      {"owner", records::journal::user_name()},
+                      {"name", records::journal::host_name()},
                       {"version", WQ_VERSION}};
     return record.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

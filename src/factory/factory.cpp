@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/units.h"
-#include "net/catalog/catalog_hosts.h"
 #include "factory/job_log.h"
+#include "net/catalog/catalog_hosts.h"
 
 namespace wq::factory {
 
@@ -44,13 +44,14 @@ std::vector<std::string> submit_options(const Settings& settings, const std::str
     if (!settings.worker_extra_options.empty()) add("--extra-options", settings.worker_extra_options);
     if (settings.manager_name.empty()) return words;
     add("--manager-name", settings.manager_name);
-    if (const auto catalogs = catalog::named_catalog_hosts(settings.catalog); catalogs && !catalogs->empty())
-        add("--catalog", catalog::to_text(*catalogs));
+    if (const auto catalogs = net::catalog::named_catalog_hosts(settings.catalog);
+        catalogs && !catalogs->empty())
+        add("--catalog", net::catalog::to_text(*catalogs));
     return words;
 }
 
 Factory::Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch,
-                 JobBook& book, core::Now now)
+                 JobBook& book, engine::model::Now now)
     : options_(std::move(options)),
       settings_(std::move(settings)),
       managers_(managers),
@@ -61,7 +62,7 @@ Factory::Factory(FactoryOptions options, Settings settings, Managers& managers, 
       submits_again_(now.instant),
       had_tasks_(now.instant) {}
 
-CycleReport Factory::cycle(core::Now now) {
+CycleReport Factory::cycle(engine::model::Now now) {
     CycleReport report;
     report.time = now.wall;
     look_at_managers(report, now);
@@ -86,7 +87,7 @@ CycleReport Factory::cycle(core::Now now) {
 
 // ---- what it sees ----
 
-void Factory::look_at_managers(CycleReport& report, core::Now now) {
+void Factory::look_at_managers(CycleReport& report, engine::model::Now now) {
     auto answers = managers_.ask(settings_);
     bool answered = false;
     if (!answers) {
@@ -128,13 +129,14 @@ void Factory::look_at_managers(CycleReport& report, core::Now now) {
 }
 
 ServedManager Factory::served(const Known& known) {
-    const wire::StatusReport& report = known.report;
+    const net::messages::StatusReport& report = known.report;
     ServedManager served{known.project, known.address, 0, 0, report.done + report.failed, 0};
-    for (const wire::TasksOfShape& shape : report.shapes) {
+    for (const net::messages::TasksOfShape& shape : report.shapes) {
         served.ready += shape.ready;
         served.on_workers += shape.on_workers;
     }
-    for (const wire::WorkerStatus& worker : report.workers) served.workers += worker.connected ? 1 : 0;
+    for (const net::messages::WorkerStatus& worker : report.workers)
+        served.workers += worker.connected ? 1 : 0;
     served.workers = std::max(served.workers, known.unnamed_workers);
     return served;
 }
@@ -208,10 +210,10 @@ void Factory::note_end(const std::string& id, const Job& job, const std::string&
 std::int64_t Factory::unnamed_workers(const Known& known) const {
     if (known.unnamed_workers == 0) return 0;
     double filled = 0;
-    const auto add = [&](const core::Needs& needs, std::uint64_t tasks) {
+    const auto add = [&](const engine::model::Needs& needs, std::uint64_t tasks) {
         filled += workers_for({needs, tasks, tasks}, settings_.size, limits()).value_or(0);
     };
-    for (const wire::TasksOfShape& shape : known.report.shapes)
+    for (const net::messages::TasksOfShape& shape : known.report.shapes)
         add(shape.needs, shape.ready + shape.on_workers);
     add({}, known.report.further);
     return static_cast<std::int64_t>(std::min(static_cast<double>(known.unnamed_workers), std::ceil(filled)));
@@ -225,7 +227,7 @@ void Factory::count_workers(CycleReport& report) {
     std::int64_t unnamed = 0;
     for (const auto& [manager, known] : known_) {
         unnamed += unnamed_workers(known);
-        for (const wire::WorkerStatus& worker : known.report.workers) {
+        for (const net::messages::WorkerStatus& worker : known.report.workers) {
             if (worker.factory == options_.name) {
                 present.insert(worker.job);
                 ++report.supply.connected;
@@ -257,16 +259,16 @@ std::vector<Demand> Factory::demand(CycleReport& report) const {
     // The name is known only when a worker has started them.
     const bool coprocesses = settings_.worker_extra_options.find("--coprocess") != std::string::npos;
     const auto has = [&](const std::string& feature) {
-        if (coprocesses && (feature.starts_with(core::coprocess_feature) ||
-                            feature.starts_with(core::coprocess_feature_of_cctools)))
+        if (coprocesses && (feature.starts_with(engine::model::coprocess_feature) ||
+                            feature.starts_with(engine::model::coprocess_feature_of_cctools)))
             return true;
-        return feature == std::string(core::factory_feature) + options_.name ||
+        return feature == std::string(engine::model::factory_feature) + options_.name ||
                std::find(options_.features.begin(), options_.features.end(), feature) !=
                    options_.features.end();
     };
     for (const auto& [manager, known] : known_) {
         if (known.report.ending) continue;
-        for (const wire::TasksOfShape& tasks : known.report.shapes) {
+        for (const net::messages::TasksOfShape& tasks : known.report.shapes) {
             report.ready += tasks.ready;
             report.on_workers += tasks.on_workers;
             const std::uint64_t count = tasks.ready + tasks.on_workers;

@@ -19,8 +19,8 @@
 #include "factory/settings.h"
 #include "factory/sizing.h"
 #include "net/frames/tcp_options.h"
-#include "records/journal/run_status.h"
 #include "net/messages/messages.h"
+#include "records/journal/run_status.h"
 
 namespace wq::factory {
 
@@ -32,13 +32,13 @@ struct RecordedAnswer {
 
 struct ManagerAnswer {
     std::string manager;  // "my project (login1:9123)": the same in each cycle, and of no other manager
-    Result<wire::StatusReport> report;
+    Result<net::messages::StatusReport> report;
     std::optional<RecordedAnswer> by_record{};  // also without a report
     std::string project{};                      // its name; may be empty
-    net::HostPort at{};                         // one of its addresses
+    net::frames::HostPort at{};                 // one of its addresses
 };
 
-using Ended = records::RunEnd;
+using Ended = records::journal::RunEnd;
 struct Answers {
     std::vector<ManagerAnswer> managers;
     Ended ended = Ended::no;  // of the contact file's run
@@ -67,7 +67,7 @@ struct FactoryOptions {
 // A manager that answered, this time or lately.
 struct ServedManager {
     std::string project;
-    net::HostPort at;
+    net::frames::HostPort at;
     std::uint64_t ready = 0;
     std::uint64_t on_workers = 0;
     std::uint64_t done = 0;
@@ -111,11 +111,11 @@ std::optional<CycleReport> report_in(const std::string& line);  // of json_of();
 class Factory {
   public:
     Factory(FactoryOptions options, Settings settings, Managers& managers, BatchSystem& batch, JobBook& book,
-            core::Now now);
+            engine::model::Now now);
 
     // A submission that was refused is tried again at once: the new settings may be right.
     void set(const Settings& settings) { settings_ = settings, submits_again_ = {}, failed_submissions_ = 0; }
-    CycleReport cycle(core::Now now);
+    CycleReport cycle(engine::model::Now now);
     // No manager had a task for the factory timeout.
     bool timed_out(Instant now) const;
     // Removes all jobs. Error: some may be left; call it again.
@@ -126,13 +126,13 @@ class Factory {
 
   private:
     struct Known {
-        wire::StatusReport report;
-        core::Now at;
+        net::messages::StatusReport report;
+        engine::model::Now at;
         std::uint64_t unnamed_workers = 0;  // connected, perhaps ours
         std::string project{};
-        net::HostPort address{};
+        net::frames::HostPort address{};
     };
-    void look_at_managers(CycleReport& report, core::Now now);
+    void look_at_managers(CycleReport& report, engine::model::Now now);
     static ServedManager served(const Known& known);
     void look_at_jobs(Instant now);
     void settle_doubts(Instant now);

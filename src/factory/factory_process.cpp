@@ -38,7 +38,7 @@ bool of_our_job(std::string_view variable) {
 
 std::vector<char*> environment() {
     std::vector<char*> kept;
-    const machine::LaunchVariables launch(environ);
+    const node::machine::LaunchVariables launch(environ);
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string_view name = std::string_view(*entry).substr(0, std::strcspn(*entry, "="));
         if (!of_our_job(name) && !launch.has(name)) kept.push_back(*entry);
@@ -51,7 +51,7 @@ bool is_our_factory(const std::string& path) {
     constexpr Duration limit = std::chrono::seconds(30);
     constexpr std::string_view name = "work_queue_factory ";
     if (!is_executable_file(path)) return false;
-    const std::string said = machine::AskedCommand({path, "--version"}).answer(limit).value_or("");
+    const std::string said = node::machine::AskedCommand({path, "--version"}).answer(limit).value_or("");
     return said.size() > name.size() && said.starts_with(name) && said[name.size()] >= '0' &&
            said[name.size()] <= '9';
 }
@@ -63,8 +63,7 @@ Result<std::string> find_factory_program() {
     constexpr int levels = 5;
     for (const std::string& folder : program_folders(reinterpret_cast<const void*>(&find_factory_program)))
         if (auto found =
-                find_above(folder, {"work_queue_factory", "bin/work_queue_factory"},
-                           levels, is_our_factory))
+                find_above(folder, {"work_queue_factory", "bin/work_queue_factory"}, levels, is_our_factory))
             return *found;
     return Error{ExitCode::unreachable,
                  "work_queue_factory of this project is neither near this program nor in PATH"};

@@ -18,8 +18,8 @@ namespace {
 // An answer has a line for each worker.
 constexpr std::size_t most_answer_bytes_of_record = std::size_t{4} << 20;
 
-std::string name_of(const listening::NamedManager& manager) {
-    const std::string place = listening::place_of(manager);
+std::string name_of(const net::contact::NamedManager& manager) {
+    const std::string place = net::contact::place_of(manager);
     const std::string& name = manager.listing.contact.name;
     return name.empty() ? place : line_for_message(name) + " (" + place + ")";
 }
@@ -27,29 +27,30 @@ std::string name_of(const listening::NamedManager& manager) {
 // Of the registry, and of catalog servers.
 Result<std::vector<FoundManager>> find_named(const ManagerPlace& place, const std::string& name,
                                              const std::function<void(const std::string&)>& say,
-                                             listening::NameFinder& finder) {
-    const auto pattern = listening::NamePattern::of(name);
+                                             net::contact::NameFinder& finder) {
+    const auto pattern = net::contact::NamePattern::of(name);
     if (!pattern) return pattern.error();
     const auto named = finder.find(*pattern, 0, instant_now() + place.limit, place.stop);
     if (!named) return named.error();
     if (say) {
         if (!named->trouble.empty()) say("no catalog server answers: " + named->trouble);
-        for (const std::string& line : listening::remarks_on(*named)) say(line);
+        for (const std::string& line : net::contact::remarks_on(*named)) say(line);
     }
     return to_ask(*named, say);
 }
 
 // What a record says, in place of the manager's own answer.
-wire::StatusReport report_of(const listening::ManagerRecord& record) {
-    wire::StatusReport report;
+net::messages::StatusReport report_of(const net::contact::ManagerRecord& record) {
+    net::messages::StatusReport report;
     const std::uint64_t tasks = record.waiting + record.on_workers;
     const auto each = [&](std::uint64_t total) {
         return total == 0 || tasks == 0 ? std::int64_t{-1}
                                         : static_cast<std::int64_t>((total + tasks - 1) / tasks);
     };
-    wire::TasksOfShape shape;
-    shape.needs = core::Needs{std::min(each(record.total_cores), most_cores), each(record.total_memory_mb),
-                              each(record.total_disk_mb), std::min(each(record.total_gpus), most_cores)};
+    net::messages::TasksOfShape shape;
+    shape.needs =
+        engine::model::Needs{std::min(each(record.total_cores), most_cores), each(record.total_memory_mb),
+                             each(record.total_disk_mb), std::min(each(record.total_gpus), most_cores)};
     shape.ready = record.waiting;
     shape.on_workers = record.on_workers;
     report.shapes.push_back(std::move(shape));
@@ -59,22 +60,22 @@ wire::StatusReport report_of(const listening::ManagerRecord& record) {
 
 }  // namespace
 
-Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial) {
+Status add_security(const ManagerPlace& place, net::frames::TcpDialOptions& dial) {
     if (!place.password_file.empty()) {
-        auto password = net::read_password(place.password_file);
+        auto password = net::frames::read_password(place.password_file);
         if (!password) return password.error();
         dial.key = std::move(*password);
     }
-    net::add_tls(dial, place.ssl, place.ssl_ca);
+    net::frames::add_tls(dial, place.ssl, place.ssl_ca);
     return success();
 }
 
-std::vector<FoundManager> to_ask(const listening::NamedManagers& named,
+std::vector<FoundManager> to_ask(const net::contact::NamedManagers& named,
                                  const std::function<void(const std::string&)>& say) {
     std::vector<FoundManager> found, recorded;
     std::size_t left_out = 0;
-    for (const listening::NamedManager& each : named.managers) {
-        FoundManager manager{name_of(each), net::dial_options(each.listing.contact), each.listing,
+    for (const net::contact::NamedManager& each : named.managers) {
+        FoundManager manager{name_of(each), net::frames::dial_options(each.listing.contact), each.listing,
                              each.record};
         if (!each.record) {
             found.push_back(std::move(manager));
@@ -94,26 +95,27 @@ std::vector<FoundManager> to_ask(const listening::NamedManagers& named,
 
 Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name,
                                                 const std::function<void(const std::string&)>& say,
-                                                listening::NameFinder* finder) {
+                                                net::contact::NameFinder* finder) {
     std::vector<FoundManager> found;
     if (!place.managers.empty()) {
-        net::TcpDialOptions dial;
+        net::frames::TcpDialOptions dial;
         dial.managers = place.managers;
-        found.push_back({net::to_text(place.managers.front()), std::move(dial)});
+        found.push_back({net::frames::to_text(place.managers.front()), std::move(dial)});
     } else if (!place.contact.empty()) {
-        const auto contact = net::read_contact(place.contact);
+        const auto contact = net::frames::read_contact(place.contact);
         if (!contact) return contact.error();
-        found.push_back({name_of({{*contact, {}}, std::nullopt}), net::dial_options(*contact)});
+        found.push_back({name_of({{*contact, {}}, std::nullopt}), net::frames::dial_options(*contact)});
     } else if (!place.catalogs.empty()) {
-        listening::NameFinder own(place.catalogs);
+        net::contact::NameFinder own(place.catalogs);
         auto named = find_named(place, name, say, finder != nullptr ? *finder : own);
         if (!named) return named.error();
         found = std::move(*named);
     } else {
-        const auto listed = listening::find_managers(listening::registry_folder(), name, 0);
+        const auto listed = net::contact::find_managers(net::contact::registry_folder(), name, 0);
         if (!listed) return listed.error();
-        for (const listening::Listing& listing : *listed)
-            found.push_back({name_of({listing, std::nullopt}), net::dial_options(listing.contact), listing});
+        for (const net::contact::Listing& listing : *listed)
+            found.push_back(
+                {name_of({listing, std::nullopt}), net::frames::dial_options(listing.contact), listing});
     }
     for (FoundManager& each : found)
         if (const Status status = add_security(place, each.dial); !status) return status.error();
@@ -123,12 +125,12 @@ Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const
 Result<Answers> FoundManagers::ask(const Settings& settings) {
     Answers answers;
     if (!place_.contact.empty() && ::access(place_.contact.c_str(), F_OK) != 0) {
-        answers.ended = records::end_of_run(place_.contact);
+        answers.ended = records::journal::end_of_run(place_.contact);
         if (answers.ended != Ended::no || found_) return answers;
     }
     ManagerPlace place = place_;
     if (place.managers.empty() && place.contact.empty()) {
-        auto hosts = catalog::named_catalog_hosts(settings.catalog);
+        auto hosts = net::catalog::named_catalog_hosts(settings.catalog);
         if (!hosts) return hosts.error();
         place.catalogs = std::move(*hosts);
     }
@@ -137,7 +139,7 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
         place, settings.manager_name, [this](const std::string& line) { say_once(line, line); }, &*finder_);
     if (!found) return found.error();
     found_ = true;
-    std::vector<net::TcpDialOptions> lines;
+    std::vector<net::frames::TcpDialOptions> lines;
     for (const FoundManager& each : *found) lines.push_back(each.dial);
     auto reports = ask_status(lines, place_.limit, place_.stop);
     for (std::size_t n = 0; n < reports.size(); ++n) {
@@ -151,19 +153,20 @@ Result<Answers> FoundManagers::ask(const Settings& settings) {
 }
 
 // A manager that refuses us is there, so that its record counts; one that is not reached may be gone.
-ManagerAnswer FoundManagers::answer_of(const FoundManager& manager, Result<wire::StatusReport> report) {
+ManagerAnswer FoundManagers::answer_of(const FoundManager& manager,
+                                       Result<net::messages::StatusReport> report) {
     ManagerAnswer answer{manager.name, std::move(report)};
     if (!answer.report && manager.record) {
         const Error error = answer.report.error();
         const bool refuses = error.code == ExitCode::not_allowed;
         // Its words depend on the address that was reached first.
         say_once(manager.name + std::to_string(to_int(error.code)),
-                 manager.name + ": " + line_for_message(net::in_one_line(error.message)) +
+                 manager.name + ": " + line_for_message(net::frames::in_one_line(error.message)) +
                      (refuses ? "; its catalog record says how many tasks it has" : ""));
         if (refuses) answer.report = report_of(*manager.record);
         answer.by_record = RecordedAnswer{manager.record->heard, manager.record->workers};
     }
-    answer.at = manager.dial.managers.empty() ? net::HostPort{} : manager.dial.managers.front();
+    answer.at = manager.dial.managers.empty() ? net::frames::HostPort{} : manager.dial.managers.front();
     if (manager.listing) answer.project = manager.listing->contact.name;
     return answer;
 }

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "net/catalog/catalog_hosts.h"
 #include "factory/factory.h"
+#include "net/catalog/catalog_hosts.h"
 #include "net/contact/manager_record.h"
 #include "net/contact/named_managers.h"
 #include "net/frames/tcp_dialer.h"
@@ -18,22 +18,22 @@
 namespace wq::factory {
 
 struct ManagerPlace {
-    std::vector<net::HostPort> managers;  // addresses of one manager
-    std::string contact;                  // a file; without both, Settings::manager_name
+    std::vector<net::frames::HostPort> managers;  // addresses of one manager
+    std::string contact;                          // a file; without both, Settings::manager_name
     std::string password_file;
     bool ssl = false;
     std::string ssl_ca;
-    catalog::CatalogHosts catalogs{};           // where names are looked for, besides the registry
+    net::catalog::CatalogHosts catalogs{};      // where names are looked for, besides the registry
     Duration limit = std::chrono::seconds(15);  // for answers
     int stop = -1;                              // a descriptor: once readable, no answer is waited for
 };
 
 struct FoundManager {
     std::string name;  // for messages
-    net::TcpDialOptions dial;
-    std::optional<listening::Listing> listing{};  // of one found by its name
+    net::frames::TcpDialOptions dial;
+    std::optional<net::contact::Listing> listing{};  // of one found by its name
     // Of one that only a catalog server knows: nothing proves that it is its.
-    std::optional<listening::ManagerRecord> record{};
+    std::optional<net::contact::ManagerRecord> record{};
 };
 // Managers that only a catalog knows, to be asked at once: anyone may announce more.
 inline constexpr std::size_t most_recorded_managers = 100;
@@ -42,16 +42,16 @@ inline constexpr std::size_t most_recorded_managers = 100;
 // files anew: a manager that is started again writes a new one. Those of the registry come first. `say` gets
 // lines about catalog servers that do not answer, and their records that are skipped. `finder`: of the
 // place's catalogs, if they are asked often. Errors: those of read_contact(), read_password() and
-// listening::find_managers().
+// net::contact::find_managers().
 Result<std::vector<FoundManager>> find_managers(const ManagerPlace& place, const std::string& name,
                                                 const std::function<void(const std::string&)>& say = {},
-                                                listening::NameFinder* finder = nullptr);
+                                                net::contact::NameFinder* finder = nullptr);
 
 // What the user says of keys and TLS goes before what a contact has. Errors: those of read_password().
-Status add_security(const ManagerPlace& place, net::TcpDialOptions& dial);
+Status add_security(const ManagerPlace& place, net::frames::TcpDialOptions& dial);
 
 // Those of the registry, then of the others the first most_recorded_managers.
-std::vector<FoundManager> to_ask(const listening::NamedManagers& named,
+std::vector<FoundManager> to_ask(const net::contact::NamedManagers& named,
                                  const std::function<void(const std::string&)>& say = {});
 
 class FoundManagers final : public Managers {
@@ -63,11 +63,11 @@ class FoundManagers final : public Managers {
     std::function<void(const std::string&)> say = [](const std::string&) {};
 
   private:
-    ManagerAnswer answer_of(const FoundManager& manager, Result<wire::StatusReport> report);
+    ManagerAnswer answer_of(const FoundManager& manager, Result<net::messages::StatusReport> report);
     void say_once(const std::string& what, const std::string& line);
 
     ManagerPlace place_;
-    std::optional<listening::NameFinder> finder_;  // remembers which server does not answer
+    std::optional<net::contact::NameFinder> finder_;  // remembers which server does not answer
     std::set<std::string> said_;
     bool found_ = false;  // the contact file was there
 };

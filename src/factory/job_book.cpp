@@ -11,13 +11,13 @@ Result<JobBook> JobBook::open(const std::string& path, Duration longest_call, In
     JobBook book;
     book.longest_call_ = longest_call;
     if (::access(path.c_str(), F_OK) == 0) {
-        const auto text = records::read_whole(path);
+        const auto text = records::journal::read_whole(path);
         if (!text) return text.error();
         std::istringstream lines(text->substr(0, text->rfind('\n') + 1));
         for (std::string line; std::getline(lines, line);) book.replay(line, now);
     }
     if (const Status status = book.rewrite(path); !status) return status.error();
-    auto file = records::AppendFile::open(path);
+    auto file = records::journal::AppendFile::open(path);
     if (!file) return file.error();
     book.file_ = std::move(*file);
     return book;
@@ -52,7 +52,7 @@ Status JobBook::rewrite(const std::string& path) {
     for (const auto& [name, doubt] : doubtful_)
         text += "intend " + name + " " + std::to_string(doubt.count) + "\n";
     for (const std::string& id : order_) text += "made " + jobs_[id].submission + " " + id + "\n";
-    return records::write_atomically(path, text);
+    return records::journal::write_atomically(path, text);
 }
 
 Status JobBook::write(const std::string& line) {

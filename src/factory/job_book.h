@@ -74,7 +74,7 @@ class JobBook {
     Status write(const std::string& line);
     Status rewrite(const std::string& path);
 
-    records::AppendFile file_;
+    records::journal::AppendFile file_;
     Duration longest_call_{0};
     std::map<std::string, Doubt> doubtful_;
     std::map<std::string, Job> jobs_;

@@ -12,9 +12,9 @@
 #include <system_error>
 
 #include "base/units.h"
+#include "net/session/session_table.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
-#include "net/session/session_table.h"
 
 namespace wq::factory {
 
@@ -32,8 +32,8 @@ Error cannot_use(const std::string& path, int why) {
 std::int64_t OwnFolder::number() const {
     std::error_code unknown;
     const std::filesystem::path whole = std::filesystem::canonical(path_, unknown);
-    return static_cast<std::int64_t>(std::hash<std::string>()(records::host_name() + whole.string()) %
-                                     65535) +
+    return static_cast<std::int64_t>(
+               std::hash<std::string>()(records::journal::host_name() + whole.string()) % 65535) +
            1;
 }
 
@@ -55,12 +55,13 @@ Result<OwnFolder> OwnFolder::open(const std::string& path) {
     if (!folder.lock_.valid()) return cannot_use(path, errno);
     if (::flock(folder.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return cannot_use(path, errno);
-        const auto owner = records::read_whole(path + "/lock");
+        const auto owner = records::journal::read_whole(path + "/lock");
         return Error{ExitCode::not_allowed,
                      "another factory (" + line_for_message(owner ? *owner : std::string("unknown")) +
                          ") uses " + path + "; choose another folder with --scratch-dir DIR"};
     }
-    const std::string owner = "process " + std::to_string(::getpid()) + " on " + records::host_name();
+    const std::string owner =
+        "process " + std::to_string(::getpid()) + " on " + records::journal::host_name();
     if (::ftruncate(folder.lock_.get(), 0) != 0 ||
         ::pwrite(folder.lock_.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size()))
         return cannot_use(path, errno);
@@ -69,13 +70,13 @@ Result<OwnFolder> OwnFolder::open(const std::string& path) {
 
 Status OwnFolder::claim(const std::string& driver, bool has_jobs) const {
     const bool local = std::filesystem::path(driver).parent_path().filename() == "local";
-    const std::string system = driver + (local ? " on " + records::host_name() : std::string());
+    const std::string system = driver + (local ? " on " + records::journal::host_name() : std::string());
     const std::string file = path_ + "/system";
-    if (const auto known = records::read_whole(file); known && *known != system && has_jobs)
+    if (const auto known = records::journal::read_whole(file); known && *known != system && has_jobs)
         return Error{ExitCode::not_allowed,
                      path_ + " has jobs of another batch system (" + line_for_message(*known) +
                          "): end them by a factory for that one, or give another --scratch-dir"};
-    return records::write_atomically(file, system);
+    return records::journal::write_atomically(file, system);
 }
 
 Result<std::string> OwnFolder::name(const std::string& wanted) const {
@@ -85,9 +86,11 @@ Result<std::string> OwnFolder::name(const std::string& wanted) const {
         return Error{ExitCode::usage, "factory-name " + quote_for_message(wanted) + ": up to " +
                                           std::to_string(longest_name) + " characters without blanks"};
     if (wanted.empty())
-        if (auto known = records::read_whole(file); known && !known->empty()) return *known;
-    const std::string name = wanted.empty() ? "factory-" + session::random_token().substr(0, 12) : wanted;
-    if (const Status written = records::write_atomically(file, name); !written) return written.error();
+        if (auto known = records::journal::read_whole(file); known && !known->empty()) return *known;
+    const std::string name =
+        wanted.empty() ? "factory-" + net::session::random_token().substr(0, 12) : wanted;
+    if (const Status written = records::journal::write_atomically(file, name); !written)
+        return written.error();
     return name;
 }
 

@@ -10,8 +10,8 @@
 #include "base/amounts.h"
 #include "base/similar_word.h"
 #include "base/units.h"
-#include "net/catalog/catalog_hosts.h"
 #include "factory/expression.h"
+#include "net/catalog/catalog_hosts.h"
 
 namespace wq::factory {
 
@@ -147,7 +147,7 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
             return bad(name, "there is no such key" + did_you_mean(most_similar(name, setting_names())));
         if (const Status status = set(*known, file, value, settings); !status) return status.error();
     }
-    if (const auto catalogs = catalog::read_catalog_hosts(settings.catalog); !catalogs)
+    if (const auto catalogs = net::catalog::read_catalog_hosts(settings.catalog); !catalogs)
         return bad("catalog", catalogs.error().message);
     // A maximum below the minimum of before is enough said.
     if (!file.contains("min-workers"))

@@ -29,7 +29,7 @@ struct Settings {
     Duration timeout = std::chrono::minutes(5);  // of an idle worker
     Duration factory_timeout{0};                 // without a manager that has tasks; 0: never
     bool autosize = false;
-    core::Resources size;  // of a worker; 0: not specified
+    engine::model::Resources size;  // of a worker; 0: not specified
     std::string worker_extra_options;
     std::string condor_requirements;
 };

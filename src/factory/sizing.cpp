@@ -10,34 +10,35 @@ namespace wq::factory {
 namespace {
 
 // What a worker's size does not say, it has enough of; but without a word it has no GPU.
-void ignore_unsaid(core::Needs& needs, core::Resources& size) {
+void ignore_unsaid(engine::model::Needs& needs, engine::model::Resources& size) {
     if (size.cores == 0 && needs.cores != 0) needs.cores = -1, size.cores = most_cores;
     if (size.memory_mb == 0) needs.memory_mb = -1, size.memory_mb = most_mb;
     if (size.disk_mb == 0) needs.disk_mb = -1, size.disk_mb = most_mb;
 }
 
 // How many tasks of these needs one worker runs at once; 0: it is too small for any.
-std::int64_t tasks_at_once(const Demand& demand, core::Resources size, const Limits& limits) {
+std::int64_t tasks_at_once(const Demand& demand, engine::model::Resources size, const Limits& limits) {
     std::int64_t fit = 1;
-    if (size != core::Resources{}) {
-        core::Needs needs = demand.needs;
+    if (size != engine::model::Resources{}) {
+        engine::model::Needs needs = demand.needs;
         // It is unknown how many coprocesses a worker will start; by default one for each core.
         if (needs.remote()) needs = {1, -1, -1, -1};
         ignore_unsaid(needs, size);
-        fit = core::how_many_fit(core::allocate(needs, size, demand.rules), size);
+        fit = engine::model::how_many_fit(engine::model::allocate(needs, size, demand.rules), size);
     }
     return fit > 0 ? limits.tasks_per_worker.value_or(fit) : 0;
 }
 
 }  // namespace
 
-std::optional<double> workers_for(const Demand& demand, const core::Resources& size, const Limits& limits) {
+std::optional<double> workers_for(const Demand& demand, const engine::model::Resources& size,
+                                  const Limits& limits) {
     const std::int64_t at_once = tasks_at_once(demand, size, limits);
     if (at_once <= 0) return std::nullopt;
     return static_cast<double>(demand.tasks) / static_cast<double>(at_once);
 }
 
-Decision decide(const std::vector<Demand>& demand, const core::Resources& size, const Supply& supply,
+Decision decide(const std::vector<Demand>& demand, const engine::model::Resources& size, const Supply& supply,
                 const Limits& limits) {
     Decision decision;
     double filled = 0;  // workers; tasks of different needs share one

@@ -13,10 +13,10 @@ namespace wq::factory {
 
 // The tasks with equal needs, of all managers that the factory serves.
 struct Demand {
-    core::Needs needs;
+    engine::model::Needs needs;
     std::uint64_t tasks = 0;    // waiting, and running on any worker
     std::uint64_t waiting = 0;  // of `tasks`
-    core::AllocationRules rules{};
+    engine::model::AllocationRules rules{};
 };
 
 struct Supply {
@@ -44,11 +44,12 @@ struct Decision {
 };
 
 // How many workers of this size the tasks fill; nullopt: such a worker is too small for them.
-std::optional<double> workers_for(const Demand& demand, const core::Resources& size, const Limits& limits);
+std::optional<double> workers_for(const Demand& demand, const engine::model::Resources& size,
+                                  const Limits& limits);
 
 // `size`: of each worker, all zero if unknown; then each runs one task at a time. Errors: none; inconsistent
 // limits count as least = most.
-Decision decide(const std::vector<Demand>& demand, const core::Resources& size, const Supply& supply,
+Decision decide(const std::vector<Demand>& demand, const engine::model::Resources& size, const Supply& supply,
                 const Limits& limits);
 
 }  // namespace wq::factory

@@ -6,11 +6,11 @@
 
 namespace wq::manager {
 
-void ActionPerformer::perform(std::vector<core::Action>& actions, core::Now now) {
+void ActionPerformer::perform(std::vector<engine::model::Action>& actions, engine::model::Now now) {
     // Leases come in a row, so the clock is read only before and after them.
     std::optional<Instant> sending_since;
-    for (core::Action& action : actions) {
-        const bool lease = std::holds_alternative<core::Lease>(action);
+    for (engine::model::Action& action : actions) {
+        const bool lease = std::holds_alternative<engine::model::Lease>(action);
         if (lease && !sending_since) sending_since = clock_();
         if (!lease && sending_since) to_.times.sent(clock_() - *std::exchange(sending_since, {}), true);
         std::visit([&](auto& known) { act_on(known, now); }, action);
@@ -20,24 +20,24 @@ void ActionPerformer::perform(std::vector<core::Action>& actions, core::Now now)
 
 // ---- tasks ----
 
-void ActionPerformer::act_on(core::Lease& action, core::Now now) {
+void ActionPerformer::act_on(engine::model::Lease& action, engine::model::Now now) {
     to_.leases.send(action, now);
 }
 
-void ActionPerformer::act_on(const core::Kill& action, core::Now) {
+void ActionPerformer::act_on(const engine::model::Kill& action, engine::model::Now) {
     to_.links.tell(action.worker,
-                   wire::Kill{TaskId(action.tasks.first), action.attempt, action.tasks.size()});
+                   net::messages::Kill{TaskId(action.tasks.first), action.attempt, action.tasks.size()});
 }
 
-void ActionPerformer::act_on(const core::KillAll& action, core::Now) {
-    to_.links.tell(action.worker, wire::KillAll{});
+void ActionPerformer::act_on(const engine::model::KillAll& action, engine::model::Now) {
+    to_.links.tell(action.worker, net::messages::KillAll{});
 }
 
-void ActionPerformer::act_on(const core::Recall& action, core::Now) {
-    to_.links.tell(action.worker, wire::Recall{action.most});
+void ActionPerformer::act_on(const engine::model::Recall& action, engine::model::Now) {
+    to_.links.tell(action.worker, net::messages::Recall{action.most});
 }
 
-void ActionPerformer::act_on(core::AttemptEnded& action, core::Now now) {
+void ActionPerformer::act_on(engine::model::AttemptEnded& action, engine::model::Now now) {
     to_.leases.forget(action.task, action.attempt);
     to_.times.ended(1, action.outcome.succeeded(), action.outcome.wall_us, action.given);
     to_.records.ended(action, to_.links.of(action.worker),
@@ -45,75 +45,76 @@ void ActionPerformer::act_on(core::AttemptEnded& action, core::Now now) {
     to_.storage.look_if_full(now);
 }
 
-void ActionPerformer::act_on(const core::LeaseRequeued& action, core::Now now) {
+void ActionPerformer::act_on(const engine::model::LeaseRequeued& action, engine::model::Now now) {
     to_.leases.forget(action.task, action.attempt);
     to_.records.requeued(action, now);
 }
 
-void ActionPerformer::act_on(core::RangeEnded& action, core::Now now) {
+void ActionPerformer::act_on(engine::model::RangeEnded& action, engine::model::Now now) {
     to_.times.ended(action.tasks.count(), true, action.wall_us, action.given);
     to_.records.ended(action, now);
 }
 
-void ActionPerformer::act_on(const core::Cancelled& action, core::Now now) {
+void ActionPerformer::act_on(const engine::model::Cancelled& action, engine::model::Now now) {
     action.tasks.for_each([this](Interval part) { to_.leases.forget(part); });
     to_.records.cancelled(action, now);
 }
 
-void ActionPerformer::act_on(core::Skipped& action, core::Now now) {
+void ActionPerformer::act_on(engine::model::Skipped& action, engine::model::Now now) {
     to_.records.skipped(action, now);
 }
 
 // ---- tickets ----
 
 // A leaving worker would claim tickets that are not expected of it.
-void ActionPerformer::act_on(const core::Seal& action, core::Now) {
-    const wire::SealedBatch sealed = to_.tickets.open(action);
+void ActionPerformer::act_on(const engine::model::Seal& action, engine::model::Now) {
+    const net::messages::SealedBatch sealed = to_.tickets.open(action);
     for (auto& [key, link] : to_.links.all()) {
         if (!link.takes_tickets || !link.record) continue;
-        const core::Worker* const worker = router_.reactor().workers().find(link.record->worker);
+        const engine::model::Worker* const worker = router_.reactor().workers().find(link.record->worker);
         if (worker != nullptr && worker->available()) to_.links.tell(link, sealed);
     }
 }
 
-void ActionPerformer::act_on(const core::Revoke& action, core::Now) {
+void ActionPerformer::act_on(const engine::model::Revoke& action, engine::model::Now) {
     to_.tickets.revoke(action.batch);
     for (auto& [key, link] : to_.links.all())
-        if (link.takes_tickets) to_.links.tell(link, wire::RevokedBatch{action.batch});
+        if (link.takes_tickets) to_.links.tell(link, net::messages::RevokedBatch{action.batch});
 }
 
-void ActionPerformer::act_on(const core::BatchOver& action, core::Now) {
+void ActionPerformer::act_on(const engine::model::BatchOver& action, engine::model::Now) {
     to_.tickets.close(action.batch);
 }
 
 // ---- workers and hosts ----
 
-void ActionPerformer::act_on(const core::Dismiss& action, core::Now now) {
-    const auto departure = action.lost ? records::Departure::failure : records::Departure::asked;
+void ActionPerformer::act_on(const engine::model::Dismiss& action, engine::model::Now now) {
+    const auto departure =
+        action.lost ? records::journal::Departure::failure : records::journal::Departure::asked;
     if (!to_.sessions.dismiss(action.worker, {action.why, true}, action.why, departure, now))
         to_.sessions.end(action.worker, action.why, departure, now);
 }
 
-void ActionPerformer::act_on(const core::HostExcluded& action, core::Now) {
+void ActionPerformer::act_on(const engine::model::HostExcluded& action, engine::model::Now) {
     router_.tell_user("host " + action.host + " is excluded until " + local_time(action.until, "%H:%M:%S") +
                       ": " + action.why + (how_to_keep_hosts_.empty() ? "" : "; " + how_to_keep_hosts_));
 }
 
-void ActionPerformer::act_on(const core::HostReleased& action, core::Now) {
+void ActionPerformer::act_on(const engine::model::HostReleased& action, engine::model::Now) {
     router_.tell_user("host " + action.host + " is readmitted");
 }
 
 // ---- the run ----
 
-void ActionPerformer::act_on(const core::CategoryChanged& action, core::Now now) {
+void ActionPerformer::act_on(const engine::model::CategoryChanged& action, engine::model::Now now) {
     to_.records.changed(action, now);
 }
 
-void ActionPerformer::act_on(const core::Warning& action, core::Now) {
+void ActionPerformer::act_on(const engine::model::Warning& action, engine::model::Now) {
     router_.tell_user(action.text);
 }
 
-void ActionPerformer::act_on(const core::Finished& action, core::Now) {
+void ActionPerformer::act_on(const engine::model::Finished& action, engine::model::Now) {
     finished_ = action;
     to_.records.finished();
 }

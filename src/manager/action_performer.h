@@ -38,39 +38,39 @@ class ActionPerformer {
         : to_(receivers), router_(router), how_to_keep_hosts_(std::move(how_to_keep_hosts)), clock_(clock) {}
 
     // Performs the actions in order, and moves their contents to the receivers.
-    void perform(std::vector<core::Action>& actions, core::Now now);
+    void perform(std::vector<engine::model::Action>& actions, engine::model::Now now);
 
-    const std::optional<core::Finished>& finished() const { return finished_; }
+    const std::optional<engine::model::Finished>& finished() const { return finished_; }
 
   private:
     // Tasks.
-    void act_on(core::Lease& action, core::Now now);
-    void act_on(const core::Kill& action, core::Now now);
-    void act_on(const core::KillAll& action, core::Now now);
-    void act_on(const core::Recall& action, core::Now now);
-    void act_on(core::AttemptEnded& action, core::Now now);
-    void act_on(const core::LeaseRequeued& action, core::Now now);
-    void act_on(core::RangeEnded& action, core::Now now);
-    void act_on(const core::Cancelled& action, core::Now now);
-    void act_on(core::Skipped& action, core::Now now);
+    void act_on(engine::model::Lease& action, engine::model::Now now);
+    void act_on(const engine::model::Kill& action, engine::model::Now now);
+    void act_on(const engine::model::KillAll& action, engine::model::Now now);
+    void act_on(const engine::model::Recall& action, engine::model::Now now);
+    void act_on(engine::model::AttemptEnded& action, engine::model::Now now);
+    void act_on(const engine::model::LeaseRequeued& action, engine::model::Now now);
+    void act_on(engine::model::RangeEnded& action, engine::model::Now now);
+    void act_on(const engine::model::Cancelled& action, engine::model::Now now);
+    void act_on(engine::model::Skipped& action, engine::model::Now now);
     // Tickets.
-    void act_on(const core::Seal& action, core::Now now);
-    void act_on(const core::Revoke& action, core::Now now);
-    void act_on(const core::BatchOver& action, core::Now now);
+    void act_on(const engine::model::Seal& action, engine::model::Now now);
+    void act_on(const engine::model::Revoke& action, engine::model::Now now);
+    void act_on(const engine::model::BatchOver& action, engine::model::Now now);
     // Workers and hosts.
-    void act_on(const core::Dismiss& action, core::Now now);
-    void act_on(const core::HostExcluded& action, core::Now now);
-    void act_on(const core::HostReleased& action, core::Now now);
+    void act_on(const engine::model::Dismiss& action, engine::model::Now now);
+    void act_on(const engine::model::HostExcluded& action, engine::model::Now now);
+    void act_on(const engine::model::HostReleased& action, engine::model::Now now);
     // The run.
-    void act_on(const core::CategoryChanged& action, core::Now now);
-    void act_on(const core::Warning& action, core::Now now);
-    void act_on(const core::Finished& action, core::Now now);
+    void act_on(const engine::model::CategoryChanged& action, engine::model::Now now);
+    void act_on(const engine::model::Warning& action, engine::model::Now now);
+    void act_on(const engine::model::Finished& action, engine::model::Now now);
 
     Receivers to_;
     Router& router_;
     const std::string how_to_keep_hosts_;
     const std::function<Instant()>& clock_;
-    std::optional<core::Finished> finished_;
+    std::optional<engine::model::Finished> finished_;
 };
 
 }  // namespace wq::manager

@@ -17,7 +17,7 @@ void EnvironmentLines::tell(Link& link) {
         const bool applies =
             line.workers.empty() || std::find(line.workers.begin(), line.workers.end(),
                                               link.record->worker.value()) != line.workers.end();
-        if (applies) links_.tell(link, wire::EnvironmentLine{line.position, line.text});
+        if (applies) links_.tell(link, net::messages::EnvironmentLine{line.position, line.text});
     }
 }
 

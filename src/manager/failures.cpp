@@ -21,18 +21,19 @@ std::string without_numbers(const std::string& text) {
 }
 
 // The exceeded resources, without amounts, which may differ between nodes.
-std::string too_little_of(const core::Outcome& outcome) {
+std::string too_little_of(const engine::model::Outcome& outcome) {
     std::string kinds;
-    for (const core::ResourceKind kind : core::resource_kinds)
+    for (const engine::model::ResourceKind kind : engine::model::resource_kinds)
         kinds += outcome.measured && outcome.measured->exceeded.at(kind) >= 0 ? "1" : "0";
     return kinds;
 }
 
 std::string kind_of(const FailureExample& example) {
-    const core::Outcome& outcome = example.outcome;
-    std::string kind = std::string(core::name_of(outcome.ending)) + " " + std::to_string(outcome.exit_code) +
-                       " " + std::to_string(outcome.signal) + " ";
-    if (core::is_exhaustion(outcome.ending)) kind += example.category + " " + too_little_of(outcome) + " ";
+    const engine::model::Outcome& outcome = example.outcome;
+    std::string kind = std::string(engine::model::name_of(outcome.ending)) + " " +
+                       std::to_string(outcome.exit_code) + " " + std::to_string(outcome.signal) + " ";
+    if (engine::model::is_exhaustion(outcome.ending))
+        kind += example.category + " " + too_little_of(outcome) + " ";
     return kind + without_numbers(example.stderr_tail);
 }
 

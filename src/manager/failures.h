@@ -23,7 +23,7 @@ struct FailureExample {
     std::uint64_t line = 0;  // in the list; 0: not from a list
     std::string host;
     std::string command;
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     std::string stderr_tail;  // telling_lines() of it
     std::uint64_t count = 1;  // failures like this one
     std::string category{};

@@ -9,18 +9,20 @@ namespace wq::manager {
 
 namespace {
 
-using SharedFiles = std::shared_ptr<const files::TaskFiles>;
+using SharedFiles = std::shared_ptr<const files::trees::TaskFiles>;
 
 // Replaces $OS and $ARCH by those of the worker's host.
 SharedFiles on_platform(SharedFiles files, const std::string& os, const std::string& arch) {
-    const auto named = [&](const files::Input& input) {
-        return input.source == files::Source::file ? files::for_platform(input.from, os, arch) : input.from;
+    const auto named = [&](const files::trees::Input& input) {
+        return input.source == files::trees::Source::file ? files::trees::for_platform(input.from, os, arch)
+                                                          : input.from;
     };
-    const bool any = std::any_of(files->inputs.begin(), files->inputs.end(),
-                                 [&](const files::Input& input) { return named(input) != input.from; });
+    const bool any =
+        std::any_of(files->inputs.begin(), files->inputs.end(),
+                    [&](const files::trees::Input& input) { return named(input) != input.from; });
     if (!any) return files;
-    auto own = std::make_shared<files::TaskFiles>(*files);
-    for (files::Input& input : own->inputs) input.from = named(input);
+    auto own = std::make_shared<files::trees::TaskFiles>(*files);
+    for (files::trees::Input& input : own->inputs) input.from = named(input);
     return own;
 }
 
@@ -41,15 +43,17 @@ LeaseSender::LeaseSender(TaskTexts& tasks, Links& links, RunRecords& records, Ro
     if (background_ != nullptr)
         transfers_.emplace(
             *background_,
-            [this](WorkerId worker, const wire::Message& message) { links_.tell(worker, message); },
-            [this](const transfers::Transfer& transfer) { records_.transferred(transfer, background_now_); });
+            [this](WorkerId worker, const net::messages::Message& message) { links_.tell(worker, message); },
+            [this](const files::transfers::Transfer& transfer) {
+                records_.transferred(transfer, background_now_);
+            });
 }
 
-void LeaseSender::send(core::Lease& action, core::Now now) {
+void LeaseSender::send(engine::model::Lease& action, engine::model::Now now) {
     Link* const link = links_.of(action.worker);
     if (link == nullptr) return;
     TaskText text = tasks_.text(action.task);
-    wire::Lease lease;
+    net::messages::Lease lease;
     lease.task = action.task;
     lease.attempt = action.attempt;
     lease.give = action.give;
@@ -64,8 +68,8 @@ void LeaseSender::send(core::Lease& action, core::Now now) {
     send(*link, action, std::move(lease), text.memory, now);
 }
 
-void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease, const SharedMemory& memory,
-                       core::Now now) {
+void LeaseSender::send(Link& link, const engine::model::Lease& action, net::messages::Lease lease,
+                       const SharedMemory& memory, engine::model::Now now) {
     if (lease.call) {
         const std::uint64_t sent = memory && !link.shares_memory ? memory->size() : 0;
         const std::uint64_t bytes = lease.call->arguments.size() + sent;
@@ -86,41 +90,43 @@ void LeaseSender::send(Link& link, const core::Lease& action, wire::Lease lease,
                         link.address);
 }
 
-void LeaseSender::fail(WorkerId worker, TaskId task, Attempt attempt, std::string reason, core::Now now) {
-    core::Outcome outcome;
-    outcome.ending = core::Ending::input_missing;
+void LeaseSender::fail(WorkerId worker, TaskId task, Attempt attempt, std::string reason,
+                       engine::model::Now now) {
+    engine::model::Outcome outcome;
+    outcome.ending = engine::model::Ending::input_missing;
     outcome.exit_code = -1;
     outcome.reason = std::move(reason);
-    router_.react(core::TaskReported{worker, task, attempt, std::move(outcome)}, now);
+    router_.react(engine::model::TaskReported{worker, task, attempt, std::move(outcome)}, now);
 }
 
 // ---- leases with files ----
 
-void LeaseSender::prepare(const Link& link, core::Lease& action, wire::Lease lease, TaskText& text) {
+void LeaseSender::prepare(const Link& link, engine::model::Lease& action, net::messages::Lease lease,
+                          TaskText& text) {
     const TaskId task = action.task;
     const WorkerId worker = action.worker;
     const Attempt attempt = action.attempt;
     held_[task] = {worker, std::move(lease), std::move(action), std::move(text.memory)};
     transfers_->prepare(
         worker, task, attempt, on_platform(std::move(text.files), link.record->os, link.record->arch),
-        [this, task](const transfers::FileTransfers::Prepared& result) { prepared(task, result); });
+        [this, task](const files::transfers::FileTransfers::Prepared& result) { prepared(task, result); });
 }
 
-void LeaseSender::prepared(TaskId task, const transfers::FileTransfers::Prepared& result) {
+void LeaseSender::prepared(TaskId task, const files::transfers::FileTransfers::Prepared& result) {
     Held held = std::move(held_.extract(task).mapped());
     const Attempt attempt = held.lease.attempt;
-    if (const auto* problem = std::get_if<files::Problem>(&result))
+    if (const auto* problem = std::get_if<files::trees::Problem>(&result))
         return fail(held.worker, task, attempt, problem->what, background_now_);
-    held.lease.files = std::get<wire::LeaseFiles>(result);
+    held.lease.files = std::get<net::messages::LeaseFiles>(result);
     Link* const link = links_.of(held.worker);
     if (link != nullptr && !router_.reactor().stopping())
         return send(*link, held.action, std::move(held.lease), held.memory, background_now_);
     // The worker is disconnected, or the run stops: the worker has not seen the task.
     transfers_->drop(task, attempt);
-    router_.react(core::TaskGivenBack{held.worker, task, attempt}, background_now_);
+    router_.react(engine::model::TaskGivenBack{held.worker, task, attempt}, background_now_);
 }
 
-void LeaseSender::send_without_files(Link& link, core::Now now) {
+void LeaseSender::send_without_files(Link& link, engine::model::Now now) {
     link.shares_files = true;
     if (router_.reactor().stopping()) return;  // leases are given back when they are prepared
     std::vector<TaskId> of_worker;
@@ -133,7 +139,7 @@ void LeaseSender::send_without_files(Link& link, core::Now now) {
     }
 }
 
-void LeaseSender::on_background(core::Now now) {
+void LeaseSender::on_background(engine::model::Now now) {
     background_now_ = now;
     if (background_ != nullptr) background_->finish();
 }

@@ -8,15 +8,16 @@ namespace wq::manager {
 
 namespace {
 
-bool brings_tasks(const wire::Message& message) {
-    return std::holds_alternative<wire::Lease>(message) ||
-           std::holds_alternative<wire::SealedBatch>(message) ||
-           std::holds_alternative<wire::Tickets>(message);
+bool brings_tasks(const net::messages::Message& message) {
+    return std::holds_alternative<net::messages::Lease>(message) ||
+           std::holds_alternative<net::messages::SealedBatch>(message) ||
+           std::holds_alternative<net::messages::Tickets>(message);
 }
 
 }  // namespace
 
-void Links::open(net::Transport& from, const net::Joined& joined, Duration hello_limit, Instant now) {
+void Links::open(net::frames::Transport& from, const net::frames::Joined& joined, Duration hello_limit,
+                 Instant now) {
     const LinkKey key{&from, joined.peer};
     Link& link = links_[key];
     link.key = key;
@@ -29,7 +30,7 @@ void Links::open(net::Transport& from, const net::Joined& joined, Duration hello
     unheard_.push_back({link.hello_until, key});
 }
 
-void Links::assign(Link& link, const records::WorkerRecord& record) {
+void Links::assign(Link& link, const records::journal::WorkerRecord& record) {
     link.record = record;
     workers_[record.worker] = &link;
 }
@@ -79,17 +80,17 @@ std::optional<Instant> Links::next_hello_limit() const {
 }
 
 // unsent_ makes a turn cost only the links with messages, not those of a thousand idle workers.
-void Links::tell(Link& link, const wire::Message& message) {
+void Links::tell(Link& link, const net::messages::Message& message) {
     if (link.outbox->empty()) unsent_.push_back(link.key);
     link.outbox->put(message);
     tasks_unsent_ = tasks_unsent_ || brings_tasks(message);
 }
 
-void Links::tell(WorkerId worker, const wire::Message& message) {
+void Links::tell(WorkerId worker, const net::messages::Message& message) {
     if (Link* const link = of(worker)) tell(*link, message);
 }
 
-void Links::close(Link& link, const wire::Message& last) {
+void Links::close(Link& link, const net::messages::Message& last) {
     tell(link, last);
     link.outbox->flush();
     link.key.first->close(link.key.second);

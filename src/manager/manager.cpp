@@ -30,7 +30,8 @@ SessionOptions session_options(const ManagerOptions& options) {
 
 }  // namespace
 
-Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& recorder, core::Now started)
+Manager::Manager(ManagerOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder,
+                 engine::model::Now started)
     : hello_limit_(options.hello_limit),
       beat_(options.beat),
       tasks_(tasks),
@@ -57,15 +58,15 @@ Manager::Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& reco
 
 // ---- the task source, and a program ----
 
-void Manager::add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed,
-                  core::Now now) {
+void Manager::add(const engine::model::TaskRange& range, const IntervalSet& done, const IntervalSet& failed,
+                  engine::model::Now now) {
     records_.succeeded_earlier(done.count());
-    react(core::TasksAdded{range, done, failed}, now);
+    react(engine::model::TasksAdded{range, done, failed}, now);
 }
 
-void Manager::end_input(core::Now now) {
+void Manager::end_input(engine::model::Now now) {
     tasks_.input_ended();
-    react(core::InputEnded{}, now);
+    react(engine::model::InputEnded{}, now);
 }
 
 void Manager::add_environment_line(std::uint64_t position, std::string text,
@@ -73,15 +74,16 @@ void Manager::add_environment_line(std::uint64_t position, std::string text,
     environment_.add(position, std::move(text), std::move(workers));
 }
 
-void Manager::set_category(const std::string& name, core::CategorySet what, core::Now now) {
+void Manager::set_category(const std::string& name, engine::model::CategorySet what, engine::model::Now now) {
     what.category = category(name);
     react(what, now);
 }
 
 // ---- what comes in ----
 
-bool Manager::on_arrival(net::Transport& from, const net::Arrival& arrival, core::Now now) {
-    if (const auto* joined = std::get_if<net::Joined>(&arrival)) {
+bool Manager::on_arrival(net::frames::Transport& from, const net::frames::Arrival& arrival,
+                         engine::model::Now now) {
+    if (const auto* joined = std::get_if<net::frames::Joined>(&arrival)) {
         links_.open(from, *joined, hello_limit_, now.instant);
         return true;
     }
@@ -102,9 +104,9 @@ bool Manager::on_arrival(net::Transport& from, const net::Arrival& arrival, core
 }
 
 // Returns whether all of it is handled; else `begun` bytes are, and the share of its peer is used up.
-bool Manager::take(LinkKey key, const net::Arrival& arrival, std::size_t& begun, bool& says_more,
-                   core::Now now) {
-    if (const auto* left = std::get_if<net::Left>(&arrival)) {
+bool Manager::take(LinkKey key, const net::frames::Arrival& arrival, std::size_t& begun, bool& says_more,
+                   engine::model::Now now) {
+    if (const auto* left = std::get_if<net::frames::Left>(&arrival)) {
         sessions_.on_disconnect(key, left->why, left->closed, now);
         return true;
     }
@@ -112,7 +114,7 @@ bool Manager::take(LinkKey key, const net::Arrival& arrival, std::size_t& begun,
     if (std::exchange(link.turn, turn_) != turn_) link.share = share_of_turn;
     std::size_t share = link.untrusted ? link.share : SIZE_MAX;
     if (share == 0) return false;
-    const std::string& bytes = std::get<net::Frame>(arrival).bytes;
+    const std::string& bytes = std::get<net::frames::Frame>(arrival).bytes;
     const Instant before = clock();
     const Duration sent_before = times_.sending();
     const WorkerMessages::Heard heard = messages_.on_frame(link, bytes, begun, share, now);
@@ -125,14 +127,14 @@ bool Manager::take(LinkKey key, const net::Arrival& arrival, std::size_t& begun,
     return begun == bytes.size();
 }
 
-void Manager::keep_waiting(LinkKey key, net::Arrival arrival, std::size_t begun) {
+void Manager::keep_waiting(LinkKey key, net::frames::Arrival arrival, std::size_t begun) {
     Link& link = *links_.find(key);
     link.waiting.push_front(std::move(arrival));
     link.begun = begun;
     waiting_.push_back(key);
 }
 
-void Manager::take_waiting(core::Now now) {
+void Manager::take_waiting(engine::model::Now now) {
     ++turn_;
     for (const LinkKey& key : std::exchange(waiting_, {})) {
         bool all = true;
@@ -141,7 +143,7 @@ void Manager::take_waiting(core::Now now) {
                 key.first->hold_back(key.second, false);
                 break;
             }
-            net::Arrival arrival = std::move(link->waiting.front());
+            net::frames::Arrival arrival = std::move(link->waiting.front());
             link->waiting.pop_front();
             std::size_t begun = std::exchange(link->begun, 0);
             bool says_more = false;
@@ -155,7 +157,7 @@ void Manager::take_waiting(core::Now now) {
 
 // Events raised by an action wait until the other actions are done, so newer decisions never overtake older
 // ones.
-void Manager::react(const core::Event& event, core::Now now) {
+void Manager::react(const engine::model::Event& event, engine::model::Now now) {
     if (acting_) {
         raised_.emplace_back(event, now);
         return;
@@ -170,7 +172,7 @@ void Manager::react(const core::Event& event, core::Now now) {
     acting_ = false;
 }
 
-void Manager::handle(const core::Event& event, core::Now now) {
+void Manager::handle(const engine::model::Event& event, engine::model::Now now) {
     actions_.clear();
     reactor_.on(event, now, actions_);
     performer_.perform(actions_, now);
@@ -178,13 +180,13 @@ void Manager::handle(const core::Event& event, core::Now now) {
 
 // ---- the run ----
 
-void Manager::stop(core::StopReason reason, Duration grace, core::Now now) {
+void Manager::stop(engine::model::StopReason reason, Duration grace, engine::model::Now now) {
     if (finished()) storage_.give_up();
-    react(core::StopRequested{reason, grace}, now);
+    react(engine::model::StopRequested{reason, grace}, now);
 }
 
-const records::WorkerRecord* Manager::worker(WorkerId id) const {
-    if (const records::WorkerRecord* const over_tcp = sessions_.of_tcp(id)) return over_tcp;
+const records::journal::WorkerRecord* Manager::worker(WorkerId id) const {
+    if (const records::journal::WorkerRecord* const over_tcp = sessions_.of_tcp(id)) return over_tcp;
     const Link* const link = links_.of(id);
     return link == nullptr ? nullptr : &*link->record;
 }
@@ -194,16 +196,16 @@ bool Manager::over() const {
     return finished() && (reactor_.stopping() || storage_.gave_up() || records_.all_written());
 }
 
-void Manager::tick(core::Now now) {
+void Manager::tick(engine::model::Now now) {
     take_waiting(now);
     storage_.tick(now);
     sessions_.dismiss_silent(now);
     release_.tick(now);
     answers_.tick();
-    if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(core::Tick{}, now);
+    if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(engine::model::Tick{}, now);
     if (now.instant >= next_beat_) {
         for (auto& [key, link] : links_.all())
-            if (link.record && link.session == nullptr) links_.tell(link, wire::Beat{});
+            if (link.record && link.session == nullptr) links_.tell(link, net::messages::Beat{});
         next_beat_ = now.instant + beat_;
     }
     if (now.instant >= series_.next()) series_.take(stats(), now);
@@ -225,17 +227,17 @@ void Manager::flush() {
     times_.sent(clock() - before, tasks);
 }
 
-void Manager::dismiss_all(const std::string& why, core::Now now) {
+void Manager::dismiss_all(const std::string& why, engine::model::Now now) {
     sessions_.dismiss_all(why, now);
     flush();
 }
 
-core::ManagerStats Manager::with_own(core::ManagerStats stats) const {
+engine::model::ManagerStats Manager::with_own(engine::model::ManagerStats stats) const {
     times_.fill(stats);
     stats.workers_init = static_cast<std::int64_t>(links_.without_hello());
     stats.bytes_received = messages_.bytes_received();
-    if (const transfers::FileTransfers* const transfers = leases_.transfers()) {
-        const transfers::TransferTally& tally = transfers->tally();
+    if (const files::transfers::FileTransfers* const transfers = leases_.transfers()) {
+        const files::transfers::TransferTally& tally = transfers->tally();
         stats.bytes_sent = tally.bytes_sent();
         stats.bytes_received += tally.bytes_received();
         stats.bandwidth = tally.bandwidth();
@@ -248,13 +250,13 @@ core::ManagerStats Manager::with_own(core::ManagerStats stats) const {
     return stats;
 }
 
-core::ManagerStats brief_stats(const scheduling::Reactor& reactor) {
-    core::ManagerStats stats;
-    const core::Ledger& ledger = reactor.ledger();
-    const core::WorkerTable& workers = reactor.workers();
+engine::model::ManagerStats brief_stats(const engine::policies::Reactor& reactor) {
+    engine::model::ManagerStats stats;
+    const engine::model::Ledger& ledger = reactor.ledger();
+    const engine::model::WorkerTable& workers = reactor.workers();
     stats.workers_connected = static_cast<std::int64_t>(workers.size() - workers.disconnected_count());
-    stats.tasks_waiting = static_cast<std::int64_t>(ledger.count(core::TaskState::blocked) +
-                                                    ledger.count(core::TaskState::ready));
+    stats.tasks_waiting = static_cast<std::int64_t>(ledger.count(engine::model::TaskState::blocked) +
+                                                    ledger.count(engine::model::TaskState::ready));
     stats.tasks_submitted = static_cast<std::int64_t>(ledger.size());
     return stats;
 }

@@ -1,6 +1,6 @@
 // The manager of a run: takes events from connections, and passes actions to connections and records. It
-// decides nothing (scheduling/reactor does) and only routes to its parts. It has no clock and no descriptor:
-// the loop calls it.
+// decides nothing (engine/policies/reactor does) and only routes to its parts. It has no clock and no
+// descriptor: the loop calls it.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/background.h"
+#include "engine/policies/reactor.h"
 #include "manager/action_performer.h"
 #include "manager/environment_lines.h"
 #include "manager/lease_sender.h"
@@ -29,14 +31,12 @@
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
 #include "net/frames/transport.h"
-#include "engine/policies/reactor.h"
 #include "records/hdf5/recorder.h"
-#include "base/background.h"
 
 namespace wq::manager {
 
 struct ManagerOptions {
-    scheduling::ReactorOptions reactor;
+    engine::policies::ReactorOptions reactor;
     std::uint32_t ranks = 1;  // in the job; numbers of TCP workers start after them
     // Folder where tasks of TCP workers start, if the worker sees it; empty: in the workers' workspaces.
     std::string directory;
@@ -64,28 +64,30 @@ struct ManagerOptions {
     std::vector<std::string> categories{"default"};
     // Attempts of tasks in earlier runs, by key; this run continues the numbers.
     std::unordered_map<std::uint64_t, Attempt> earlier_attempts;
-    tickets::Counters* counters = nullptr;  // nodes claim ranges of an array from it; null: by message
-    Background* background = nullptr;       // for files; null: no task has files
+    ranks::tickets::Counters* counters = nullptr;  // nodes claim ranges of an array from it; null: by message
+    Background* background = nullptr;              // for files; null: no task has files
 };
 
 class Manager final : private Router {
   public:
-    Manager(ManagerOptions options, TaskTexts& tasks, stats::Recorder& recorder, core::Now started);
+    Manager(ManagerOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder,
+            engine::model::Now started);
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;
 
     // ---- the task source ----
-    void add(const core::TaskRange& range, const IntervalSet& done, const IntervalSet& failed, core::Now now);
-    void add_barrier(core::Now now) { react(core::BarrierAdded{}, now); }
-    void end_input(core::Now now);
+    void add(const engine::model::TaskRange& range, const IntervalSet& done, const IntervalSet& failed,
+             engine::model::Now now);
+    void add_barrier(engine::model::Now now) { react(engine::model::BarrierAdded{}, now); }
+    void end_input(engine::model::Now now);
     void add_environment_line(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
 
     // ---- the source, or a program ----
     CategoryId category(const std::string& name) { return records_.category(name); }
     // Sets the category's settings for tasks from now on; fills in `what.category`.
-    void set_category(const std::string& name, core::CategorySet what, core::Now now);
+    void set_category(const std::string& name, engine::model::CategorySet what, engine::model::Now now);
     // Passes an event to the core: settings, host blocks, cancelled tasks.
-    void ask(const core::Event& event, core::Now now) { react(event, now); }
+    void ask(const engine::model::Event& event, engine::model::Now now) { react(event, now); }
     WorkerRelease& release() { return release_; }
     // For workers that join from now on.
     void set_disconnect_limit(Duration limit) { sessions_.set_disconnect_limit(limit); }
@@ -93,32 +95,35 @@ class Manager final : private Router {
     // ---- workers ----
     // Peers of this transport join on their own (over TCP): they are no ranks, and nothing they send is
     // trusted.
-    void expect_tcp_workers(const net::Transport& from) { links_.expect_tcp_workers(from); }
+    void expect_tcp_workers(const net::frames::Transport& from) { links_.expect_tcp_workers(from); }
     // Returns whether it was more than a keepalive.
-    bool on_arrival(net::Transport& from, const net::Arrival& arrival, core::Now now);
+    bool on_arrival(net::frames::Transport& from, const net::frames::Arrival& arrival,
+                    engine::model::Now now);
     // Returns whether a call of a function has ended with a result since the last check.
     bool take_call_ended() { return messages_.take_call_ended(); }
 
     // ---- the run ----
-    void stop(core::StopReason reason, Duration grace, core::Now now);
-    void on_recorder(core::Now now) { storage_.look(now); }            // its descriptor is readable
-    void on_background(core::Now now) { leases_.on_background(now); }  // same
-    void tick(core::Now now);
+    void stop(engine::model::StopReason reason, Duration grace, engine::model::Now now);
+    void on_recorder(engine::model::Now now) { storage_.look(now); }            // its descriptor is readable
+    void on_background(engine::model::Now now) { leases_.on_background(now); }  // same
+    void tick(engine::model::Now now);
     std::optional<Instant> wakeup() const;
-    void flush();                                             // sends the messages of this turn
-    void dismiss_all(const std::string& why, core::Now now);  // at the end: nothing may follow
+    void flush();                                                      // sends the messages of this turn
+    void dismiss_all(const std::string& why, engine::model::Now now);  // at the end: nothing may follow
 
-    const std::optional<core::Finished>& finished() const { return performer_.finished(); }
+    const std::optional<engine::model::Finished>& finished() const { return performer_.finished(); }
     // The run is finished, and its results are written or no longer waited for.
     bool over() const;
-    const scheduling::Reactor& reactor() const override { return reactor_; }
+    const engine::policies::Reactor& reactor() const override { return reactor_; }
     const RunRecords& records() const { return records_; }
     // What its hello said; null: it has left, or is a disconnected rank.
-    const records::WorkerRecord* worker(WorkerId id) const;
+    const records::journal::WorkerRecord* worker(WorkerId id) const;
     bool lost_a_rank() const { return sessions_.lost_a_rank(); }
-    core::ManagerStats stats() const override { return with_own(reactor_.stats()); }
+    engine::model::ManagerStats stats() const override { return with_own(reactor_.stats()); }
     // For the category's tasks; statistics of workers and of the manager are for the whole run.
-    core::ManagerStats stats(CategoryId category) const { return with_own(reactor_.stats(category)); }
+    engine::model::ManagerStats stats(CategoryId category) const {
+        return with_own(reactor_.stats(category));
+    }
     // For the statistics: what a factory beside the run wants and has submitted.
     void note_growth(std::int64_t wanted, std::int64_t pending) { wanted_ = wanted, pending_ = pending; }
     // For programs that ask: when the run began, and how many tasks end per second, lately.
@@ -128,9 +133,11 @@ class Manager final : private Router {
     // A turn of the loop is over: it waited and worked for these times.
     void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
 
-    void sample_every(Duration interval, core::Now now) { series_.start_anew(interval, now.instant); }
+    void sample_every(Duration interval, engine::model::Now now) {
+        series_.start_anew(interval, now.instant);
+    }
     // The run is over: writes its last figures.
-    void end_samples(core::Now now) { series_.finish(stats(), now); }
+    void end_samples(engine::model::Now now) { series_.finish(stats(), now); }
 
     // Measures sending and receiving; if not set, these times stay 0.
     std::function<Instant()> clock = [] { return Instant{}; };
@@ -140,20 +147,22 @@ class Manager final : private Router {
   private:
     // Router: what the parts may use of the manager.
     bool run_is_over() const override { return finished().has_value(); }
-    void react(const core::Event& event, core::Now now) override;
+    void react(const engine::model::Event& event, engine::model::Now now) override;
     void tell_user(const std::string& line) override { say(line); }
-    void handle(const core::Event& event, core::Now now);
-    bool take(LinkKey key, const net::Arrival& arrival, std::size_t& begun, bool& says_more, core::Now now);
-    void keep_waiting(LinkKey key, net::Arrival arrival, std::size_t begun);
-    void take_waiting(core::Now now);
-    core::ManagerStats with_own(core::ManagerStats stats) const;
+    void handle(const engine::model::Event& event, engine::model::Now now);
+    bool take(LinkKey key, const net::frames::Arrival& arrival, std::size_t& begun, bool& says_more,
+              engine::model::Now now);
+    void keep_waiting(LinkKey key, net::frames::Arrival arrival, std::size_t begun);
+    void take_waiting(engine::model::Now now);
+    engine::model::ManagerStats with_own(engine::model::ManagerStats stats) const;
 
     const Duration hello_limit_;
     const Duration beat_;
     TaskTexts& tasks_;
-    scheduling::Reactor reactor_;
-    std::vector<core::Action> actions_;                     // of the current event
-    std::deque<std::pair<core::Event, core::Now>> raised_;  // events raised by these actions
+    engine::policies::Reactor reactor_;
+    std::vector<engine::model::Action> actions_;  // of the current event
+    std::deque<std::pair<engine::model::Event, engine::model::Now>>
+        raised_;  // events raised by these actions
     bool acting_ = false;
     Instant next_beat_;
     std::int64_t wanted_ = 0;  // workers, see note_growth()
@@ -178,6 +187,6 @@ class Manager final : private Router {
 };
 
 // Only the statistics that cost nothing: workers_connected, tasks_waiting, tasks_submitted.
-core::ManagerStats brief_stats(const scheduling::Reactor& reactor);
+engine::model::ManagerStats brief_stats(const engine::policies::Reactor& reactor);
 
 }  // namespace wq::manager

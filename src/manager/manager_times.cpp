@@ -38,7 +38,7 @@ void ManagerTimes::received(Duration took, bool results) {
 }
 
 void ManagerTimes::ended(std::uint64_t count, bool succeeded, std::int64_t wall_us,
-                         const core::Resources& given) {
+                         const engine::model::Resources& given) {
     const auto attempts = static_cast<double>(count);
     ended_ += attempts;
     if (succeeded) succeeded_ += attempts;
@@ -71,7 +71,7 @@ void ManagerTimes::keep(const Sample& sample) {
     }
 }
 
-void ManagerTimes::fill(core::ManagerStats& stats) const {
+void ManagerTimes::fill(engine::model::ManagerStats& stats) const {
     const double good = ended_ > 0 ? succeeded_ / ended_ : 0;
     stats.time_send = whole(micros(send_));
     stats.time_receive = whole(micros(receive_));
@@ -85,7 +85,7 @@ void ManagerTimes::fill(core::ManagerStats& stats) const {
     if (!recent_.empty()) fill_capacity(stats);
 }
 
-void ManagerTimes::fill_capacity(core::ManagerStats& stats) const {
+void ManagerTimes::fill_capacity(engine::model::ManagerStats& stats) const {
     Sample sum;
     for (const Sample& sample : recent_) {
         sum.attempts += sample.attempts;

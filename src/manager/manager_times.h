@@ -17,11 +17,12 @@ class ManagerTimes {
     void received(Duration took, bool results);  // messages; `results`: they carried results
     Duration sending() const { return send_; }   // tasks, so far
     // Attempts that ended with a result: `wall_us` is their sum, `given` the allocation of each.
-    void ended(std::uint64_t count, bool succeeded, std::int64_t wall_us, const core::Resources& given);
+    void ended(std::uint64_t count, bool succeeded, std::int64_t wall_us,
+               const engine::model::Resources& given);
     // A turn of the loop: how long it waited first, and then worked.
     void turn(Duration waited, Duration busy);
 
-    void fill(core::ManagerStats& stats) const;
+    void fill(engine::model::ManagerStats& stats) const;
 
   private:
     // Sums over the attempts that ended in one turn.
@@ -32,7 +33,7 @@ class ManagerTimes {
         double cores = 0, memory_mb = 0, disk_mb = 0, gpus = 0;
     };
     void keep(const Sample& sample);
-    void fill_capacity(core::ManagerStats& stats) const;
+    void fill_capacity(engine::model::ManagerStats& stats) const;
 
     Duration send_{}, receive_{}, status_{}, busy_{}, waited_{};
     double ended_ = 0, succeeded_ = 0;  // attempts

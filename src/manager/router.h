@@ -11,10 +11,10 @@ namespace wq::manager {
 
 class Router {
   public:
-    virtual const scheduling::Reactor& reactor() const = 0;
-    virtual core::ManagerStats stats() const = 0;
+    virtual const engine::policies::Reactor& reactor() const = 0;
+    virtual engine::model::ManagerStats stats() const = 0;
     virtual bool run_is_over() const = 0;  // the core has finished: only goodbyes follow
-    virtual void react(const core::Event& event, core::Now now) = 0;
+    virtual void react(const engine::model::Event& event, engine::model::Now now) = 0;
     virtual void tell_user(const std::string& line) = 0;
 
   protected:

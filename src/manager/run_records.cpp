@@ -8,7 +8,8 @@
 
 namespace wq::manager {
 
-RunRecords::RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router)
+RunRecords::RunRecords(RecordOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder,
+                       Router& router)
     : options_(std::move(options)),
       tasks_(tasks),
       recorder_(recorder),
@@ -30,20 +31,21 @@ CategoryId RunRecords::category(const std::string& name) {
     return found->second;
 }
 
-void RunRecords::changed(const core::CategoryChanged& action, core::Now now) {
-    core::CategoryChanged& told = category_told_[action.category];
+void RunRecords::changed(const engine::model::CategoryChanged& action, engine::model::Now now) {
+    engine::model::CategoryChanged& told = category_told_[action.category];
     const auto same = [&](auto field) { return told.*field == action.*field; };
-    if (same(&core::CategoryChanged::mode) && same(&core::CategoryChanged::max) &&
-        same(&core::CategoryChanged::min) && same(&core::CategoryChanged::first))
+    if (same(&engine::model::CategoryChanged::mode) && same(&engine::model::CategoryChanged::max) &&
+        same(&engine::model::CategoryChanged::min) && same(&engine::model::CategoryChanged::first))
         return;
     told = action;
     recorder_.category_changed({action.category, categories_[action.category.value()], action.mode,
                                 action.max, action.min, action.first, now.wall});
 }
 
-core::Resources RunRecords::requested(const core::Needs& said, CategoryId category, bool at_maximum) const {
-    core::Sizes sizes;
-    const core::Category* const known = router_.reactor().category(category);
+engine::model::Resources RunRecords::requested(const engine::model::Needs& said, CategoryId category,
+                                               bool at_maximum) const {
+    engine::model::Sizes sizes;
+    const engine::model::Category* const known = router_.reactor().category(category);
     const auto told = category_told_.find(category);
     if (at_maximum && known != nullptr) sizes = known->max();
     if (!at_maximum && told != category_told_.end()) sizes = told->second.first;
@@ -60,8 +62,8 @@ std::uint64_t RunRecords::ended_on(WorkerId worker) const {
     return found == ended_there_.end() ? 0 : found->second;
 }
 
-void RunRecords::departed(records::WorkerRecord worker, const std::string& why, records::Departure departure,
-                          core::Now now) {
+void RunRecords::departed(records::journal::WorkerRecord worker, const std::string& why,
+                          records::journal::Departure departure, engine::model::Now now) {
     worker.left_us = now.wall;
     worker.why_left = why;
     worker.departure = departure;
@@ -69,37 +71,38 @@ void RunRecords::departed(records::WorkerRecord worker, const std::string& why, 
     recorder_.worker(worker);
     if (!router_.run_is_over() && why != told_to_leave)
         router_.tell_user("worker " + std::to_string(worker.worker.value()) + " on " + worker.host +
-                          (departure == records::Departure::failure ? " was lost: " : " left: ") + why);
+                          (departure == records::journal::Departure::failure ? " was lost: " : " left: ") +
+                          why);
 }
 
 // ---- tasks ----
 
 void RunRecords::dispatched(const Dispatch& dispatch, const std::string& address) {
-    const stats::Recorder::Wants wants = recorder_.wants();
+    const records::hdf5::Recorder::Wants wants = recorder_.wants();
     if (!wants.transactions || !recorder_.wants_beginning(dispatch.task)) return;
     if (dispatch.attempt == 1 && wants.waiting)
         waiting(dispatch.task, dispatch.category, dispatch.submitted_us, dispatch.at_maximum);
     recorder_.transaction(
         dispatch.dispatched_us,
-        records::task_running_text(dispatch.task, address, dispatch.given, dispatch.at_maximum));
+        records::journal::task_running_text(dispatch.task, address, dispatch.given, dispatch.at_maximum));
 }
 
 void RunRecords::waiting(TaskId task, CategoryId category, WallMicros when, bool at_maximum) {
     if (!recorder_.wants().transactions) return;
-    const core::Ledger& ledger = router_.reactor().ledger();
-    const core::Needs& said = ledger.shape(ledger.shape_of(task)).needs;
-    recorder_.transaction(
-        when, records::task_waiting_text({task.value(), task.value() + 1}, categories_[category.value()],
-                                         requested(said, category, at_maximum), at_maximum));
+    const engine::model::Ledger& ledger = router_.reactor().ledger();
+    const engine::model::Needs& said = ledger.shape(ledger.shape_of(task)).needs;
+    recorder_.transaction(when, records::journal::task_waiting_text(
+                                    {task.value(), task.value() + 1}, categories_[category.value()],
+                                    requested(said, category, at_maximum), at_maximum));
 }
 
-void RunRecords::requeued(const core::LeaseRequeued& action, core::Now now) {
+void RunRecords::requeued(const engine::model::LeaseRequeued& action, engine::model::Now now) {
     if (recorder_.wants_beginning(action.task))
         waiting(action.task, action.category, now.wall, at_maximum(action.task));
 }
 
 bool RunRecords::at_maximum(TaskId task) const {
-    const core::Ledger& ledger = router_.reactor().ledger();
+    const engine::model::Ledger& ledger = router_.reactor().ledger();
     return ledger.shape(ledger.shape_of(task)).at_maximum;
 }
 
@@ -109,9 +112,10 @@ Attempt RunRecords::earlier_attempts(TaskId task) const {
     return found == options_.earlier_attempts.end() ? 0 : found->second;
 }
 
-void RunRecords::ended(core::AttemptEnded& action, const Link* link, AttemptOutput* output, core::Now now) {
-    stats::Recorded recorded;
-    records::TaskRecord& record = recorded.record;
+void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, AttemptOutput* output,
+                       engine::model::Now now) {
+    records::hdf5::Recorded recorded;
+    records::journal::TaskRecord& record = recorded.record;
     record.task = action.task;
     record.key = tasks_.key(action.task);
     record.attempt = action.attempt - action.unstarted + earlier_attempts(action.task);
@@ -134,8 +138,8 @@ void RunRecords::ended(core::AttemptEnded& action, const Link* link, AttemptOutp
         dispatched({action.task, action.attempt, action.category, action.given, action.submitted_us,
                     action.dispatched_us, false},
                    link->address);
-    if (record.outcome.ending != core::Ending::worker_lost &&
-        record.outcome.ending != core::Ending::never_ran)
+    if (record.outcome.ending != engine::model::Ending::worker_lost &&
+        record.outcome.ending != engine::model::Ending::never_ran)
         ++ended_there_[action.worker];
     if (record.final && !record.outcome.succeeded())
         failures_.add({action.task, record.attempt, record.line, link != nullptr ? link->record->host : "",
@@ -149,10 +153,10 @@ void RunRecords::ended(core::AttemptEnded& action, const Link* link, AttemptOutp
         waiting(action.task, action.category, now.wall, at_maximum(action.task));
 }
 
-void RunRecords::ended(core::RangeEnded& action, core::Now now) {
+void RunRecords::ended(engine::model::RangeEnded& action, engine::model::Now now) {
     ended_ += action.tasks.count();
     ended_there_[action.worker] += action.tasks.count();
-    records::RangeRecord record;
+    records::journal::RangeRecord record;
     record.worker = action.worker;
     record.tasks = std::move(action.tasks);
     record.category = action.category;
@@ -163,7 +167,7 @@ void RunRecords::ended(core::RangeEnded& action, core::Now now) {
     recorder_.range(record);
 }
 
-void RunRecords::skipped(core::Skipped& action, core::Now now) {
+void RunRecords::skipped(engine::model::Skipped& action, engine::model::Now now) {
     const std::uint64_t first = action.tasks.front()->first;
     SkippedExample example{action.reason, action.detail, action.tasks.count(), tasks_.line(TaskId(first)),
                            TaskId(first), action.tasks};
@@ -180,20 +184,21 @@ void RunRecords::skipped(core::Skipped& action, core::Now now) {
     if (failures_.skip(std::move(example))) router_.tell_user(text);
 }
 
-void RunRecords::cancelled(const core::Cancelled& action, core::Now now) {
+void RunRecords::cancelled(const engine::model::Cancelled& action, engine::model::Now now) {
     std::erase_if(traffic_, [&](const auto& one) { return action.tasks.contains(one.first.value()); });
     recorder_.cancelled(action.tasks, now.wall);
 }
 
-void RunRecords::transferred(const transfers::Transfer& transfer, core::Now now) {
+void RunRecords::transferred(const files::transfers::Transfer& transfer, engine::model::Now now) {
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(transfer.took).count();
-    records::FileTraffic& traffic = traffic_[transfer.task];
+    records::journal::FileTraffic& traffic = traffic_[transfer.task];
     (transfer.input ? traffic.bytes_sent : traffic.bytes_received) +=
         static_cast<std::int64_t>(transfer.bytes);
     (transfer.input ? traffic.send_us : traffic.receive_us) += took;
     if (!recorder_.wants().transactions) return;
-    recorder_.transaction(now.wall, records::transfer_text({transfer.task, transfer.input, transfer.cached,
-                                                            transfer.bytes, took, transfer.name}));
+    recorder_.transaction(
+        now.wall, records::journal::transfer_text(
+                      {transfer.task, transfer.input, transfer.cached, transfer.bytes, took, transfer.name}));
 }
 
 }  // namespace wq::manager

@@ -10,12 +10,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "files/transfers/transfer_tally.h"
 #include "manager/failures.h"
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/task_texts.h"
 #include "records/hdf5/recorder.h"
-#include "files/transfers/transfer_tally.h"
 
 namespace wq::manager {
 
@@ -31,47 +31,49 @@ struct RecordOptions {
 
 // What arrived of an attempt's output.
 struct AttemptOutput {
-    core::Output text;
-    std::array<stats::LargeText, 2> large;
+    engine::model::Output text;
+    std::array<records::hdf5::LargeText, 2> large;
 };
 
 class RunRecords {
   public:
-    RunRecords(RecordOptions options, TaskTexts& tasks, stats::Recorder& recorder, Router& router);
+    RunRecords(RecordOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder, Router& router);
 
     // ---- categories ----
     CategoryId category(const std::string& name);                               // creates it if needed
     const std::vector<std::string>& categories() const { return categories_; }  // by CategoryId
-    void changed(const core::CategoryChanged& action, core::Now now);
+    void changed(const engine::model::CategoryChanged& action, engine::model::Now now);
     // What a task with these needs requests now, including its category's first or maximum allocation;
     // negative: not specified, or a whole worker.
-    core::Resources requested(const core::Needs& said, CategoryId category, bool at_maximum = false) const;
+    engine::model::Resources requested(const engine::model::Needs& said, CategoryId category,
+                                       bool at_maximum = false) const;
 
     // ---- workers ----
-    void joined(const records::WorkerRecord& worker) { recorder_.worker(worker); }
+    void joined(const records::journal::WorkerRecord& worker) { recorder_.worker(worker); }
     std::uint64_t ended_on(WorkerId worker) const;  // attempts; 0 once it has left
-    void departed(records::WorkerRecord worker, const std::string& why, records::Departure departure,
-                  core::Now now);
+    void departed(records::journal::WorkerRecord worker, const std::string& why,
+                  records::journal::Departure departure, engine::model::Now now);
 
     // ---- tasks ----
     struct Dispatch {
         TaskId task;
         Attempt attempt = 0;
         CategoryId category;
-        core::Resources given;
+        engine::model::Resources given;
         WallMicros submitted_us = 0;
         WallMicros dispatched_us = 0;
         bool at_maximum = false;
     };
     // Work Queue's transaction log also records dispatches. `address`: of the worker.
     void dispatched(const Dispatch& dispatch, const std::string& address);
-    void requeued(const core::LeaseRequeued& action, core::Now now);
+    void requeued(const engine::model::LeaseRequeued& action, engine::model::Now now);
     // `link`: of its worker; null: it has left. `output`: null if none arrived.
-    void ended(core::AttemptEnded& action, const Link* link, AttemptOutput* output, core::Now now);
-    void ended(core::RangeEnded& action, core::Now now);
-    void cancelled(const core::Cancelled& action, core::Now now);
-    void skipped(core::Skipped& action, core::Now now);
-    void transferred(const transfers::Transfer& transfer, core::Now now);
+    void ended(engine::model::AttemptEnded& action, const Link* link, AttemptOutput* output,
+               engine::model::Now now);
+    void ended(engine::model::RangeEnded& action, engine::model::Now now);
+    void cancelled(const engine::model::Cancelled& action, engine::model::Now now);
+    void skipped(engine::model::Skipped& action, engine::model::Now now);
+    void transferred(const files::transfers::Transfer& transfer, engine::model::Now now);
     bool at_maximum(TaskId task) const;  // the task has not ended
 
     void finished() { recorder_.write_at_once(); }  // the run ends when all is written
@@ -97,17 +99,17 @@ class RunRecords {
 
     RecordOptions options_;
     TaskTexts& tasks_;
-    stats::Recorder& recorder_;
+    records::hdf5::Recorder& recorder_;
     Router& router_;
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;
-    std::map<CategoryId, core::CategoryChanged> category_told_;  // as last reported to the recorder
+    std::map<CategoryId, engine::model::CategoryChanged> category_told_;  // as last reported to the recorder
     Failures failures_;
     std::uint64_t succeeded_earlier_ = 0;
     std::uint64_t ended_ = 0;
     std::uint64_t outputs_truncated_ = 0;
-    std::unordered_map<WorkerId, std::uint64_t> ended_there_;   // attempts, of workers that have not left
-    std::unordered_map<TaskId, records::FileTraffic> traffic_;  // of attempts that have not ended
+    std::unordered_map<WorkerId, std::uint64_t> ended_there_;  // attempts, of workers that have not left
+    std::unordered_map<TaskId, records::journal::FileTraffic> traffic_;  // of attempts that have not ended
 };
 
 }  // namespace wq::manager

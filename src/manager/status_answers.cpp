@@ -10,7 +10,7 @@ constexpr Duration most_of_a_turn = std::chrono::milliseconds(2);
 
 }  // namespace
 
-void StatusAnswers::ask(Link& link, const wire::StatusQuery& query) {
+void StatusAnswers::ask(Link& link, const net::messages::StatusQuery& query) {
     if (std::exchange(link.asks, true)) return;  // one question at a time
     asked_.emplace_back(link.key, query);
 }
@@ -25,14 +25,14 @@ void StatusAnswers::tick() {
     }
 }
 
-void StatusAnswers::answer(Link& link, const wire::StatusQuery& query) {
+void StatusAnswers::answer(Link& link, const net::messages::StatusQuery& query) {
     link.asks = false;
     if (lister_ == nullptr) {
         link.key.first->close(link.key.second);
         links_.remove(link.key);
         return;
     }
-    wire::StatusPart part = lister_->part(query.what, query.from);
+    net::messages::StatusPart part = lister_->part(query.what, query.from);
     if (link.asks_plainly) return answer_plainly(link, std::move(part));
     if (part.next != 0) return links_.tell(link, part);
     links_.close(link, part);
@@ -45,18 +45,19 @@ void StatusAnswers::ask_plainly(Link& link, std::string_view question) {
     if (!question.empty()) {
         link.by_http = question.starts_with('/');
         if (link.by_http) question.remove_prefix(1);
-        if (question.empty()) return end_plainly(link, net::list_of_questions());
+        if (question.empty()) return end_plainly(link, net::frames::list_of_questions());
         const auto what = lister_ == nullptr ? std::nullopt : lister_->named(question);
-        if (!what) return end_plainly(link, net::plain_refusal(link.by_http, "there is no such listing"));
+        if (!what)
+            return end_plainly(link, net::frames::plain_refusal(link.by_http, "there is no such listing"));
         link.plain_query.what = *what;
     }
     ask(link, link.plain_query);
 }
 
-void StatusAnswers::answer_plainly(Link& link, wire::StatusPart part) {
+void StatusAnswers::answer_plainly(Link& link, net::messages::StatusPart part) {
     std::string text;
     if (link.plain_query.from == 0) {
-        if (link.by_http) text = net::plain_head("200 OK", "text/plain; charset=utf-8");
+        if (link.by_http) text = net::frames::plain_head("200 OK", "text/plain; charset=utf-8");
         text += '[';
     }
     if (!part.records.empty() && std::exchange(link.has_records, true)) text += ',';

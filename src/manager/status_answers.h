@@ -16,10 +16,10 @@ namespace wq::manager {
 class StatusLister {
   public:
     virtual ~StatusLister() = default;
-    // About wire::status_part_bytes of it, from where the last part ended.
-    virtual wire::StatusPart part(wire::StatusOf what, std::uint64_t from) = 0;
+    // About net::messages::status_part_bytes of it, from where the last part ended.
+    virtual net::messages::StatusPart part(net::messages::StatusOf what, std::uint64_t from) = 0;
     // By its name in CCTools, such as "task_status".
-    virtual std::optional<wire::StatusOf> named(std::string_view listing) const = 0;
+    virtual std::optional<net::messages::StatusOf> named(std::string_view listing) const = 0;
 };
 
 class StatusAnswers {
@@ -30,21 +30,21 @@ class StatusAnswers {
     void list_by(StatusLister* lister) { lister_ = lister; }
     bool lists() const { return lister_ != nullptr; }
     // The link gets this part in one of the next turns.
-    void ask(Link& link, const wire::StatusQuery& query);
-    // The same in plain text. `question`: as net::Joined::asks_plainly.
+    void ask(Link& link, const net::messages::StatusQuery& query);
+    // The same in plain text. `question`: as net::frames::Joined::asks_plainly.
     void ask_plainly(Link& link, std::string_view question);
     void tick();
     bool waits() const { return !asked_.empty(); }
 
   private:
-    void answer(Link& link, const wire::StatusQuery& query);
-    void answer_plainly(Link& link, wire::StatusPart part);
+    void answer(Link& link, const net::messages::StatusQuery& query);
+    void answer_plainly(Link& link, net::messages::StatusPart part);
     void end_plainly(Link& link, std::string last);
 
     Links& links_;
     const std::function<Instant()>& clock_;
     StatusLister* lister_ = nullptr;
-    std::deque<std::pair<LinkKey, wire::StatusQuery>> asked_;
+    std::deque<std::pair<LinkKey, net::messages::StatusQuery>> asked_;
 };
 
 }  // namespace wq::manager

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t most_shapes = 1000;
 
 // What they specify; where that is nothing, what they need at least.
-core::Needs needs_of(const core::Ask& ask) {
-    core::Needs needs = ask.needs;
+engine::model::Needs needs_of(const engine::model::Ask& ask) {
+    engine::model::Needs needs = ask.needs;
     if (needs.cores < 0) needs.cores = ask.at_least.cores > 0 ? ask.at_least.cores : needs.cores;
     if (needs.memory_mb < 0) needs.memory_mb = std::max(needs.memory_mb, ask.at_least.memory_mb);
     if (needs.disk_mb < 0) needs.disk_mb = std::max(needs.disk_mb, ask.at_least.disk_mb);
@@ -23,9 +23,10 @@ core::Needs needs_of(const core::Ask& ask) {
     return needs;
 }
 
-wire::TasksOfShape describe(const scheduling::Reactor& reactor, const std::vector<std::string>& categories,
-                            const scheduling::ShapeCount& count) {
-    const core::Shape& shape = reactor.ledger().shape(count.shape);
+net::messages::TasksOfShape describe(const engine::policies::Reactor& reactor,
+                                     const std::vector<std::string>& categories,
+                                     const engine::policies::ShapeCount& count) {
+    const engine::model::Shape& shape = reactor.ledger().shape(count.shape);
     const std::uint32_t category = shape.category.value();
     return {category < categories.size() ? categories[category] : "",
             needs_of(reactor.asked(count.shape)),
@@ -38,9 +39,9 @@ wire::TasksOfShape describe(const scheduling::Reactor& reactor, const std::vecto
 // Shapes that differ only in what the report does not tell become one.
 class Shapes {
   public:
-    explicit Shapes(wire::StatusReport& report) : report_(report) {}
+    explicit Shapes(net::messages::StatusReport& report) : report_(report) {}
 
-    void add(wire::TasksOfShape more) {
+    void add(net::messages::TasksOfShape more) {
         std::string key = more.category;
         for (const std::int64_t amount :
              {more.needs.cores.thousandths(), more.needs.memory_mb, more.needs.disk_mb,
@@ -60,45 +61,45 @@ class Shapes {
     }
 
   private:
-    wire::StatusReport& report_;
+    net::messages::StatusReport& report_;
     std::unordered_map<std::string, std::size_t> places_;
 };
 
-wire::WorkerStatus describe(const core::Worker& worker, const WorkerSessions& sessions) {
-    wire::WorkerStatus status;
+net::messages::WorkerStatus describe(const engine::model::Worker& worker, const WorkerSessions& sessions) {
+    net::messages::WorkerStatus status;
     status.worker = worker.id;
     status.host = worker.host;
     status.offers = worker.whole;
     status.tasks = worker.leases.size();
     status.connected = !worker.disconnected();
-    const records::WorkerRecord* const record = sessions.of_tcp(worker.id);
+    const records::journal::WorkerRecord* const record = sessions.of_tcp(worker.id);
     status.is_rank = record == nullptr;
     if (record != nullptr) status.job = record->job;
     for (const std::string& feature : worker.features)
-        if (feature.starts_with(core::factory_feature))
-            status.factory = feature.substr(core::factory_feature.size());
+        if (feature.starts_with(engine::model::factory_feature))
+            status.factory = feature.substr(engine::model::factory_feature.size());
     return status;
 }
 
 }  // namespace
 
-wire::StatusReport status_report(const Router& router, const std::vector<std::string>& categories,
-                                 const WorkerSessions& sessions) {
-    using core::TaskState;
-    const scheduling::Reactor& reactor = router.reactor();
-    wire::StatusReport report;
+net::messages::StatusReport status_report(const Router& router, const std::vector<std::string>& categories,
+                                          const WorkerSessions& sessions) {
+    using engine::model::TaskState;
+    const engine::policies::Reactor& reactor = router.reactor();
+    net::messages::StatusReport report;
     Shapes shapes(report);
-    for (const scheduling::ShapeCount& count : reactor.unfinished())
+    for (const engine::policies::ShapeCount& count : reactor.unfinished())
         shapes.add(describe(reactor, categories, count));
     for (const auto& [id, worker] : reactor.workers().all())
         report.workers.push_back(describe(worker, sessions));
-    const core::Ledger& ledger = reactor.ledger();
+    const engine::model::Ledger& ledger = reactor.ledger();
     report.blocked = ledger.count(TaskState::blocked);
     report.submitted = ledger.size();
     report.done = ledger.count(TaskState::done);
     report.failed = ledger.count(TaskState::failed) + ledger.count(TaskState::skipped) +
                     ledger.count(TaskState::cancelled);
-    const core::ManagerStats stats = router.stats();
+    const engine::model::ManagerStats stats = router.stats();
     report.running = static_cast<std::uint64_t>(std::max<std::int64_t>(stats.tasks_running, 0));
     report.capacity_tasks = stats.capacity_tasks;
     report.ending = router.run_is_over() || reactor.stopping();

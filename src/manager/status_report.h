@@ -11,7 +11,7 @@
 namespace wq::manager {
 
 // `categories`: names by CategoryId. Visits all shapes, workers and leases.
-wire::StatusReport status_report(const Router& router, const std::vector<std::string>& categories,
-                                 const WorkerSessions& sessions);
+net::messages::StatusReport status_report(const Router& router, const std::vector<std::string>& categories,
+                                          const WorkerSessions& sessions);
 
 }  // namespace wq::manager

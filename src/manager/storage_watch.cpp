@@ -6,7 +6,7 @@
 
 namespace wq::manager {
 
-void StorageWatch::look(core::Now now) {
+void StorageWatch::look(engine::model::Now now) {
     recorder_.settle();
     for (const std::string& notice : recorder_.notices()) router_.tell_user(notice);
     const auto trouble = recorder_.trouble();
@@ -22,17 +22,17 @@ void StorageWatch::look(core::Now now) {
     const bool hold = trouble || recorder_.backlog_bytes() > (holding_ ? limit / 2 : limit);
     if (hold == holding_) return;
     holding_ = hold;
-    router_.react(core::StorageTrouble{hold}, now);
+    router_.react(engine::model::StorageTrouble{hold}, now);
 }
 
-void StorageWatch::look_if_full(core::Now now) {
+void StorageWatch::look_if_full(engine::model::Now now) {
     if (!holding_ && recorder_.backlog_bytes() > limits_.most_unwritten_bytes) look(now);
 }
 
-void StorageWatch::tick(core::Now now) {
+void StorageWatch::tick(engine::model::Now now) {
     if (gave_up_ || !trouble_since_ || now.instant < *trouble_since_ + limits_.retry_limit) return;
     gave_up_ = true;
-    router_.react(core::StopRequested{core::StopReason::storage, Duration{0}}, now);
+    router_.react(engine::model::StopRequested{engine::model::StopReason::storage, Duration{0}}, now);
 }
 
 std::optional<Instant> StorageWatch::wakeup() const {

@@ -19,13 +19,13 @@ struct StorageLimits {
 
 class StorageWatch {
   public:
-    StorageWatch(StorageLimits limits, stats::Recorder& recorder, Router& router)
+    StorageWatch(StorageLimits limits, records::hdf5::Recorder& recorder, Router& router)
         : limits_(limits), recorder_(recorder), router_(router) {}
 
-    void look(core::Now now);  // the recorder's descriptor is readable
-    void look_if_full(core::Now now);
+    void look(engine::model::Now now);  // the recorder's descriptor is readable
+    void look_if_full(engine::model::Now now);
     // Stops the run if writing has failed for too long.
-    void tick(core::Now now);
+    void tick(engine::model::Now now);
     std::optional<Instant> wakeup() const;
 
     // Stops waiting for storage.
@@ -34,7 +34,7 @@ class StorageWatch {
 
   private:
     StorageLimits limits_;
-    stats::Recorder& recorder_;
+    records::hdf5::Recorder& recorder_;
     Router& router_;
     bool holding_ = false;  // the core was told to pause
     std::optional<Instant> trouble_since_;

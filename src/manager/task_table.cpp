@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t block_bytes = 4u << 20;
 }
 
-TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each) {
+TaskId TaskTable::add_text(std::string_view text, std::uint64_t line,
+                           const engine::tasklist::CommandTemplate* each) {
     if (blocks_.empty() || blocks_.back().text.size() + text.size() > block_bytes ||
         blocks_.back().each != each || blocks_.back().first + blocks_.back().ends.size() != size_) {
         close_block();
@@ -24,7 +25,7 @@ TaskId TaskTable::add_text(std::string_view text, std::uint64_t line, const task
     block.text.append(text);
     block.ends.push_back(static_cast<std::uint32_t>(block.text.size()));
     block.lines.push_back(static_cast<std::uint32_t>(line - block.first_line));
-    const std::uint32_t equal = seen_[taskfile::content_key(text, 0)]++;
+    const std::uint32_t equal = seen_[engine::tasklist::content_key(text, 0)]++;
     if (equal > 0 || !block.equal.empty()) {
         block.equal.resize(block.ends.size() - 1);
         block.equal.push_back(equal);
@@ -55,11 +56,12 @@ TaskId TaskTable::add_line(std::string_view command, std::uint64_t line, std::ui
 }
 
 TaskId TaskTable::add_value(std::string_view value, std::uint64_t line,
-                            const taskfile::CommandTemplate& command) {
+                            const engine::tasklist::CommandTemplate& command) {
     return add_text(value, line, &command);
 }
 
-TaskId TaskTable::add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command) {
+TaskId TaskTable::add_indexes(engine::tasklist::IndexSet indexes,
+                              const engine::tasklist::CommandTemplate& command) {
     const TaskId first(size_);
     size_ += indexes.count();
     index_blocks_.push_back({first.value(), std::move(indexes), &command});
@@ -93,7 +95,7 @@ TaskText TaskTable::text(TaskId task) const {
     if (const IndexBlock* indexes = index_block_of(task)) {
         const std::string index = std::to_string(indexes->indexes.at(task.value() - indexes->first));
         text.command = indexes->command->render(index);
-        text.variables.emplace_back(taskfile::index_variable_name, index);
+        text.variables.emplace_back(engine::tasklist::index_variable_name, index);
         add_batch_environment(text, task);
         return text;
     }
@@ -104,7 +106,7 @@ TaskText TaskTable::text(TaskId task) const {
     if (const auto after = environment_.upper_bound(task.value()); after != environment_.begin())
         text.environment_position = std::prev(after)->second;
     if (block.each != nullptr)
-        text.variables.emplace_back(taskfile::index_variable_name, std::to_string(text.line));
+        text.variables.emplace_back(engine::tasklist::index_variable_name, std::to_string(text.line));
     add_batch_environment(text, task);
     text.files = files_of(settings(task));
     return text;
@@ -120,11 +122,12 @@ void TaskTable::add_batch_environment(TaskText& text, TaskId task) const {
 }
 
 // Each worker gets equal contents once.
-std::shared_ptr<const files::TaskFiles> TaskTable::files_of(const taskfile::Settings& settings) const {
+std::shared_ptr<const files::trees::TaskFiles> TaskTable::files_of(
+    const engine::tasklist::Settings& settings) const {
     if (settings.inputs.empty() && settings.outputs.empty()) return nullptr;
-    auto files = std::make_shared<files::TaskFiles>();
+    auto files = std::make_shared<files::trees::TaskFiles>();
     for (const std::string& path : settings.inputs)
-        files->inputs.push_back({files::Source::file, folder_ + "/" + path, {}, path, true});
+        files->inputs.push_back({files::trees::Source::file, folder_ + "/" + path, {}, path, true});
     for (const std::string& path : settings.outputs) files->outputs.push_back({path, folder_ + "/" + path});
     return files;
 }
@@ -135,8 +138,8 @@ const std::string& TaskTable::tags(TaskId task) const {
     return found == tags_.end() ? none : found->second;
 }
 
-const taskfile::Settings& TaskTable::settings(TaskId task) const {
-    static const taskfile::Settings none;
+const engine::tasklist::Settings& TaskTable::settings(TaskId task) const {
+    static const engine::tasklist::Settings none;
     const auto after = settings_.upper_bound(task.value());
     return after == settings_.begin() ? none : std::prev(after)->second;
 }
@@ -151,15 +154,15 @@ std::string TaskTable::command(TaskId task) const {
     return text(task).command;
 }
 
-records::TaskKey TaskTable::key(TaskId task) const {
+records::journal::TaskKey TaskTable::key(TaskId task) const {
     if (const IndexBlock* indexes = index_block_of(task))
         return {indexes->indexes.at(task.value() - indexes->first)};
     const Block& block = block_of(task);
-    return {taskfile::content_key(stored(task, block),
-                                  block.equal.empty() ? 0 : block.equal[task.value() - block.first])};
+    return {engine::tasklist::content_key(stored(task, block),
+                                          block.equal.empty() ? 0 : block.equal[task.value() - block.first])};
 }
 
-void TaskTable::describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const {
+void TaskTable::describe(const IntervalSet& tasks, net::messages::SealedBatch& sealed) const {
     const IndexBlock* block = tasks.empty() ? nullptr : index_block_of(TaskId(tasks.front()->first));
     if (block == nullptr || keeps_batch_environment(TaskId(block->first)))
         return;  // a template has no variables

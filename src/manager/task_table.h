@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "manager/task_texts.h"
 #include "engine/tasklist/list.h"
 #include "engine/tasklist/sources.h"
+#include "manager/task_texts.h"
 
 namespace wq::manager {
 
@@ -25,15 +25,18 @@ class TaskTable : public TaskTexts {
     TaskId add_line(std::string_view command, std::uint64_t line, std::uint64_t environment_position,
                     std::string tags = {});
     // `--each`: the task's command is the template with this value.
-    TaskId add_value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command);
+    TaskId add_value(std::string_view value, std::uint64_t line,
+                     const engine::tasklist::CommandTemplate& command);
     // `--array`: adds count() tasks at once; the template must outlive the table.
-    TaskId add_indexes(taskfile::IndexSet indexes, const taskfile::CommandTemplate& command);
+    TaskId add_indexes(engine::tasklist::IndexSet indexes, const engine::tasklist::CommandTemplate& command);
 
     // Tasks run in this folder; files of `#WQ` lines are relative to it.
     explicit TaskTable(std::string folder = {}) : folder_(std::move(folder)) {}
 
     // Settings of `#WQ` lines and of the command line for tasks added from now on; also for failed.sh.
-    void add_settings(taskfile::Settings settings) { settings_.insert_or_assign(size_, std::move(settings)); }
+    void add_settings(engine::tasklist::Settings settings) {
+        settings_.insert_or_assign(size_, std::move(settings));
+    }
     // A `#WQ-CATEGORY` line, for failed.sh.
     void add_category_line(std::string name, std::string line) {
         category_lines_.emplace_back(std::move(name), std::move(line));
@@ -44,14 +47,14 @@ class TaskTable : public TaskTexts {
     TaskText text(TaskId task) const override;
     std::uint64_t line(TaskId task) const override;
     const std::string& tags(TaskId task) const;  // empty: none
-    const taskfile::Settings& settings(TaskId task) const;
+    const engine::tasklist::Settings& settings(TaskId task) const;
     const std::vector<std::string>& environment_lines() const { return environment_lines_; }
     // Names and lines, in order.
     const std::vector<std::pair<std::string, std::string>>& category_lines() const { return category_lines_; }
     std::string command(TaskId task) const override;
-    records::TaskKey key(TaskId task) const override;
+    records::journal::TaskKey key(TaskId task) const override;
 
-    void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override;
+    void describe(const IntervalSet& tasks, net::messages::SealedBatch& sealed) const override;
 
     // Frees what only identified equal lines.
     void input_ended() override;
@@ -64,23 +67,23 @@ class TaskTable : public TaskTexts {
         std::vector<std::uint32_t> lines;  // line number less first_line of each
         std::vector<std::uint32_t> equal;  // number of equal lines above each; empty: none above any
         std::uint64_t first_line = 0;
-        const taskfile::CommandTemplate* each = nullptr;
+        const engine::tasklist::CommandTemplate* each = nullptr;
     };
     struct IndexBlock {
         std::uint64_t first = 0;
-        taskfile::IndexSet indexes;
-        const taskfile::CommandTemplate* command = nullptr;
+        engine::tasklist::IndexSet indexes;
+        const engine::tasklist::CommandTemplate* command = nullptr;
     };
 
     void close_block();
-    TaskId add_text(std::string_view text, std::uint64_t line, const taskfile::CommandTemplate* each);
+    TaskId add_text(std::string_view text, std::uint64_t line, const engine::tasklist::CommandTemplate* each);
     std::string_view stored(TaskId task, const Block& block) const;
     const Block& block_of(TaskId task) const;
     const IndexBlock* index_block_of(TaskId task) const;
 
     bool keeps_batch_environment(TaskId task) const;
     void add_batch_environment(TaskText& text, TaskId task) const;
-    std::shared_ptr<const files::TaskFiles> files_of(const taskfile::Settings& settings) const;
+    std::shared_ptr<const files::trees::TaskFiles> files_of(const engine::tasklist::Settings& settings) const;
 
     std::string folder_;
     std::uint64_t size_ = 0;
@@ -89,9 +92,9 @@ class TaskTable : public TaskTexts {
     std::map<std::uint64_t, std::uint64_t> environment_;  // first id -> position from that id on
     std::vector<std::string> environment_lines_;
     std::vector<std::pair<std::string, std::string>> category_lines_;
-    std::map<std::uint64_t, taskfile::Settings> settings_;   // first id -> settings from that id on
-    std::unordered_map<std::uint64_t, std::string> tags_;    // of lines with tags
-    std::unordered_map<std::uint64_t, std::uint32_t> seen_;  // content hash -> number of lines with it
+    std::map<std::uint64_t, engine::tasklist::Settings> settings_;  // first id -> settings from that id on
+    std::unordered_map<std::uint64_t, std::string> tags_;           // of lines with tags
+    std::unordered_map<std::uint64_t, std::uint32_t> seen_;         // content hash -> number of lines with it
 };
 
 }  // namespace wq::manager

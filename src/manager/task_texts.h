@@ -13,8 +13,8 @@
 #include "base/interval_set.h"
 #include "base/memory_file.h"
 #include "files/trees/task_files.h"
-#include "records/journal/records.h"
 #include "net/messages/messages.h"
+#include "records/journal/records.h"
 
 namespace wq::manager {
 
@@ -23,9 +23,9 @@ struct TaskText {
     std::uint64_t line = 0;  // in the list; 0: not from a list
     std::uint64_t environment_position = 0;
     EnvironmentChanges variables;
-    std::optional<wire::Call> call;                 // instead of the command
-    std::shared_ptr<const MemoryFile> memory;       // the rest of the call's arguments; null: they are whole
-    std::shared_ptr<const files::TaskFiles> files;  // null: no files, so no sandbox
+    std::optional<net::messages::Call> call;   // instead of the command
+    std::shared_ptr<const MemoryFile> memory;  // the rest of the call's arguments; null: they are whole
+    std::shared_ptr<const files::trees::TaskFiles> files;  // null: no files, so no sandbox
 };
 
 class TaskTexts {
@@ -36,11 +36,11 @@ class TaskTexts {
     virtual std::uint64_t line(TaskId task) const = 0;
     // For messages and records.
     virtual std::string command(TaskId task) const = 0;
-    virtual records::TaskKey key(TaskId task) const = 0;
+    virtual records::journal::TaskKey key(TaskId task) const = 0;
 
     // If all of `tasks` are made from one template (items of one `--array`, calls of one range), adds it to
     // the announcement of the batch.
-    virtual void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const = 0;
+    virtual void describe(const IntervalSet& tasks, net::messages::SealedBatch& sealed) const = 0;
 
     // No more tasks will be added.
     virtual void input_ended() = 0;

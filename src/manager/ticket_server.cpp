@@ -11,8 +11,8 @@ void TicketServer::left(const std::string& host, std::int64_t cores) {
     if (found != cores_.end() && (found->second -= cores) <= 0) cores_.erase(found);
 }
 
-wire::SealedBatch TicketServer::open(const core::Seal& seal) {
-    wire::SealedBatch sealed;
+net::messages::SealedBatch TicketServer::open(const engine::model::Seal& seal) {
+    net::messages::SealedBatch sealed;
     sealed.batch = seal.batch;
     sealed.tasks = seal.tasks;
     sealed.needs = seal.needs;
@@ -23,7 +23,7 @@ wire::SealedBatch TicketServer::open(const core::Seal& seal) {
     next_ = 0;
     view_.emplace(sealed);
     by_counter_ = view_->has_template() && counter_.there() &&
-                  view_->count() <= tickets::BatchCounter::most_tickets && counter_.set(seal.batch);
+                  view_->count() <= ranks::tickets::BatchCounter::most_tickets && counter_.set(seal.batch);
     sealed.by_counter = by_counter_;
     sealed.nodes = static_cast<std::uint32_t>(nodes());
     return sealed;
@@ -41,15 +41,15 @@ void TicketServer::close(BatchId batch) {
     view_.reset();
 }
 
-wire::Tickets TicketServer::next(BatchId batch, const std::string& host) {
-    wire::Tickets tickets;
+net::messages::Tickets TicketServer::next(BatchId batch, const std::string& host) {
+    net::messages::Tickets tickets;
     tickets.batch = batch;
     if (!view_ || view_->id() != batch || next_ >= view_->count()) return tickets;
     const auto cores = cores_.find(host);
     const std::uint64_t least =
         cores == cores_.end() ? 1 : static_cast<std::uint64_t>(std::max<std::int64_t>(cores->second, 1));
     const std::uint64_t most =
-        tickets::guided_size(view_->count() - next_, nodes(), least, tickets::kMostTickets, 4);
+        ranks::tickets::guided_size(view_->count() - next_, nodes(), least, ranks::tickets::kMostTickets, 4);
     if (by_counter_) {  // for a node that cannot reach the counter, such as rank 0's own
         const auto first = counter_.draw(batch, most);
         if (!first) return tickets;
@@ -62,8 +62,8 @@ wire::Tickets TicketServer::next(BatchId batch, const std::string& host) {
     return tickets;
 }
 
-wire::Tickets TicketServer::texts(const wire::WantTexts& wanted) const {
-    wire::Tickets tickets;
+net::messages::Tickets TicketServer::texts(const net::messages::WantTexts& wanted) const {
+    net::messages::Tickets tickets;
     tickets.batch = wanted.batch;
     tickets.first = wanted.first;
     tickets.texts_only = true;
@@ -72,14 +72,14 @@ wire::Tickets TicketServer::texts(const wire::WantTexts& wanted) const {
     return tickets;
 }
 
-std::uint64_t TicketServer::add_texts(wire::Tickets& tickets, std::uint64_t most) const {
+std::uint64_t TicketServer::add_texts(net::messages::Tickets& tickets, std::uint64_t most) const {
     if (view_->has_template()) return most;
     std::size_t bytes = 0;
     while (tickets.texts.size() < most && bytes < most_text_bytes) {
         TaskText text = tasks_.text(view_->task(tickets.first + tickets.texts.size()));
-        tickets.texts.push_back(
-            tickets::encode(tickets::TicketText{std::move(text.command), std::move(text.variables),
-                                                text.environment_position, std::move(text.call)}));
+        tickets.texts.push_back(ranks::tickets::encode(
+            ranks::tickets::TicketText{std::move(text.command), std::move(text.variables),
+                                       text.environment_position, std::move(text.call)}));
         bytes += tickets.texts.back().size();
     }
     return tickets.texts.size();

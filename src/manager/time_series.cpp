@@ -13,8 +13,8 @@ constexpr Duration longest_between_samples = std::chrono::minutes(5);
 constexpr Duration longest_unchanged = std::chrono::seconds(10);
 
 // Whether more than clocks differ.
-bool has_changed(const core::ManagerStats& from, const core::ManagerStats& to) {
-    core::ManagerStats now = to;
+bool has_changed(const engine::model::ManagerStats& from, const engine::model::ManagerStats& to) {
+    engine::model::ManagerStats now = to;
 #define WQ_COPY(name) now.name = from.name;
     WQ_CLOCK_STATS(WQ_COPY)
 #undef WQ_COPY
@@ -23,14 +23,14 @@ bool has_changed(const core::ManagerStats& from, const core::ManagerStats& to) {
 
 }  // namespace
 
-void TimeSeries::take(const core::ManagerStats& stats, core::Now now) {
+void TimeSeries::take(const engine::model::ManagerStats& stats, engine::model::Now now) {
     next_ = now.instant + every_;
     const bool changed = !written_ || has_changed(written_->stats, stats);
     if (!changed && now.instant - written_at_ < longest_unchanged) {
-        unwritten_ = records::Sample{now.wall, stats};
+        unwritten_ = records::journal::Sample{now.wall, stats};
         return;
     }
-    if (changed && unwritten_) write(records::Sample(*unwritten_));
+    if (changed && unwritten_) write(records::journal::Sample(*unwritten_));
     write({now.wall, stats});
     written_at_ = now.instant;
 }
@@ -42,12 +42,12 @@ void TimeSeries::start_anew(Duration every, Instant now) {
     unwritten_.reset();  // it is of a time before the new log
 }
 
-void TimeSeries::finish(const core::ManagerStats& stats, core::Now now) {
+void TimeSeries::finish(const engine::model::ManagerStats& stats, engine::model::Now now) {
     written_.reset();
     take(stats, now);
 }
 
-void TimeSeries::write(const records::Sample& sample) {
+void TimeSeries::write(const records::journal::Sample& sample) {
     recorder_.sample(sample);
     written_ = sample;
     unwritten_.reset();

@@ -11,11 +11,11 @@ namespace wq::manager {
 
 namespace {
 
-std::array<stats::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
-    std::array<stats::LargeText, 2> texts;
+std::array<records::hdf5::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
+    std::array<records::hdf5::LargeText, 2> texts;
     for (std::size_t n = 0; n < files.size(); ++n) {
-        auto text = files[n].valid() ? records::MappedFile::of(files[n].get()) : Error{};
-        if (text) texts[n] = std::make_shared<const records::MappedFile>(std::move(*text));
+        auto text = files[n].valid() ? records::journal::MappedFile::of(files[n].get()) : Error{};
+        if (text) texts[n] = std::make_shared<const records::journal::MappedFile>(std::move(*text));
     }
     return texts;
 }
@@ -23,7 +23,7 @@ std::array<stats::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
 }  // namespace
 
 WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& bytes, std::size_t& at,
-                                               std::size_t& share, core::Now now) {
+                                               std::size_t& share, engine::model::Now now) {
     const LinkKey key = link.key;
     if (link.asks_plainly) {
         at = bytes.size();
@@ -32,11 +32,11 @@ WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& by
         return Heard::status;
     }
     if (link.record) {
-        router_.react(core::WorkerHeard{link.record->worker}, now);
+        router_.react(engine::model::WorkerHeard{link.record->worker}, now);
         // The worker may have been dismissed by this, and then its frame no longer counts.
         if (to_.links.find(key) == nullptr) return Heard::status;
     }
-    auto messages = wire::decode(bytes, at, share);
+    auto messages = net::messages::decode(bytes, at, share);
     if (!messages) {
         to_.sessions.refuse(link, "it sent bytes that are not a message", now);
         return Heard::status;
@@ -44,10 +44,11 @@ WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& by
     share -= messages->size();
     if (link.session != nullptr) link.session->confirmed = true;
     Heard heard = Heard::beat;
-    for (wire::Message& message : *messages) {
-        if (std::holds_alternative<wire::Ended>(message) || std::holds_alternative<wire::RangeEnded>(message))
+    for (net::messages::Message& message : *messages) {
+        if (std::holds_alternative<net::messages::Ended>(message) ||
+            std::holds_alternative<net::messages::RangeEnded>(message))
             heard = Heard::results;
-        else if (heard == Heard::beat && !std::holds_alternative<wire::Beat>(message))
+        else if (heard == Heard::beat && !std::holds_alternative<net::messages::Beat>(message))
             heard = Heard::status;
         std::visit([&](auto& known) { on(link, known, now); }, message);
         if (to_.links.find(key) == nullptr) return std::max(heard, Heard::status);
@@ -56,31 +57,32 @@ WorkerMessages::Heard WorkerMessages::on_frame(Link& link, const std::string& by
 }
 
 AttemptOutput* WorkerMessages::output_of(TaskId task, Attempt attempt) {
-    return output_ != nullptr && output_of_ == transfers::LeaseKey{task, attempt}
+    return output_ != nullptr && output_of_ == files::transfers::LeaseKey{task, attempt}
                ? std::exchange(output_, nullptr)
                : nullptr;
 }
 
 // ---- workers ----
 
-void WorkerMessages::on(Link& link, wire::Hello& message, core::Now now) {
+void WorkerMessages::on(Link& link, net::messages::Hello& message, engine::model::Now now) {
     to_.sessions.hello(link, message, now);
 }
 
-void WorkerMessages::on(Link& link, const wire::Goodbye& message, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::Goodbye& message, engine::model::Now now) {
     if (to_.sessions.out_of_turn(link, now)) return;
     if (message.idle) ++idled_out_;
-    to_.sessions.drop(link.key, line_for_message(message.why),
-                      message.idle ? records::Departure::idle_out : records::Departure::asked, now);
+    to_.sessions.drop(
+        link.key, line_for_message(message.why),
+        message.idle ? records::journal::Departure::idle_out : records::journal::Departure::asked, now);
 }
 
-void WorkerMessages::on(Link& link, const wire::Draining&, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::Draining&, engine::model::Now now) {
     if (to_.sessions.out_of_turn(link, now)) return;
     to_.release.leaves(link.record->worker);
-    router_.react(core::WorkerDraining{link.record->worker}, now);
+    router_.react(engine::model::WorkerDraining{link.record->worker}, now);
 }
 
-void WorkerMessages::on(Link& link, const wire::EnvironmentReport& message, core::Now) {
+void WorkerMessages::on(Link& link, const net::messages::EnvironmentReport& message, engine::model::Now) {
     const std::string* const told = to_.environment.text(message.position);
     if (!link.record || told == nullptr) return;
     const std::string line = *told + " #!";
@@ -91,23 +93,25 @@ void WorkerMessages::on(Link& link, const wire::EnvironmentReport& message, core
     if (message.exit_code != 0) to_.records.failures().add_environment({line, message.exit_code, text});
 }
 
-void WorkerMessages::on(Link&, const wire::Beat&, core::Now) {}
+void WorkerMessages::on(Link&, const net::messages::Beat&, engine::model::Now) {}
 
-void WorkerMessages::on(Link& link, const wire::Keeps&, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::Keeps&, engine::model::Now now) {
     if (!to_.sessions.out_of_turn(link, now) && link.session != nullptr) link.session->keeps = true;
 }
 
-void WorkerMessages::on(Link& link, const wire::StatusQuery& message, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::StatusQuery& message, engine::model::Now now) {
     if (!to_.sessions.may_ask(link, message, now)) return;
-    if (message.what != wire::StatusOf::shapes && to_.answers.lists()) return to_.answers.ask(link, message);
-    if (message.what == wire::StatusOf::shapes)
+    if (message.what != net::messages::StatusOf::shapes && to_.answers.lists())
+        return to_.answers.ask(link, message);
+    if (message.what == net::messages::StatusOf::shapes)
         to_.links.close(link, status(now));
     else
-        to_.links.close(link, wire::Refused{wire::protocol_version, "its owner switched its status off"});
+        to_.links.close(link, net::messages::Refused{net::messages::protocol_version,
+                                                     "its owner switched its status off"});
     to_.links.remove(link.key);
 }
 
-const wire::StatusReport& WorkerMessages::status(core::Now now) {
+const net::messages::StatusReport& WorkerMessages::status(engine::model::Now now) {
     // Whoever asks all the time does not stop the run.
     constexpr Duration fresh = std::chrono::seconds(1);
     if (!status_ || now.instant - status_at_ >= fresh) {
@@ -121,14 +125,14 @@ const wire::StatusReport& WorkerMessages::status(core::Now now) {
 
 // ---- tasks ----
 
-void WorkerMessages::on(Link& link, wire::Ended& message, core::Now now) {
+void WorkerMessages::on(Link& link, net::messages::Ended& message, engine::model::Now now) {
     if (to_.sessions.out_of_turn(link, now)) return;
     to_.sessions.count_answer(link);
-    session::make_plausible(message.outcome);
-    core::cut_again(to_.records.output_limit(), message.output, message.outcome);
+    net::session::make_plausible(message.outcome);
+    engine::model::cut_again(to_.records.output_limit(), message.output, message.outcome);
     const WorkerId worker = link.record->worker;
     AttemptOutput output;
-    if (transfers::FileTransfers* const transfers = to_.leases.transfers()) {
+    if (files::transfers::FileTransfers* const transfers = to_.leases.transfers()) {
         output.large = mapped(transfers->take_streams(worker, message.task, message.attempt));
         transfers->drop_if_of(worker, message.task, message.attempt);
     }
@@ -139,72 +143,74 @@ void WorkerMessages::on(Link& link, wire::Ended& message, core::Now now) {
     bytes_received_ += static_cast<std::int64_t>(message.output.out.size() + message.output.err.size() +
                                                  message.output.result.size());
     output.text = std::move(message.output);
-    router_.react(core::TaskReported{worker, message.task, message.attempt, std::move(message.outcome)}, now);
+    router_.react(
+        engine::model::TaskReported{worker, message.task, message.attempt, std::move(message.outcome)}, now);
     output_ = nullptr;
 }
 
-void WorkerMessages::on(Link& link, const wire::RangeEnded& message, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::RangeEnded& message, engine::model::Now now) {
     if (to_.sessions.out_of_turn(link, now)) return;
     to_.sessions.count_answer(link);
-    core::Outcome times;
+    engine::model::Outcome times;
     times.started_us = message.started_us;
     times.wall_us = message.wall_us;
-    session::make_plausible(times);
-    router_.react(core::RangeReported{link.record->worker, message.batch, message.done, times.started_us,
-                                      times.wall_us},
+    net::session::make_plausible(times);
+    router_.react(engine::model::RangeReported{link.record->worker, message.batch, message.done,
+                                               times.started_us, times.wall_us},
                   now);
 }
 
-void WorkerMessages::on(Link& link, const wire::GivenBack& message, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::GivenBack& message, engine::model::Now now) {
     if (to_.sessions.out_of_turn(link, now)) return;
     to_.sessions.count_answer(link);
-    router_.react(core::TaskGivenBack{link.record->worker, message.task, message.attempt}, now);
+    router_.react(engine::model::TaskGivenBack{link.record->worker, message.task, message.attempt}, now);
 }
 
 // ---- tickets ----
 
-void WorkerMessages::on(Link& link, const wire::Account& message, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::Account& message, engine::model::Now now) {
     if (link.takes_tickets && link.record)
-        router_.react(
-            core::TicketsReported{link.record->worker, message.batch, message.holding, message.saw_dry}, now);
+        router_.react(engine::model::TicketsReported{link.record->worker, message.batch, message.holding,
+                                                     message.saw_dry},
+                      now);
 }
 
-void WorkerMessages::on(Link& link, const wire::WantTickets& message, core::Now) {
+void WorkerMessages::on(Link& link, const net::messages::WantTickets& message, engine::model::Now) {
     if (link.takes_tickets && link.record)
         to_.links.tell(link, to_.tickets.next(message.batch, link.record->host));
 }
 
-void WorkerMessages::on(Link& link, const wire::WantTexts& message, core::Now) {
+void WorkerMessages::on(Link& link, const net::messages::WantTexts& message, engine::model::Now) {
     if (link.takes_tickets) to_.links.tell(link, to_.tickets.texts(message));
 }
 
 // ---- files ----
 
-void WorkerMessages::on(Link& link, const wire::SharesFiles&, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::SharesFiles&, engine::model::Now now) {
     if (!to_.sessions.out_of_turn(link, now) && to_.files_may_be_shared)
         to_.leases.send_without_files(link, now);
 }
 
-void WorkerMessages::on(Link& link, const wire::SharesMemory&, core::Now now) {
+void WorkerMessages::on(Link& link, const net::messages::SharesMemory&, engine::model::Now now) {
     if (!to_.sessions.out_of_turn(link, now)) link.shares_memory = true;
 }
 
-transfers::FileTransfers* WorkerMessages::transfers_of(Link& link, core::Now now) {
+files::transfers::FileTransfers* WorkerMessages::transfers_of(Link& link, engine::model::Now now) {
     return to_.sessions.out_of_turn(link, now) ? nullptr : to_.leases.transfers();
 }
 
-void WorkerMessages::on(Link& link, const wire::WantInput& message, core::Now now) {
-    if (transfers::FileTransfers* const transfers = transfers_of(link, now))
+void WorkerMessages::on(Link& link, const net::messages::WantInput& message, engine::model::Now now) {
+    if (files::transfers::FileTransfers* const transfers = transfers_of(link, now))
         transfers->on(link.record->worker, message);
 }
 
-void WorkerMessages::on(Link& link, const wire::HaveInput& message, core::Now now) {
-    if (transfers::FileTransfers* const transfers = transfers_of(link, now))
+void WorkerMessages::on(Link& link, const net::messages::HaveInput& message, engine::model::Now now) {
+    if (files::transfers::FileTransfers* const transfers = transfers_of(link, now))
         transfers->on(link.record->worker, message);
 }
 
-void WorkerMessages::on(Link& link, wire::OutputPart& message, core::Now now) {
-    transfers::FileTransfers* const transfers = transfers_of(link, now);
+void WorkerMessages::on(Link& link, net::messages::OutputPart& message, engine::model::Now now) {
+    files::transfers::FileTransfers* const transfers = transfers_of(link, now);
     if (transfers == nullptr) return;
     const WorkerId worker = link.record->worker;
     if (router_.reactor().holds(worker, message.task, message.attempt))
@@ -213,14 +219,14 @@ void WorkerMessages::on(Link& link, wire::OutputPart& message, core::Now now) {
         to_.sessions.refuse(link, "it sent more of a file than was requested", now);
 }
 
-void WorkerMessages::on(Link& link, wire::WatchedPart& message, core::Now now) {
-    transfers::FileTransfers* const transfers = transfers_of(link, now);
+void WorkerMessages::on(Link& link, net::messages::WatchedPart& message, engine::model::Now now) {
+    files::transfers::FileTransfers* const transfers = transfers_of(link, now);
     if (transfers != nullptr && !transfers->on(link.record->worker, message))
         to_.sessions.refuse(link, "it sent a part of a file that was not requested", now);
 }
 
-void WorkerMessages::on(Link& link, const wire::OutputsSent& message, core::Now now) {
-    if (transfers::FileTransfers* const transfers = transfers_of(link, now))
+void WorkerMessages::on(Link& link, const net::messages::OutputsSent& message, engine::model::Now now) {
+    if (files::transfers::FileTransfers* const transfers = transfers_of(link, now))
         transfers->on(link.record->worker, message);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "files/transfers/lease_key.h"
 #include "manager/environment_lines.h"
 #include "manager/lease_sender.h"
 #include "manager/links.h"
@@ -15,7 +16,6 @@
 #include "manager/ticket_server.h"
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
-#include "files/transfers/lease_key.h"
 
 namespace wq::manager {
 
@@ -39,7 +39,8 @@ class WorkerMessages {
     enum class Heard { beat, status, results };
     // Handles at most `share` messages from byte `at` on; moves `at`, and lessens `share`. The link may be
     // gone afterwards.
-    Heard on_frame(Link& link, const std::string& bytes, std::size_t& at, std::size_t& share, core::Now now);
+    Heard on_frame(Link& link, const std::string& bytes, std::size_t& at, std::size_t& share,
+                   engine::model::Now now);
 
     // The output of the attempt being reported; null: another attempt.
     AttemptOutput* output_of(TaskId task, Attempt attempt);
@@ -49,46 +50,46 @@ class WorkerMessages {
     std::int64_t idled_out() const { return idled_out_; }            // workers, so far
 
   private:
-    void on(Link& link, wire::Hello& message, core::Now now);
-    void on(Link& link, const wire::Goodbye& message, core::Now now);
-    void on(Link& link, const wire::Draining& message, core::Now now);
-    void on(Link& link, const wire::EnvironmentReport& message, core::Now now);
-    void on(Link& link, const wire::Beat& message, core::Now now);
-    void on(Link& link, const wire::StatusQuery& message, core::Now now);
-    const wire::StatusReport& status(core::Now now);
-    void on(Link& link, const wire::Keeps& message, core::Now now);
-    void on(Link& link, const wire::LastWords& message, core::Now now) {
+    void on(Link& link, net::messages::Hello& message, engine::model::Now now);
+    void on(Link& link, const net::messages::Goodbye& message, engine::model::Now now);
+    void on(Link& link, const net::messages::Draining& message, engine::model::Now now);
+    void on(Link& link, const net::messages::EnvironmentReport& message, engine::model::Now now);
+    void on(Link& link, const net::messages::Beat& message, engine::model::Now now);
+    void on(Link& link, const net::messages::StatusQuery& message, engine::model::Now now);
+    const net::messages::StatusReport& status(engine::model::Now now);
+    void on(Link& link, const net::messages::Keeps& message, engine::model::Now now);
+    void on(Link& link, const net::messages::LastWords& message, engine::model::Now now) {
         to_.sessions.hear(link, message, now);
     }
     // Tasks.
-    void on(Link& link, wire::Ended& message, core::Now now);
-    void on(Link& link, const wire::RangeEnded& message, core::Now now);
-    void on(Link& link, const wire::GivenBack& message, core::Now now);
+    void on(Link& link, net::messages::Ended& message, engine::model::Now now);
+    void on(Link& link, const net::messages::RangeEnded& message, engine::model::Now now);
+    void on(Link& link, const net::messages::GivenBack& message, engine::model::Now now);
     // Tickets.
-    void on(Link& link, const wire::Account& message, core::Now now);
-    void on(Link& link, const wire::WantTickets& message, core::Now now);
-    void on(Link& link, const wire::WantTexts& message, core::Now now);
+    void on(Link& link, const net::messages::Account& message, engine::model::Now now);
+    void on(Link& link, const net::messages::WantTickets& message, engine::model::Now now);
+    void on(Link& link, const net::messages::WantTexts& message, engine::model::Now now);
     // Files.
-    void on(Link& link, const wire::SharesFiles& message, core::Now now);
-    void on(Link& link, const wire::SharesMemory& message, core::Now now);
-    void on(Link& link, const wire::WantInput& message, core::Now now);
-    void on(Link& link, const wire::HaveInput& message, core::Now now);
-    void on(Link& link, wire::OutputPart& message, core::Now now);
-    void on(Link& link, wire::WatchedPart& message, core::Now now);
-    void on(Link& link, const wire::OutputsSent& message, core::Now now);
+    void on(Link& link, const net::messages::SharesFiles& message, engine::model::Now now);
+    void on(Link& link, const net::messages::SharesMemory& message, engine::model::Now now);
+    void on(Link& link, const net::messages::WantInput& message, engine::model::Now now);
+    void on(Link& link, const net::messages::HaveInput& message, engine::model::Now now);
+    void on(Link& link, net::messages::OutputPart& message, engine::model::Now now);
+    void on(Link& link, net::messages::WatchedPart& message, engine::model::Now now);
+    void on(Link& link, const net::messages::OutputsSent& message, engine::model::Now now);
     // Messages that only a manager sends.
     template <class Other>
-    void on(Link& link, const Other&, core::Now now) {
+    void on(Link& link, const Other&, engine::model::Now now) {
         if (link.untrusted) to_.sessions.refuse(link, "it sent a message that only managers send", now);
     }
-    transfers::FileTransfers* transfers_of(Link& link, core::Now now);
+    files::transfers::FileTransfers* transfers_of(Link& link, engine::model::Now now);
 
     Receivers to_;
     Router& router_;
     AttemptOutput* output_ = nullptr;  // of the attempt whose end is being handled
-    transfers::LeaseKey output_of_;
+    files::transfers::LeaseKey output_of_;
     bool call_ended_ = false;
-    std::optional<wire::StatusReport> status_;  // the last one told
+    std::optional<net::messages::StatusReport> status_;  // the last one told
     Instant status_at_;
     WallMicros started_us_ = 0;  // 0: not known, as the rate
     double rate_ = -1;

@@ -23,12 +23,12 @@ class WorkerNotices final : public WorkerEvents {
     };
     explicit WorkerNotices(Receivers receivers) : to_(receivers) {}
 
-    void joined(const Link& link, const wire::Hello& hello) override;
+    void joined(const Link& link, const net::messages::Hello& hello) override;
     void welcomed(Link& link) override { to_.environment.tell(link); }
     void disconnected(WorkerId worker) override;
     void unlinked(const Link& link) override;
-    void departed(const records::WorkerRecord& worker, const std::string& why, records::Departure departure,
-                  core::Now now) override;
+    void departed(const records::journal::WorkerRecord& worker, const std::string& why,
+                  records::journal::Departure departure, engine::model::Now now) override;
 
   private:
     Receivers to_;

@@ -6,7 +6,7 @@
 
 namespace wq::manager {
 
-std::size_t WorkerRelease::drain(const std::string& host, bool on, core::Now now) {
+std::size_t WorkerRelease::drain(const std::string& host, bool on, engine::model::Now now) {
     std::vector<WorkerId> there;  // includes disconnected workers: they may reconnect
     for (const auto& [id, worker] : router_.reactor().workers().all())
         if (worker.host == host) there.push_back(id);
@@ -14,18 +14,18 @@ std::size_t WorkerRelease::drain(const std::string& host, bool on, core::Now now
         if (on)
             release(worker, now);
         else if (releasing_.erase(worker) > 0 && !leaving_.contains(worker))
-            router_.react(core::WorkerDraining{worker, false}, now);
+            router_.react(engine::model::WorkerDraining{worker, false}, now);
     }
     if (on) dismiss_the_empty(now);
     return there.size();
 }
 
-WorkerRelease::Load WorkerRelease::load_of(const core::Worker& worker) const {
+WorkerRelease::Load WorkerRelease::load_of(const engine::model::Worker& worker) const {
     const std::size_t leases = worker.leases.size();
     return {leases == 0 && router_.reactor().may_run(worker) ? 1 : leases, worker.id};
 }
 
-std::size_t WorkerRelease::shut_down(std::size_t workers, core::Now now) {
+std::size_t WorkerRelease::shut_down(std::size_t workers, engine::model::Now now) {
     std::vector<Load> those;
     for (const auto& [id, worker] : router_.reactor().workers().all())
         if (!releasing_.contains(id)) those.push_back(load_of(worker));
@@ -36,13 +36,14 @@ std::size_t WorkerRelease::shut_down(std::size_t workers, core::Now now) {
     return those.size();
 }
 
-void WorkerRelease::keep_at_most(const std::map<std::string, std::size_t>& of_factory, core::Now now) {
+void WorkerRelease::keep_at_most(const std::map<std::string, std::size_t>& of_factory,
+                                 engine::model::Now now) {
     std::map<std::string, std::vector<Load>> workers;
     for (const auto& [id, worker] : router_.reactor().workers().all()) {
         if (releasing_.contains(id) || worker.disconnected()) continue;
         for (const std::string& feature : worker.features)
-            if (feature.starts_with(core::factory_feature))
-                workers[feature.substr(core::factory_feature.size())].push_back(load_of(worker));
+            if (feature.starts_with(engine::model::factory_feature))
+                workers[feature.substr(engine::model::factory_feature.size())].push_back(load_of(worker));
     }
     for (auto& [factory, those] : workers) {
         const auto most = of_factory.find(factory);
@@ -54,18 +55,18 @@ void WorkerRelease::keep_at_most(const std::map<std::string, std::size_t>& of_fa
     if (!releasing_.empty()) dismiss_the_empty(now);
 }
 
-void WorkerRelease::tick(core::Now now) {
+void WorkerRelease::tick(engine::model::Now now) {
     if (!releasing_.empty()) dismiss_the_empty(now);
 }
 
-void WorkerRelease::release(WorkerId worker, core::Now now) {
+void WorkerRelease::release(WorkerId worker, engine::model::Now now) {
     if (!releasing_.insert(worker).second) return;
-    router_.react(core::WorkerDraining{worker, true, true}, now);
+    router_.react(engine::model::WorkerDraining{worker, true, true}, now);
 }
 
-void WorkerRelease::dismiss_the_empty(core::Now now) {
+void WorkerRelease::dismiss_the_empty(engine::model::Now now) {
     for (const WorkerId id : std::vector<WorkerId>(releasing_.begin(), releasing_.end())) {
-        const core::Worker* const worker = router_.reactor().workers().find(id);
+        const engine::model::Worker* const worker = router_.reactor().workers().find(id);
         if (worker != nullptr && (worker->disconnected() || router_.reactor().may_run(*worker))) continue;
         releasing_.erase(id);
         const Link* const link = links_.of(id);
@@ -73,7 +74,7 @@ void WorkerRelease::dismiss_the_empty(core::Now now) {
         const bool without_ranks = sessions_.lost_a_rank() || link->session == nullptr;
         ++released_;
         sessions_.dismiss(id, {"the manager released it", without_ranks, true}, told_to_leave,
-                          records::Departure::asked, now);
+                          records::journal::Departure::asked, now);
     }
 }
 

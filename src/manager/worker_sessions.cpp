@@ -21,8 +21,9 @@ std::int64_t difference(WallMicros theirs, WallMicros ours) {
     return ahead < least_difference_us && ahead > -least_difference_us ? 0 : ahead;
 }
 
-core::WorkerJoined joined(const wire::Hello& message, WorkerId worker, core::Now now) {
-    core::WorkerJoined joined;
+engine::model::WorkerJoined joined(const net::messages::Hello& message, WorkerId worker,
+                                   engine::model::Now now) {
+    engine::model::WorkerJoined joined;
     joined.worker = worker;
     joined.host = message.host;
     joined.offers = message.offers;
@@ -34,9 +35,9 @@ core::WorkerJoined joined(const wire::Hello& message, WorkerId worker, core::Now
     return joined;
 }
 
-records::WorkerRecord record_of(const wire::Hello& message, WorkerId worker, std::string address,
-                                core::Now now) {
-    records::WorkerRecord record;
+records::journal::WorkerRecord record_of(const net::messages::Hello& message, WorkerId worker,
+                                         std::string address, engine::model::Now now) {
+    records::journal::WorkerRecord record;
     record.worker = worker;
     record.host = message.host;
     record.address = std::move(address);
@@ -48,7 +49,7 @@ records::WorkerRecord record_of(const wire::Hello& message, WorkerId worker, std
     return record;
 }
 
-std::string named(const records::WorkerRecord& worker) {
+std::string named(const records::journal::WorkerRecord& worker) {
     return "worker " + std::to_string(worker.worker.value()) + " on " + worker.host;
 }
 
@@ -61,11 +62,11 @@ WorkerSessions::WorkerSessions(SessionOptions options, Links& links, Router& rou
 
 // Without a mark, no worker finds it.
 void WorkerSessions::make_memory_mark() {
-    const std::string token = session::random_token();
+    const std::string token = net::session::random_token();
     const std::array<std::string_view, 2> parts{token, "\n"};
     memory_mark_ = MemoryFile::with(parts);
     if (!memory_mark_) return;
-    for (wire::Welcome* const welcome : {&options_.of_rank, &options_.of_tcp_worker}) {
+    for (net::messages::Welcome* const welcome : {&options_.of_rank, &options_.of_tcp_worker}) {
         welcome->memory_path = memory_mark_->path();
         welcome->memory_mark = token;
     }
@@ -77,20 +78,20 @@ void WorkerSessions::keep_numbers(std::uint32_t ranks) {
 
 // ---- joining ----
 
-void WorkerSessions::hello(Link& link, wire::Hello& message, core::Now now) {
+void WorkerSessions::hello(Link& link, net::messages::Hello& message, engine::model::Now now) {
     if (link.session != nullptr) return refuse(link, "it said hello twice", now);
     if (link.record) return;  // a repeated hello of the same worker
-    if (message.version != wire::protocol_version) return refuse_version(link, message.version, now);
+    if (message.version != net::messages::protocol_version) return refuse_version(link, message.version, now);
     if (link.untrusted || !message.rank)
         welcome_tcp_worker(link, message, now);
     else
         welcome_rank(link, message, now);
 }
 
-void WorkerSessions::welcome_rank(Link& link, const wire::Hello& message, core::Now now) {
+void WorkerSessions::welcome_rank(Link& link, const net::messages::Hello& message, engine::model::Now now) {
     const std::uint32_t rank = *message.rank;
     link.address = message.host + ":rank " + std::to_string(rank);
-    records::WorkerRecord record = record_of(message, WorkerId(rank), link.address, now);
+    records::journal::WorkerRecord record = record_of(message, WorkerId(rank), link.address, now);
     record.rank = rank;
     sessions_.keep_number(record.worker);
     links_.assign(link, record);
@@ -103,22 +104,23 @@ void WorkerSessions::welcome_rank(Link& link, const wire::Hello& message, core::
     router_.react(joined(message, record.worker, now), now);
 }
 
-void WorkerSessions::welcome_tcp_worker(Link& link, wire::Hello& message, core::Now now) {
-    if (const auto nonsense = session::nonsense_in(message)) return refuse(link, *nonsense, now);
+void WorkerSessions::welcome_tcp_worker(Link& link, net::messages::Hello& message, engine::model::Now now) {
+    if (const auto nonsense = net::session::nonsense_in(message)) return refuse(link, *nonsense, now);
     switch (sessions_.judge(message)) {
-        case session::SessionTable::Claim::taken:
+        case net::session::SessionTable::Claim::taken:
             return refuse(link, "another worker with this identity is connected", now);
-        case session::SessionTable::Claim::comes_back:
+        case net::session::SessionTable::Claim::comes_back:
             return reconnect(link, message, now);
-        case session::SessionTable::Claim::anew:
+        case net::session::SessionTable::Claim::anew:
             // It never received our welcome, so it has no tasks.
-            if (const session::Session* old = sessions_.find(message.identity))
-                end_session(*old, "it reconnected as a new worker", records::Departure::asked, now);
+            if (const net::session::Session* old = sessions_.find(message.identity))
+                end_session(*old, "it reconnected as a new worker", records::journal::Departure::asked, now);
             break;
-        case session::SessionTable::Claim::first:
+        case net::session::SessionTable::Claim::first:
             break;
     }
-    const records::WorkerRecord record = record_of(message, sessions_.next_number(), link.address, now);
+    const records::journal::WorkerRecord record =
+        record_of(message, sessions_.next_number(), link.address, now);
     link.session = &sessions_.open(message.identity, record);
     link.session->disconnect_limit = options_.disconnect_limit;
     begin_link(link, message, now);
@@ -128,31 +130,32 @@ void WorkerSessions::welcome_tcp_worker(Link& link, wire::Hello& message, core::
     if (!message.remark.empty()) router_.tell_user(line_for_message(message.remark));
     links_.tell(link, welcome(*link.session));
     events_.welcomed(link);
-    core::WorkerJoined event = joined(message, record.worker, now);
+    engine::model::WorkerJoined event = joined(message, record.worker, now);
     event.takes_tickets = false;  // tickets are claimed in shared memory
     event.watched = true;
     router_.react(event, now);
 }
 
-void WorkerSessions::begin_link(Link& link, const wire::Hello& message, core::Now now) {
+void WorkerSessions::begin_link(Link& link, const net::messages::Hello& message, engine::model::Now now) {
     link.session->clock_ahead_us = difference(message.clock, now.wall);
     link.session->relayed = message.address != link.address;
     link.session->keeps = false;
 }
 
-void WorkerSessions::end_session(const session::Session& session, const std::string& why,
-                                 records::Departure departure, core::Now now) {
+void WorkerSessions::end_session(const net::session::Session& session, const std::string& why,
+                                 records::journal::Departure departure, engine::model::Now now) {
     const WorkerId worker = session.record.worker;
     if (Link* const half_open = links_.of(worker)) {
         half_open->key.first->close(half_open->key.second);
         return drop(half_open->key, why, departure, now);
     }
     end(worker, why, departure, now);
-    router_.react(core::WorkerLeft{worker, why, departure == records::Departure::failure}, now);
+    router_.react(engine::model::WorkerLeft{worker, why, departure == records::journal::Departure::failure},
+                  now);
 }
 
-void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) {
-    session::Session* const session = sessions_.find(message.identity);
+void WorkerSessions::reconnect(Link& link, net::messages::Hello& message, engine::model::Now now) {
+    net::session::Session* const session = sessions_.find(message.identity);
     const WorkerId worker = session->record.worker;
     if (Link* const half_open = links_.of(worker)) {
         half_open->key.first->close(half_open->key.second);
@@ -172,56 +175,56 @@ void WorkerSessions::reconnect(Link& link, wire::Hello& message, core::Now now) 
     links_.tell(link, welcome(*session));
     events_.welcomed(link);
     router_.tell_user(named(session->record) + " reconnected");
-    router_.react(core::WorkerReconnected{worker, std::move(message.holding)}, now);
+    router_.react(engine::model::WorkerReconnected{worker, std::move(message.holding)}, now);
 }
 
-wire::Welcome WorkerSessions::welcome(const session::Session& session) const {
-    wire::Welcome welcome = options_.of_tcp_worker;
+net::messages::Welcome WorkerSessions::welcome(const net::session::Session& session) const {
+    net::messages::Welcome welcome = options_.of_tcp_worker;
     welcome.worker = session.record.worker;
     welcome.resume = session.token;
-    welcome.grace = session::grace_of(session.disconnect_limit);
+    welcome.grace = net::session::grace_of(session.disconnect_limit);
     welcome.answers_received = session.answers;
     return welcome;
 }
 
 // ---- no workers ----
 
-bool WorkerSessions::may_ask(Link& link, const wire::StatusQuery& query, core::Now now) {
+bool WorkerSessions::may_ask(Link& link, const net::messages::StatusQuery& query, engine::model::Now now) {
     const bool is_worker = link.record || !link.untrusted;
     if (is_worker)
         refuse(link, "a worker asked for the status", now);
-    else if (query.version != wire::protocol_version)
+    else if (query.version != net::messages::protocol_version)
         refuse_version(link, query.version, now);
     else
         return true;
     return false;
 }
 
-void WorkerSessions::hear(Link& link, const wire::LastWords& words, core::Now now) {
+void WorkerSessions::hear(Link& link, const net::messages::LastWords& words, engine::model::Now now) {
     if (link.record || !link.untrusted) return refuse(link, "a worker said last words", now);
-    if (words.version != wire::protocol_version) return refuse_version(link, words.version, now);
-    links_.close(link, wire::Acknowledged{});
+    if (words.version != net::messages::protocol_version) return refuse_version(link, words.version, now);
+    links_.close(link, net::messages::Acknowledged{});
     links_.remove(link.key);
-    session::Session* const session = sessions_.find(words.identity);
+    net::session::Session* const session = sessions_.find(words.identity);
     if (session == nullptr || session->token != words.resume || router_.run_is_over()) return;
     const std::string why = "its process was killed";
-    if (words.all_ended) return end_session(*session, why, records::Departure::failure, now);
+    if (words.all_ended) return end_session(*session, why, records::journal::Departure::failure, now);
     session->keeps = true;
     if (links_.of(session->record.worker) != nullptr) return;
-    router_.react(
-        core::WorkerDisconnected{session->record.worker, why + ", but some process of its tasks could not be",
-                                 session->disconnect_limit},
-        now);
+    router_.react(engine::model::WorkerDisconnected{session->record.worker,
+                                                    why + ", but some process of its tasks could not be",
+                                                    session->disconnect_limit},
+                  now);
 }
 
-const records::WorkerRecord* WorkerSessions::of_tcp(WorkerId worker) const {
-    const session::Session* const session = sessions_.find(worker);
+const records::journal::WorkerRecord* WorkerSessions::of_tcp(WorkerId worker) const {
+    const net::session::Session* const session = sessions_.find(worker);
     return session == nullptr ? nullptr : &session->record;
 }
 
 // ---- answers ----
 
-bool WorkerSessions::out_of_turn(Link& link, core::Now now) {
+bool WorkerSessions::out_of_turn(Link& link, engine::model::Now now) {
     if (link.record) return false;
     if (link.untrusted) refuse(link, "its first message was not a hello", now);
     return true;
@@ -234,39 +237,40 @@ void WorkerSessions::count_answer(Link& link) {
 
 void WorkerSessions::acknowledge_answers() {
     for (const WorkerId worker : unacknowledged_) {
-        session::Session* const session = sessions_.find(worker);
+        net::session::Session* const session = sessions_.find(worker);
         Link* const link = links_.of(worker);
         if (session == nullptr || link == nullptr) continue;
         session->acknowledged = session->answers;
-        links_.tell(*link, wire::Acknowledged{session->answers});
+        links_.tell(*link, net::messages::Acknowledged{session->answers});
     }
     unacknowledged_.clear();
 }
 
 // ---- leaving ----
 
-void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, bool closed, core::Now now) {
+void WorkerSessions::on_disconnect(LinkKey key, const std::string& why, bool closed, engine::model::Now now) {
     const Link* const link = links_.find(key);
     if (link == nullptr) return;
-    session::Session* const session = link->session;
+    net::session::Session* const session = link->session;
     if (session == nullptr || session->disconnect_limit <= Duration{0} || router_.run_is_over())
-        return drop(key, why, records::Departure::failure, now);
+        return drop(key, why, records::journal::Departure::failure, now);
     links_.remove(key);
     session->acknowledged = session->answers;
     const WorkerId worker = session->record.worker;
     const bool ended = closed && !session->relayed && !session->keeps;
-    const Duration limit =
-        ended ? session::disconnect_limit_if_closed(session->disconnect_limit) : session->disconnect_limit;
+    const Duration limit = ended ? net::session::disconnect_limit_if_closed(session->disconnect_limit)
+                                 : session->disconnect_limit;
     events_.disconnected(worker);
     router_.tell_user(named(session->record) + " is disconnected: " + why +
                       "; it keeps its tasks, and may reconnect within " + format_duration(limit));
-    router_.react(core::WorkerDisconnected{worker, why, limit}, now);
+    router_.react(engine::model::WorkerDisconnected{worker, why, limit}, now);
 }
 
-void WorkerSessions::drop(LinkKey key, const std::string& why, records::Departure departure, core::Now now) {
+void WorkerSessions::drop(LinkKey key, const std::string& why, records::journal::Departure departure,
+                          engine::model::Now now) {
     const Link* const link = links_.find(key);
     if (link == nullptr) return;
-    const bool lost = departure == records::Departure::failure;
+    const bool lost = departure == records::journal::Departure::failure;
     // MPI_Finalize needs every rank, even one that said goodbye.
     if (link->session == nullptr && !link->untrusted && (lost || !router_.run_is_over())) lost_a_rank_ = true;
     const auto record = link->record;
@@ -274,11 +278,11 @@ void WorkerSessions::drop(LinkKey key, const std::string& why, records::Departur
     if (!links_.remove(key)) return;  // it never said hello, or has joined again on another connection
     sessions_.close(record->worker);
     events_.departed(*record, why, departure, now);
-    router_.react(core::WorkerLeft{record->worker, why, lost}, now);
+    router_.react(engine::model::WorkerLeft{record->worker, why, lost}, now);
 }
 
-bool WorkerSessions::dismiss(WorkerId worker, const wire::Dismiss& last, const std::string& why,
-                             records::Departure departure, core::Now now) {
+bool WorkerSessions::dismiss(WorkerId worker, const net::messages::Dismiss& last, const std::string& why,
+                             records::journal::Departure departure, engine::model::Now now) {
     Link* const link = links_.of(worker);
     if (link == nullptr) return false;
     links_.close(*link, last);
@@ -286,59 +290,61 @@ bool WorkerSessions::dismiss(WorkerId worker, const wire::Dismiss& last, const s
     return true;
 }
 
-void WorkerSessions::end(WorkerId worker, const std::string& why, records::Departure departure,
-                         core::Now now) {
-    const session::Session* const session = sessions_.find(worker);
+void WorkerSessions::end(WorkerId worker, const std::string& why, records::journal::Departure departure,
+                         engine::model::Now now) {
+    const net::session::Session* const session = sessions_.find(worker);
     if (session == nullptr) return;
-    const records::WorkerRecord record = session->record;
+    const records::journal::WorkerRecord record = session->record;
     sessions_.close(worker);
     events_.departed(record, why, departure, now);
 }
 
-void WorkerSessions::refuse(Link& link, const std::string& why, core::Now now) {
-    close(link, wire::Refused{wire::protocol_version, why}, why, now);
+void WorkerSessions::refuse(Link& link, const std::string& why, engine::model::Now now) {
+    close(link, net::messages::Refused{net::messages::protocol_version, why}, why, now);
 }
 
-void WorkerSessions::refuse_version(Link& link, std::uint32_t theirs, core::Now now) {
+void WorkerSessions::refuse_version(Link& link, std::uint32_t theirs, engine::model::Now now) {
     refuse(link,
            "it speaks protocol " + std::to_string(theirs) + ", the manager " +
-               std::to_string(wire::protocol_version),
+               std::to_string(net::messages::protocol_version),
            now);
 }
 
-void WorkerSessions::close(Link& link, const wire::Message& last, const std::string& why, core::Now now) {
+void WorkerSessions::close(Link& link, const net::messages::Message& last, const std::string& why,
+                           engine::model::Now now) {
     links_.close(link, last);
     if (!link.record && !router_.run_is_over())
         router_.tell_user("refused a worker from " + link.address + ": " + why);
-    drop(link.key, why, records::Departure::failure, now);
+    drop(link.key, why, records::journal::Departure::failure, now);
 }
 
 // A worker that was only slow, for example because its machine slept, may connect again: it is not refused
 // for good.
-void WorkerSessions::dismiss_silent(core::Now now) {
+void WorkerSessions::dismiss_silent(engine::model::Now now) {
     while (Link* const link = links_.next_silent(now.instant)) {
         const std::string why = "it sent no hello within " + format_duration(options_.hello_limit);
-        close(*link, wire::Dismiss{why, false}, why, now);
+        close(*link, net::messages::Dismiss{why, false}, why, now);
     }
 }
 
-void WorkerSessions::dismiss_all(const std::string& why, core::Now now) {
+void WorkerSessions::dismiss_all(const std::string& why, engine::model::Now now) {
     for (auto& [key, link] : links_.all())
         if (!link.asks_plainly)
-            links_.tell(link,
-                        wire::Dismiss{why, lost_a_rank_, options_.tcp_workers_end_with_us && link.untrusted});
+            links_.tell(link, net::messages::Dismiss{why, lost_a_rank_,
+                                                     options_.tcp_workers_end_with_us && link.untrusted});
     note_departures_at_the_end(why, now);
 }
 
 // Disconnected workers can no longer reconnect.
-void WorkerSessions::note_departures_at_the_end(const std::string& why, core::Now now) {
+void WorkerSessions::note_departures_at_the_end(const std::string& why, engine::model::Now now) {
     for (const auto& [id, worker] : router_.reactor().workers().all()) {
         const Link* const link = links_.of(id);
-        const session::Session* const session = sessions_.find(id);
+        const net::session::Session* const session = sessions_.find(id);
         if (link != nullptr)
-            events_.departed(*link->record, why, records::Departure::asked, now);
+            events_.departed(*link->record, why, records::journal::Departure::asked, now);
         else if (session != nullptr)
-            events_.departed(session->record, worker.disconnected_why, records::Departure::failure, now);
+            events_.departed(session->record, worker.disconnected_why, records::journal::Departure::failure,
+                             now);
     }
 }
 

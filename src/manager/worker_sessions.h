@@ -11,21 +11,21 @@
 #include "base/memory_file.h"
 #include "manager/links.h"
 #include "manager/router.h"
-#include "records/journal/records.h"
-#include "net/session/session_table.h"
 #include "net/messages/messages.h"
+#include "net/session/session_table.h"
+#include "records/journal/records.h"
 
 namespace wq::manager {
 
 // Parts that start, keep or drop data about workers.
 class WorkerEvents {
   public:
-    virtual void joined(const Link& link, const wire::Hello& hello) = 0;
+    virtual void joined(const Link& link, const net::messages::Hello& hello) = 0;
     virtual void welcomed(Link& link) = 0;  // joined or reconnected
     virtual void disconnected(WorkerId worker) = 0;
     virtual void unlinked(const Link& link) = 0;  // for good
-    virtual void departed(const records::WorkerRecord& worker, const std::string& why,
-                          records::Departure departure, core::Now now) = 0;
+    virtual void departed(const records::journal::WorkerRecord& worker, const std::string& why,
+                          records::journal::Departure departure, engine::model::Now now) = 0;
 
   protected:
     ~WorkerEvents() = default;
@@ -34,8 +34,8 @@ class WorkerEvents {
 struct SessionOptions {
     Duration disconnect_limit{0};  // as ManagerOptions
     Duration hello_limit = std::chrono::seconds(30);
-    wire::Welcome of_rank;                 // sent to a rank
-    wire::Welcome of_tcp_worker;           // sent to a TCP worker, with its session's data
+    net::messages::Welcome of_rank;        // sent to a rank
+    net::messages::Welcome of_tcp_worker;  // sent to a TCP worker, with its session's data
     bool ranks_share_files = false;        // ranks see our files, so none are sent
     bool lends_memory = false;             // workers find out whether they can map memories of this process
     bool tcp_workers_end_with_us = false;  // false: they look for another manager
@@ -47,54 +47,57 @@ class WorkerSessions {
 
     // Numbers of TCP workers start after the ranks.
     void keep_numbers(std::uint32_t ranks);
-    void hello(Link& link, wire::Hello& message, core::Now now);
+    void hello(Link& link, net::messages::Hello& message, engine::model::Now now);
     // Before its welcome, a worker may send only a hello. If it sent anything else, refuses it and returns
     // true.
-    bool out_of_turn(Link& link, core::Now now);
+    bool out_of_turn(Link& link, engine::model::Now now);
     // Whether a program that is no worker may be answered; if not, refuses it.
-    bool may_ask(Link& link, const wire::StatusQuery& query, core::Now now);
+    bool may_ask(Link& link, const net::messages::StatusQuery& query, engine::model::Now now);
     // What outlives a worker's process says whether that worker's tasks have ended.
-    void hear(Link& link, const wire::LastWords& words, core::Now now);
+    void hear(Link& link, const net::messages::LastWords& words, engine::model::Now now);
     // Null: a rank.
-    const records::WorkerRecord* of_tcp(WorkerId worker) const;
+    const records::journal::WorkerRecord* of_tcp(WorkerId worker) const;
     void count_answer(Link& link);
     void acknowledge_answers();
     void set_disconnect_limit(Duration limit) { options_.disconnect_limit = limit; }  // of later workers
 
     // Its link is lost; `closed`: by the peer. A TCP worker may reconnect.
-    void on_disconnect(LinkKey key, const std::string& why, bool closed, core::Now now);
+    void on_disconnect(LinkKey key, const std::string& why, bool closed, engine::model::Now now);
     // The worker leaves or is lost: ignores everything further from it.
-    void drop(LinkKey key, const std::string& why, records::Departure departure, core::Now now);
+    void drop(LinkKey key, const std::string& why, records::journal::Departure departure,
+              engine::model::Now now);
     // Tells the worker why and drops it, unless it is disconnected (false).
-    bool dismiss(WorkerId worker, const wire::Dismiss& last, const std::string& why,
-                 records::Departure departure, core::Now now);
+    bool dismiss(WorkerId worker, const net::messages::Dismiss& last, const std::string& why,
+                 records::journal::Departure departure, engine::model::Now now);
     // Drops a disconnected worker.
-    void end(WorkerId worker, const std::string& why, records::Departure departure, core::Now now);
+    void end(WorkerId worker, const std::string& why, records::journal::Departure departure,
+             engine::model::Now now);
     // Tells the peer why. A worker that violates the protocol cannot reconnect to its session.
-    void refuse(Link& link, const std::string& why, core::Now now);
-    void dismiss_silent(core::Now now);                       // untrusted links that missed their hello limit
-    void dismiss_all(const std::string& why, core::Now now);  // at the end: nothing may follow
+    void refuse(Link& link, const std::string& why, engine::model::Now now);
+    void dismiss_silent(engine::model::Now now);  // untrusted links that missed their hello limit
+    void dismiss_all(const std::string& why, engine::model::Now now);  // at the end: nothing may follow
 
     bool lost_a_rank() const { return lost_a_rank_; }
 
   private:
     void make_memory_mark();
-    void welcome_rank(Link& link, const wire::Hello& message, core::Now now);
-    void welcome_tcp_worker(Link& link, wire::Hello& message, core::Now now);
-    void begin_link(Link& link, const wire::Hello& message, core::Now now);
-    void reconnect(Link& link, wire::Hello& message, core::Now now);
-    void end_session(const session::Session& session, const std::string& why, records::Departure departure,
-                     core::Now now);
-    wire::Welcome welcome(const session::Session& session) const;
-    void refuse_version(Link& link, std::uint32_t theirs, core::Now now);
-    void close(Link& link, const wire::Message& last, const std::string& why, core::Now now);
-    void note_departures_at_the_end(const std::string& why, core::Now now);
+    void welcome_rank(Link& link, const net::messages::Hello& message, engine::model::Now now);
+    void welcome_tcp_worker(Link& link, net::messages::Hello& message, engine::model::Now now);
+    void begin_link(Link& link, const net::messages::Hello& message, engine::model::Now now);
+    void reconnect(Link& link, net::messages::Hello& message, engine::model::Now now);
+    void end_session(const net::session::Session& session, const std::string& why,
+                     records::journal::Departure departure, engine::model::Now now);
+    net::messages::Welcome welcome(const net::session::Session& session) const;
+    void refuse_version(Link& link, std::uint32_t theirs, engine::model::Now now);
+    void close(Link& link, const net::messages::Message& last, const std::string& why,
+               engine::model::Now now);
+    void note_departures_at_the_end(const std::string& why, engine::model::Now now);
 
     SessionOptions options_;
     Links& links_;
     Router& router_;
     WorkerEvents& events_;
-    session::SessionTable sessions_;
+    net::session::SessionTable sessions_;
     std::optional<MemoryFile> memory_mark_;
     std::vector<WorkerId> unacknowledged_;  // with reports of this turn
     bool lost_a_rank_ = false;

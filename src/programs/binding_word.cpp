@@ -2,24 +2,24 @@
 
 #include "base/units.h"
 
-namespace wq::options {
+namespace wq::programs {
 
 namespace {
 constexpr std::int64_t most_threads = 1024;  // per core
 }
 
-Result<machine::Binding> parse_binding(const std::string& word) {
-    using machine::Binding;
+Result<node::machine::Binding> parse_binding(const std::string& word) {
+    using node::machine::Binding;
     for (const Binding binding : {Binding::none, Binding::core, Binding::node})
         if (word == binding_word(binding)) return binding;
     return Error{ExitCode::usage, quote_for_message(word) + " is not one of none, core, numa"};
 }
 
-const char* binding_word(machine::Binding binding) {
+const char* binding_word(node::machine::Binding binding) {
     switch (binding) {
-        case machine::Binding::core:
+        case node::machine::Binding::core:
             return "core";
-        case machine::Binding::node:
+        case node::machine::Binding::node:
             return "numa";
         default:
             return "none";
@@ -30,4 +30,4 @@ Result<std::int64_t> parse_threads(const std::string& word) {
     return parse_count(word, 1, most_threads);
 }
 
-}  // namespace wq::options
+}  // namespace wq::programs

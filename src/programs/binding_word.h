@@ -6,14 +6,14 @@
 #include "base/result.h"
 #include "node/machine/slice.h"
 
-namespace wq::options {
+namespace wq::programs {
 
 // "none", "core", "numa". Error (usage): another word.
-Result<machine::Binding> parse_binding(const std::string& word);
+Result<node::machine::Binding> parse_binding(const std::string& word);
 
-const char* binding_word(machine::Binding binding);
+const char* binding_word(node::machine::Binding binding);
 
 // --threads-per-core: a number from 1. Error (usage): not such a number.
 Result<std::int64_t> parse_threads(const std::string& word);
 
-}  // namespace wq::options
+}  // namespace wq::programs

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "programs/option_values.h"
 
-namespace wq::options {
+namespace wq::programs {
 
 namespace {
 
@@ -49,4 +49,4 @@ Result<po::variables_map> split_words(const std::vector<std::string>& words,
     return given;
 }
 
-}  // namespace wq::options
+}  // namespace wq::programs

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace wq::options {
+namespace wq::programs {
 
 // Without the program's name.
 std::vector<std::string> words_of(int argc, const char* const* argv);
@@ -18,4 +18,4 @@ Result<boost::program_options::variables_map> split_words(
     const std::vector<std::string>& words, const boost::program_options::options_description& shown,
     const char* place, const boost::program_options::options_description& hidden = {});
 
-}  // namespace wq::options
+}  // namespace wq::programs

@@ -1,6 +1,6 @@
 #include "programs/help_text.h"
 
-namespace wq::options {
+namespace wq::programs {
 
 std::string without_trailing_blanks(const std::string& text) {
     std::string clean;
@@ -12,4 +12,4 @@ std::string without_trailing_blanks(const std::string& text) {
     return clean;
 }
 
-}  // namespace wq::options
+}  // namespace wq::programs

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-namespace wq::options {
+namespace wq::programs {
 
 inline Error usage_error(const std::string& what) {
     return {ExitCode::usage, what + "; try --help"};
@@ -40,4 +40,4 @@ Status take(const boost::program_options::variables_map& given, const char* name
     return success();
 }
 
-}  // namespace wq::options
+}  // namespace wq::programs

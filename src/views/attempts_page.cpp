@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "records/journal/text_log.h"
 #include "records/hdf5/plot_colors.h"
+#include "records/journal/text_log.h"
 
 namespace wq::views {
 
@@ -16,7 +16,7 @@ namespace {
 
 std::string number(std::uint64_t value) {
     std::string digits;
-    records::put_number(digits, value);
+    records::journal::put_number(digits, value);
     for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
     return digits;
 }
@@ -36,7 +36,7 @@ std::string escaped(std::string_view text) {
 // In a <script>, no text may end it.
 std::string json(std::string_view text) {
     std::string plain;
-    records::put_json_string(plain, text);
+    records::journal::put_json_string(plain, text);
     std::string out;
     for (const char c : plain) {
         if (c == '<' || c == '>' || c == '&')
@@ -114,7 +114,7 @@ std::string data_of(const Attempts& all, Order shown_first) {
     const auto since_begin = [&](WallMicros time) { return (time - all.begin) / tick; };
     std::string out = "{\"tick\":" + std::to_string(tick) +
                       ",\"end\":" + std::to_string(since_begin(all.end)) + ",\"order\":\"" +
-                      static_cast<char>(shown_first) + "\",\"working\":\"" + stats::blue +
+                      static_cast<char>(shown_first) + "\",\"working\":\"" + records::hdf5::blue +
                       "\",\"good\":" + std::to_string(good_of(all)) + ",\n\"categories\":";
     put_list(out, all.categories, [&](std::size_t i) {
         return "{\"name\":" + json(all.categories[i]) + ",\"color\":\"" + category_color(i) + "\"}";
@@ -177,8 +177,8 @@ std::string legend(const Attempts& all) {
 
 std::string category_color(std::size_t category) {
     constexpr std::array<double, 3> to_white{0, -0.35, 0.45};  // less than 0: to black
-    const std::string base = stats::category_colors[category % stats::category_colors.size()];
-    const double part = to_white[category / stats::category_colors.size() % to_white.size()];
+    const std::string base = records::hdf5::category_colors[category % records::hdf5::category_colors.size()];
+    const double part = to_white[category / records::hdf5::category_colors.size() % to_white.size()];
     std::string out = "#";
     for (std::size_t i = 0; i < 3; ++i) {
         const auto value = static_cast<double>(std::strtol(base.substr(1 + 2 * i, 2).c_str(), nullptr, 16));
@@ -213,7 +213,7 @@ std::string attempts_page(const Attempts& all, const std::string& title, Order s
         "\xE2\x88\x92 zoom, "
         "dragging or arrow keys move, 0 shows all, n and p read the next and the previous bar.</p>\n";
     out += "<p class=\"faint\" data-only=\"w\"><span class=\"box\" style=\"background:" +
-           std::string(stats::blue) +
+           std::string(records::hdf5::blue) +
            "\"></span> working <span class=\"box idle\"></span> idle</p>\n"
            "<p class=\"faint\" data-only=\"t\"><span class=\"box idle\"></span> connected; of each bar, the "
            "light part "

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "engine/model/outcome.h"
-#include "records/journal/mapped_file.h"
 #include "records/hdf5/h5_open.h"
 #include "records/hdf5/worker_sessions.h"
+#include "records/journal/mapped_file.h"
 #include "views/transactions_reader.h"
 
 namespace wq::views {
@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string outcome_of(const stats::TaskRow& row) {
-    if (row.ending == core::Ending::exited)
+std::string outcome_of(const records::hdf5::TaskRow& row) {
+    if (row.ending == engine::model::Ending::exited)
         return row.exit_code == 0 ? std::string(succeeded) : "exit " + std::to_string(row.exit_code);
-    if (row.ending == core::Ending::signalled) return "signal " + std::to_string(row.signal);
-    std::string name = core::name_of(row.ending);
+    if (row.ending == engine::model::Ending::signalled) return "signal " + std::to_string(row.signal);
+    std::string name = engine::model::name_of(row.ending);
     std::replace(name.begin(), name.end(), '_', ' ');
     return name;
 }
@@ -36,26 +36,29 @@ void bound(std::int64_t& time) {
 
 class Rows {
   public:
-    Rows(const stats::WorkerSessions& workers, const std::vector<stats::CategoryRow>& categories,
-         const std::vector<stats::TransferRow>& transfers)
+    Rows(const records::hdf5::WorkerSessions& workers,
+         const std::vector<records::hdf5::CategoryRow>& categories,
+         const std::vector<records::hdf5::TransferRow>& transfers)
         : workers_(workers) {
-        for (stats::WorkerRow row : workers_.workers()) {
+        for (records::hdf5::WorkerRow row : workers_.workers()) {
             bound(row.joined), bound(row.left);
             const auto name = row.address.view().empty() ? row.host.view() : row.address.view();
             all_.workers.push_back({std::string(name), row.joined, row.left, 0});
         }
-        for (const stats::CategoryRow& row : categories) category_names_[row.category] = row.name.view();
-        for (stats::TransferRow row : transfers) {
+        for (const records::hdf5::CategoryRow& row : categories)
+            category_names_[row.category] = row.name.view();
+        for (records::hdf5::TransferRow row : transfers) {
             bound(row.time), bound(row.wall);
             transfers_[row.task].push_back(row);
         }
     }
 
-    void add(stats::TaskRow row) {
+    void add(records::hdf5::TaskRow row) {
         bound(row.submitted), bound(row.dispatched), bound(row.started), bound(row.received);
-        const bool has_run = row.started > 0 || (row.dispatched > 0 && row.ending != core::Ending::never_ran);
+        const bool has_run =
+            row.started > 0 || (row.dispatched > 0 && row.ending != engine::model::Ending::never_ran);
         if (!has_run) {
-            if (row.final == stats::Flag::yes) all_.never_ran += 1;
+            if (row.final == records::hdf5::Flag::yes) all_.never_ran += 1;
             return;
         }
         Attempt attempt;
@@ -85,7 +88,7 @@ class Rows {
     }
 
   private:
-    std::uint32_t worker_of(const stats::TaskRow& row) {
+    std::uint32_t worker_of(const records::hdf5::TaskRow& row) {
         if (const auto place = workers_.place_of(row.worker, row.received))
             return static_cast<std::uint32_t>(*place);
         if (!unknown_) {
@@ -95,14 +98,14 @@ class Rows {
         return *unknown_;
     }
 
-    void add_transfers(Attempt& attempt, const stats::TaskRow& row) const {
+    void add_transfers(Attempt& attempt, const records::hdf5::TaskRow& row) const {
         WallMicros begin = 0, end = 0;
         if (const auto found = transfers_.find(row.task); found != transfers_.end()) {
-            for (const stats::TransferRow& one : found->second) {
+            for (const records::hdf5::TransferRow& one : found->second) {
                 if (one.worker != row.worker || one.time < attempt.waiting || one.time > row.received)
                     continue;
                 const WallMicros from = one.time - one.wall;
-                if (one.direction == stats::Direction::output) {
+                if (one.direction == records::hdf5::Direction::output) {
                     attempt.ended = row.received;
                 } else {
                     begin = begin == 0 ? from : std::min(begin, from);
@@ -113,9 +116,9 @@ class Rows {
         place_input(attempt, begin, end);
     }
 
-    const stats::WorkerSessions& workers_;
+    const records::hdf5::WorkerSessions& workers_;
     std::unordered_map<std::uint32_t, std::string> category_names_;
-    std::unordered_map<std::int64_t, std::vector<stats::TransferRow>> transfers_;
+    std::unordered_map<std::int64_t, std::vector<records::hdf5::TransferRow>> transfers_;
     Attempts all_;
     Names categories_{all_.categories};
     Names outcomes_{all_.outcomes};
@@ -124,23 +127,23 @@ class Rows {
 
 }  // namespace
 
-Result<Attempts> read_stats(const stats::StatsReader& reader) {
+Result<Attempts> read_stats(const records::hdf5::StatsReader& reader) {
     auto samples = reader.manager();
     if (!samples) return samples.error();
     auto workers = reader.workers();
     if (!workers) return workers.error();
     const auto categories = reader.categories();
     const auto transfers = reader.transfers();
-    const stats::WorkerSessions sessions(std::move(*workers), *samples);
-    Rows rows(sessions, categories ? *categories : std::vector<stats::CategoryRow>(),
-              transfers ? *transfers : std::vector<stats::TransferRow>());
-    if (auto read = reader.each_task([&](const stats::TaskRow& row) { rows.add(row); }); !read)
+    const records::hdf5::WorkerSessions sessions(std::move(*workers), *samples);
+    Rows rows(sessions, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
+              transfers ? *transfers : std::vector<records::hdf5::TransferRow>());
+    if (auto read = reader.each_task([&](const records::hdf5::TaskRow& row) { rows.add(row); }); !read)
         return read.error();
     return rows.result();
 }
 
 // A path is shown without its folders; other names, such as --array 1-9, are short.
-std::string title_of(const stats::StatsReader& reader, const std::string& path) {
+std::string title_of(const records::hdf5::StatsReader& reader, const std::string& path) {
     const std::string list = reader.attribute("list");
     const std::string shown = list.starts_with("--") ? list : fs::path(list).filename().string();
     return shown.empty() ? fs::path(path).filename().string() : shown;
@@ -155,13 +158,13 @@ Result<Source> read_source(const std::string& path) {
         if (!fs::exists(source.path, unknown) && fs::exists(log, unknown)) source.path = log;
     }
     Result<Attempts> attempts = Attempts{};
-    if (stats::is_hdf5(source.path)) {
-        const auto reader = stats::StatsReader::open(source.path);
+    if (records::hdf5::is_hdf5(source.path)) {
+        const auto reader = records::hdf5::StatsReader::open(source.path);
         if (!reader) return reader.error();
         source.title = title_of(*reader, source.path);
         attempts = read_stats(*reader);
     } else {
-        const auto text = records::MappedFile::open(source.path);
+        const auto text = records::journal::MappedFile::open(source.path);
         if (!text) return text.error();
         attempts = read_transactions(text->bytes(), source.path);
     }

@@ -10,10 +10,10 @@
 namespace wq::views {
 
 // Attempts that have ended.
-Result<Attempts> read_stats(const stats::StatsReader& reader);
+Result<Attempts> read_stats(const records::hdf5::StatsReader& reader);
 
 // The name of a run's list, or else of the file at `path`.
-std::string title_of(const stats::StatsReader& reader, const std::string& path);
+std::string title_of(const records::hdf5::StatsReader& reader, const std::string& path);
 
 struct Source {
     std::string path;  // of the file that was read

@@ -11,15 +11,15 @@ namespace wq::worker {
 
 namespace {
 
-void read_back(launcher::TaskEnded& end) {
+void read_back(node::launcher::TaskEnded& end) {
     const auto read = [&](const std::string& path, std::string& text, const char* stream,
                           std::uint64_t total) {
         if (path.empty()) return;
         std::ifstream file(path, std::ios::binary);
-        text.resize(std::min(core::most_output_limit, total));
+        text.resize(std::min(engine::model::most_output_limit, total));
         file.read(text.data(), static_cast<std::streamsize>(text.size()));
         text.resize(static_cast<std::size_t>(file.gcount()));
-        core::cut_at(core::most_output_limit, text, stream, total);
+        engine::model::cut_at(engine::model::most_output_limit, text, stream, total);
         ::unlink(path.c_str());
     };
     read(end.files[0], end.output.out, "stdout", end.outcome.stdout_bytes);
@@ -33,22 +33,23 @@ bool HeldTasks::take(const Key& key) {
     return tasks_.erase(key) > 0 || !link_.over_tcp();
 }
 
-void HeldTasks::answer_end(launcher::TaskEnded& end) {
+void HeldTasks::answer_end(node::launcher::TaskEnded& end) {
     const Key key{end.task, end.attempt};
     read_back(end);
     if (!take(key)) return;
-    link_.answer(wire::Ended{end.task, end.attempt, std::move(end.outcome), std::move(end.output)}, key);
+    link_.answer(net::messages::Ended{end.task, end.attempt, std::move(end.outcome), std::move(end.output)},
+                 key);
 }
 
 void HeldTasks::answer_loss(Key key, const std::string& why) {
-    launcher::TaskEnded ended{key.first, key.second, {}, {}};
-    ended.outcome.ending = core::Ending::worker_lost;
+    node::launcher::TaskEnded ended{key.first, key.second, {}, {}};
+    ended.outcome.ending = engine::model::Ending::worker_lost;
     ended.outcome.reason = why;
     answer_end(ended);
 }
 
 void HeldTasks::give_back(Key key) {
-    if (take(key)) link_.answer(wire::GivenBack{key.first, key.second}, key);
+    if (take(key)) link_.answer(net::messages::GivenBack{key.first, key.second}, key);
 }
 
 std::vector<HeldTasks::Key> HeldTasks::keys() const {

@@ -21,7 +21,7 @@ class HeldTasks {
     // False: it holds the task already. `ticket`: it was claimed, not leased.
     bool add(Key key, bool ticket) { return tasks_.emplace(key, ticket).second; }
     // What is in files is sent as far as a message can hold it.
-    void answer_end(launcher::TaskEnded& end);
+    void answer_end(node::launcher::TaskEnded& end);
     void answer_loss(Key key, const std::string& why);  // with its launcher or workspace
     void give_back(Key key);                            // it has not started
     void clear() { tasks_.clear(); }                    // without answers

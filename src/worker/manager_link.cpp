@@ -4,7 +4,7 @@
 
 namespace wq::worker {
 
-void ManagerLink::connect(net::Transport& transport, net::PeerId manager) {
+void ManagerLink::connect(net::frames::Transport& transport, net::frames::PeerId manager) {
     disconnect();
     outbox_.emplace(transport, manager);
     expected_ = true;
@@ -17,7 +17,7 @@ void ManagerLink::disconnect() {
     dismissed_.reset();
 }
 
-void ManagerLink::greet(wire::Hello hello, std::vector<Key> held) {
+void ManagerLink::greet(net::messages::Hello hello, std::vector<Key> held) {
     hello.identity = identity_;
     hello.resume = token_;
     hello.answers_sent = answers_.sent();
@@ -29,17 +29,17 @@ void ManagerLink::greet(wire::Hello hello, std::vector<Key> held) {
     say(hello);
 }
 
-void ManagerLink::say(const wire::Message& message) {
+void ManagerLink::say(const net::messages::Message& message) {
     if (outbox_) outbox_->put(message);
 }
 
-void ManagerLink::say_if_welcomed(const wire::Message& message) {
+void ManagerLink::say_if_welcomed(const net::messages::Message& message) {
     if (!over_tcp() || welcomed_) say(message);
 }
 
-void ManagerLink::answer(const wire::Message& message, std::optional<Key> key) {
+void ManagerLink::answer(const net::messages::Message& message, std::optional<Key> key) {
     if (!over_tcp()) return say(message);
-    std::string encoded = wire::encode(message);
+    std::string encoded = net::messages::encode(message);
     if (outbox_ && welcomed_) outbox_->put_encoded(encoded);
     answers_.add(std::move(encoded), key);
 }
@@ -50,13 +50,13 @@ bool ManagerLink::flush() {
     return true;
 }
 
-bool ManagerLink::has_forgotten_us(const wire::Welcome& message) {
+bool ManagerLink::has_forgotten_us(const net::messages::Welcome& message) {
     if (message.resume == token_) return false;
     forgotten_ = has_manager();
     return forgotten_;
 }
 
-void ManagerLink::welcome(const wire::Welcome& message) {
+void ManagerLink::welcome(const net::messages::Welcome& message) {
     token_ = message.resume;
     expected_ = welcomed_ = true;
     grace_ = message.grace;
@@ -68,20 +68,20 @@ void ManagerLink::resend_answers(std::uint64_t received) {
 }
 
 // The manager forgets the session.
-void ManagerLink::say_goodbye(const wire::Goodbye& last) {
+void ManagerLink::say_goodbye(const net::messages::Goodbye& last) {
     say(last);
     token_.clear();
 }
 
-std::optional<wire::LastWords> ManagerLink::last_words() const {
+std::optional<net::messages::LastWords> ManagerLink::last_words() const {
     if (token_.empty() || grace_ <= Duration{0}) return std::nullopt;
-    return wire::LastWords{wire::protocol_version, identity_, token_, false};
+    return net::messages::LastWords{net::messages::protocol_version, identity_, token_, false};
 }
 
 void ManagerLink::forget_manager() {
     token_.clear();
     // The old manager may still keep a place for us, and would mistake us for a duplicate.
-    if (over_tcp()) identity_ = session::random_token();
+    if (over_tcp()) identity_ = net::session::random_token();
     expected_ = false;
     answers_ = {};
 }

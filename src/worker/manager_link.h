@@ -11,8 +11,8 @@
 
 #include "base/time.h"
 #include "net/frames/transport.h"
-#include "net/session/outbox.h"
 #include "net/messages/messages.h"
+#include "net/session/outbox.h"
 #include "worker/answer_log.h"
 
 namespace wq::worker {
@@ -22,43 +22,43 @@ class ManagerLink {
     using Key = AnswerLog::Key;
 
     // `identity`: of a TCP worker; empty: a rank's. `outbox`: none while there is no link.
-    ManagerLink(std::string identity, std::optional<session::Outbox> outbox)
+    ManagerLink(std::string identity, std::optional<net::session::Outbox> outbox)
         : identity_(std::move(identity)), outbox_(std::move(outbox)) {}
 
     bool over_tcp() const { return !identity_.empty(); }
 
-    void connect(net::Transport& transport, net::PeerId manager);
+    void connect(net::frames::Transport& transport, net::frames::PeerId manager);
     void disconnect();
     // Sends hello. `held`: tasks whose end has not been answered.
-    void greet(wire::Hello hello, std::vector<Key> held);
+    void greet(net::messages::Hello hello, std::vector<Key> held);
 
-    void say(const wire::Message& message);
-    void say_if_welcomed(const wire::Message& message);  // over TCP not before the welcome
+    void say(const net::messages::Message& message);
+    void say_if_welcomed(const net::messages::Message& message);  // over TCP not before the welcome
     // Sends an answer, which managers count. A TCP worker keeps it until it is acknowledged. `key`: none if
     // it is about many tasks.
-    void answer(const wire::Message& message, std::optional<Key> key);
-    session::Outbox& outbox() { return *outbox_; }
+    void answer(const net::messages::Message& message, std::optional<Key> key);
+    net::session::Outbox& outbox() { return *outbox_; }
     bool flush();  // returns whether there was anything to send
 
-    void on(const wire::Acknowledged& message) { answers_.forget(message.answers); }
-    void on(const wire::Refused& message) { refused_ = message; }
-    void on(const wire::Dismiss& message) { dismissed_ = message; }
+    void on(const net::messages::Acknowledged& message) { answers_.forget(message.answers); }
+    void on(const net::messages::Refused& message) { refused_ = message; }
+    void on(const net::messages::Dismiss& message) { dismissed_ = message; }
     void note_malformed() { malformed_ = true; }
     // The manager's last message on this link; the link must then be closed.
-    const std::optional<wire::Refused>& refused() const { return refused_; }
-    const std::optional<wire::Dismiss>& dismissed() const { return dismissed_; }
+    const std::optional<net::messages::Refused>& refused() const { return refused_; }
+    const std::optional<net::messages::Dismiss>& dismissed() const { return dismissed_; }
     bool malformed() const { return malformed_; }  // the manager sent bytes that are not a message
 
     // Whether we have a manager and the one that answers does not know us: it is another one, or was
     // restarted.
-    bool has_forgotten_us(const wire::Welcome& message);
+    bool has_forgotten_us(const net::messages::Welcome& message);
     bool take_forgotten() { return std::exchange(forgotten_, false); }  // true once
-    void welcome(const wire::Welcome& message);
+    void welcome(const net::messages::Welcome& message);
     void resend_answers(std::uint64_t received);  // all but those that the manager has received
     void forget_manager();
-    void say_goodbye(const wire::Goodbye& last);
+    void say_goodbye(const net::messages::Goodbye& last);
     // What outlives this process tells the manager; nullopt: it waits for nobody.
-    std::optional<wire::LastWords> last_words() const;
+    std::optional<net::messages::LastWords> last_words() const;
     const std::string& token() const { return token_; }  // changes with each session; empty: none
 
     bool welcomed() const { return welcomed_; }  // on this link
@@ -71,7 +71,7 @@ class ManagerLink {
 
   private:
     std::string identity_;
-    std::optional<session::Outbox> outbox_;
+    std::optional<net::session::Outbox> outbox_;
     AnswerLog answers_;
     std::string token_;  // from the manager's welcome; empty: not welcomed yet
     Duration grace_{0};
@@ -79,8 +79,8 @@ class ManagerLink {
     bool expected_ = false;
     bool malformed_ = false;
     bool forgotten_ = false;
-    std::optional<wire::Refused> refused_;
-    std::optional<wire::Dismiss> dismissed_;
+    std::optional<net::messages::Refused> refused_;
+    std::optional<net::messages::Dismiss> dismissed_;
 };
 
 }  // namespace wq::worker

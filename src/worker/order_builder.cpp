@@ -6,10 +6,10 @@
 
 #include "engine/model/outcome.h"
 #include "engine/model/task.h"
+#include "engine/tasklist/sources.h"
 #include "files/trees/task_files.h"
 #include "node/process/fetch_url.h"
 #include "node/process/task_environment.h"
-#include "engine/tasklist/sources.h"
 
 namespace wq::worker {
 
@@ -40,17 +40,18 @@ OrderBuilder::OrderBuilder(const WorkerOptions& options)
 }
 
 void OrderBuilder::limit_output(std::uint64_t bytes) {
-    output_limit_ = std::min(bytes, core::most_output);
+    output_limit_ = std::min(bytes, engine::model::most_output);
 }
 
-void OrderBuilder::welcome(const wire::Welcome& message) {
+void OrderBuilder::welcome(const net::messages::Welcome& message) {
     worker_ = message.worker;
     index_variable_ = message.index_variable;
     own_folders_ = message.directory.empty();
 }
 
-process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::string& sandbox) const {
-    process::Order order;
+node::process::Order OrderBuilder::of_lease(const net::messages::Lease& lease,
+                                            const std::string& sandbox) const {
+    node::process::Order order;
     order.task = lease.task;
     order.attempt = lease.attempt;
     order.give = lease.give;
@@ -59,9 +60,9 @@ process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::strin
     order.environment_position = lease.environment_position;
     order.text = wrapper_.empty() ? lease.text : wrapped(wrapper_, lease.text);
     if (lease.call)
-        order.call = process::Call{lease.call->function, lease.call->arguments};
-    else if (lease.environment_position == 0 && !taskfile::needs_shell(order.text))
-        order.argv = taskfile::split_words(order.text);
+        order.call = node::process::Call{lease.call->function, lease.call->arguments};
+    else if (lease.environment_position == 0 && !engine::tasklist::needs_shell(order.text))
+        order.argv = engine::tasklist::split_words(order.text);
     if (!order.argv.empty() && is_exported_function(order.argv.front())) order.argv.clear();
     order.output_limit = output_limit_;
     if (worker_ && (!first_environment_ || lease.environment_position < *first_environment_))
@@ -70,29 +71,30 @@ process::Order OrderBuilder::of_lease(const wire::Lease& lease, const std::strin
     order.sets_variables = !lease.variables.empty();
     if (!index_variable_.empty())
         for (const auto& [name, value] : lease.variables)
-            if (name == taskfile::index_variable_name) order.variables.emplace_back(index_variable_, value);
+            if (name == engine::tasklist::index_variable_name)
+                order.variables.emplace_back(index_variable_, value);
     order.own_folder = own_folders_ && lease.call && sandbox.empty();
     if (sandbox.empty()) return order;
     order.directory = sandbox;
-    order.variables.emplace_back(process::sandbox_variable, sandbox);
+    order.variables.emplace_back(node::process::sandbox_variable, sandbox);
     return order;
 }
 
-std::string OrderBuilder::of_environment(const wire::EnvironmentLine& line) {
+std::string OrderBuilder::of_environment(const net::messages::EnvironmentLine& line) {
     if (!worker_ || first_environment_) return line.text;
     first_environment_ = line.position;
     return "export WORKERID=" + std::to_string(worker_->value()) + "\n" + line.text;
 }
 
-process::Order OrderBuilder::of_input(WorkerFiles::Make input) const {
-    const bool fetches = input.kind == wire::InputKind::url;
+node::process::Order OrderBuilder::of_input(WorkerFiles::Make input) const {
+    const bool fetches = input.kind == net::messages::InputKind::url;
     input.lease.call.reset();
-    input.lease.text = fetches ? "" : files::command_into(input.from, input.path);
-    process::Order order = of_lease(input.lease, input.folder);
+    input.lease.text = fetches ? "" : files::trees::command_into(input.from, input.path);
+    node::process::Order order = of_lease(input.lease, input.folder);
     if (fetches) {
         order.argv.clear();
         order.timeout = Duration{0};  // fetch_timeout_ limits it
-        order.call = process::call_of({input.from, input.path, fetch_timeout_});
+        order.call = node::process::call_of({input.from, input.path, fetch_timeout_});
     }
     return order;
 }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/ids.h"
-#include "node/process/order.h"
 #include "net/messages/messages.h"
+#include "node/process/order.h"
 #include "worker/worker_files.h"
 #include "worker/worker_options.h"
 
@@ -18,15 +18,15 @@ class OrderBuilder {
     explicit OrderBuilder(const WorkerOptions& options);
 
     void limit_output(std::uint64_t bytes);  // as set by the manager
-    void welcome(const wire::Welcome& message);
+    void welcome(const net::messages::Welcome& message);
     void forget_manager() { first_environment_.reset(); }
 
     // `sandbox`: where it runs. Empty: where the launcher runs tasks; but a call gets its own folder if the
     // manager has no folder for its tasks.
-    process::Order of_lease(const wire::Lease& lease, const std::string& sandbox) const;
-    process::Order of_input(WorkerFiles::Make input) const;
+    node::process::Order of_lease(const net::messages::Lease& lease, const std::string& sandbox) const;
+    node::process::Order of_input(WorkerFiles::Make input) const;
     // The text of a `#!` line. The first one sets WORKERID, so that later ones may change it.
-    std::string of_environment(const wire::EnvironmentLine& line);
+    std::string of_environment(const net::messages::EnvironmentLine& line);
 
   private:
     std::string index_variable_;

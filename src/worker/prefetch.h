@@ -11,10 +11,10 @@ class Prefetch {
   public:
     void ended(std::int64_t wall_us) { mean_.add(static_cast<double>(wall_us)); }
     // Tasks to queue in addition to the `lanes` that run.
-    std::int64_t ahead(std::int64_t lanes) const { return core::queue_depth(mean_, lanes); }
+    std::int64_t ahead(std::int64_t lanes) const { return engine::model::queue_depth(mean_, lanes); }
 
   private:
-    core::MeanWallTime mean_;
+    engine::model::MeanWallTime mean_;
 };
 
 }  // namespace wq::worker

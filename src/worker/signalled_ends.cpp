@@ -10,9 +10,10 @@ namespace wq::worker {
 namespace {
 
 // The signal that ended the task; 0: none. A shell reports its command's signal as 128 plus the number.
-int signal_of(const core::Outcome& outcome) {
-    if (outcome.ending == core::Ending::signalled) return outcome.signal;
-    if (outcome.ending == core::Ending::exited && outcome.exit_code > 128) return outcome.exit_code - 128;
+int signal_of(const engine::model::Outcome& outcome) {
+    if (outcome.ending == engine::model::Ending::signalled) return outcome.signal;
+    if (outcome.ending == engine::model::Ending::exited && outcome.exit_code > 128)
+        return outcome.exit_code - 128;
     return 0;
 }
 
@@ -23,11 +24,11 @@ void SignalledEnds::note_stop(int signal) {
     explained_ = true;
 }
 
-bool SignalledEnds::explained(const core::Outcome& outcome) const {
+bool SignalledEnds::explained(const engine::model::Outcome& outcome) const {
     return stop_signals_.contains(signal_of(outcome));
 }
 
-void SignalledEnds::add(launcher::TaskEnded end, Instant now) {
+void SignalledEnds::add(node::launcher::TaskEnded end, Instant now) {
     const bool may_be_ours = Signals::stops(signal_of(end.outcome));
     if (may_be_ours && !explained_)
         waiting_.emplace_back(now + wait_limit, std::move(end));
@@ -35,15 +36,15 @@ void SignalledEnds::add(launcher::TaskEnded end, Instant now) {
         certain_.push_back(std::move(end));
 }
 
-std::optional<launcher::TaskEnded> SignalledEnds::take(Instant now) {
+std::optional<node::launcher::TaskEnded> SignalledEnds::take(Instant now) {
     while (!waiting_.empty() && (explained_ || waiting_.front().first <= now)) {
         certain_.push_back(std::move(waiting_.front().second));
         waiting_.pop_front();
     }
     if (certain_.empty()) return std::nullopt;
-    launcher::TaskEnded end = std::move(certain_.front());
+    node::launcher::TaskEnded end = std::move(certain_.front());
     certain_.pop_front();
-    if (explained(end.outcome)) end.outcome.ending = core::Ending::killed;
+    if (explained(end.outcome)) end.outcome.ending = engine::model::Ending::killed;
     return end;
 }
 

@@ -24,19 +24,20 @@ class SignalledEnds {
     void stop_waiting() { explained_ = true; }
 
     // Adds an end. take() returns it at once unless it has to wait.
-    void add(launcher::TaskEnded end, Instant now);
+    void add(node::launcher::TaskEnded end, Instant now);
     // The next end whose kind is certain. If our signal caused it, it is Ending::killed.
-    std::optional<launcher::TaskEnded> take(Instant now);
+    std::optional<node::launcher::TaskEnded> take(Instant now);
     // When to take the first waiting end; nullopt if none waits.
     std::optional<Instant> wakeup() const;
 
   private:
-    bool explained(const core::Outcome& outcome) const;
+    bool explained(const engine::model::Outcome& outcome) const;
 
     std::set<int> stop_signals_;
     bool explained_ = false;
-    std::deque<std::pair<Instant, launcher::TaskEnded>> waiting_;  // with the time until which each waits
-    std::deque<launcher::TaskEnded> certain_;
+    std::deque<std::pair<Instant, node::launcher::TaskEnded>>
+        waiting_;  // with the time until which each waits
+    std::deque<node::launcher::TaskEnded> certain_;
 };
 
 }  // namespace wq::worker

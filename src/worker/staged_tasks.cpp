@@ -11,31 +11,31 @@ constexpr int most_folders_gone = 20;
 
 }  // namespace
 
-void StagedTasks::welcome(const wire::Welcome& message) {
+void StagedTasks::welcome(const net::messages::Welcome& message) {
     own_folders_ = message.directory.empty();
     sees_files_ = sees_file(message.mark_path, message.mark);
-    if (sees_files_) link_.say(wire::SharesFiles{});
+    if (sees_files_) link_.say(net::messages::SharesFiles{});
 }
 
 void StagedTasks::begin_streams_anew() {
     if (files_) files_->begin_streams_anew();
 }
 
-bool StagedTasks::must_stage(const wire::Lease& lease) const {
+bool StagedTasks::must_stage(const net::messages::Lease& lease) const {
     return (lease.files && !sees_files_) || (own_folders_ && !lease.call && background_ != nullptr);
 }
 
-void StagedTasks::stage(const wire::Lease& lease) {
+void StagedTasks::stage(const net::messages::Lease& lease) {
     if (background_ == nullptr) {
-        launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
-        core::set_not_started(ended.outcome, "this worker does not accept tasks with files");
+        node::launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
+        engine::model::set_not_started(ended.outcome, "this worker does not accept tasks with files");
         return held_.answer_end(ended);
     }
     if (!files_)
         files_.emplace(
             *background_, launcher_.scratch(),
-            [this](const wire::Message& message) { link_.say_if_welcomed(message); }, kept_cache_);
-    wire::Lease with_files = lease;
+            [this](const net::messages::Message& message) { link_.say_if_welcomed(message); }, kept_cache_);
+    net::messages::Lease with_files = lease;
     if (!with_files.files) with_files.files.emplace();
     files_->stage(std::move(with_files));
 }
@@ -62,12 +62,12 @@ void StagedTasks::on_event(const WorkerFiles::Unable& unable) {
     held_.give_back(unable.key);
 }
 
-bool StagedTasks::take_end(launcher::TaskEnded& end) {
+bool StagedTasks::take_end(node::launcher::TaskEnded& end) {
     if (!files_) return false;
     const Key key{end.task, end.attempt};
     const WorkerFiles::Place place = files_->place_of(key);
     if (place != WorkerFiles::Place::making && place != WorkerFiles::Place::running) return false;
-    if (end.outcome.ending == core::Ending::killed) {
+    if (end.outcome.ending == engine::model::Ending::killed) {
         files_->drop(key);  // what it left is incomplete, and it runs again
         return false;
     }
@@ -110,8 +110,8 @@ void StagedTasks::kill(const std::function<bool(Key)>& which) {
             continue;
         }
         files_->drop(key);
-        launcher::TaskEnded ended{key.first, key.second, {}, {}};
-        ended.outcome.ending = core::Ending::killed;
+        node::launcher::TaskEnded ended{key.first, key.second, {}, {}};
+        ended.outcome.ending = engine::model::Ending::killed;
         held_.answer_end(ended);
     }
 }

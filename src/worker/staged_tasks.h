@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
-#include "node/launcher/launcher.h"
 #include "base/background.h"
+#include "base/time.h"
 #include "net/messages/messages.h"
+#include "node/launcher/launcher.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"
 #include "worker/worker_files.h"
@@ -31,13 +31,13 @@ class StagedTasks {
     using Key = WorkerFiles::Key;
     // What take_events() asks of the owner.
     struct Requests {
-        std::function<void(const wire::Lease&, const std::string& sandbox)> begin;
+        std::function<void(const net::messages::Lease&, const std::string& sandbox)> begin;
         std::function<void(WorkerFiles::Make&)> make;  // create an input
         std::function<void(std::string why)> leave;    // this worker cannot prepare files
     };
 
     // `background`: null: it accepts no tasks with files. `kept_cache`: as in WorkerOptions.
-    StagedTasks(HeldTasks& held, ManagerLink& link, const launcher::Launcher& launcher,
+    StagedTasks(HeldTasks& held, ManagerLink& link, const node::launcher::Launcher& launcher,
                 Background* background, std::string kept_cache, Requests requests)
         : held_(held),
           link_(link),
@@ -47,12 +47,12 @@ class StagedTasks {
           requests_(std::move(requests)) {}
 
     // Finds out whether we see the manager's files, and tells the manager if so.
-    void welcome(const wire::Welcome& message);
+    void welcome(const net::messages::Welcome& message);
     // There is a new link to the same manager: restarts the transfers that were under way.
     void begin_streams_anew();
 
-    bool must_stage(const wire::Lease& lease) const;
-    void stage(const wire::Lease& lease);
+    bool must_stage(const net::messages::Lease& lease) const;
+    void stage(const net::messages::Lease& lease);
     template <FileMessage M>
     void on(M& message) {
         if (files_) files_->on(std::move(message));
@@ -63,7 +63,7 @@ class StagedTasks {
     void take_no_more() { takes_no_more_ = true; }
 
     // The task, or the command that creates its input, has ended. False: the owner must answer the end.
-    bool take_end(launcher::TaskEnded& end);
+    bool take_end(node::launcher::TaskEnded& end);
     void give_back(Key key);                   // it has not started
     std::uint64_t recall(std::uint64_t most);  // returns tasks not started, the last first, and how many
     void kill(const std::function<bool(Key)>& which);
@@ -78,12 +78,12 @@ class StagedTasks {
   private:
     void on_event(const WorkerFiles::Staged& staged);
     void on_event(WorkerFiles::Make& input);
-    void on_event(launcher::TaskEnded& ended) { held_.answer_end(ended); }
+    void on_event(node::launcher::TaskEnded& ended) { held_.answer_end(ended); }
     void on_event(const WorkerFiles::Unable& unable);
 
     HeldTasks& held_;
     ManagerLink& link_;
-    const launcher::Launcher& launcher_;
+    const node::launcher::Launcher& launcher_;
     Background* background_;
     std::string kept_cache_;
     Requests requests_;

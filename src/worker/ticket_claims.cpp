@@ -2,14 +2,14 @@
 
 namespace wq::worker {
 
-void TicketClaims::on(const wire::SealedBatch& message) {
+void TicketClaims::on(const net::messages::SealedBatch& message) {
     claim_size_.begin();
     if (tickets_ != nullptr) tickets_->on_message(message);
 }
-void TicketClaims::on(const wire::Tickets& message) {
+void TicketClaims::on(const net::messages::Tickets& message) {
     if (tickets_ != nullptr) tickets_->on_message(message);
 }
-void TicketClaims::on(const wire::RevokedBatch& message) {
+void TicketClaims::on(const net::messages::RevokedBatch& message) {
     if (tickets_ != nullptr) tickets_->on_message(message);
     return_ranges();
 }
@@ -18,7 +18,7 @@ bool TicketClaims::direct_calls() const {
     return tickets_ != nullptr && functions_ != nullptr && tickets_->direct_calls();
 }
 
-std::vector<wire::Lease> TicketClaims::take(Instant now) {
+std::vector<net::messages::Lease> TicketClaims::take(Instant now) {
     if (tickets_ == nullptr || !tickets_->active()) return {};
     const std::int64_t lanes = tickets_->lanes();
     const auto room = lanes + prefetch_.ahead(lanes) - static_cast<std::int64_t>(held_.size());
@@ -32,7 +32,7 @@ bool TicketClaims::take_ranges(Instant now) {
     const std::uint64_t claim = claim_size_.claim(tickets_->left_in_node(), tickets_->ranks_of_node());
     if (functions_->held_of_ranges() > claim) return false;
     bool any = false;
-    for (launcher::RangeOrder& order : tickets_->take_ranges(claim, now, link_.outbox())) {
+    for (node::launcher::RangeOrder& order : tickets_->take_ranges(claim, now, link_.outbox())) {
         ranges_.insert(order.tasks);
         functions_->run(std::move(order));
         any = true;
@@ -63,22 +63,23 @@ bool TicketClaims::ranges_are_few(Instant now) {
     return false;
 }
 
-void TicketClaims::on_report(launcher::RangeProgress& report) {
+void TicketClaims::on_report(node::launcher::RangeProgress& report) {
     const auto forget = [&](const IntervalSet& tasks) {
         tasks.for_each([&](Interval part) { ranges_.erase(part); });
     };
     forget(report.done);
     forget(report.returned);
-    for (const launcher::TaskEnded& failed : report.failed) ranges_.erase(failed.task.value());
+    for (const node::launcher::TaskEnded& failed : report.failed) ranges_.erase(failed.task.value());
     if (accounted_ && report.batch <= *accounted_)  // else it is requeued with the unclaimed tickets
         report.returned.for_each([&](Interval part) {
             for (std::uint64_t task = part.first; task < part.end; ++task)
-                link_.answer(wire::GivenBack{TaskId(task), 1}, {});
+                link_.answer(net::messages::GivenBack{TaskId(task), 1}, {});
         });
     if (report.done.empty()) return;
     claim_size_.ended(report.done.count(), report.wall_us);
-    link_.answer(wire::RangeEnded{report.batch, std::move(report.done), report.started_us, report.wall_us},
-                 {});
+    link_.answer(
+        net::messages::RangeEnded{report.batch, std::move(report.done), report.started_us, report.wall_us},
+        {});
 }
 
 void TicketClaims::return_ranges() {

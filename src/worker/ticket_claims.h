@@ -8,8 +8,8 @@
 
 #include "base/interval_set.h"
 #include "base/time.h"
-#include "node/launcher/function_runner.h"
 #include "net/messages/messages.h"
+#include "node/launcher/function_runner.h"
 #include "worker/claim_size.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"
@@ -21,18 +21,18 @@ namespace wq::worker {
 class TicketClaims {
   public:
     // `tickets`: null: all tasks come as leases. `functions`: null: only the launcher has functions.
-    TicketClaims(TicketClient* tickets, launcher::FunctionRunner* functions, const HeldTasks& held,
+    TicketClaims(TicketClient* tickets, node::launcher::FunctionRunner* functions, const HeldTasks& held,
                  ManagerLink& link)
         : tickets_(tickets), functions_(functions), held_(held), link_(link) {}
 
-    void on(const wire::SealedBatch& message);
-    void on(const wire::Tickets& message);
-    void on(const wire::RevokedBatch& message);
+    void on(const net::messages::SealedBatch& message);
+    void on(const net::messages::Tickets& message);
+    void on(const net::messages::RevokedBatch& message);
 
     // Whether the batch is a range for this process. If so, call take_ranges(), not take().
     bool direct_calls() const;
     // Tasks to run now.
-    std::vector<wire::Lease> take(Instant now);
+    std::vector<net::messages::Lease> take(Instant now);
     // Claims a range and passes it to the functions. Returns whether there was any.
     bool take_ranges(Instant now);
     // Tells the manager which tasks of a batch we run, if it has no tickets left.
@@ -40,7 +40,7 @@ class TicketClaims {
 
     void note_run_time(std::int64_t wall_us) { prefetch_.ended(wall_us); }  // of a task
     // The caller answers the failed calls of the range.
-    void on_report(launcher::RangeProgress& report);
+    void on_report(node::launcher::RangeProgress& report);
     bool has_ranges() const { return !ranges_.empty(); }
     // Ranges stop after the running call; the rest is returned.
     void return_ranges();
@@ -50,7 +50,7 @@ class TicketClaims {
     bool ranges_are_few(Instant now);
 
     TicketClient* tickets_;
-    launcher::FunctionRunner* functions_;
+    node::launcher::FunctionRunner* functions_;
     const HeldTasks& held_;
     ManagerLink& link_;
     Prefetch prefetch_;

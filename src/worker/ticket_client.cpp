@@ -13,12 +13,12 @@ namespace {
 constexpr Duration refill_timeout = std::chrono::milliseconds(50);
 }  // namespace
 
-void TicketClient::on_message(const wire::SealedBatch& message) {
+void TicketClient::on_message(const net::messages::SealedBatch& message) {
     batch_.emplace(message);
     by_counter_ = message.by_counter && counter_.there();
     drawn_ = 0;
     nodes_ = std::max<std::uint64_t>(message.nodes, 1);
-    give_ = core::allocate(message.needs, whole_, message.rules);
+    give_ = engine::model::allocate(message.needs, whole_, message.rules);
     timeout_ = message.timeout;
     watch_ = message.watch;
     asked_ = dry_ = told_ = false;
@@ -28,7 +28,7 @@ void TicketClient::on_message(const wire::SealedBatch& message) {
     without_text_.clear();
 }
 
-void TicketClient::on_message(const wire::Tickets& message) {
+void TicketClient::on_message(const net::messages::Tickets& message) {
     if (!batch_ || message.batch != batch_->id()) return;
     if (message.texts_only) {
         for (std::uint64_t index = 0; index < message.texts.size(); ++index) {
@@ -50,7 +50,7 @@ void TicketClient::on_message(const wire::Tickets& message) {
         spare_.push_back(message);
 }
 
-void TicketClient::on_message(const wire::RevokedBatch& message) {
+void TicketClient::on_message(const net::messages::RevokedBatch& message) {
     if (!batch_ || message.batch != batch_->id()) return;
     pool_.revoke(message.batch);
     spare_.clear();
@@ -60,11 +60,12 @@ void TicketClient::on_message(const wire::RevokedBatch& message) {
 }
 
 std::int64_t TicketClient::lanes() const {
-    return core::how_many_fit(give_, whole_);
+    return engine::model::how_many_fit(give_, whole_);
 }
 
-std::vector<wire::Lease> TicketClient::take(std::uint64_t room, Instant now, session::Outbox& outbox) {
-    std::vector<wire::Lease> leases;
+std::vector<net::messages::Lease> TicketClient::take(std::uint64_t room, Instant now,
+                                                     net::session::Outbox& outbox) {
+    std::vector<net::messages::Lease> leases;
     if (!batch_) return leases;
     while (leases.size() < room) {
         if (mine_.empty() && !dry_ && early_.empty()) {
@@ -84,9 +85,9 @@ std::vector<wire::Lease> TicketClient::take(std::uint64_t room, Instant now, ses
 }
 
 void TicketClient::claim(std::uint64_t most) {
-    const tickets::Claim claim =
-        pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, tickets::kMostClaim)));
-    if (claim.state != tickets::Claim::State::claimed) return;
+    const ranks::tickets::Claim claim =
+        pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, ranks::tickets::kMostClaim)));
+    if (claim.state != ranks::tickets::Claim::State::claimed) return;
     const auto texts = pool_.texts(claim);
     for (std::uint64_t index = 0; index < claim.range.count; ++index) {
         Mine mine{claim.range.batch, claim.range.first + index, std::nullopt};
@@ -95,9 +96,9 @@ void TicketClient::claim(std::uint64_t most) {
     }
 }
 
-std::vector<launcher::RangeOrder> TicketClient::take_ranges(std::uint64_t room, Instant now,
-                                                            session::Outbox& outbox) {
-    std::vector<launcher::RangeOrder> ranges;
+std::vector<node::launcher::RangeOrder> TicketClient::take_ranges(std::uint64_t room, Instant now,
+                                                                  net::session::Outbox& outbox) {
+    std::vector<node::launcher::RangeOrder> ranges;
     for (std::uint64_t taken = 0; batch_ && taken < room;) {
         if (!mine_.empty()) {  // claimed before we knew its batch, or too many for the word
             const Mine mine = std::move(mine_.front());
@@ -113,7 +114,7 @@ std::vector<launcher::RangeOrder> TicketClient::take_ranges(std::uint64_t room, 
             if (spare_.empty()) break;
             continue;
         }
-        const tickets::TicketRange claim = claim_range(room - taken);
+        const ranks::tickets::TicketRange claim = claim_range(room - taken);
         if (claim.count == 0) break;
         add_range(claim.first, claim.count, ranges);
         taken += claim.count;
@@ -122,10 +123,10 @@ std::vector<launcher::RangeOrder> TicketClient::take_ranges(std::uint64_t room, 
 }
 
 // Count 0: no ticket of this batch. Tickets of a later batch wait until it is announced.
-tickets::TicketRange TicketClient::claim_range(std::uint64_t most) {
-    const tickets::Claim claim =
-        pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, tickets::kMostClaim)));
-    if (claim.state != tickets::Claim::State::claimed) return {};
+ranks::tickets::TicketRange TicketClient::claim_range(std::uint64_t most) {
+    const ranks::tickets::Claim claim =
+        pool_.take(static_cast<std::uint32_t>(std::min<std::uint64_t>(most, ranks::tickets::kMostClaim)));
+    if (claim.state != ranks::tickets::Claim::State::claimed) return {};
     if (claim.range.batch == batch_->id()) return claim.range;
     for (std::uint64_t index = 0; claim.range.batch > batch_->id() && index < claim.range.count; ++index)
         early_.push_back({claim.range.batch, claim.range.first + index, std::nullopt});
@@ -133,7 +134,7 @@ tickets::TicketRange TicketClient::claim_range(std::uint64_t most) {
 }
 
 void TicketClient::add_range(std::uint64_t ticket, std::uint64_t count,
-                             std::vector<launcher::RangeOrder>& ranges) const {
+                             std::vector<node::launcher::RangeOrder>& ranges) const {
     const std::uint64_t end = std::min(ticket + count, batch_->count());
     while (ticket < end) {
         const Interval tasks = batch_->tasks(ticket, end - ticket);
@@ -146,7 +147,7 @@ void TicketClient::add_range(std::uint64_t ticket, std::uint64_t count,
     }
 }
 
-std::optional<wire::Lease> TicketClient::pass_on(Mine mine, session::Outbox& outbox) {
+std::optional<net::messages::Lease> TicketClient::pass_on(Mine mine, net::session::Outbox& outbox) {
     if (mine.batch > batch_->id()) {
         early_.push_back(std::move(mine));
         return std::nullopt;
@@ -154,7 +155,7 @@ std::optional<wire::Lease> TicketClient::pass_on(Mine mine, session::Outbox& out
     // The ticket's batch is over; the manager already counts unclaimed tickets of that batch as its own.
     if (mine.batch != batch_->id() || mine.ticket >= batch_->count()) return std::nullopt;
     if (!mine.text && !batch_->has_template()) {
-        outbox.put(wire::WantTexts{mine.batch, mine.ticket, 1});
+        outbox.put(net::messages::WantTexts{mine.batch, mine.ticket, 1});
         without_text_.push_back(std::move(mine));
         return std::nullopt;
     }
@@ -163,11 +164,12 @@ std::optional<wire::Lease> TicketClient::pass_on(Mine mine, session::Outbox& out
 
 bool TicketClient::refill_from_spare() {
     if (spare_.empty()) return false;
-    const wire::Tickets& range = spare_.front();
-    const tickets::TicketRange whole{range.batch, range.first, static_cast<std::uint32_t>(range.count)};
-    const tickets::Install result = pool_.install(whole, range.texts);
-    if (result == tickets::Install::lost) return true;  // the word holds another rank's range
-    if (result == tickets::Install::too_large)
+    const net::messages::Tickets& range = spare_.front();
+    const ranks::tickets::TicketRange whole{range.batch, range.first,
+                                            static_cast<std::uint32_t>(range.count)};
+    const ranks::tickets::Install result = pool_.install(whole, range.texts);
+    if (result == ranks::tickets::Install::lost) return true;  // the word holds another rank's range
+    if (result == ranks::tickets::Install::too_large)
         for (std::uint64_t index = 0; index < range.count; ++index) {
             Mine mine{range.batch, range.first + index, std::nullopt};
             if (index < range.texts.size()) mine.text = range.texts[index];
@@ -177,18 +179,18 @@ bool TicketClient::refill_from_spare() {
     return true;
 }
 
-void TicketClient::ask(Instant now, session::Outbox& outbox) {
+void TicketClient::ask(Instant now, net::session::Outbox& outbox) {
     if (asked_ || !pool_.refill_turn(now, refill_timeout)) return;
     if (by_counter_) return draw();
     asked_ = true;
-    outbox.put(wire::WantTickets{batch_->id()});
+    outbox.put(net::messages::WantTickets{batch_->id()});
 }
 
 void TicketClient::draw() {
     const std::uint64_t left = batch_->count() - std::min(drawn_, batch_->count());
-    const std::uint64_t most =
-        tickets::guided_size(left, nodes_, static_cast<std::uint64_t>(std::max<std::int64_t>(lanes(), 1)),
-                             tickets::kMostTickets, 4);
+    const std::uint64_t most = ranks::tickets::guided_size(
+        left, nodes_, static_cast<std::uint64_t>(std::max<std::int64_t>(lanes(), 1)),
+        ranks::tickets::kMostTickets, 4);
     const auto first = counter_.draw(batch_->id(), std::max<std::uint64_t>(most, 1));
     pool_.end_refill_turn();
     // If the counter fails, we treat it as dry: its remaining tickets are requeued when the batch is
@@ -198,15 +200,15 @@ void TicketClient::draw() {
         return;
     }
     drawn_ = *first + most;
-    wire::Tickets range;
+    net::messages::Tickets range;
     range.batch = batch_->id();
     range.first = *first;
     range.count = std::min(most, batch_->count() - *first);
     spare_.push_back(std::move(range));
 }
 
-std::optional<wire::Lease> TicketClient::lease_of(const Mine& mine) const {
-    wire::Lease lease;
+std::optional<net::messages::Lease> TicketClient::lease_of(const Mine& mine) const {
+    net::messages::Lease lease;
     lease.task = batch_->task(mine.ticket);
     lease.attempt = 1;
     lease.give = give_;
@@ -214,15 +216,15 @@ std::optional<wire::Lease> TicketClient::lease_of(const Mine& mine) const {
     lease.watch = watch_;
     if (batch_->has_calls()) {
         lease.call = batch_->call();
-        lease.call->arguments = tickets::index_arguments(batch_->call_index(lease.task));
+        lease.call->arguments = ranks::tickets::index_arguments(batch_->call_index(lease.task));
         return lease;
     }
     if (batch_->has_template()) {
         lease.text = batch_->command(mine.ticket);
-        lease.variables.emplace_back(taskfile::index_variable_name, batch_->index(mine.ticket));
+        lease.variables.emplace_back(engine::tasklist::index_variable_name, batch_->index(mine.ticket));
         return lease;
     }
-    auto text = tickets::decode_ticket_text(*mine.text);
+    auto text = ranks::tickets::decode_ticket_text(*mine.text);
     if (!text) return std::nullopt;
     lease.text = std::move(text->command);
     lease.environment_position = text->environment_position;
@@ -231,11 +233,11 @@ std::optional<wire::Lease> TicketClient::lease_of(const Mine& mine) const {
     return lease;
 }
 
-void TicketClient::give_account(IntervalSet running, session::Outbox& outbox) {
+void TicketClient::give_account(IntervalSet running, net::session::Outbox& outbox) {
     told_ = true;
     mine_.clear();
     without_text_.clear();
-    outbox.put(wire::Account{batch_->id(), std::move(running), true});
+    outbox.put(net::messages::Account{batch_->id(), std::move(running), true});
 }
 
 }  // namespace wq::worker

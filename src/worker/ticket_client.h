@@ -10,12 +10,12 @@
 
 #include "base/time.h"
 #include "engine/model/resources.h"
-#include "node/launcher/call_threads.h"
+#include "net/messages/messages.h"
 #include "net/session/outbox.h"
+#include "node/launcher/call_threads.h"
 #include "ranks/tickets/batch_counter.h"
 #include "ranks/tickets/batch_view.h"
 #include "ranks/tickets/ticket_pool.h"
-#include "net/messages/messages.h"
 
 namespace wq::worker {
 
@@ -23,23 +23,24 @@ class TicketClient {
   public:
     // `whole`: the rank's resources. A task without a request gets its share of them. `counters`: rank 0's,
     // for batches that use them; null: ask rank 0 by message.
-    TicketClient(tickets::TicketPool& pool, const core::Resources& whole,
-                 tickets::Counters* counters = nullptr)
+    TicketClient(ranks::tickets::TicketPool& pool, const engine::model::Resources& whole,
+                 ranks::tickets::Counters* counters = nullptr)
         : pool_(pool), whole_(whole), counter_(counters) {}
 
-    void on_message(const wire::SealedBatch& message);
-    void on_message(const wire::Tickets& message);
-    void on_message(const wire::RevokedBatch& message);
+    void on_message(const net::messages::SealedBatch& message);
+    void on_message(const net::messages::Tickets& message);
+    void on_message(const net::messages::RevokedBatch& message);
 
     // Tasks to run now, at most `room`, as leases of attempt 1.
-    std::vector<wire::Lease> take(std::uint64_t room, Instant now, session::Outbox& outbox);
+    std::vector<net::messages::Lease> take(std::uint64_t room, Instant now, net::session::Outbox& outbox);
 
     // Whether the batch is a range of calls in `direct` mode. If so, call take_ranges(), not take().
     bool direct_calls() const {
-        return batch_ && batch_->has_calls() && batch_->call().mode == core::CallMode::direct;
+        return batch_ && batch_->has_calls() && batch_->call().mode == engine::model::CallMode::direct;
     }
     // Indexes to call now, at most `room`.
-    std::vector<launcher::RangeOrder> take_ranges(std::uint64_t room, Instant now, session::Outbox& outbox);
+    std::vector<node::launcher::RangeOrder> take_ranges(std::uint64_t room, Instant now,
+                                                        net::session::Outbox& outbox);
     std::uint64_t left_in_node() const { return pool_.remaining(); }
     std::uint64_t ranks_of_node() const { return pool_.ranks(); }
     std::optional<BatchId> batch() const {
@@ -49,7 +50,7 @@ class TicketClient {
     // When the batch has no tickets left, this rank reports once which of them it runs. It does not name
     // tickets that it claimed and has not passed on, so that others get them.
     bool owes_account() const { return batch_ && dry_ && !told_; }
-    void give_account(IntervalSet running, session::Outbox& outbox);
+    void give_account(IntervalSet running, net::session::Outbox& outbox);
 
     // Whether a batch is open to this rank. If so, check its node's word each turn.
     bool active() const { return batch_ && !dry_; }
@@ -65,29 +66,30 @@ class TicketClient {
     };
 
     void claim(std::uint64_t most);
-    tickets::TicketRange claim_range(std::uint64_t most);
+    ranks::tickets::TicketRange claim_range(std::uint64_t most);
     void add_range(std::uint64_t ticket, std::uint64_t count,
-                   std::vector<launcher::RangeOrder>& ranges) const;
-    std::optional<wire::Lease> pass_on(Mine mine, session::Outbox& outbox);
+                   std::vector<node::launcher::RangeOrder>& ranges) const;
+    std::optional<net::messages::Lease> pass_on(Mine mine, net::session::Outbox& outbox);
     bool refill_from_spare();
-    void ask(Instant now, session::Outbox& outbox);
+    void ask(Instant now, net::session::Outbox& outbox);
     void draw();
-    std::optional<wire::Lease> lease_of(const Mine& mine) const;
+    std::optional<net::messages::Lease> lease_of(const Mine& mine) const;
 
-    tickets::TicketPool& pool_;
-    core::Resources whole_;
-    tickets::BatchCounter counter_;
-    std::optional<tickets::BatchView> batch_;
+    ranks::tickets::TicketPool& pool_;
+    engine::model::Resources whole_;
+    ranks::tickets::BatchCounter counter_;
+    std::optional<ranks::tickets::BatchView> batch_;
     bool by_counter_ = false;
     std::uint64_t drawn_ = 0;  // the counter at our last read
     std::uint64_t nodes_ = 1;
-    core::Resources give_;
+    engine::model::Resources give_;
     Duration timeout_{0};
-    core::Watch watch_;
-    std::deque<Mine> mine_;            // claimed, not yet passed on
-    std::deque<Mine> early_;           // claimed from a batch that another rank of the node heard of first
-    std::deque<Mine> without_text_;    // claimed; we asked for their texts
-    std::deque<wire::Tickets> spare_;  // ranges that lost the install: put into the word when it is dry
+    engine::model::Watch watch_;
+    std::deque<Mine> mine_;          // claimed, not yet passed on
+    std::deque<Mine> early_;         // claimed from a batch that another rank of the node heard of first
+    std::deque<Mine> without_text_;  // claimed; we asked for their texts
+    std::deque<net::messages::Tickets>
+        spare_;  // ranges that lost the install: put into the word when it is dry
     bool asked_ = false;
     bool dry_ = false;   // no tickets left; we claim no more of this batch
     bool told_ = false;  // we have sent our account

@@ -24,7 +24,7 @@ std::string node_name() {
 
 // Adds what this process knows of itself.
 WorkerOptions completed(WorkerOptions options, const WorkerTasks::Parts& parts) {
-    wire::Hello& hello = options.hello;
+    net::messages::Hello& hello = options.hello;
     struct utsname system {};
     ::uname(&system);
     if (hello.os.empty()) hello.os = system.sysname;
@@ -32,15 +32,16 @@ WorkerOptions completed(WorkerOptions options, const WorkerTasks::Parts& parts) 
     hello.node = parts.background != nullptr ? node_name() : "";
     if (parts.functions != nullptr)
         parts.functions->functions().for_each_name([&](const std::string& name) {
-            hello.features.push_back(std::string(core::function_feature) + name);
+            hello.features.push_back(std::string(engine::model::function_feature) + name);
         });
-    if (interpreters::has_python())
-        hello.features.push_back(std::string(core::function_feature) +
-                                 std::string(interpreters::python_function));
+    if (node::calls::has_python())
+        hello.features.push_back(std::string(engine::model::function_feature) +
+                                 std::string(node::calls::python_function));
     if (parts.coprocesses != nullptr) {
         hello.offers.coprocesses = parts.coprocesses->count();
         // The second one is CCTools' name of it.
-        for (const std::string_view prefix : {core::coprocess_feature, core::coprocess_feature_of_cctools})
+        for (const std::string_view prefix :
+             {engine::model::coprocess_feature, engine::model::coprocess_feature_of_cctools})
             hello.features.push_back(std::string(prefix) + parts.coprocesses->name());
     }
     return options;
@@ -48,17 +49,19 @@ WorkerOptions completed(WorkerOptions options, const WorkerTasks::Parts& parts) 
 
 }  // namespace
 
-Worker::Worker(WorkerOptions options, net::Transport& transport, net::PeerId manager,
-               launcher::Launcher& launcher, TicketClient* tickets, launcher::FunctionRunner* functions,
-               Background* background)
-    : Worker(std::move(options), session::Outbox(transport, manager),
+Worker::Worker(WorkerOptions options, net::frames::Transport& transport, net::frames::PeerId manager,
+               node::launcher::Launcher& launcher, TicketClient* tickets,
+               node::launcher::FunctionRunner* functions, Background* background)
+    : Worker(std::move(options), net::session::Outbox(transport, manager),
              {launcher, tickets, functions, background, nullptr}) {}
 
-Worker::Worker(WorkerOptions options, launcher::Launcher& launcher, launcher::FunctionRunner* functions,
-               Background* background, coprocess::Runner* coprocesses)
+Worker::Worker(WorkerOptions options, node::launcher::Launcher& launcher,
+               node::launcher::FunctionRunner* functions, Background* background,
+               functions::coprocess::Runner* coprocesses)
     : Worker(std::move(options), std::nullopt, {launcher, nullptr, functions, background, coprocesses}) {}
 
-Worker::Worker(WorkerOptions options, std::optional<session::Outbox> outbox, const WorkerTasks::Parts& parts)
+Worker::Worker(WorkerOptions options, std::optional<net::session::Outbox> outbox,
+               const WorkerTasks::Parts& parts)
     : options_(completed(std::move(options), parts)),
       link_(options_.hello.identity, std::move(outbox)),
       heartbeat_(options_.beat, options_.manager_silence),
@@ -69,22 +72,22 @@ Worker::Worker(WorkerOptions options, std::optional<session::Outbox> outbox, con
 
 void Worker::start(Instant now) {
     heartbeat_.start(now);
-    wire::Hello hello = options_.hello;
+    net::messages::Hello hello = options_.hello;
     if (options_.leaves_at) hello.leaves_in = std::max(*options_.leaves_at - now, Duration{0});
     hello.clock = wall_now();
     link_.greet(std::move(hello), tasks_.held().keys());
     flush(now);
 }
 
-void Worker::connect(net::Transport& transport, net::PeerId manager, const std::string& address,
-                     Instant now) {
+void Worker::connect(net::frames::Transport& transport, net::frames::PeerId manager,
+                     const std::string& address, Instant now) {
     link_.connect(transport, manager);
     options_.hello.address = address;
     start(now);
 }
 
 void Worker::disconnect() {
-    if (link_.has_manager()) link_.say(wire::Keeps{holding()});
+    if (link_.has_manager()) link_.say(net::messages::Keeps{holding()});
     link_.flush();
     link_.disconnect();
 }
@@ -93,38 +96,38 @@ void Worker::disconnect() {
 
 void Worker::on_frame(std::string_view bytes, Instant now) {
     heartbeat_.heard(now);
-    auto messages = wire::decode(bytes);
+    auto messages = net::messages::decode(bytes);
     if (!messages) {
         link_.note_malformed();
         ended_ = !link_.over_tcp();
         return;
     }
-    for (wire::Message& message : *messages)
+    for (net::messages::Message& message : *messages)
         if (!ended_ && !link_.dismissed() && !link_.refused())
             std::visit([&](auto& known) { on_message(known); }, message);
     // Sends the orders and kills that are buffered in the Launcher object.
     on_launcher(now);
 }
 
-void Worker::on_message(const wire::Welcome& message) {
+void Worker::on_message(const net::messages::Welcome& message) {
     tasks_.limit_output(message.output_limit);
-    if (sees_memory(message.memory_path, message.memory_mark)) link_.say(wire::SharesMemory{});
+    if (sees_memory(message.memory_path, message.memory_mark)) link_.say(net::messages::SharesMemory{});
     if (!link_.over_tcp() || link_.welcomed()) return;
     if (link_.has_forgotten_us(message) && !forget_manager()) return;
     link_.welcome(message);
     tasks_.welcome(message);
-    link_.say(wire::Beat{});  // we have the token: from now on we can reconnect
+    link_.say(net::messages::Beat{});  // we have the token: from now on we can reconnect
     link_.resend_answers(message.answers_received);
-    if (leaving_) link_.say(wire::Draining{});
+    if (leaving_) link_.say(net::messages::Draining{});
     tasks_.begin_streams_anew();
 }
 
-void Worker::on_message(const wire::Refused& message) {
+void Worker::on_message(const net::messages::Refused& message) {
     link_.on(message);
     ended_ = !link_.over_tcp();  // the manager reports why, and drops us
 }
 
-void Worker::on_message(const wire::Dismiss& message) {
+void Worker::on_message(const net::messages::Dismiss& message) {
     link_.on(message);
     ranks_lost_ = message.ranks_lost;
     ended_ = !link_.over_tcp();
@@ -169,7 +172,7 @@ void Worker::begin_to_leave(std::string why) {
     if (leaving_ || ended_) return;
     leaving_ = true;
     why_leaving_ = std::move(why);
-    link_.say_if_welcomed(wire::Draining{});
+    link_.say_if_welcomed(net::messages::Draining{});
     tasks_.take_no_more();
 }
 
@@ -189,7 +192,7 @@ void Worker::tick(Instant now) {
     if (ended_ || link_.over_tcp()) return;
     if (heartbeat_.manager_lost(now)) return on_manager_left();
     if (heartbeat_.due(now)) {
-        link_.say(wire::Beat{});
+        link_.say(net::messages::Beat{});
         flush(now);
     }
 }

@@ -14,11 +14,11 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "net/frames/transport.h"
+#include "net/messages/messages.h"
+#include "net/session/outbox.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "net/frames/transport.h"
-#include "net/session/outbox.h"
-#include "net/messages/messages.h"
 #include "worker/heartbeat.h"
 #include "worker/manager_link.h"
 #include "worker/ticket_client.h"
@@ -39,20 +39,24 @@ concept one_of = (std::same_as<M, These> || ...);
 // A message that workers, or programs that ask for the status, send.
 template <class M>
 concept NotForWorkers =
-    one_of<M, wire::Hello, wire::Ended, wire::GivenBack, wire::RangeEnded, wire::Draining, wire::Account,
-           wire::WantTickets, wire::WantTexts, wire::Goodbye, wire::EnvironmentReport, wire::Beat,
-           wire::WantInput, wire::OutputPart, wire::OutputsSent, wire::WatchedPart, wire::HaveInput,
-           wire::SharesFiles, wire::SharesMemory, wire::StatusQuery, wire::StatusReport, wire::Keeps,
-           wire::LastWords, wire::StatusPart>;
+    one_of<M, net::messages::Hello, net::messages::Ended, net::messages::GivenBack, net::messages::RangeEnded,
+           net::messages::Draining, net::messages::Account, net::messages::WantTickets,
+           net::messages::WantTexts, net::messages::Goodbye, net::messages::EnvironmentReport,
+           net::messages::Beat, net::messages::WantInput, net::messages::OutputPart,
+           net::messages::OutputsSent, net::messages::WatchedPart, net::messages::HaveInput,
+           net::messages::SharesFiles, net::messages::SharesMemory, net::messages::StatusQuery,
+           net::messages::StatusReport, net::messages::Keeps, net::messages::LastWords,
+           net::messages::StatusPart>;
 
 class Worker {
   public:
-    Worker(WorkerOptions options, net::Transport& transport, net::PeerId manager,
-           launcher::Launcher& launcher, TicketClient* tickets = nullptr,
-           launcher::FunctionRunner* functions = nullptr, Background* background = nullptr);
+    Worker(WorkerOptions options, net::frames::Transport& transport, net::frames::PeerId manager,
+           node::launcher::Launcher& launcher, TicketClient* tickets = nullptr,
+           node::launcher::FunctionRunner* functions = nullptr, Background* background = nullptr);
     // For TCP; not connected yet.
-    Worker(WorkerOptions options, launcher::Launcher& launcher, launcher::FunctionRunner* functions = nullptr,
-           Background* background = nullptr, coprocess::Runner* coprocesses = nullptr);
+    Worker(WorkerOptions options, node::launcher::Launcher& launcher,
+           node::launcher::FunctionRunner* functions = nullptr, Background* background = nullptr,
+           functions::coprocess::Runner* coprocesses = nullptr);
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
@@ -62,7 +66,8 @@ class Worker {
 
     // ---- over TCP ----
     // `address`: our end of the connection.
-    void connect(net::Transport& transport, net::PeerId manager, const std::string& address, Instant now);
+    void connect(net::frames::Transport& transport, net::frames::PeerId manager, const std::string& address,
+                 Instant now);
     void disconnect();  // the worker gives the link up, and keeps its tasks
     // Gives up the manager: kills running tasks, and drops unacknowledged answers.
     Status forget_manager();
@@ -92,7 +97,8 @@ class Worker {
     bool manager_lost() const { return manager_lost_; }
 
   private:
-    Worker(WorkerOptions options, std::optional<session::Outbox> outbox, const WorkerTasks::Parts& parts);
+    Worker(WorkerOptions options, std::optional<net::session::Outbox> outbox,
+           const WorkerTasks::Parts& parts);
 
     template <TaskMessage M>
     void on_message(M& message) {
@@ -100,10 +106,10 @@ class Worker {
     }
     template <NotForWorkers M>
     void on_message(const M&) {}
-    void on_message(const wire::Welcome& message);
-    void on_message(const wire::Refused& message);
-    void on_message(const wire::Dismiss& message);
-    void on_message(const wire::Acknowledged& message) { link_.on(message); }
+    void on_message(const net::messages::Welcome& message);
+    void on_message(const net::messages::Refused& message);
+    void on_message(const net::messages::Dismiss& message);
+    void on_message(const net::messages::Acknowledged& message) { link_.on(message); }
 
     void begin_to_leave(std::string why);
     void leave_when_empty();

@@ -9,12 +9,13 @@ namespace wq::worker {
 
 namespace {
 
-bool is_full(const files::Trouble& trouble) {
-    return trouble && trouble->kind == files::Problem::Kind::full;
+bool is_full(const files::trees::Trouble& trouble) {
+    return trouble && trouble->kind == files::trees::Problem::Kind::full;
 }
 
-core::Ending ending_of(const files::Problem& problem) {
-    return problem.kind == files::Problem::Kind::full ? core::Ending::disk_full : core::Ending::input_missing;
+engine::model::Ending ending_of(const files::trees::Problem& problem) {
+    return problem.kind == files::trees::Problem::Kind::full ? engine::model::Ending::disk_full
+                                                             : engine::model::Ending::input_missing;
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ std::vector<WorkerFiles::Event> WorkerFiles::next() {
 
 // ---- inputs ----
 
-void WorkerFiles::stage(wire::Lease lease) {
+void WorkerFiles::stage(net::messages::Lease lease) {
     auto task = std::make_shared<Task>();
     task->lease = std::move(lease);
     task->number = next_number_++;
@@ -96,7 +97,7 @@ void WorkerFiles::stage(wire::Lease lease) {
 void WorkerFiles::go_on(const TaskPointer& task) {
     task->state = Task::State::staging;
     in_background([this, task, store = store_]() -> Background::Then {
-        files::Trouble trouble;
+        files::trees::Trouble trouble;
         const bool able = !task->sandbox.empty() || task->make_sandbox(*store, trouble);
         bool more = false;
         if (able && !trouble) trouble = task->place_what_is_here(*store, more);
@@ -115,7 +116,7 @@ void WorkerFiles::go_on(const TaskPointer& task) {
 
 // A cached input is fetched once for all tasks that need it.
 void WorkerFiles::bring(const TaskPointer& task) {
-    const wire::InputFile& input = task->input();
+    const net::messages::InputFile& input = task->input();
     if (!input.key.empty()) {
         const auto [found, first] = bringing_.try_emplace(input.key, task);
         if (!first && found->second != task) {
@@ -124,7 +125,7 @@ void WorkerFiles::bring(const TaskPointer& task) {
             return;
         }
     }
-    if (input.kind != wire::InputKind::content) return make(task);
+    if (input.kind != net::messages::InputKind::content) return make(task);
     fetch(task);
 }
 
@@ -137,11 +138,12 @@ void WorkerFiles::fetch(const TaskPointer& task, bool missed) {
 }
 
 void WorkerFiles::want(const Task& task, bool missed) {
-    say_(wire::WantInput{task.lease.task, task.lease.attempt, static_cast<std::uint32_t>(task.next_input),
-                         task.consumed + wire::input_window, task.stream, missed});
+    say_(net::messages::WantInput{task.lease.task, task.lease.attempt,
+                                  static_cast<std::uint32_t>(task.next_input),
+                                  task.consumed + net::messages::input_window, task.stream, missed});
 }
 
-void WorkerFiles::on(wire::InputPart message) {
+void WorkerFiles::on(net::messages::InputPart message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
         message.stream != task->stream)
@@ -150,8 +152,8 @@ void WorkerFiles::on(wire::InputPart message) {
     in_background([this, task, store = store_, stream = task->stream, last = message.last,
                    input = task->next_input,
                    bytes = std::make_shared<std::string>(std::move(message.bytes))]() -> Background::Then {
-        const wire::InputFile& file = task->lease.files->inputs[input];
-        const files::Trouble trouble = task->take(*store, {file, stream, *bytes, last});
+        const net::messages::InputFile& file = task->lease.files->inputs[input];
+        const files::trees::Trouble trouble = task->take(*store, {file, stream, *bytes, last});
         const bool gone = trouble && store->gone();
         const bool again = is_full(trouble) && store->make_room();
         return [this, task, trouble, gone, again, stream, last, keyed = !file.key.empty(),
@@ -170,7 +172,7 @@ void WorkerFiles::on(wire::InputPart message) {
 }
 
 // Another worker on this node has it.
-void WorkerFiles::on(const wire::InputIsAt& message) {
+void WorkerFiles::on(const net::messages::InputIsAt& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || task->state != Task::State::fetching || message.input != task->next_input ||
         task->consumed > 0 || task->input().key.empty())
@@ -202,16 +204,16 @@ void WorkerFiles::copy(const TaskPointer& task) {
 
 // The input has arrived; a cached input is in the cache.
 void WorkerFiles::came(const TaskPointer& task) {
-    say_(wire::HaveInput{task->lease.task, task->lease.attempt, static_cast<std::uint32_t>(task->next_input),
-                         store_->cache_folder});
+    say_(net::messages::HaveInput{task->lease.task, task->lease.attempt,
+                                  static_cast<std::uint32_t>(task->next_input), store_->cache_folder});
     brought(task);
     go_on(task);
 }
 
-void WorkerFiles::on(const wire::NoInput& message) {
+void WorkerFiles::on(const net::messages::NoInput& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (task && task->state == Task::State::fetching && message.input == task->next_input)
-        fail(task, {files::Problem::Kind::missing, message.why});
+        fail(task, {files::trees::Problem::Kind::missing, message.why});
 }
 
 // Tasks that waited for the input check again: it may be in the cache now, or have failed.
@@ -226,15 +228,15 @@ void WorkerFiles::unable(const TaskPointer& task, const std::string& why, bool f
     forget(task);
 }
 
-void WorkerFiles::fail(const TaskPointer& task, const files::Problem& problem, int exit_code) {
-    launcher::TaskEnded end{task->lease.task, task->lease.attempt, {}, {}};
+void WorkerFiles::fail(const TaskPointer& task, const files::trees::Problem& problem, int exit_code) {
+    node::launcher::TaskEnded end{task->lease.task, task->lease.attempt, {}, {}};
     end.outcome.ending = ending_of(problem);
     end.outcome.exit_code = exit_code;
     end.outcome.reason = problem.what;
     fail(task, std::move(end));
 }
 
-void WorkerFiles::fail(const TaskPointer& task, launcher::TaskEnded end) {
+void WorkerFiles::fail(const TaskPointer& task, node::launcher::TaskEnded end) {
     events_.push_back(std::move(end));
     forget(task);
 }
@@ -287,7 +289,7 @@ void WorkerFiles::begin_streams_anew() {
             });
             task->state = Task::State::sending;
             task->sent = 0;
-            task->upto = wire::first_output_bytes;
+            task->upto = net::messages::first_output_bytes;
             task->busy = false;
             send_more(task);
         }

@@ -16,35 +16,35 @@
 #include <variant>
 #include <vector>
 
+#include "base/background.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "files/trees/cache.h"
 #include "files/trees/tree_reader.h"
-#include "node/launcher/launcher.h"
-#include "base/background.h"
 #include "net/messages/messages.h"
+#include "node/launcher/launcher.h"
 
 namespace wq::worker {
 
 class WorkerFiles {
   public:
     using Key = std::pair<TaskId, Attempt>;
-    using Say = std::function<void(const wire::Message&)>;
+    using Say = std::function<void(const net::messages::Message&)>;
 
     // Sandboxes and the cache are below `folder`; a cache that must outlive us is in `kept_cache`. `say`:
     // sends to the manager, while there is a link to it.
     WorkerFiles(Background& background, std::string folder, Say say, std::string kept_cache = {});
     ~WorkerFiles();
 
-    void stage(wire::Lease lease);
+    void stage(net::messages::Lease lease);
     // Where a task is. `running`, and `making` an input: with the launcher.
     enum class Place { nowhere, staging, making, running, delivering };
     Place place_of(const Key& key) const;
     std::vector<Key> all_last_first() const;
     // The command or fetch that makes its next input has ended.
-    void made(launcher::TaskEnded end);
+    void made(node::launcher::TaskEnded end);
     // The task has ended: send its outputs.
-    void deliver(launcher::TaskEnded end);
+    void deliver(node::launcher::TaskEnded end);
     // The command that makes its input was told to end. If that had ended already, nothing more of the task
     // runs.
     void kill(const Key& key);
@@ -53,26 +53,26 @@ class WorkerFiles {
 
     // There is a new link to the same manager: restarts the transfers that were under way.
     void begin_streams_anew();
-    void on(wire::InputPart message);
-    void on(const wire::NoInput& message);
-    void on(const wire::InputIsAt& message);
-    void on(const wire::TakeOutput& message);
-    void on(const wire::OutputsKept& message);
-    void on(const wire::WatchedTaken& message);
+    void on(net::messages::InputPart message);
+    void on(const net::messages::NoInput& message);
+    void on(const net::messages::InputIsAt& message);
+    void on(const net::messages::TakeOutput& message);
+    void on(const net::messages::OutputsKept& message);
+    void on(const net::messages::WatchedTaken& message);
 
     // Sends what running tasks have appended to watched outputs, once a second.
     void look(Instant now);
     std::optional<Instant> wakeup() const;
 
     struct Staged {
-        wire::Lease lease;
+        net::messages::Lease lease;
         std::string sandbox;
     };
     // One of its inputs must be created first: run `from`, a shell line or a URL, to create `path`; then call
     // made().
     struct Make {
-        wire::Lease lease;
-        wire::InputKind kind = wire::InputKind::command;
+        net::messages::Lease lease;
+        net::messages::InputKind kind = net::messages::InputKind::command;
         std::string from;
         std::string path;
         std::string folder;
@@ -84,7 +84,7 @@ class WorkerFiles {
         bool folder_gone = false;  // with its launcher, whose death is reported later
     };
     // A task that can begin, or one that has ended: its outputs have arrived, or it could not be staged.
-    using Event = std::variant<Staged, Make, launcher::TaskEnded, Unable>;
+    using Event = std::variant<Staged, Make, node::launcher::TaskEnded, Unable>;
     std::vector<Event> next();
 
   private:
@@ -98,14 +98,14 @@ class WorkerFiles {
     void brought(const TaskPointer& task);
     void make(const TaskPointer& task);
     void take_made(const TaskPointer& task);
-    void fail_with(const TaskPointer& maker, const launcher::TaskEnded& end);
+    void fail_with(const TaskPointer& maker, const node::launcher::TaskEnded& end);
     void fetch(const TaskPointer& task, bool missed = false);
     void want(const Task& task, bool missed = false);
     void copy(const TaskPointer& task);
     void came(const TaskPointer& task);
     void unable(const TaskPointer& task, const std::string& why, bool folder_gone);
-    void fail(const TaskPointer& task, const files::Problem& problem, int exit_code = -1);
-    void fail(const TaskPointer& task, launcher::TaskEnded end);
+    void fail(const TaskPointer& task, const files::trees::Problem& problem, int exit_code = -1);
+    void fail(const TaskPointer& task, node::launcher::TaskEnded end);
     void send_more(const TaskPointer& task);
     void look_at(const TaskPointer& task);
     void lost(const TaskPointer& task);

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/background.h"
 #include "base/relative_path.h"
 #include "base/remove_tree.h"
 #include "files/trees/watched_file.h"
-#include "base/background.h"
 
 namespace wq::worker {
 
@@ -21,8 +21,8 @@ namespace {
 // Some file systems take a millisecond per file.
 constexpr std::size_t removed_a_job = 256;
 
-files::Problem refused(const std::string& what) {
-    return {files::Problem::Kind::refused, what};
+files::trees::Problem refused(const std::string& what) {
+    return {files::trees::Problem::Kind::refused, what};
 }
 
 }  // namespace
@@ -30,18 +30,21 @@ files::Problem refused(const std::string& what) {
 // ---- the workspace ----
 
 // File permissions do not stop root from writing to a linked input, so root's tasks get copies.
-WorkerFiles::Store::Store() : sharing(::geteuid() == 0 ? files::Sharing::copied : files::Sharing::linked) {}
+WorkerFiles::Store::Store()
+    : sharing(::geteuid() == 0 ? files::trees::Sharing::copied : files::trees::Sharing::linked) {}
 
 bool WorkerFiles::Store::gone() const {
     struct stat status {};
     return ::stat(folder.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-files::Trouble WorkerFiles::Store::enter(const std::string& where, const std::string& cache_at) {
-    if (where.empty()) return files::Problem{files::Problem::Kind::unreadable, "the worker has no workspace"};
+files::trees::Trouble WorkerFiles::Store::enter(const std::string& where, const std::string& cache_at) {
+    if (where.empty())
+        return files::trees::Problem{files::trees::Problem::Kind::unreadable, "the worker has no workspace"};
     // Tasks of lists run in the workspace itself, so our files go to a separate folder.
     folder = where + "/.files";
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return files::problem_of_errno(folder, errno);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+        return files::trees::problem_of_errno(folder, errno);
     cache_folder = cache_at.empty() ? folder + "/cache" : cache_at;
     cache.emplace(cache_folder);
     return cache->open();
@@ -65,13 +68,14 @@ bool WorkerFiles::Store::make_room() {
     return true;
 }
 
-bool WorkerFiles::Store::check_some(const wire::InputFile& input) {
-    return input.kind == wire::InputKind::content && !input.key.empty() && cache->check_some(input.key);
+bool WorkerFiles::Store::check_some(const net::messages::InputFile& input) {
+    return input.kind == net::messages::InputKind::content && !input.key.empty() &&
+           cache->check_some(input.key);
 }
 
-std::optional<std::string> WorkerFiles::Store::content_key(const wire::InputFile& input) {
+std::optional<std::string> WorkerFiles::Store::content_key(const net::messages::InputFile& input) {
     std::string key = input.key;
-    if (input.kind != wire::InputKind::content) {
+    if (input.kind != net::messages::InputKind::content) {
         const auto found = made.find(input.key);
         if (found == made.end()) return std::nullopt;
         key = found->second;
@@ -82,34 +86,35 @@ std::optional<std::string> WorkerFiles::Store::content_key(const wire::InputFile
 
 // ---- before it runs ----
 
-wire::Lease WorkerFiles::Task::lease_without_files() {
+net::messages::Lease WorkerFiles::Task::lease_without_files() {
     auto files = std::exchange(lease.files, std::nullopt);
-    wire::Lease bare = lease;
+    net::messages::Lease bare = lease;
     lease.files = std::move(files);
     return bare;
 }
 
 // Names and keys that lead out of the sandbox or the cache do not come from a manager.
-files::Trouble WorkerFiles::Task::check() const {
+files::trees::Trouble WorkerFiles::Task::check() const {
     const auto wrong = [](const std::string& name) { return relative_path(name) != name; };
-    for (const wire::InputFile& one : lease.files->inputs) {
+    for (const net::messages::InputFile& one : lease.files->inputs) {
         if (wrong(one.name)) return refused("not a name for an input: " + one.name);
-        if (!one.key.empty() && !files::is_key(one.key)) return refused("not a content key: " + one.key);
+        if (!one.key.empty() && !files::trees::is_key(one.key))
+            return refused("not a content key: " + one.key);
     }
-    for (const wire::OutputFile& one : lease.files->outputs)
+    for (const net::messages::OutputFile& one : lease.files->outputs)
         if (wrong(one.name)) return refused("not a name for an output: " + one.name);
     return std::nullopt;
 }
 
-bool WorkerFiles::Task::make_sandbox(const Store& store, files::Trouble& trouble) {
+bool WorkerFiles::Task::make_sandbox(const Store& store, files::trees::Trouble& trouble) {
     if ((trouble = check())) return true;
     if ((trouble = store.trouble)) return false;
     const std::string path =
         store.folder + "/t." + std::to_string(lease.task.value() + 1) + "." + std::to_string(lease.attempt);
     remove_tree(AT_FDCWD, path);
     if (::mkdir(path.c_str(), 0700) != 0) {
-        trouble = files::problem_of_errno(path, errno);
-        return trouble->kind == files::Problem::Kind::full;
+        trouble = files::trees::problem_of_errno(path, errno);
+        return trouble->kind == files::trees::Problem::Kind::full;
     }
     sandbox = path;
     return true;
@@ -120,11 +125,11 @@ void WorkerFiles::Task::make_folder_of(const std::string& name) const {
     std::filesystem::create_directories(std::filesystem::path(path_of(name)).parent_path(), error);
 }
 
-files::Trouble WorkerFiles::Task::place(Store& store, wire::InputFile& input, bool& placed) {
+files::trees::Trouble WorkerFiles::Task::place(Store& store, net::messages::InputFile& input, bool& placed) {
     make_folder_of(input.name);
     placed = true;
     if (input.content) {
-        files::TreeWriter content(path_of(input.name), files::TreeWriter::Purpose::sandbox);
+        files::trees::TreeWriter content(path_of(input.name), files::trees::TreeWriter::Purpose::sandbox);
         if (auto trouble = content.write(*input.content)) return trouble;
         if (auto trouble = content.finish()) return trouble;
         input.content.reset();
@@ -132,24 +137,26 @@ files::Trouble WorkerFiles::Task::place(Store& store, wire::InputFile& input, bo
     }
     // If it is linked into sandboxes of running tasks, they may have changed it.
     const auto key = store.content_key(input);
-    placed = key && (store.sharing == files::Sharing::copied || store.cache->fresh(*key));
+    placed = key && (store.sharing == files::trees::Sharing::copied || store.cache->fresh(*key));
     if (placed) {
         auto trouble = place(store, *key, path_of(input.name));
         // Somebody has changed the cache, so fetch the input again, once.
-        if (!trouble || trouble->kind != files::Problem::Kind::missing || std::exchange(fetched_again, true))
+        if (!trouble || trouble->kind != files::trees::Problem::Kind::missing ||
+            std::exchange(fetched_again, true))
             return trouble;
         store.cache->drop(*key);
         placed = false;
     }
-    if (input.kind == wire::InputKind::content || ::mkdir(making_folder().c_str(), 0700) == 0 ||
+    if (input.kind == net::messages::InputKind::content || ::mkdir(making_folder().c_str(), 0700) == 0 ||
         errno == EEXIST)
         return std::nullopt;
-    return files::problem_of_errno(making_folder(), errno);
+    return files::trees::problem_of_errno(making_folder(), errno);
 }
 
-files::Trouble WorkerFiles::Task::place(Store& store, const std::string& key, const std::string& to) const {
+files::trees::Trouble WorkerFiles::Task::place(Store& store, const std::string& key,
+                                               const std::string& to) const {
     auto trouble = store.cache->place(key, to, store.sharing);
-    while (trouble && trouble->kind == files::Problem::Kind::full && store.make_room()) {
+    while (trouble && trouble->kind == files::trees::Problem::Kind::full && store.make_room()) {
         remove_tree(AT_FDCWD, to);
         if (!store.cache->has(key)) break;
         trouble = store.cache->place(key, to, store.sharing);
@@ -157,7 +164,7 @@ files::Trouble WorkerFiles::Task::place(Store& store, const std::string& key, co
     return trouble;
 }
 
-files::Trouble WorkerFiles::Task::place_what_is_here(Store& store, bool& more) {
+files::trees::Trouble WorkerFiles::Task::place_what_is_here(Store& store, bool& more) {
     for (; next_input < lease.files->inputs.size(); ++next_input) {
         if (store.closed) return std::nullopt;
         if ((more = store.check_some(lease.files->inputs[next_input]))) return std::nullopt;
@@ -165,12 +172,12 @@ files::Trouble WorkerFiles::Task::place_what_is_here(Store& store, bool& more) {
         auto trouble = place(store, lease.files->inputs[next_input], placed);
         if (trouble || !placed) return trouble;
     }
-    for (const wire::OutputFile& output : lease.files->outputs) make_folder_of(output.name);
+    for (const net::messages::OutputFile& output : lease.files->outputs) make_folder_of(output.name);
     return std::nullopt;
 }
 
 // Late bytes of a stream that was given up are dropped.
-files::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& part) {
+files::trees::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& part) {
     if (part.stream != taken_stream) {
         incoming.reset();
         writer.reset();
@@ -187,37 +194,37 @@ files::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& part) {
     return trouble;
 }
 
-files::Trouble WorkerFiles::Task::put(Store& store, const InputBytes& part) {
+files::trees::Trouble WorkerFiles::Task::put(Store& store, const InputBytes& part) {
     if (part.input.key.empty()) {
-        if (!writer) writer.emplace(path_of(part.input.name), files::TreeWriter::Purpose::sandbox);
+        if (!writer) writer.emplace(path_of(part.input.name), files::trees::TreeWriter::Purpose::sandbox);
         auto trouble = writer->write(part.bytes);
         return trouble || !part.last ? trouble : writer->finish();
     }
     if (!incoming) incoming.emplace(*store.cache, part.input.key);
     auto trouble = incoming->write(part.bytes);
     if (!trouble && part.last) trouble = incoming->finish();
-    if (trouble && trouble->kind == files::Problem::Kind::refused)  // not the announced bytes
-        return files::Problem{files::Problem::Kind::changed,
-                              part.input.name + ": it changed while it was sent"};
+    if (trouble && trouble->kind == files::trees::Problem::Kind::refused)  // not the announced bytes
+        return files::trees::Problem{files::trees::Problem::Kind::changed,
+                                     part.input.name + ": it changed while it was sent"};
     return trouble;
 }
 
 // The cache key of a created input is known only after reading it, so it is read twice: for the key, then
 // into the cache.
 WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
-    const wire::InputFile& next = input();
+    const net::messages::InputFile& next = input();
     const std::string from = making_path();
     struct stat status {};
     if (::lstat(from.c_str(), &status) != 0)
-        return {true,
-                files::Problem{files::Problem::Kind::missing, next.name + ": its command made nothing"}};
+        return {true, files::trees::Problem{files::trees::Problem::Kind::missing,
+                                            next.name + ": its command made nothing"}};
     if (next.key.empty()) {
         if (::rename(from.c_str(), path_of(next.name).c_str()) != 0)
-            return {true, files::problem_of_errno(path_of(next.name), errno)};
+            return {true, files::trees::problem_of_errno(path_of(next.name), errno)};
         remove_tree(AT_FDCWD, making_folder());
         return {};
     }
-    if (!intake) intake.emplace(Intake{files::TreeReader(from), {}, {}});
+    if (!intake) intake.emplace(Intake{files::trees::TreeReader(from), {}, {}});
     std::string bytes;
     auto trouble = intake->reader.read(bytes, bytes_a_job);
     if (!trouble && intake->key.empty()) {
@@ -225,7 +232,7 @@ WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
         if (!intake->reader.done()) return {false, std::nullopt};
         intake->key = intake->maker.key();
         if (!store.cache->has(intake->key)) {
-            intake->reader = files::TreeReader(from);
+            intake->reader = files::trees::TreeReader(from);
             incoming.emplace(*store.cache, intake->key);
             return {false, std::nullopt};
         }
@@ -263,14 +270,14 @@ std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
     for (; next != watches.end(); ++next) {
         auto& [output, watch] = *next;
         if (watch.over) continue;
-        files::Growth growth =
-            files::growth_of(path_of(lease.files->outputs[output].name), watch.sent, wire::part_bytes);
+        files::trees::Growth growth = files::trees::growth_of(path_of(lease.files->outputs[output].name),
+                                                              watch.sent, net::messages::part_bytes);
         watch.over = growth.shrunk;
         if (growth.bytes.empty()) continue;
         const std::uint64_t offset = watch.sent;
         watch.sent += growth.bytes.size();
         watch_last = output;
-        watch_full = growth.bytes.size() == wire::part_bytes;
+        watch_full = growth.bytes.size() == net::messages::part_bytes;
         return Grown{output, offset, std::move(growth.bytes)};
     }
     return std::nullopt;
@@ -281,7 +288,7 @@ std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
 WorkerFiles::Task::Made WorkerFiles::Task::look_for_outputs(bool good) const {
     Made made;
     for (std::uint32_t n = 0; n < lease.files->outputs.size(); ++n) {
-        const wire::OutputFile& output = lease.files->outputs[n];
+        const net::messages::OutputFile& output = lease.files->outputs[n];
         if (good ? !output.on_success : !output.on_failure) continue;
         struct stat status {};
         if (::stat(path_of(output.name).c_str(), &status) == 0)
@@ -334,12 +341,12 @@ void WorkerFiles::Task::read_anew() {
     next_output = 0;
 }
 
-void WorkerFiles::Task::note(core::Ending ending, const std::string& why) {
-    core::Outcome& outcome = end.outcome;
-    if (outcome.ending == core::Ending::raised) {
+void WorkerFiles::Task::note(engine::model::Ending ending, const std::string& why) {
+    engine::model::Outcome& outcome = end.outcome;
+    if (outcome.ending == engine::model::Ending::raised) {
         outcome.exit_code = std::max(outcome.exit_code, 1);
         outcome.reason += "; " + why;
-    } else if (outcome.ending == core::Ending::exited) {
+    } else if (outcome.ending == engine::model::Ending::exited) {
         outcome.reason = why;
     } else {
         return;
@@ -359,8 +366,8 @@ void WorkerFiles::Task::clean_up(Store& store) {
         if (!path.empty()) ::unlink(path.c_str());
     if (sandbox.empty()) return;
     if (store.cache)
-        for (const wire::InputFile& one : lease.files->inputs) {
-            if (store.sharing == files::Sharing::copied)
+        for (const net::messages::InputFile& one : lease.files->inputs) {
+            if (store.sharing == files::trees::Sharing::copied)
                 store.cache->take_back(path_of(one.name));
             else if (const auto key = store.content_key(one))
                 store.cache->fresh(*key);

@@ -18,28 +18,30 @@ std::string last_line(std::string_view text) {
 }
 
 // Why a command or fetch that ended, with or without success, created no input.
-files::Problem why_not_made(const wire::InputFile& input, const launcher::TaskEnded& end) {
-    if (input.kind == wire::InputKind::url) {
-        const process::FetchEnd fetch = process::fetch_end_of(end.output.result);
-        const bool full = fetch.kind == process::FetchEnd::Kind::disk_full;
-        const std::string why = end.outcome.succeeded() ? fetch.why : core::describe(end.outcome);
-        return {full ? files::Problem::Kind::full : files::Problem::Kind::missing, input.name + ": " + why};
+files::trees::Problem why_not_made(const net::messages::InputFile& input,
+                                   const node::launcher::TaskEnded& end) {
+    if (input.kind == net::messages::InputKind::url) {
+        const node::process::FetchEnd fetch = node::process::fetch_end_of(end.output.result);
+        const bool full = fetch.kind == node::process::FetchEnd::Kind::disk_full;
+        const std::string why = end.outcome.succeeded() ? fetch.why : engine::model::describe(end.outcome);
+        return {full ? files::trees::Problem::Kind::full : files::trees::Problem::Kind::missing,
+                input.name + ": " + why};
     }
     const std::string said = last_line(end.output.err);
-    return {files::Problem::Kind::missing, input.name + ": its command ended with " +
-                                               core::describe(end.outcome) +
-                                               (said.empty() ? "" : ": " + said)};
+    return {files::trees::Problem::Kind::missing, input.name + ": its command ended with " +
+                                                      engine::model::describe(end.outcome) +
+                                                      (said.empty() ? "" : ": " + said)};
 }
 
-bool was_made(const wire::InputFile& input, const launcher::TaskEnded& end) {
+bool was_made(const net::messages::InputFile& input, const node::launcher::TaskEnded& end) {
     if (!end.outcome.succeeded()) return false;
-    return input.kind == wire::InputKind::command ||
-           process::fetch_end_of(end.output.result).kind == process::FetchEnd::Kind::done;
+    return input.kind == net::messages::InputKind::command ||
+           node::process::fetch_end_of(end.output.result).kind == node::process::FetchEnd::Kind::done;
 }
 
-bool ended_by_itself(core::Ending ending) {
-    return ending == core::Ending::exited || ending == core::Ending::signalled ||
-           ending == core::Ending::raised || ending == core::Ending::not_started;
+bool ended_by_itself(engine::model::Ending ending) {
+    return ending == engine::model::Ending::exited || ending == engine::model::Ending::signalled ||
+           ending == engine::model::Ending::raised || ending == engine::model::Ending::not_started;
 }
 
 }  // namespace
@@ -48,7 +50,7 @@ bool ended_by_itself(core::Ending ending) {
 // variables.
 void WorkerFiles::make(const TaskPointer& task) {
     task->state = Task::State::making;
-    const wire::InputFile& input = task->input();
+    const net::messages::InputFile& input = task->input();
     const bool cached = !input.key.empty();
     Make order{task->lease_without_files(), input.kind, input.from, task->making_path(),
                cached ? task->making_folder() : task->sandbox};
@@ -60,12 +62,12 @@ void WorkerFiles::kill(const Key& key) {
     if (const TaskPointer task = find(key.first, key.second)) task->killed = true;
 }
 
-void WorkerFiles::made(launcher::TaskEnded end) {
+void WorkerFiles::made(node::launcher::TaskEnded end) {
     const TaskPointer task = find(end.task, end.attempt);
-    const wire::InputFile& input = task->input();
+    const net::messages::InputFile& input = task->input();
     if (task->killed) {
         end.outcome = {};
-        end.outcome.ending = core::Ending::killed;
+        end.outcome.ending = engine::model::Ending::killed;
         return fail(task, std::move(end));
     }
     if (was_made(input, end)) {
@@ -73,9 +75,10 @@ void WorkerFiles::made(launcher::TaskEnded end) {
         return take_made(task);
     }
     if (ended_by_itself(end.outcome.ending)) {
-        const files::Problem problem = why_not_made(input, end);
-        end.outcome.ending = problem.kind == files::Problem::Kind::full ? core::Ending::disk_full
-                                                                        : core::Ending::input_missing;
+        const files::trees::Problem problem = why_not_made(input, end);
+        end.outcome.ending = problem.kind == files::trees::Problem::Kind::full
+                                 ? engine::model::Ending::disk_full
+                                 : engine::model::Ending::input_missing;
         end.outcome.exit_code = not_made;
         end.outcome.reason = problem.what;
         fail_with(task, end);
@@ -86,7 +89,7 @@ void WorkerFiles::made(launcher::TaskEnded end) {
 }
 
 // Also fails the tasks that wait for the same input, because they would fail the same way.
-void WorkerFiles::fail_with(const TaskPointer& maker, const launcher::TaskEnded& end) {
+void WorkerFiles::fail_with(const TaskPointer& maker, const node::launcher::TaskEnded& end) {
     const std::string key = maker->input().key;
     if (key.empty()) return;
     for (const TaskPointer& other : std::exchange(waiting_, {})) {
@@ -95,7 +98,7 @@ void WorkerFiles::fail_with(const TaskPointer& maker, const launcher::TaskEnded&
             waiting_.push_back(other);
             continue;
         }
-        launcher::TaskEnded same{other->lease.task, other->lease.attempt, {}, {}};
+        node::launcher::TaskEnded same{other->lease.task, other->lease.attempt, {}, {}};
         same.outcome.ending = end.outcome.ending;
         same.outcome.exit_code = end.outcome.exit_code;
         same.outcome.reason = end.outcome.reason;

@@ -7,19 +7,19 @@
 
 #include "base/time.h"
 #include "engine/model/heartbeats.h"
-#include "node/launcher/launcher.h"
 #include "net/messages/messages.h"
+#include "node/launcher/launcher.h"
 
 namespace wq::worker {
 
 struct WorkerOptions {
-    wire::Hello hello;
-    launcher::LauncherOptions launcher;
+    net::messages::Hello hello;
+    node::launcher::LauncherOptions launcher;
     std::string index_variable;  // a second name for WORK_QUEUE_TASK_INDEX; empty: none
     Duration beat = std::chrono::seconds(1);
     // A manager not heard for this long is lost, and its tasks are killed. None: no limit, for a manager in
     // this process, or over TCP, which notices by itself.
-    std::optional<Duration> manager_silence = core::manager_silence;
+    std::optional<Duration> manager_silence = engine::model::manager_silence;
     std::optional<Instant> leaves_at;        // when its batch job ends
     bool forks_calls = true;                 // false: its launcher has no functions
     std::chrono::seconds fetch_timeout{60};  // longest time without data from a URL

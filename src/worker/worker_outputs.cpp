@@ -43,13 +43,13 @@ void WorkerFiles::look_at(const TaskPointer& task) {
             if (task->dropped || task->link != link) return;
             task->watch_busy = grown->has_value();
             if (!*grown || task->state != Task::State::running) return;
-            say_(wire::WatchedPart{task->lease.task, task->lease.attempt, (*grown)->output, (*grown)->offset,
-                                   std::move((*grown)->bytes)});
+            say_(net::messages::WatchedPart{task->lease.task, task->lease.attempt, (*grown)->output,
+                                            (*grown)->offset, std::move((*grown)->bytes)});
         };
     });
 }
 
-void WorkerFiles::on(const wire::WatchedTaken& message) {
+void WorkerFiles::on(const net::messages::WatchedTaken& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || !task->watch_busy) return;
     task->watch_busy = false;
@@ -62,7 +62,7 @@ void WorkerFiles::on(const wire::WatchedTaken& message) {
 
 // ---- when they have ended ----
 
-void WorkerFiles::deliver(launcher::TaskEnded end) {
+void WorkerFiles::deliver(node::launcher::TaskEnded end) {
     const TaskPointer task = find(end.task, end.attempt);
     task->end = std::move(end);
     task->streams = std::exchange(task->end.files, {});
@@ -76,7 +76,7 @@ void WorkerFiles::deliver(launcher::TaskEnded end) {
             task->state = Task::State::sending;
             if (gone) return lost(task);
             if (!made.missing.empty())
-                task->note(core::Ending::output_missing, what_was_not_made(made.missing));
+                task->note(engine::model::Ending::output_missing, what_was_not_made(made.missing));
             if (made.outputs.empty()) return delivered(task);
             send_more(task);
         };
@@ -87,7 +87,7 @@ void WorkerFiles::send_more(const TaskPointer& task) {
     if (task->busy || task->state != Task::State::sending || task->sent >= task->upto) return;
     task->busy = true;
     const auto most =
-        static_cast<std::size_t>(std::min<std::uint64_t>(wire::part_bytes, task->upto - task->sent));
+        static_cast<std::size_t>(std::min<std::uint64_t>(net::messages::part_bytes, task->upto - task->sent));
     in_background([this, task, store = store_, most, link = task->link]() -> Background::Then {
         auto part = std::make_shared<std::optional<Task::Part>>(task->read(most));
         const bool gone = *part && !(*part)->unreadable.empty() && store->gone();
@@ -97,38 +97,38 @@ void WorkerFiles::send_more(const TaskPointer& task) {
             task->busy = false;
             if (!*part) {
                 task->state = Task::State::sent;
-                return say_(wire::OutputsSent{task->lease.task, task->lease.attempt});
+                return say_(net::messages::OutputsSent{task->lease.task, task->lease.attempt});
             }
             if (!(*part)->unreadable.empty()) {
-                task->note(core::Ending::output_missing, (*part)->unreadable);
+                task->note(engine::model::Ending::output_missing, (*part)->unreadable);
                 return send_more(task);
             }
             task->sent += (*part)->bytes.size();
-            say_(wire::OutputPart{task->lease.task, task->lease.attempt, (*part)->output,
-                                  std::move((*part)->bytes), (*part)->last});
+            say_(net::messages::OutputPart{task->lease.task, task->lease.attempt, (*part)->output,
+                                           std::move((*part)->bytes), (*part)->last});
             send_more(task);
         };
     });
 }
 
-void WorkerFiles::on(const wire::TakeOutput& message) {
+void WorkerFiles::on(const net::messages::TakeOutput& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task) return;
     task->upto = std::max(task->upto, message.upto);
     send_more(task);
 }
 
-void WorkerFiles::on(const wire::OutputsKept& message) {
+void WorkerFiles::on(const net::messages::OutputsKept& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || (task->state != Task::State::sending && task->state != Task::State::sent)) return;
-    if (!message.trouble.empty()) task->note(core::Ending::not_transferred, message.trouble);
+    if (!message.trouble.empty()) task->note(engine::model::Ending::not_transferred, message.trouble);
     delivered(task);
 }
 
 // Its outputs were lost with the workspace.
 void WorkerFiles::lost(const TaskPointer& task) {
     task->end.outcome = {};
-    task->end.outcome.ending = core::Ending::worker_lost;
+    task->end.outcome.ending = engine::model::Ending::worker_lost;
     task->end.outcome.reason = "its workspace was removed before its outputs were sent";
     delivered(task);
 }

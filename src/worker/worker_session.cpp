@@ -65,7 +65,7 @@ void WorkerSession::begin_call(Instant now) {
     state_ = State::calling;
 }
 
-void WorkerSession::joined(const net::Joined& arrival, Instant now) {
+void WorkerSession::joined(const net::frames::Joined& arrival, Instant now) {
     const std::string local = call_->local_address();
     const std::string name = call_->name();
     say_("connected to manager " + (name.empty() ? name : line_for_message(name) + ", ") +
@@ -156,7 +156,7 @@ void WorkerSession::call_later(Instant now) {
 
 void WorkerSession::tell_notes() {
     if (!options_.note) return;
-    for (const net::Note& note : call_->transport->take_notes()) options_.note(note);
+    for (const net::frames::Note& note : call_->transport->take_notes()) options_.note(note);
 }
 
 // A silent link is given up while there is time to reconnect. Without a grace period no reconnect is
@@ -164,8 +164,8 @@ void WorkerSession::tell_notes() {
 void WorkerSession::check_silence(Instant now) {
     silent_from_.reset();
     if (state_ != State::serving || worker_.link().grace() <= Duration{0}) return;
-    const net::Heard heard = call_->heard(now);
-    const Duration silence = session::silence_of(worker_.link().grace());
+    const net::frames::Heard heard = call_->heard(now);
+    const Duration silence = net::session::silence_of(worker_.link().grace());
     silent_from_ = std::min(heard.at + silence, now + silence / 2);
     if (now < heard.at + silence) return;
     // If this process itself was stopped, it finds the bytes that came meanwhile at its next check.
@@ -177,17 +177,17 @@ void WorkerSession::check_silence(Instant now) {
 
 bool WorkerSession::move_frames(Instant now) {
     if (!call_) return false;
-    std::vector<net::Arrival> inbox;
+    std::vector<net::frames::Arrival> inbox;
     const bool moved = call_->transport->poll(inbox);
     tell_notes();
-    for (const net::Arrival& arrival : inbox) {
+    for (const net::frames::Arrival& arrival : inbox) {
         if (!call_) break;
-        if (const auto* joins = std::get_if<net::Joined>(&arrival)) joined(*joins, now);
-        if (const auto* frame = std::get_if<net::Frame>(&arrival)) {
+        if (const auto* joins = std::get_if<net::frames::Joined>(&arrival)) joined(*joins, now);
+        if (const auto* frame = std::get_if<net::frames::Frame>(&arrival)) {
             worker_.on_frame(frame->bytes, now);
             heard_close_by_ = heard_close_by_ || (frame->close_by && worker_.runs_one_call());
         }
-        if (const auto* left = std::get_if<net::Left>(&arrival)) {
+        if (const auto* left = std::get_if<net::frames::Left>(&arrival)) {
             // The manager's last message may precede it.
             if (!worker_.link().refused() && !worker_.link().dismissed()) link_lost(left->why, now);
         }
@@ -211,7 +211,7 @@ void WorkerSession::manager_said_no(Instant now) {
 }
 
 void WorkerSession::manager_is_done(Instant now) {
-    const wire::Dismiss last = *worker_.link().dismissed();
+    const net::messages::Dismiss last = *worker_.link().dismissed();
     say_("disconnected from manager: " + last.why);
     served_ = true;
     hang_up(now);
@@ -255,7 +255,7 @@ void WorkerSession::stop(int signal, Instant now) {
     worker_.note_stop(signal);
     const bool again = std::exchange(stopped_, true);
     const Duration grace = again ? Duration{0} : options_.drain_grace;
-    say_("stopping at " + core::signal_name(signal) + ": " +
+    say_("stopping at " + engine::model::signal_name(signal) + ": " +
          (grace > Duration{0}
               ? "running tasks may finish for " + format_duration(grace) + "; a second signal kills them"
               : "running tasks are killed"));

@@ -19,8 +19,8 @@ namespace wq::worker {
 
 // One attempt to reach a manager: a transport with one peer, which reports Joined or Left.
 struct Call {
-    std::unique_ptr<net::Transport> transport;
-    net::PeerId manager{0};
+    std::unique_ptr<net::frames::Transport> transport;
+    net::frames::PeerId manager{0};
     std::string address;                                               // of the called managers, for messages
     std::function<std::string()> name = [] { return std::string(); };  // once joined; empty: it has none
     std::function<bool()> not_allowed = [] { return false; };          // after Left: do not retry
@@ -31,7 +31,9 @@ struct Call {
     // After Left: there are managers that were called less often.
     std::function<bool()> others_left = [] { return false; };
     // Once joined: when its last bytes came, or a little before. The default knows nothing and says now.
-    std::function<net::Heard(Instant now)> heard = [](Instant now) { return net::Heard{now, now}; };
+    std::function<net::frames::Heard(Instant now)> heard = [](Instant now) {
+        return net::frames::Heard{now, now};
+    };
 };
 
 enum class Whom : std::uint8_t {
@@ -51,9 +53,9 @@ struct WorkerSessionOptions {
     std::optional<Instant> drain_at;                    // the batch job ends soon after
     Duration drain_at_grace{0};
     bool single_shot = false;
-    bool by_name = false;                        // a lost manager may have a successor elsewhere
-    std::uint64_t seed = 0;                      // for the jitter
-    std::function<void(const net::Note&)> note;  // on its connections; may be empty
+    bool by_name = false;                                // a lost manager may have a successor elsewhere
+    std::uint64_t seed = 0;                              // for the jitter
+    std::function<void(const net::frames::Note&)> note;  // on its connections; may be empty
 };
 
 class WorkerSession {
@@ -82,7 +84,7 @@ class WorkerSession {
     bool draining() const { return draining_; }
     // Its manager has dismissed it finally, so it must not reconnect.
     bool dismissed() const { return dismissed_; }
-    net::Transport* link() const { return call_ ? call_->transport.get() : nullptr; }
+    net::frames::Transport* link() const { return call_ ? call_->transport.get() : nullptr; }
 
   private:
     enum class State { waiting, calling, greeting, serving };
@@ -90,7 +92,7 @@ class WorkerSession {
     bool move_frames(Instant now);
     void tell_notes();
     void begin_call(Instant now);
-    void joined(const net::Joined& arrival, Instant now);
+    void joined(const net::frames::Joined& arrival, Instant now);
     void link_lost(const std::string& why, Instant now);
     void hang_up(Instant now);
     std::string what_is_kept(Instant now) const;  // "" or a part of a line
@@ -109,7 +111,7 @@ class WorkerSession {
     Worker& worker_;
     std::function<Result<Call>(Whom)> make_call_;
     std::function<void(const std::string&)> say_;
-    net::Backoff backoff_;  // for consecutive failed calls
+    net::frames::Backoff backoff_;  // for consecutive failed calls
 
     State state_ = State::waiting;
     std::optional<Call> call_;

@@ -24,13 +24,14 @@ WorkerTasks::WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts 
       leave_(std::move(leave)),
       held_(link),
       orders_(options),
-      staged_(held_, link, parts.launcher, parts.background, options.kept_cache,
-              {[this](const wire::Lease& lease, const std::string& sandbox) { begin(lease, sandbox); },
-               [this](WorkerFiles::Make& input) { launcher_.run(orders_.of_input(std::move(input))); },
-               [this](std::string why) { leave_(std::move(why), false); }}),
+      staged_(
+          held_, link, parts.launcher, parts.background, options.kept_cache,
+          {[this](const net::messages::Lease& lease, const std::string& sandbox) { begin(lease, sandbox); },
+           [this](WorkerFiles::Make& input) { launcher_.run(orders_.of_input(std::move(input))); },
+           [this](std::string why) { leave_(std::move(why), false); }}),
       claims_(parts.tickets, parts.functions, held_, link) {}
 
-void WorkerTasks::welcome(const wire::Welcome& message) {
+void WorkerTasks::welcome(const net::messages::Welcome& message) {
     launcher_.enter(message.directory);
     staged_.welcome(message);
     orders_.welcome(message);
@@ -51,7 +52,7 @@ Status WorkerTasks::forget_manager() {
 
 // ---- tasks that come ----
 
-void WorkerTasks::run(const wire::Lease& lease, bool ticket) {
+void WorkerTasks::run(const net::messages::Lease& lease, bool ticket) {
     const HeldTasks::Key key{lease.task, lease.attempt};
     if (!held_.add(key, ticket)) return;
     if (takes_no_more_) return held_.give_back(key);
@@ -59,45 +60,46 @@ void WorkerTasks::run(const wire::Lease& lease, bool ticket) {
     begin(lease, "");
 }
 
-void WorkerTasks::begin(const wire::Lease& lease, const std::string& sandbox) {
+void WorkerTasks::begin(const net::messages::Lease& lease, const std::string& sandbox) {
     if (lease.call && !lease.call->coprocess.empty()) return call_coprocess(lease, sandbox);
-    const bool python = lease.call && lease.call->function == interpreters::python_function;
-    if (lease.call && !python && (lease.call->mode != core::CallMode::fork || !options_.forks_calls))
+    const bool python = lease.call && lease.call->function == node::calls::python_function;
+    if (lease.call && !python && (lease.call->mode != engine::model::CallMode::fork || !options_.forks_calls))
         return call(lease);
     launcher_.run(orders_.of_lease(lease, sandbox));
 }
 
 // Calls run in this process, except in `fork` mode.
-void WorkerTasks::call(const wire::Lease& lease) {
-    const bool forked = lease.call->mode == core::CallMode::fork;
-    launcher::CallOrder order{lease.task, lease.attempt, {lease.call->function, lease.call->arguments}};
+void WorkerTasks::call(const net::messages::Lease& lease) {
+    const bool forked = lease.call->mode == engine::model::CallMode::fork;
+    node::launcher::CallOrder order{lease.task, lease.attempt, {lease.call->function, lease.call->arguments}};
     if (functions_ != nullptr && !forked) return functions_->run(std::move(order), lease.call->mode);
-    const process::CallEnd end =
-        forked ? process::forks_no_calls() : process::no_such_function({}, order.call.function);
-    launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
+    const node::process::CallEnd end =
+        forked ? node::process::forks_no_calls() : node::process::no_such_function({}, order.call.function);
+    node::launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
     ended.outcome.ending = end.ending;
     ended.outcome.exit_code = end.exit_code;
     ended.outcome.reason = end.reason;
     take_end(ended);
 }
 
-void WorkerTasks::call_coprocess(const wire::Lease& lease, const std::string& sandbox) {
+void WorkerTasks::call_coprocess(const net::messages::Lease& lease, const std::string& sandbox) {
     if (coprocesses_ != nullptr && coprocesses_->name() == lease.call->coprocess)
         return coprocesses_->run({lease.task, lease.attempt, lease.call->function, lease.call->arguments,
                                   lease.call->mode, lease.timeout, lease.watch.limits.memory_mb, sandbox});
-    launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
-    core::set_not_started(ended.outcome, "this worker has no coprocess '" + lease.call->coprocess + "'");
+    node::launcher::TaskEnded ended{lease.task, lease.attempt, {}, {}};
+    engine::model::set_not_started(ended.outcome,
+                                   "this worker has no coprocess '" + lease.call->coprocess + "'");
     take_end(ended);
 }
 
 bool WorkerTasks::claim(Instant now) {
     if (claims_.direct_calls()) return claims_.take_ranges(now);
     const auto leases = claims_.take(now);
-    for (const wire::Lease& lease : leases) run(lease, true);
+    for (const net::messages::Lease& lease : leases) run(lease, true);
     return !leases.empty();
 }
 
-void WorkerTasks::on(const wire::EnvironmentLine& message) {
+void WorkerTasks::on(const net::messages::EnvironmentLine& message) {
     if (message.position <= last_environment_) return;
     last_environment_ = message.position;
     launcher_.environment({message.position, orders_.of_environment(message)});
@@ -105,7 +107,7 @@ void WorkerTasks::on(const wire::EnvironmentLine& message) {
 
 // ---- tasks that must not run ----
 
-void WorkerTasks::on(const wire::Kill& message) {
+void WorkerTasks::on(const net::messages::Kill& message) {
     const std::uint64_t first = message.task.value();
     const std::uint64_t end = first + std::min(message.count, UINT64_MAX - first);
     const auto& held = held_.all();
@@ -151,7 +153,7 @@ void WorkerTasks::take_reports(Instant now) {
     now_ = now;
     staged_.take_events();
     staged_.look(now);
-    for (launcher::Report& report : launcher_.next())
+    for (node::launcher::Report& report : launcher_.next())
         std::visit([&](auto& known) { on_report(known); }, report);
     while (auto end = signalled_ends_.take(now)) take_end(*end);
     staged_.take_events();  // for inputs that could not be created
@@ -159,27 +161,27 @@ void WorkerTasks::take_reports(Instant now) {
     take_remote_reports();
 }
 
-void WorkerTasks::on_report(launcher::TaskEnded& report) {
+void WorkerTasks::on_report(node::launcher::TaskEnded& report) {
     claims_.note_run_time(report.outcome.wall_us);
     idle_deaths_ = 0;
     signalled_ends_.add(std::move(report), now_);
 }
 
-void WorkerTasks::on_report(const launcher::OrderReturned& report) {
+void WorkerTasks::on_report(const node::launcher::OrderReturned& report) {
     staged_.give_back({report.task, report.attempt});
 }
 
-void WorkerTasks::on_report(const launcher::EnvironmentOutput& report) {
+void WorkerTasks::on_report(const node::launcher::EnvironmentOutput& report) {
     if (report.exit_code == 0 && report.output.err.empty()) return;
     const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
-    link_.say(wire::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
+    link_.say(net::messages::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
 }
 
-void WorkerTasks::on_report(const launcher::EnvironmentExit& report) {
+void WorkerTasks::on_report(const node::launcher::EnvironmentExit& report) {
     leave_("a #! line ended its shell with exit " + std::to_string(report.exit_code), false);
 }
 
-void WorkerTasks::on_report(const launcher::LauncherDied& report) {
+void WorkerTasks::on_report(const node::launcher::LauncherDied& report) {
     idle_deaths_ = report.started.empty() ? idle_deaths_ + 1 : 0;
     const Status again =
         idle_deaths_ < most_idle_deaths
@@ -196,15 +198,15 @@ void WorkerTasks::on_report(const launcher::LauncherDied& report) {
 
 void WorkerTasks::take_call_reports(Instant now) {
     if (functions_ == nullptr) return;
-    for (launcher::CallReport& report : functions_->next(now)) {
-        if (auto* ended = std::get_if<launcher::TaskEnded>(&report)) {
+    for (node::launcher::CallReport& report : functions_->next(now)) {
+        if (auto* ended = std::get_if<node::launcher::TaskEnded>(&report)) {
             claims_.note_run_time(ended->outcome.wall_us);
             take_end(*ended);
-        } else if (const auto* returned = std::get_if<launcher::OrderReturned>(&report)) {
+        } else if (const auto* returned = std::get_if<node::launcher::OrderReturned>(&report)) {
             on_report(*returned);
         } else {
-            auto& progress = std::get<launcher::RangeProgress>(report);
-            for (launcher::TaskEnded& failed : progress.failed) take_end(failed);
+            auto& progress = std::get<node::launcher::RangeProgress>(report);
+            for (node::launcher::TaskEnded& failed : progress.failed) take_end(failed);
             claims_.on_report(progress);
         }
     }
@@ -212,15 +214,15 @@ void WorkerTasks::take_call_reports(Instant now) {
 
 void WorkerTasks::take_remote_reports() {
     if (coprocesses_ == nullptr) return;
-    for (coprocess::RemoteReport& report : coprocesses_->next()) {
-        if (auto* ended = std::get_if<launcher::TaskEnded>(&report))
+    for (functions::coprocess::RemoteReport& report : coprocesses_->next()) {
+        if (auto* ended = std::get_if<node::launcher::TaskEnded>(&report))
             take_end(*ended);
         else
-            on_report(std::get<launcher::OrderReturned>(report));
+            on_report(std::get<node::launcher::OrderReturned>(report));
     }
 }
 
-void WorkerTasks::take_end(launcher::TaskEnded& end) {
+void WorkerTasks::take_end(node::launcher::TaskEnded& end) {
     if (!staged_.take_end(end)) held_.answer_end(end);
 }
 

@@ -11,9 +11,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "functions/coprocess/runner.h"
+#include "net/messages/messages.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "net/messages/messages.h"
 #include "worker/held_tasks.h"
 #include "worker/manager_link.h"
 #include "worker/order_builder.h"
@@ -33,22 +33,22 @@ concept TicketMessage = requires(TicketClaims& claims, M message) {
 class WorkerTasks {
   public:
     struct Parts {
-        launcher::Launcher& launcher;
-        TicketClient* tickets = nullptr;                // null: all tasks come as leases
-        launcher::FunctionRunner* functions = nullptr;  // null: only the launcher has functions
-        Background* background = nullptr;               // for files; null: it takes no tasks with files
-        coprocess::Runner* coprocesses = nullptr;       // for remote tasks; null: it takes none
+        node::launcher::Launcher& launcher;
+        TicketClient* tickets = nullptr;                      // null: all tasks come as leases
+        node::launcher::FunctionRunner* functions = nullptr;  // null: only the launcher has functions
+        Background* background = nullptr;                     // for files; null: it takes no tasks with files
+        functions::coprocess::Runner* coprocesses = nullptr;  // for remote tasks; null: it takes none
     };
     // Called if no task can run any longer; the worker must then leave. `broken`: its launcher does not work.
     using Leave = std::function<void(std::string why, bool broken)>;
 
     WorkerTasks(const WorkerOptions& options, ManagerLink& link, Parts parts, Leave leave);
 
-    void on(const wire::Lease& message) { run(message, false); }
-    void on(const wire::EnvironmentLine& message);
-    void on(const wire::Kill& message);
-    void on(const wire::KillAll&) { kill_all(); }
-    void on(const wire::Recall& message) { recall(message.most); }
+    void on(const net::messages::Lease& message) { run(message, false); }
+    void on(const net::messages::EnvironmentLine& message);
+    void on(const net::messages::Kill& message);
+    void on(const net::messages::KillAll&) { kill_all(); }
+    void on(const net::messages::Recall& message) { recall(message.most); }
     template <TicketMessage M>
     void on(M& message) {
         claims_.on(message);
@@ -59,7 +59,7 @@ class WorkerTasks {
     }
 
     void limit_output(std::uint64_t bytes) { orders_.limit_output(bytes); }
-    void welcome(const wire::Welcome& message);
+    void welcome(const net::messages::Welcome& message);
     void begin_streams_anew() { staged_.begin_streams_anew(); }
     // Drops all tasks without answers, and restarts the launcher, so that old orders cannot be mistaken for
     // those of the next manager.
@@ -85,27 +85,27 @@ class WorkerTasks {
     }
 
   private:
-    void run(const wire::Lease& lease, bool ticket);
-    void begin(const wire::Lease& lease, const std::string& sandbox);
-    void call(const wire::Lease& lease);
-    void call_coprocess(const wire::Lease& lease, const std::string& sandbox);
+    void run(const net::messages::Lease& lease, bool ticket);
+    void begin(const net::messages::Lease& lease, const std::string& sandbox);
+    void call(const net::messages::Lease& lease);
+    void call_coprocess(const net::messages::Lease& lease, const std::string& sandbox);
     void recall(std::uint64_t most);
 
-    void on_report(const launcher::TaskStarted&) {}
-    void on_report(launcher::TaskEnded& report);
-    void on_report(const launcher::OrderReturned& report);
-    void on_report(const launcher::EnvironmentOutput& report);
-    void on_report(const launcher::EnvironmentExit& report);
-    void on_report(const launcher::LauncherDied& report);
+    void on_report(const node::launcher::TaskStarted&) {}
+    void on_report(node::launcher::TaskEnded& report);
+    void on_report(const node::launcher::OrderReturned& report);
+    void on_report(const node::launcher::EnvironmentOutput& report);
+    void on_report(const node::launcher::EnvironmentExit& report);
+    void on_report(const node::launcher::LauncherDied& report);
     void take_call_reports(Instant now);
     void take_remote_reports();
-    void take_end(launcher::TaskEnded& end);
+    void take_end(node::launcher::TaskEnded& end);
 
     const WorkerOptions& options_;
     ManagerLink& link_;
-    launcher::Launcher& launcher_;
-    launcher::FunctionRunner* functions_;
-    coprocess::Runner* coprocesses_;
+    node::launcher::Launcher& launcher_;
+    node::launcher::FunctionRunner* functions_;
+    functions::coprocess::Runner* coprocesses_;
     Leave leave_;
     HeldTasks held_;
     OrderBuilder orders_;

@@ -11,7 +11,7 @@
 namespace {
 
 using namespace wq;
-using namespace wq::core;
+using namespace wq::engine::model;
 
 constexpr std::int64_t worker_mb = 16'000;
 constexpr int tasks = 5000;

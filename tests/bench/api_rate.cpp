@@ -84,7 +84,7 @@ class Workers {
     std::vector<pid_t> children_;
 };
 
-void wait_for(wq::net::TcpDialer& link, Clock::duration longest) {
+void wait_for(wq::net::frames::TcpDialer& link, Clock::duration longest) {
     pollfd entry{link.descriptors().front(), POLLIN, 0};
     ::poll(&entry, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(longest).count()));
 }
@@ -92,28 +92,29 @@ void wait_for(wq::net::TcpDialer& link, Clock::duration longest) {
 // Joins as a worker and says "I am there" without end, until the manager hangs up.
 int flood(int port) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    wq::net::TcpDialOptions options;
+    wq::net::frames::TcpDialOptions options;
     options.managers = {{"127.0.0.1", static_cast<std::uint16_t>(port)}};
     options.key = password;
-    const auto link = wq::net::TcpDialer::open(std::move(options)).or_throw();
-    wq::wire::Hello hello;
+    const auto link = wq::net::frames::TcpDialer::open(std::move(options)).or_throw();
+    wq::net::messages::Hello hello;
     hello.host = hello.identity = "flood";
     hello.offers = {0, 100, 100, 0};  // no task fits
     hello.clock = wq::wall_now();
     std::string frame;
-    for (int index = 0; index < 100'000; ++index) frame += wq::wire::encode(wq::wire::Beat{});
-    std::vector<wq::net::Arrival> heard;
+    for (int index = 0; index < 100'000; ++index)
+        frame += wq::net::messages::encode(wq::net::messages::Beat{});
+    std::vector<wq::net::frames::Arrival> heard;
     for (bool joined = false;;) {
         heard.clear();
         link->poll(heard);
-        for (const wq::net::Arrival& arrival : heard) {
-            if (std::holds_alternative<wq::net::Left>(arrival)) return 1;
-            if (!std::holds_alternative<wq::net::Joined>(arrival)) continue;
+        for (const wq::net::frames::Arrival& arrival : heard) {
+            if (std::holds_alternative<wq::net::frames::Left>(arrival)) return 1;
+            if (!std::holds_alternative<wq::net::frames::Joined>(arrival)) continue;
             joined = true;
-            link->send(wq::net::TcpDialer::manager, wq::wire::encode(hello));
+            link->send(wq::net::frames::TcpDialer::manager, wq::net::messages::encode(hello));
         }
         if (joined && link->idle())
-            link->send(wq::net::TcpDialer::manager, frame);
+            link->send(wq::net::frames::TcpDialer::manager, frame);
         else
             wait_for(*link, std::chrono::milliseconds(1));
     }

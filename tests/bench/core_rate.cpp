@@ -16,8 +16,8 @@
 namespace {
 
 using namespace wq;
-using namespace wq::core;
-using namespace wq::scheduling;
+using namespace wq::engine::model;
+using namespace wq::engine::policies;
 
 double cpu_seconds() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;

@@ -17,7 +17,7 @@
 
 namespace {
 
-using wq::core::CallMode;
+using wq::engine::model::CallMode;
 using wq::testing::FunctionPool;
 using wq::testing::FunctionPoolOptions;
 
@@ -25,8 +25,8 @@ double seconds_since(wq::Instant begin) {
     return std::chrono::duration<double>(wq::instant_now() - begin).count();
 }
 
-wq::process::FunctionTable functions() {
-    wq::process::FunctionTable table;
+wq::node::process::FunctionTable functions() {
+    wq::node::process::FunctionTable table;
     table.add("echo", {[](std::string_view arguments) { return std::string(arguments); },
                        [](std::int64_t index) { static_cast<void>(index); }});
     return table;
@@ -41,11 +41,11 @@ Measured range(const FunctionPoolOptions& options, std::uint64_t count) {
     FunctionPool pool(functions(), options);
     Measured measured;
     std::uint64_t done = 0;
-    pool.recorder.on_range = [&](const wq::records::RangeRecord& record) {
+    pool.recorder.on_range = [&](const wq::records::journal::RangeRecord& record) {
         done += record.tasks.count();
         ++measured.reports;
     };
-    pool.recorder.on_task = [&](wq::stats::Recorded&) { ++done; };
+    pool.recorder.on_task = [&](wq::records::hdf5::Recorded&) { ++done; };
     pool.turn();
     pool.turn();
     const wq::Instant begin = wq::instant_now();
@@ -61,7 +61,7 @@ Measured calls(const FunctionPoolOptions& options, std::uint64_t count) {
     FunctionPool pool(functions(), options);
     std::uint64_t done = 0;
     std::uint64_t bytes = 0;
-    pool.recorder.on_task = [&](wq::stats::Recorded& ended) {
+    pool.recorder.on_task = [&](wq::records::hdf5::Recorded& ended) {
         ++done;
         bytes += ended.output.result.size();
         pool.tasks.forget(ended.record.task);

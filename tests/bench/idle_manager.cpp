@@ -32,8 +32,8 @@ void raise_descriptor_limit() {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-wire::Hello hello(std::int64_t number) {
-    wire::Hello hello;
+net::messages::Hello hello(std::int64_t number) {
+    net::messages::Hello hello;
     hello.host = "idle" + std::to_string(number);
     hello.identity = hello.host;
     hello.offers = {4, 8000, 8000, 0};
@@ -41,27 +41,27 @@ wire::Hello hello(std::int64_t number) {
     return hello;
 }
 
-void wait_for_joined(net::TcpDialer& link) {
-    std::vector<net::Arrival> inbox;
+void wait_for_joined(net::frames::TcpDialer& link) {
+    std::vector<net::frames::Arrival> inbox;
     while (!link.poll(inbox)) {
         pollfd entry{link.descriptors().front(), POLLIN, 0};
         poll(&entry, 1, -1);
     }
-    if (inbox.empty() || !std::holds_alternative<net::Joined>(inbox.front())) _exit(1);
+    if (inbox.empty() || !std::holds_alternative<net::frames::Joined>(inbox.front())) _exit(1);
 }
 
 // Until `end` is closed.
 [[noreturn]] void be_workers(int port, int end) {
     raise_descriptor_limit();
-    std::vector<std::unique_ptr<net::TcpDialer>> links;
+    std::vector<std::unique_ptr<net::frames::TcpDialer>> links;
     for (std::int64_t number = 0; number < workers; ++number) {
-        net::TcpDialOptions dial;
+        net::frames::TcpDialOptions dial;
         dial.managers = {{"127.0.0.1", static_cast<std::uint16_t>(port)}};
-        links.push_back(net::TcpDialer::open(std::move(dial)).or_throw());
+        links.push_back(net::frames::TcpDialer::open(std::move(dial)).or_throw());
         wait_for_joined(*links.back());
-        links.back()->send(net::TcpDialer::manager, wire::encode(hello(number)));
+        links.back()->send(net::frames::TcpDialer::manager, net::messages::encode(hello(number)));
         // As a worker does after its Welcome.
-        links.back()->send(net::TcpDialer::manager, wire::encode(wire::Beat{}));
+        links.back()->send(net::frames::TcpDialer::manager, net::messages::encode(net::messages::Beat{}));
     }
     char byte = 0;
     while (read(end, &byte, 1) > 0) {

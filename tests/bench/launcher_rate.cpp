@@ -24,7 +24,7 @@
 
 namespace {
 
-using wq::launcher::Launcher;
+using wq::node::launcher::Launcher;
 using Words = std::vector<std::string>;
 
 constexpr int in_flight = 2;
@@ -156,8 +156,9 @@ double piped_floor_rate(const Words& command, int tasks) {
 double launcher_rate(const Words& command, const std::string& line, int tasks, bool direct,
                      std::uint64_t& failed) {
     auto launcher = Launcher::start().or_throw();
-    wq::launcher::LauncherOptions options;
-    for (const int pu : wq::machine::CpuMask::of_process(0).indexes()) options.slice.cores.push_back({pu});
+    wq::node::launcher::LauncherOptions options;
+    for (const int pu : wq::node::machine::CpuMask::of_process(0).indexes())
+        options.slice.cores.push_back({pu});
     options.slice.cores.resize(std::min<std::size_t>(options.slice.cores.size(), in_flight));
     options.slice.memory_mb = 1024;
     options.shell = "/bin/sh";
@@ -169,7 +170,7 @@ double launcher_rate(const Words& command, const std::string& line, int tasks, b
     int given = 0;
     for (int ended = 0; ended < tasks;) {
         for (; given < tasks && given - ended < ahead; ++given) {
-            wq::process::Order order;
+            wq::node::process::Order order;
             order.task = wq::TaskId(static_cast<std::uint64_t>(given));
             order.give.cores = 1;
             if (direct)
@@ -180,8 +181,8 @@ double launcher_rate(const Words& command, const std::string& line, int tasks, b
         }
         pollfd ready{launcher->descriptor(), POLLIN, 0};
         poll(&ready, 1, -1);
-        for (const wq::launcher::Report& report : launcher->next()) {
-            const auto* end = std::get_if<wq::launcher::TaskEnded>(&report);
+        for (const wq::node::launcher::Report& report : launcher->next()) {
+            const auto* end = std::get_if<wq::node::launcher::TaskEnded>(&report);
             if (end == nullptr) continue;
             ++ended;
             if (!end->outcome.succeeded()) ++failed;

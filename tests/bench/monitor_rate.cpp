@@ -28,32 +28,32 @@ std::string first_line(pid_t pid, const char* what) {
 // CPU time of our processes with that name, in seconds; /proc/PID/stat has only hundredths.
 double cpu_seconds(const std::string& name) {
     double sum = 0;
-    for (const pid_t pid : process::descendants_of(getpid()))
+    for (const pid_t pid : node::process::descendants_of(getpid()))
         if (first_line(pid, "comm") == name) sum += std::atof(first_line(pid, "schedstat").c_str()) / 1e9;
     return sum;
 }
 
-void wait_for(launcher::Launcher& launcher, int started) {
+void wait_for(node::launcher::Launcher& launcher, int started) {
     for (int seen = 0; seen < started;) {
         pollfd ready{launcher.descriptor(), POLLIN, 0};
         poll(&ready, 1, -1);
-        for (const launcher::Report& report : launcher.next())
-            if (std::holds_alternative<launcher::TaskStarted>(report)) ++seen;
+        for (const node::launcher::Report& report : launcher.next())
+            if (std::holds_alternative<node::launcher::TaskStarted>(report)) ++seen;
     }
 }
 
-void measure(const char* name, const core::Watch& watch, int tasks, int seconds) {
-    auto launcher = launcher::Launcher::start().or_throw();
-    launcher::LauncherOptions options;
-    const auto units = machine::CpuMask::of_process(0).indexes();
+void measure(const char* name, const engine::model::Watch& watch, int tasks, int seconds) {
+    auto launcher = node::launcher::Launcher::start().or_throw();
+    node::launcher::LauncherOptions options;
+    const auto units = node::machine::CpuMask::of_process(0).indexes();
     for (int i = 0; i < tasks; ++i)
         options.slice.cores.push_back({units[static_cast<std::size_t>(i) % units.size()]});
-    options.slice.bind = machine::Binding::none;
+    options.slice.bind = node::machine::Binding::none;
     options.shell = "/bin/sh";
     options.scratch = "/tmp/wq-bench-monitor";
     std::move(launcher->open(options)).or_throw();
     for (int i = 0; i < tasks; ++i) {
-        process::Order order;
+        node::process::Order order;
         order.task = TaskId(static_cast<std::uint64_t>(i));
         order.give.cores = 1;
         order.text = "sleep 100000; true";
@@ -84,7 +84,8 @@ int main(int argc, char** argv) {
         std::printf("%d running tasks, over %d s\n", tasks, seconds);
         measure("not watched", {}, tasks, seconds);
         measure("measured", {true, {}}, tasks, seconds);
-        measure("measured, and held to limits", {true, {1000, 1000, 1000, core::unsaid}}, tasks, seconds);
+        measure("measured, and held to limits", {true, {1000, 1000, 1000, engine::model::unsaid}}, tasks,
+                seconds);
     } catch (const Failure& failure) {
         std::fprintf(stderr, "bench_monitor: %s\n", failure.error.message.c_str());
         return to_int(failure.error.code);

@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace wq::machine;
+using namespace wq::node::machine;
 
 double cpu_seconds() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;

@@ -45,14 +45,15 @@ void write_lines(const std::string& path, std::uint64_t bytes, std::uint64_t len
 
 void bench_lines(const std::string& path, std::uint64_t bytes, std::uint64_t length) {
     write_lines(path, bytes, length);
-    const auto file = sources::SourceFile::open(path).or_throw();
+    const auto file = slices::sources::SourceFile::open(path).or_throw();
     const double index = seconds_of([&] {
-        const auto part = sources::index_lines(file, {0, file.bytes()}).or_throw();
+        const auto part = slices::sources::index_lines(file, {0, file.bytes()}).or_throw();
         if (part.lines == 0) std::abort();
     });
     std::uint64_t lines = 0;
     const double read = seconds_of([&] {
-        auto reader = sources::LineReader::open(sources::SourceFile::open(path).or_throw()).or_throw();
+        auto reader =
+            slices::sources::LineReader::open(slices::sources::SourceFile::open(path).or_throw()).or_throw();
         lines = 0;
         while (const std::size_t some = reader.read(1000).or_throw().size) lines += some;
     });
@@ -102,16 +103,17 @@ void bare_loop(const std::string& path, const Shape& shape, hsize_t slice) {
 void bench_rows(const std::string& path, const char* layout, const Shape& shape) {
     constexpr hsize_t slice = 100;
     write_rows(path, shape);
-    const sources::H5Name name{path, "/x"};
+    const slices::sources::H5Name name{path, "/x"};
     const double bare = seconds_of([&] { bare_loop(path, shape, slice); });
     const double slices = seconds_of([&] {
-        auto rows = sources::H5Rows::open(name).or_throw();
+        auto rows = slices::sources::H5Rows::open(name).or_throw();
         std::vector<char> bytes(slice * rows.type().row_bytes());
         for (hsize_t row = 0; row + slice <= shape.rows; row += slice)
             static_cast<void>(rows.read(row, row + slice, bytes).or_throw());
     });
     const double records = seconds_of([&] {
-        auto reader = sources::H5RowReader::open(sources::H5Rows::open(name).or_throw()).or_throw();
+        auto reader =
+            slices::sources::H5RowReader::open(slices::sources::H5Rows::open(name).or_throw()).or_throw();
         while (reader.read(slice).or_throw().size > 0) continue;
     });
     // As a program reads them, from 16 slices, which its queue counts and opens, too.

@@ -30,8 +30,8 @@ double cpu_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-stats::Recorded ended_task(std::uint64_t i) {
-    stats::Recorded ended;
+records::hdf5::Recorded ended_task(std::uint64_t i) {
+    records::hdf5::Recorded ended;
     ended.record.task = TaskId(i);
     ended.record.key.value = i * 0x9E3779B97F4A7C15u;
     ended.record.worker = WorkerId(static_cast<std::uint32_t>(i % 4));
@@ -52,11 +52,11 @@ stats::Recorded ended_task(std::uint64_t i) {
 }
 
 double h5_rows_per_second(const std::string& directory, std::uint64_t rows) {
-    auto writer = stats::H5Writer::create(directory + "/alone.h5", {}).or_throw();
-    const records::TaskRecord record = ended_task(1).record;
+    auto writer = records::hdf5::H5Writer::create(directory + "/alone.h5", {}).or_throw();
+    const records::journal::TaskRecord record = ended_task(1).record;
     const double begin = wall_seconds();
     for (std::uint64_t i = 0; i < rows; ++i) {
-        writer.append(stats::Dataset::tasks, stats::row_of(record));
+        writer.append(records::hdf5::Dataset::tasks, records::hdf5::row_of(record));
         if (i % 65536 == 65535) static_cast<void>(std::move(writer.flush()).or_throw());
     }
     static_cast<void>(std::move(writer.close()).or_throw());
@@ -67,9 +67,9 @@ double h5_rows_per_second(const std::string& directory, std::uint64_t rows) {
 void bench_recorder(const std::string& directory, const char* what, std::uint64_t tasks, int pause_ms) {
     const std::string run = directory + "/run" + std::to_string(pause_ms);
     std::filesystem::create_directory(run);
-    stats::RecorderOptions options;
+    records::hdf5::RecorderOptions options;
     options.run_directory = run;
-    auto recorder = stats::open_recorder(options).or_throw();
+    auto recorder = records::hdf5::open_recorder(options).or_throw();
     const double begin = wall_seconds();
     const double cpu = cpu_seconds();
     for (std::uint64_t i = 0; i < tasks; ++i) {

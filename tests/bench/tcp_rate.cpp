@@ -20,7 +20,7 @@
 namespace {
 
 using namespace wq;
-using namespace wq::net;
+using namespace wq::net::frames;
 
 constexpr std::size_t message_bytes = 100;
 constexpr std::size_t messages_per_frame = 64;

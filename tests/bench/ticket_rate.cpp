@@ -19,7 +19,7 @@
 namespace {
 
 using namespace wq;
-using namespace wq::net;
+using namespace wq::net::frames;
 
 constexpr int kMilliseconds = 1000;            // for each
 constexpr std::uint64_t kClaimsPerLook = 256;  // between looks at the clock
@@ -31,7 +31,7 @@ double seconds_since(Instant start) {
 
 class Bench {
   public:
-    Bench(mpi::MpiSession& session, Duration each) : session_(session), each_(each) {}
+    Bench(ranks::mpi::MpiSession& session, Duration each) : session_(session), each_(each) {}
 
     // `claim` makes kClaimsPerLook claims and returns how many succeeded.
     void all_ranks(const char* what, const std::function<std::uint64_t()>& claim) {
@@ -50,15 +50,15 @@ class Bench {
         if (session_.rank() == 0) std::printf("%-44s %14.0f %s\n", what, value, unit), std::fflush(stdout);
     }
     void meet() { session_.gather_world("").or_throw(); }
-    mpi::MpiSession& session() { return session_; }
+    ranks::mpi::MpiSession& session() { return session_; }
     Duration each() const { return each_; }
 
   private:
-    mpi::MpiSession& session_;
+    ranks::mpi::MpiSession& session_;
     Duration each_;
 };
 
-void raw_atomic(Bench& bench, mpi::Segment& segment) {
+void raw_atomic(Bench& bench, ranks::mpi::Segment& segment) {
     auto& counter = *reinterpret_cast<std::atomic<std::uint64_t>*>(segment.data());
     bench.all_ranks("bare fetch_add in shared memory", [&] {
         for (std::uint64_t i = 0; i < kClaimsPerLook; ++i) counter.fetch_add(1);
@@ -66,17 +66,17 @@ void raw_atomic(Bench& bench, mpi::Segment& segment) {
     });
 }
 
-void node_word(Bench& bench, tickets::TicketPool& pool) {
+void node_word(Bench& bench, ranks::tickets::TicketPool& pool) {
     std::uint64_t first = 0;
     bench.all_ranks("node word, one at a time", [&] {
         std::uint64_t claimed = 0;
         for (std::uint64_t i = 0; i < kClaimsPerLook; ++i) {
-            const tickets::Claim claim = pool.take(1);
-            if (claim.state == tickets::Claim::State::claimed) {
+            const ranks::tickets::Claim claim = pool.take(1);
+            if (claim.state == ranks::tickets::Claim::State::claimed) {
                 ++claimed;
-            } else if (claim.state == tickets::Claim::State::dry) {
-                [[maybe_unused]] const tickets::Install done =
-                    pool.install({kBatch, first += tickets::kMostTickets, tickets::kMostTickets});
+            } else if (claim.state == ranks::tickets::Claim::State::dry) {
+                [[maybe_unused]] const ranks::tickets::Install done = pool.install(
+                    {kBatch, first += ranks::tickets::kMostTickets, ranks::tickets::kMostTickets});
             }
         }
         return claimed;
@@ -85,17 +85,17 @@ void node_word(Bench& bench, tickets::TicketPool& pool) {
 }
 
 // As takers of slices claim: up to 256 at once. What is counted are tickets.
-void guided(Bench& bench, tickets::TicketPool& pool) {
+void guided(Bench& bench, ranks::tickets::TicketPool& pool) {
     std::uint64_t first = 0;
     bench.all_ranks("node word, guided sizes, in tickets", [&] {
         std::uint64_t claimed = 0;
         while (claimed < kClaimsPerLook) {
-            const std::uint64_t part = tickets::guided_size(pool.remaining(), pool.ranks(), 1, 256);
-            const tickets::Claim claim = pool.take(static_cast<std::uint32_t>(part));
+            const std::uint64_t part = ranks::tickets::guided_size(pool.remaining(), pool.ranks(), 1, 256);
+            const ranks::tickets::Claim claim = pool.take(static_cast<std::uint32_t>(part));
             claimed += claim.range.count;
-            if (claim.state == tickets::Claim::State::dry) {
-                [[maybe_unused]] const tickets::Install done =
-                    pool.install({kBatch, first += tickets::kMostTickets, tickets::kMostTickets});
+            if (claim.state == ranks::tickets::Claim::State::dry) {
+                [[maybe_unused]] const ranks::tickets::Install done = pool.install(
+                    {kBatch, first += ranks::tickets::kMostTickets, ranks::tickets::kMostTickets});
             }
         }
         return claimed;
@@ -103,16 +103,16 @@ void guided(Bench& bench, tickets::TicketPool& pool) {
     pool.revoke(kBatch);
 }
 
-void with_texts(Bench& bench, tickets::TicketPool& pool) {
+void with_texts(Bench& bench, ranks::tickets::TicketPool& pool) {
     const std::vector<std::string> texts(1000,
                                          "gzip -9 < /usr/share/doc/package/changelog > out/changelog.gz");
     bench.all_ranks("node word with a 61-byte text copied out", [&] {
         std::uint64_t claimed = 0;
         for (std::uint64_t i = 0; i < kClaimsPerLook; ++i) {
-            const tickets::Claim claim = pool.take(1);
-            if (claim.state == tickets::Claim::State::claimed && pool.texts(claim)) ++claimed;
-            if (claim.state == tickets::Claim::State::dry) {
-                [[maybe_unused]] const tickets::Install done = pool.install({kBatch, 0, 1000}, texts);
+            const ranks::tickets::Claim claim = pool.take(1);
+            if (claim.state == ranks::tickets::Claim::State::claimed && pool.texts(claim)) ++claimed;
+            if (claim.state == ranks::tickets::Claim::State::dry) {
+                [[maybe_unused]] const ranks::tickets::Install done = pool.install({kBatch, 0, 1000}, texts);
             }
         }
         return claimed;
@@ -120,7 +120,7 @@ void with_texts(Bench& bench, tickets::TicketPool& pool) {
 }
 
 void counter_window(Bench& bench) {
-    auto window = mpi::CounterWindow::open(bench.session(), 1);
+    auto window = ranks::mpi::CounterWindow::open(bench.session(), 1);
     if (!window) {
         if (bench.session().rank() == 0) std::printf("counter window: %s\n", window.error().message.c_str());
         return;
@@ -132,7 +132,7 @@ void counter_window(Bench& bench) {
 }
 
 // Rank 0 answers and never sleeps; the others request one ticket after another.
-void by_message(Bench& bench, mpi::MpiTransport& transport) {
+void by_message(Bench& bench, ranks::mpi::MpiTransport& transport) {
     bench.meet();
     const bool server = bench.session().rank() == 0;
     const PeerId manager(0);
@@ -156,7 +156,7 @@ void by_message(Bench& bench, mpi::MpiTransport& transport) {
 }
 
 // All other ranks flood rank 0.
-void frame_rate(Bench& bench, mpi::MpiTransport& transport) {
+void frame_rate(Bench& bench, ranks::mpi::MpiTransport& transport) {
     bench.meet();
     const bool receiver = bench.session().rank() == 0;
     std::uint64_t frames = 0;
@@ -179,7 +179,7 @@ void frame_rate(Bench& bench, mpi::MpiTransport& transport) {
 }
 
 // Nobody sends; only rank 0 polls, like an idle loop between two sleeps.
-void idle_poll(Bench& bench, mpi::MpiTransport& transport) {
+void idle_poll(Bench& bench, ranks::mpi::MpiTransport& transport) {
     bench.meet();
     if (bench.session().rank() == 0) {
         std::vector<Arrival> inbox;
@@ -192,19 +192,20 @@ void idle_poll(Bench& bench, mpi::MpiTransport& transport) {
 }
 
 int run(Duration each) {
-    auto session = mpi::MpiSession::start(mpi::read_launch_environment()).or_throw();
+    auto session = ranks::mpi::MpiSession::start(ranks::mpi::read_launch_environment()).or_throw();
     if (!session->has_mpi())
         return std::puts("run it under mpirun with 2 or more ranks"), to_int(ExitCode::usage);
-    auto transport = mpi::MpiTransport::open(*session).or_throw();
-    const tickets::PoolShape shape{static_cast<std::uint32_t>(session->node_size()), 1 << 20};
-    auto raw = mpi::open_node_segment(*session, 128).or_throw();
-    auto segment = mpi::open_node_segment(*session, tickets::TicketPool::bytes_needed(shape)).or_throw();
-    if (session->node_rank() == 0) tickets::TicketPool::format(segment->data(), shape);
+    auto transport = ranks::mpi::MpiTransport::open(*session).or_throw();
+    const ranks::tickets::PoolShape shape{static_cast<std::uint32_t>(session->node_size()), 1 << 20};
+    auto raw = ranks::mpi::open_node_segment(*session, 128).or_throw();
+    auto segment =
+        ranks::mpi::open_node_segment(*session, ranks::tickets::TicketPool::bytes_needed(shape)).or_throw();
+    if (session->node_rank() == 0) ranks::tickets::TicketPool::format(segment->data(), shape);
     Bench bench(*session, each);
     if (session->rank() == 0)
         std::printf("%d ranks, %ld cores\n", session->size(), ::sysconf(_SC_NPROCESSORS_ONLN));
     bench.meet();
-    tickets::TicketPool pool(segment->data(), shape, static_cast<std::uint32_t>(session->node_rank()));
+    ranks::tickets::TicketPool pool(segment->data(), shape, static_cast<std::uint32_t>(session->node_rank()));
     raw_atomic(bench, *raw);
     node_word(bench, pool);
     guided(bench, pool);

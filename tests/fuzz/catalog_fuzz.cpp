@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace wq::catalog;
+using namespace wq::net::catalog;
 using wq::fuzz::require;
 
 void check_record(const FlatRecord& record) {
@@ -37,11 +37,11 @@ void check_record(const FlatRecord& record) {
 
 // What a worker takes of it to call a manager.
 void check_manager(const Json& record) {
-    const auto manager = wq::listening::read_manager_record(record);
+    const auto manager = wq::net::contact::read_manager_record(record);
     if (!manager) return;
-    require(manager->port > 0 && wq::listening::is_project_name(manager->project),
+    require(manager->port > 0 && wq::net::contact::is_project_name(manager->project),
             "it has a port and a name");
-    require(!manager->hosts.empty() && manager->hosts.size() <= wq::listening::most_record_hosts,
+    require(!manager->hosts.empty() && manager->hosts.size() <= wq::net::contact::most_record_hosts,
             "it has some addresses, and not many");
     for (const std::string& host : manager->hosts)
         require(!host.empty() && host.size() < 256 && host.front() != '-' &&

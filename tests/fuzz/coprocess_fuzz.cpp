@@ -14,7 +14,7 @@
 
 namespace {
 
-using namespace wq::coprocess;
+using namespace wq::functions::coprocess;
 using wq::fuzz::require;
 
 constexpr std::size_t most = 1000;
@@ -46,16 +46,16 @@ void check_greeting(std::string_view bytes) {
 }
 
 void check_event(std::string_view bytes) {
-    wq::core::CallMode mode = wq::core::CallMode::fork;
+    wq::engine::model::CallMode mode = wq::engine::model::CallMode::fork;
     const auto event = with_mode(bytes, mode);
     if (!event) return;
-    wq::core::CallMode said = wq::core::CallMode::direct;
+    wq::engine::model::CallMode said = wq::engine::model::CallMode::direct;
     const auto again = with_mode(*event, said);
     require(again && *again == *event && said == mode, "an event names its mode");
 }
 
 void check_answer(std::string_view words, std::string_view answer) {
-    wq::core::Outcome outcome;
+    wq::engine::model::Outcome outcome;
     std::string output;
     take_answer(words, std::string(answer), outcome, output);
     require(outcome.reason.size() < 600 && outcome.reason.find('\n') == std::string::npos,

@@ -14,7 +14,7 @@
 namespace {
 
 using wq::fuzz::require;
-using wq::net::FrameSplitter;
+using wq::net::frames::FrameSplitter;
 
 constexpr std::size_t most_bytes = 1000;
 
@@ -36,18 +36,18 @@ Read read(std::string_view stream, std::size_t piece) {
         require(splitter.held() <= 2 * most_bytes, "memory stays bounded");
     }
     found.too_long = splitter.too_long();
-    if (found.too_long) wq::net::guess_protocol(splitter.head());
+    if (found.too_long) wq::net::frames::guess_protocol(splitter.head());
     return found;
 }
 
 // What a manager's port makes of it, once it knows.
-wq::net::PlainRequest asked(std::string_view stream, std::size_t piece) {
-    using Is = wq::net::PlainRequest::Is;
-    wq::net::PlainRequest request;
+wq::net::frames::PlainRequest asked(std::string_view stream, std::size_t piece) {
+    using Is = wq::net::frames::PlainRequest::Is;
+    wq::net::frames::PlainRequest request;
     for (std::size_t at = 0; request.is == Is::unfinished && at < stream.size(); at += piece)
-        request = wq::net::plain_request(stream.substr(0, at + piece));
+        request = wq::net::frames::plain_request(stream.substr(0, at + piece));
     if (request.is == Is::unfinished)
-        require(stream.size() < wq::net::most_plain_bytes, "no request is too long");
+        require(stream.size() < wq::net::frames::most_plain_bytes, "no request is too long");
     if (request.is == Is::wrong) require(request.answer.starts_with("HTTP/1.1 4"), "a wrong one is answered");
     if (request.is == Is::question)
         require(request.question == "/" || request.question.ends_with("_status"),

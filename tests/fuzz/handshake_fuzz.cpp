@@ -13,7 +13,7 @@
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::net;
+using namespace wq::net::frames;
 
 Nonce nonce(char fill) {
     Nonce made;

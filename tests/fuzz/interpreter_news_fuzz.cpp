@@ -11,7 +11,7 @@
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::interpreters;
+using namespace wq::node::calls;
 
 std::string figures(const End& end) {
     const rusage& usage = end.usage;

@@ -13,7 +13,7 @@
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::records;
+using namespace wq::records::journal;
 
 struct Written : JournalVisitor {
     std::string records;

@@ -18,11 +18,11 @@ void check(std::string_view bytes, Decode decode) {
     const auto value = decode(bytes);
     if (!value) return;
     std::string written;
-    wq::launcher::append(written, *value);
+    wq::node::launcher::append(written, *value);
     const auto copy = decode(std::string_view(written).substr(sizeof(std::uint32_t)));
     require(copy.has_value(), "what was written reads");
     std::string again;
-    wq::launcher::append(again, *copy);
+    wq::node::launcher::append(again, *copy);
     require(again == written, "it reads the same");
 }
 
@@ -30,7 +30,7 @@ void check(std::string_view bytes, Decode decode) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-    check(bytes, wq::launcher::decode_command);
-    check(bytes, wq::launcher::decode_report);
+    check(bytes, wq::node::launcher::decode_command);
+    check(bytes, wq::node::launcher::decode_report);
     return 0;
 }

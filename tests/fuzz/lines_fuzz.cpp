@@ -23,7 +23,7 @@ namespace {
 using wq::ByteReader;
 using wq::Interval;
 using wq::fuzz::require;
-using namespace wq::sources;
+using namespace wq::slices::sources;
 
 // One file for all inputs, without a name.
 class Text {

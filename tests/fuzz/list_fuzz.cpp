@@ -6,15 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include "require.h"
 #include "engine/tasklist/list.h"
 #include "engine/tasklist/settings.h"
 #include "engine/tasklist/sources.h"
+#include "require.h"
 
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::taskfile;
+using namespace wq::engine::tasklist;
 
 struct Reading {
     std::vector<Item> items;

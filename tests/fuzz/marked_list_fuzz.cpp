@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "require.h"
 #include "shared_list/text/choice.h"
 #include "shared_list/text/document.h"
 #include "shared_list/text/group_graph.h"
@@ -17,12 +18,11 @@
 #include "shared_list/text/rehearsal.h"
 #include "shared_list/text/reset.h"
 #include "shared_list/text/status_table.h"
-#include "require.h"
 
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::marked_list;
+using namespace wq::shared_list::text;
 
 // Takes numbers from the end of the input.
 class Numbers {

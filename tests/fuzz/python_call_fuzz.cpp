@@ -20,7 +20,7 @@ namespace {
 
 using wq::Descriptor;
 using wq::fuzz::require;
-using namespace wq::interpreters;
+using namespace wq::node::calls;
 
 void check_order(std::string_view bytes) {
     const auto call = python_call(bytes);

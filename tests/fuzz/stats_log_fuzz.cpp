@@ -5,14 +5,14 @@
 #include <string_view>
 
 #include "base/bytes.h"
-#include "require.h"
 #include "records/hdf5/stats_log.h"
+#include "require.h"
 
 namespace {
 
 using wq::fuzz::require;
-using namespace wq::records;
-using namespace wq::stats;
+using namespace wq::records::journal;
+using namespace wq::records::hdf5;
 
 void check(const std::string& text) {
     const auto rows = read_stats_log(text, "log");

@@ -37,8 +37,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 
 class House:
-    def __init__(self, root):
+    def __init__(self, root, implemented_by=IMPLEMENTED_BY):
         self.root = root
+        self.implemented_by = implemented_by
         self.breaches = []
         self.rooms, self.folders = self.read_rooms()
         self.used = {room: set() for room in self.rooms}  # rooms that its files include
@@ -68,7 +69,8 @@ class House:
                     yield path
         yield self.root / "CMakeLists.txt"
         for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", ".flake8"):
-            yield self.root / name
+            if (self.root / name).exists():
+                yield self.root / name
 
     def room_of(self, place):
         """The room of a path below src: the longest one that it begins with."""
@@ -108,7 +110,7 @@ class House:
     def check_public(self, path, number, room, header):
         """What uses a public header is linked to the room that implements it. Rooms before that one use its types alone,
         or the linker says so."""
-        implementer = next((each for pattern, each in IMPLEMENTED_BY.items() if re.fullmatch(pattern, header)), room)
+        implementer = next((each for pattern, each in self.implemented_by.items() if re.fullmatch(pattern, header)), room)
         if list(self.rooms).index(implementer) < list(self.rooms).index(room):
             self.check_arrow(path, number, room, implementer, header)
 
@@ -155,7 +157,7 @@ class House:
 
     def check_text(self, path, lines):
         name = str(path.relative_to(self.root))
-        if name == "tests/golden/house_test.py":
+        if name.startswith("tests/golden/house_"):
             return
         sleep = SLEEP_IN_CODE if path.suffix in CODE or path.suffix == ".py" else SLEEP_IN_SHELL
         shell = path.suffix == ".sh" or (lines and re.match(r"#!.*\b(ba)?sh\b", lines[0]))

@@ -46,8 +46,8 @@ int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint* size, int* unit, vo
 namespace wq::test {
 namespace {
 
-using namespace mpi;
-using namespace tickets;
+using namespace ranks::mpi;
+using namespace ranks::tickets;
 
 // All ranks' results of a step: one line for each different one.
 std::set<std::string> answers(const MpiSession& session, const Status& mine) {

@@ -23,8 +23,8 @@
 namespace wq::test {
 namespace {
 
-using namespace mpi;
-using namespace net;
+using namespace ranks::mpi;
+using namespace net::frames;
 
 struct Order {
     std::string scenario;
@@ -143,9 +143,9 @@ int main(int count, char** arguments) {
     if (count > 1) order.scenario = arguments[1];
     if (count > 2) order.code = ::atoi(arguments[2]);
     if (count > 3) order.seed = ::strtoull(arguments[3], nullptr, 10);
-    wq::mpi::GuardOptions options;
+    wq::ranks::mpi::GuardOptions options;
     options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    return wq::mpi::run_guarded(
-        wq::mpi::read_launch_environment(),
-        [&](wq::mpi::GuardLink& guard) { return wq::test::rank_main(guard, order); }, options);
+    return wq::ranks::mpi::run_guarded(
+        wq::ranks::mpi::read_launch_environment(),
+        [&](wq::ranks::mpi::GuardLink& guard) { return wq::test::rank_main(guard, order); }, options);
 }

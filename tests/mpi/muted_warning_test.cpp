@@ -54,13 +54,13 @@ int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm com
 }
 
 int main() {
-    return wq::test::run_rank([](wq::mpi::GuardLink& guard) {
+    return wq::test::run_rank([](wq::ranks::mpi::GuardLink& guard) {
         const auto session = wq::test::start_rank(guard);
         const Show library = place_of_show();
         place_of_show() = note;
-        CHECK(wq::mpi::open_node_segment(*session, 64).ok());
+        CHECK(wq::ranks::mpi::open_node_segment(*session, 64).ok());
         CHECK(shown == "other;");
-        CHECK(wq::mpi::CounterWindow::open(*session, 1).ok());
+        CHECK(wq::ranks::mpi::CounterWindow::open(*session, 1).ok());
         CHECK(shown == "other;other;");
         warn();
         CHECK(shown == "other;other;module:untested:failundef;other;");

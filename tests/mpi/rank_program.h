@@ -19,10 +19,10 @@ inline void check(bool fine, const char* what, const char* file, int line) {
 #define CHECK(condition) ::wq::test::check((condition), #condition, __FILE__, __LINE__)
 
 // run_guarded() for a test program; its start may throw.
-inline int run_rank(const std::function<int(mpi::GuardLink&)>& rank_main) {
-    mpi::GuardOptions options;
+inline int run_rank(const std::function<int(ranks::mpi::GuardLink&)>& rank_main) {
+    ranks::mpi::GuardOptions options;
     options.tell = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-    const auto guarded = [&](mpi::GuardLink& guard) {
+    const auto guarded = [&](ranks::mpi::GuardLink& guard) {
         try {
             return rank_main(guard);
         } catch (const Failure& failure) {
@@ -30,13 +30,13 @@ inline int run_rank(const std::function<int(mpi::GuardLink&)>& rank_main) {
             ::_exit(1);
         }
     };
-    return mpi::run_guarded(mpi::read_launch_environment(), guarded, options);
+    return ranks::mpi::run_guarded(ranks::mpi::read_launch_environment(), guarded, options);
 }
 
 // The start-up of every rank.
-inline std::unique_ptr<mpi::MpiSession> start_rank(mpi::GuardLink& guard) {
+inline std::unique_ptr<ranks::mpi::MpiSession> start_rank(ranks::mpi::GuardLink& guard) {
     guard.mpi_starting();
-    auto session = mpi::MpiSession::start(mpi::read_launch_environment());
+    auto session = ranks::mpi::MpiSession::start(ranks::mpi::read_launch_environment());
     if (!session) std::fprintf(stderr, "%s\n", session.error().message.c_str());
     CHECK(session.ok());
     return std::move(session).value();

@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
-#include "slices/claims/lines.h"
 #include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/rank_program.h"
 #include "ranks/tickets/batch_counter.h"
+#include "slices/claims/lines.h"
 #include "unit/slices/claims/node_tickets.h"
 
 namespace wq::test {
@@ -41,9 +41,9 @@ struct Books {
 
 // Tells when no call of MPI is under way, and dies after an addition, before what was drawn is there for
 // anybody.
-class Watched final : public tickets::Counters {
+class Watched final : public ranks::tickets::Counters {
   public:
-    Watched(tickets::Counters& window, Books& books) : window_(window), books_(books) {}
+    Watched(ranks::tickets::Counters& window, Books& books) : window_(window), books_(books) {}
     void die_after(std::uint64_t additions) { left_ = additions; }
     void die_now() {
         const std::lock_guard lock(mutex_);
@@ -63,7 +63,7 @@ class Watched final : public tickets::Counters {
     void serve() override { window_.serve(); }
 
   private:
-    tickets::Counters& window_;
+    ranks::tickets::Counters& window_;
     Books& books_;
     std::mutex mutex_;
     std::optional<std::uint64_t> left_;
@@ -77,7 +77,7 @@ struct Plan {
 
 class Rank {
   public:
-    Rank(const Plan& plan, mpi::MpiSession& session, tickets::Counters* window, Books& books)
+    Rank(const Plan& plan, ranks::mpi::MpiSession& session, ranks::tickets::Counters* window, Books& books)
         : plan_(plan),
           session_(session),
           books_(books),
@@ -92,12 +92,12 @@ class Rank {
         port =
             static_cast<std::uint16_t>(std::stoi(session_.gather_world(std::to_string(port)).or_throw()[0]));
         if (session_.rank() == 0) return give(std::move(others));
-        feed::TakerOptions options = options_of_rank();
+        slices::claims::TakerOptions options = options_of_rank();
         if (watched_) options.counters = &*watched_;
-        net::TcpDialOptions dial;
+        net::frames::TcpDialOptions dial;
         dial.managers = {{"127.0.0.1", port}};
         dial.key = "key";
-        const auto line = feed::TakerLine::open(std::move(dial), *pool_, options).or_throw();
+        const auto line = slices::claims::TakerLine::open(std::move(dial), *pool_, options).or_throw();
         CHECK(line->taker().join());
         CHECK(session_.gather_world("joined").ok());
         const bool dies = session_.rank() >= session_.size() - plan_.killed;
@@ -106,27 +106,28 @@ class Rank {
     }
 
   private:
-    feed::TakerOptions options_of_rank() const {
-        feed::TakerOptions options;
+    slices::claims::TakerOptions options_of_rank() const {
+        slices::claims::TakerOptions options;
         options.node = "node of " + std::to_string(session_.rank());
         options.rank = static_cast<std::uint32_t>(session_.rank());
         options.most_claimed = 4;
         return options;
     }
-    std::unique_ptr<net::TcpListener> listener(std::uint16_t& port) const {
+    std::unique_ptr<net::frames::TcpListener> listener(std::uint16_t& port) const {
         if (session_.rank() > 0) return nullptr;
-        net::TcpListenOptions options;
+        net::frames::TcpListenOptions options;
         options.bind = {"127.0.0.1"};
         options.key = "key";
-        auto others = net::TcpListener::open(std::move(options)).or_throw();
+        auto others = net::frames::TcpListener::open(std::move(options)).or_throw();
         port = others->port();
         return others;
     }
 
-    void give(std::unique_ptr<net::TcpListener> others) {
+    void give(std::unique_ptr<net::frames::TcpListener> others) {
         // An epoch as long as this makes the parts small, and the draws many.
-        feed::GiverLine giver(
-            {std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once), positions / 10},
+        slices::claims::GiverLine giver(
+            {std::move(others), slices::plan::Ledger(positions, slices::plan::Delivery::exactly_once),
+             positions / 10},
             *pool_, options_of_rank());
         CHECK(giver.taker().join());
         CHECK(session_.gather_world("joined").ok());
@@ -139,7 +140,7 @@ class Rank {
     }
 
     // `dies_after`: so many slices.
-    void take_all(feed::Taker& taker, std::optional<std::uint64_t> dies_after) {
+    void take_all(slices::claims::Taker& taker, std::optional<std::uint64_t> dies_after) {
         ++books_.here;
         while (books_.here < static_cast<std::uint64_t>(session_.size())) std::this_thread::yield();
         std::vector<std::uint64_t> all;
@@ -155,11 +156,11 @@ class Rank {
     }
 
     const Plan& plan_;
-    mpi::MpiSession& session_;
+    ranks::mpi::MpiSession& session_;
     Books& books_;
     std::mt19937 random_;
-    feed::NodeTickets node_{1};
-    std::unique_ptr<tickets::TicketPool> pool_;
+    slices::claims::NodeTickets node_{1};
+    std::unique_ptr<ranks::tickets::TicketPool> pool_;
     std::optional<Watched> watched_;
 };
 
@@ -174,12 +175,12 @@ void audit(const Plan& plan, const Books& books) {
                 static_cast<unsigned long long>(books.drawn));
 }
 
-int rank_main(mpi::GuardLink& guard, const Plan& plan) {
+int rank_main(ranks::mpi::GuardLink& guard, const Plan& plan) {
     auto session = start_rank(guard);
-    auto window = mpi::CounterWindow::open(*session, tickets::BatchCounter::counters);
+    auto window = ranks::mpi::CounterWindow::open(*session, ranks::tickets::BatchCounter::counters);
     if (!window) std::fprintf(stderr, "%s\n", window.error().message.c_str());
     CHECK(window.ok());
-    const auto memory = mpi::open_node_segment(*session, sizeof(Books)).or_throw();
+    const auto memory = ranks::mpi::open_node_segment(*session, sizeof(Books)).or_throw();
     CHECK(session->gather_world("begun").ok());
     guard.mpi_ready(session->rank());
     Books& books = *reinterpret_cast<Books*>(memory->data());
@@ -200,5 +201,6 @@ int main(int count, char** arguments) {
     if (count < 4) return 64;
     const wq::test::Plan plan{std::string(arguments[1]) == "window",
                               static_cast<unsigned>(std::atoi(arguments[2])), std::atoi(arguments[3])};
-    return wq::test::run_rank([&](wq::mpi::GuardLink& guard) { return wq::test::rank_main(guard, plan); });
+    return wq::test::run_rank(
+        [&](wq::ranks::mpi::GuardLink& guard) { return wq::test::rank_main(guard, plan); });
 }

@@ -17,9 +17,9 @@
 namespace wq::test {
 namespace {
 
-using namespace mpi;
-using namespace net;
-using namespace tickets;
+using namespace ranks::mpi;
+using namespace net::frames;
+using namespace ranks::tickets;
 
 constexpr std::uint64_t kMostTickets = 1500000;
 constexpr std::uint32_t kRefill = 300;
@@ -146,6 +146,7 @@ int rank_main(GuardLink& guard, std::uint64_t seed) {
 
 int main(int count, char** arguments) {
     const std::uint64_t seed = count > 1 ? ::strtoull(arguments[1], nullptr, 10) : 0;
-    return wq::mpi::run_guarded(wq::mpi::read_launch_environment(),
-                                [=](wq::mpi::GuardLink& guard) { return wq::test::rank_main(guard, seed); });
+    return wq::ranks::mpi::run_guarded(
+        wq::ranks::mpi::read_launch_environment(),
+        [=](wq::ranks::mpi::GuardLink& guard) { return wq::test::rank_main(guard, seed); });
 }

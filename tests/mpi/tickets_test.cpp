@@ -16,9 +16,9 @@
 namespace wq::test {
 namespace {
 
-using namespace mpi;
-using namespace net;
-using namespace tickets;
+using namespace ranks::mpi;
+using namespace net::frames;
+using namespace ranks::tickets;
 
 constexpr std::uint64_t kTickets = 300000;
 constexpr std::uint32_t kRefill = 1000;

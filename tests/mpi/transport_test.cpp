@@ -10,8 +10,8 @@
 namespace wq::test {
 namespace {
 
-using namespace mpi;
-using namespace net;
+using namespace ranks::mpi;
+using namespace net::frames;
 
 constexpr std::uint32_t kFrames = 2000;
 

@@ -176,7 +176,7 @@ void stop_and_resume(Faults faults) {
     const Seeds these = seeds();
     for (std::uint64_t seed = these.first; seed < these.end; ++seed) {
         if (seed - these.first >= these.enough && stopped > 0) break;
-        faults.stop = static_cast<core::StopReason>(seed % 4);
+        faults.stop = static_cast<engine::model::StopReason>(seed % 4);
         Simulation first(faults, seed);
         ASSERT_EQ(first.run(), "") << "seed " << seed;
         if (first.reactor().stopping()) ++stopped;

@@ -8,33 +8,33 @@
 
 namespace wq::sim {
 
-void FakeWorker::tell(const core::Action& action) {
+void FakeWorker::tell(const engine::model::Action& action) {
     if (!alive_) return;
-    if (const auto* lease = std::get_if<core::Lease>(&action)) {
+    if (const auto* lease = std::get_if<engine::model::Lease>(&action)) {
         if (seen_.insert({lease->task, lease->attempt}).second)
             take(lease->task, lease->attempt, lease->give, lease->timeout);
-    } else if (const auto* one = std::get_if<core::Kill>(&action)) {
+    } else if (const auto* one = std::get_if<engine::model::Kill>(&action)) {
         kill(*one);
-    } else if (std::holds_alternative<core::KillAll>(action)) {
+    } else if (std::holds_alternative<engine::model::KillAll>(action)) {
         kill_all();
-    } else if (const auto* recall = std::get_if<core::Recall>(&action)) {
+    } else if (const auto* recall = std::get_if<engine::model::Recall>(&action)) {
         give_back(recall->most);
-    } else if (const auto* seal = std::get_if<core::Seal>(&action)) {
+    } else if (const auto* seal = std::get_if<engine::model::Seal>(&action)) {
         batches_.emplace(seal->batch, *seal);
-    } else if (const auto* revoke = std::get_if<core::Revoke>(&action)) {
+    } else if (const auto* revoke = std::get_if<engine::model::Revoke>(&action)) {
         world_.board->poison(revoke->batch, plan_.node);
     }
     start_what_fits();
 }
 
-void FakeWorker::take(TaskId task, Attempt attempt, const core::Resources& give, Duration timeout) {
+void FakeWorker::take(TaskId task, Attempt attempt, const engine::model::Resources& give, Duration timeout) {
     holds_[task] = {attempt, give, false, timeout};
     queue_.push_back(task);
 }
 
 void FakeWorker::start_what_fits() {
     while (alive_) {
-        core::Resources free = plan_.offers;
+        engine::model::Resources free = plan_.offers;
         free -= used_;
         if (!queue_.empty()) {
             const auto next = next_to_start(queue_.begin(), queue_.end(), free,
@@ -49,10 +49,10 @@ void FakeWorker::start_what_fits() {
 }
 
 bool FakeWorker::claim() {
-    core::Resources free = plan_.offers;
+    engine::model::Resources free = plan_.offers;
     free -= used_;
     for (const auto& [batch, seal] : batches_) {
-        const core::Resources give = core::allocate(seal.needs, plan_.offers, seal.rules);
+        const engine::model::Resources give = engine::model::allocate(seal.needs, plan_.offers, seal.rules);
         if (!give.fits_in(free)) continue;
         if (const auto task = world_.board->claim(batch, plan_.node)) {
             tickets_[*task] = batch;
@@ -71,7 +71,7 @@ void FakeWorker::say_dry(BatchId batch) {
         if (of == batch) holding.insert(task.value());
     succeeded_[batch].for_each([&](Interval part) { holding.insert(part); });
     batches_.erase(batch);
-    world_.send(core::TicketsReported{id_, batch, holding, true});
+    world_.send(engine::model::TicketsReported{id_, batch, holding, true});
 }
 
 void FakeWorker::start(TaskId task) {
@@ -84,19 +84,19 @@ void FakeWorker::start(TaskId task) {
         const auto it = holds_.find(task);
         if (!alive_ || it == holds_.end() || it->second.attempt != attempt) return;
         if (world_.kills(task)) return world_.die();
-        core::Outcome outcome = world_.run(task);
-        if (late) outcome.ending = core::Ending::timed_out;
+        engine::model::Outcome outcome = world_.run(task);
+        if (late) outcome.ending = engine::model::Ending::timed_out;
         end(task, attempt, outcome);
         start_what_fits();
     });
 }
 
-void FakeWorker::end(TaskId task, Attempt attempt, const core::Outcome& outcome) {
+void FakeWorker::end(TaskId task, Attempt attempt, const engine::model::Outcome& outcome) {
     if (holds_.at(task).running) used_ -= holds_.at(task).give;
     holds_.erase(task);
     const auto ticket = tickets_.extract(task);
     if (!world_.ranges || ticket.empty() || !outcome.succeeded())
-        return world_.send(core::TaskReported{id_, task, attempt, outcome});
+        return world_.send(engine::model::TaskReported{id_, task, attempt, outcome});
     const BatchId batch = ticket.mapped();
     succeeded_[batch].insert(task.value());
     if (succeeded_[batch].count() >= 4) return flush(batch);
@@ -107,12 +107,12 @@ void FakeWorker::end(TaskId task, Attempt attempt, const core::Outcome& outcome)
 
 void FakeWorker::flush(BatchId batch) {
     const IntervalSet done = std::exchange(succeeded_[batch], {});
-    if (!done.empty()) world_.send(core::RangeReported{id_, batch, done, 0, 1'000});
+    if (!done.empty()) world_.send(engine::model::RangeReported{id_, batch, done, 0, 1'000});
 }
 
-void FakeWorker::kill(const core::Kill& kill) {
-    core::Outcome killed;
-    killed.ending = core::Ending::killed;
+void FakeWorker::kill(const engine::model::Kill& kill) {
+    engine::model::Outcome killed;
+    killed.ending = engine::model::Ending::killed;
     for (auto held = holds_.lower_bound(TaskId(kill.tasks.first));
          held != holds_.end() && held->first.value() < kill.tasks.end;) {
         const TaskId task = held->first;
@@ -136,8 +136,8 @@ std::vector<std::pair<TaskId, Attempt>> FakeWorker::resume() {
 
 void FakeWorker::kill_all() {
     queue_.clear();
-    core::Outcome killed;
-    killed.ending = core::Ending::killed;
+    engine::model::Outcome killed;
+    killed.ending = engine::model::Ending::killed;
     while (!holds_.empty()) end(holds_.begin()->first, holds_.begin()->second.attempt, killed);
 }
 
@@ -148,7 +148,7 @@ void FakeWorker::give_back(std::uint64_t most) {
         const Attempt attempt = holds_.at(task).attempt;
         holds_.erase(task);
         tickets_.erase(task);
-        world_.send(core::TaskGivenBack{id_, task, attempt});
+        world_.send(engine::model::TaskGivenBack{id_, task, attempt});
     }
 }
 

@@ -50,7 +50,7 @@ struct Faults {
     double duplicates = 0;
     Duration most_delay{0};
     bool storage_trouble = false;
-    std::optional<core::StopReason> stop;
+    std::optional<engine::model::StopReason> stop;
     bool halt_on_failure = false;
     bool resumed = false;  // some tasks ended in an earlier run
 };

@@ -7,13 +7,13 @@ namespace wq::sim {
 
 using namespace std::chrono_literals;
 
-void Simulation::send_up(Life* life, const core::Event& event) {
+void Simulation::send_up(Life* life, const engine::model::Event& event) {
     if (!life->link.tcp) return over(life->up, [this, event] { tell_manager(event); });
     life->link.unacknowledged.emplace_back(++life->link.sent, event);
     if (life->link.up) transmit(life, life->link.sent, event);
 }
 
-void Simulation::transmit(Life* life, std::uint64_t number, const core::Event& event) {
+void Simulation::transmit(Life* life, std::uint64_t number, const engine::model::Event& event) {
     life->up.last = std::max(life->up.last, now_ + up_to(random_, faults_.most_delay));
     at(life->up.last, [this, life, number, event, on = life->link.number] {
         Link& link = life->link;
@@ -29,9 +29,9 @@ void Simulation::transmit(Life* life, std::uint64_t number, const core::Event& e
     });
 }
 
-void Simulation::send_down(Life* life, const core::Action& action) {
+void Simulation::send_down(Life* life, const engine::model::Action& action) {
     if (!life->link.tcp) return over(life->down, [life, action] { life->worker->tell(action); });
-    const core::Worker* worker = reactor_.workers().find(life->worker->id());
+    const engine::model::Worker* worker = reactor_.workers().find(life->worker->id());
     // The manager does not know a new connection before the worker's hello on it.
     const bool same = life->link.up && life->link.manager_number == life->link.number;
     if (!same || worker == nullptr || worker->disconnected()) return;
@@ -50,7 +50,8 @@ void Simulation::cut(Life* life) {
     const std::uint64_t next = ++link.number;
     later(up_to(random_, 2s), [this, life, next] {
         if (life->known && life->link.manager_number < next && life->link.number == next)
-            tell_manager(core::WorkerDisconnected{life->worker->id(), "cut", faults_.disconnect_limit});
+            tell_manager(
+                engine::model::WorkerDisconnected{life->worker->id(), "cut", faults_.disconnect_limit});
     });
     const bool for_long = chance(random_, faults_.long_cuts);
     later(up_to(random_, for_long ? 2 * faults_.disconnect_limit : faults_.disconnect_limit / 2),
@@ -63,11 +64,11 @@ void Simulation::reconnect(Life* life) {
     link.up = true;
     std::vector<std::pair<TaskId, Attempt>> holding = life->worker->resume();
     for (const auto& [number, event] : link.unacknowledged) {
-        if (const auto* one = std::get_if<core::TaskReported>(&event))
+        if (const auto* one = std::get_if<engine::model::TaskReported>(&event))
             holding.emplace_back(one->task, one->attempt);
-        if (const auto* one = std::get_if<core::TaskGivenBack>(&event))
+        if (const auto* one = std::get_if<engine::model::TaskGivenBack>(&event))
             holding.emplace_back(one->task, one->attempt);
-        if (const auto* many = std::get_if<core::RangeReported>(&event))
+        if (const auto* many = std::get_if<engine::model::RangeReported>(&event))
             many->done.for_each([&](Interval part) {
                 for (std::uint64_t id = part.first; id < part.end; ++id) holding.emplace_back(TaskId(id), 1);
             });
@@ -89,19 +90,19 @@ void Simulation::arrive_again(Life* life, std::vector<std::pair<TaskId, Attempt>
     }
     life->link.manager_number = life->link.number;
     ++counts_.kept;
-    tell_manager(core::WorkerReconnected{id, std::move(holding)});
+    tell_manager(engine::model::WorkerReconnected{id, std::move(holding)});
 }
 
 void Simulation::drain(Life* life) {
     if (!life->link.tcp || !life->worker->alive() || !life->known || finished_) return;
     if (plan_.workers[life->worker->id().value()].takes_tickets) return;
     ++counts_.drains;
-    send_up(life, core::WorkerDraining{life->worker->id()});
+    send_up(life, engine::model::WorkerDraining{life->worker->id()});
     life->worker->drain();
     later(up_to(random_, 20s), [this, life] {
         if (!life->worker->alive()) return;
         const WorkerId id = life->worker->id();
-        send_up(life, core::WorkerLeft{id, "drained", false});
+        send_up(life, engine::model::WorkerLeft{id, "drained", false});
         life->worker->die();
         // Its goodbye may be lost with the connection: then it counts as disconnected.
         later(1s + up_to(random_, 2s), [this, life, id] {
@@ -119,9 +120,9 @@ void Simulation::lose_link_for_good(Life* life, bool told) {
         if (!life->known) return;
         if (!told)
             return tell_manager(
-                core::WorkerDisconnected{life->worker->id(), "gone", faults_.disconnect_limit});
+                engine::model::WorkerDisconnected{life->worker->id(), "gone", faults_.disconnect_limit});
         life->known = false;
-        tell_manager(core::WorkerLeft{life->worker->id(), "gone", true});
+        tell_manager(engine::model::WorkerLeft{life->worker->id(), "gone", true});
     });
 }
 
@@ -130,18 +131,18 @@ void Simulation::cancel_some() {
     if (tasks == 0 || !chance(random_, faults_.cancels)) return;
     const std::uint64_t first = below(random_, tasks);
     const std::uint64_t most = chance(random_, faults_.cancelled_ranges) ? 20 : 1;
-    tell_manager(core::CancelRequested{{first, first + 1 + below(random_, most)}});
+    tell_manager(engine::model::CancelRequested{{first, first + 1 + below(random_, most)}});
 }
 
 // ---- checks ----
 
 void Simulation::check_told(WorkerId id, const char* what) {
-    const core::Worker* worker = reactor_.workers().find(id);
+    const engine::model::Worker* worker = reactor_.workers().find(id);
     if (worker == nullptr || worker->disconnected())
         wrong(std::string(what) + " for worker " + std::to_string(id.value()) + ", which is not there");
 }
 
-void Simulation::check_range(const core::RangeEnded& ended) {
+void Simulation::check_range(const engine::model::RangeEnded& ended) {
     ++counts_.ranges;
     ended.tasks.for_each([&](Interval part) {
         for (std::uint64_t id = part.first; id < part.end; ++id) {
@@ -153,7 +154,7 @@ void Simulation::check_range(const core::RangeEnded& ended) {
     });
 }
 
-void Simulation::check_cancelled(const core::Cancelled& cancelled) {
+void Simulation::check_cancelled(const engine::model::Cancelled& cancelled) {
     cancelled.tasks.for_each([&](Interval part) {
         for (std::uint64_t id = part.first; id < part.end; ++id) {
             ++counts_.cancelled;

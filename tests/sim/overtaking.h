@@ -8,7 +8,8 @@
 
 namespace wq::sim {
 
-inline bool may_pass(const core::Resources& head, const core::Resources& give, const core::Resources& free) {
+inline bool may_pass(const engine::model::Resources& head, const engine::model::Resources& give,
+                     const engine::model::Resources& free) {
     const auto leaves_enough = [](const auto& waits_for, const auto& takes, const auto& has) {
         return waits_for > has ? takes <= 0 : waits_for + takes <= has;
     };
@@ -21,9 +22,10 @@ inline bool may_pass(const core::Resources& head, const core::Resources& give, c
 
 // One of [first, last); `give_of` returns its allocation; `last`: none.
 template <class Iterator, class GiveOf>
-Iterator next_to_start(Iterator first, Iterator last, const core::Resources& free, GiveOf&& give_of) {
+Iterator next_to_start(Iterator first, Iterator last, const engine::model::Resources& free,
+                       GiveOf&& give_of) {
     if (first == last) return last;
-    const core::Resources head = give_of(*first);
+    const engine::model::Resources head = give_of(*first);
     if (head.fits_in(free)) return first;
     return std::find_if(first + 1, last,
                         [&](const auto& each) { return may_pass(head, give_of(each), free); });

@@ -2,7 +2,7 @@
 
 namespace wq::sim {
 
-using core::TaskState;
+using engine::model::TaskState;
 using namespace std::chrono_literals;
 
 namespace {
@@ -12,20 +12,20 @@ constexpr std::uint32_t category_count = 3;
 constexpr std::int64_t least_memory_mb = 4000;  // of any worker
 
 // A category that learns its tasks' needs, with bounds that never prevent them.
-core::CategorySet random_category(Random& random, std::uint32_t id) {
+engine::model::CategorySet random_category(Random& random, std::uint32_t id) {
     const auto amount = [&] { return 1 + static_cast<std::int64_t>(below(random, least_memory_mb)); };
-    core::CategorySet set{.category = CategoryId(id)};
-    set.mode = static_cast<core::AllocationMode>(1 + below(random, 8));
+    engine::model::CategorySet set{.category = CategoryId(id)};
+    set.mode = static_cast<engine::model::AllocationMode>(1 + below(random, 8));
     set.steady_tasks = static_cast<std::uint32_t>(1 + below(random, 5));
-    if (chance(random, 0.3)) set.max = core::Sizes{.memory_mb = least_memory_mb};
-    if (chance(random, 0.3)) set.min = core::Sizes{.memory_mb = amount()};
-    if (chance(random, 0.3)) set.first = core::Sizes{.cores = 1000, .memory_mb = amount()};
+    if (chance(random, 0.3)) set.max = engine::model::Sizes{.memory_mb = least_memory_mb};
+    if (chance(random, 0.3)) set.min = engine::model::Sizes{.memory_mb = amount()};
+    if (chance(random, 0.3)) set.first = engine::model::Sizes{.cores = 1000, .memory_mb = amount()};
     if (chance(random, 0.3)) set.max_concurrent = 1 + static_cast<std::int64_t>(below(random, 4));
     return set;
 }
 
-core::Shape random_shape(const Faults& faults, Random& random, std::uint32_t workers) {
-    core::Shape shape;
+engine::model::Shape random_shape(const Faults& faults, Random& random, std::uint32_t workers) {
+    engine::model::Shape shape;
     if (chance(random, 0.4))
         shape.needs.cores = 1 + static_cast<std::int64_t>(below(random, 4));
     else if (chance(random, 0.8))
@@ -40,7 +40,8 @@ core::Shape random_shape(const Faults& faults, Random& random, std::uint32_t wor
     return shape;
 }
 
-PlannedTask random_task(const Faults& faults, Random& random, const std::vector<core::Shape>& shapes) {
+PlannedTask random_task(const Faults& faults, Random& random,
+                        const std::vector<engine::model::Shape>& shapes) {
     PlannedTask task;
     task.shape = shapes[below(random, shapes.size())];
     task.wall = faults.short_tasks && !chance(random, 0.05) ? up_to(random, 40ms) : 1s + up_to(random, 20s);
@@ -85,7 +86,7 @@ PlannedTask random_task(const Faults& faults, Random& random, const std::vector<
 
 bool member(const PlannedTask& task, std::uint32_t group, bool sequential) {
     if (group == 0 && !sequential) return true;
-    for (const core::GroupTag& tag : task.groups)
+    for (const engine::model::GroupTag& tag : task.groups)
         if (tag.group == group && tag.sequential == sequential) return true;
     return false;
 }
@@ -111,9 +112,9 @@ Plan make_plan(const Faults& faults, Random& random) {
     }
     for (std::uint32_t id = 1; faults.categories > 0 && id <= category_count; ++id)
         plan.categories.push_back(random_category(random, id));
-    std::vector<core::Shape> shapes;
+    std::vector<engine::model::Shape> shapes;
     for (auto left = faults.twins ? 1 + below(random, 2) : 1 + below(random, 8); left > 0; --left)
-        shapes.push_back(faults.twins ? core::Shape{} : random_shape(faults, random, workers));
+        shapes.push_back(faults.twins ? engine::model::Shape{} : random_shape(faults, random, workers));
     if (faults.twins) shapes.back().retries = 2;
     for (auto left = 1 + below(random, faults.most_tasks); left > 0; --left)
         plan.tasks.push_back(random_task(faults, random, shapes));

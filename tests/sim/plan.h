@@ -22,8 +22,8 @@ inline Duration up_to(Random& random, Duration most) {
 }
 
 struct PlannedTask {
-    core::Shape shape;
-    std::vector<core::GroupTag> groups;
+    engine::model::Shape shape;
+    std::vector<engine::model::GroupTag> groups;
     bool barrier_before = false;
     Duration wall{0};
     std::uint32_t failures = 0;   // failures before the first success
@@ -32,13 +32,13 @@ struct PlannedTask {
     std::int64_t peak_mb = 0;     // peak memory where it is measured; below every worker's memory
     bool kills_worker = false;
     bool fits = true;
-    bool cancelled = false;                             // set during the run
-    bool late = false;                                  // expired or killed at its end time
-    core::TaskState before = core::TaskState::blocked;  // done or failed in an earlier run
+    bool cancelled = false;                                               // set during the run
+    bool late = false;                                                    // expired or killed at its end time
+    engine::model::TaskState before = engine::model::TaskState::blocked;  // done or failed in an earlier run
 };
 
 struct PlannedWorker {
-    core::Resources offers;
+    engine::model::Resources offers;
     bool takes_tickets = false;
     bool tcp = false;
     std::uint32_t node = 0;
@@ -48,10 +48,10 @@ struct PlannedWorker {
 struct Plan {
     std::vector<PlannedTask> tasks;
     std::vector<PlannedWorker> workers;
-    std::vector<core::CategorySet> categories;
+    std::vector<engine::model::CategorySet> categories;
 
     // The required final state of each task, by the documented rules.
-    std::vector<core::TaskState> verdict() const;
+    std::vector<engine::model::TaskState> verdict() const;
 };
 
 Plan make_plan(const Faults& faults, Random& random);

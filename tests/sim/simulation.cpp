@@ -4,7 +4,7 @@
 
 namespace wq::sim {
 
-using core::TaskState;
+using engine::model::TaskState;
 using namespace std::chrono_literals;
 
 namespace {
@@ -16,15 +16,15 @@ constexpr int so_slow = 20;
 constexpr Duration broken_wall = 50ms;
 constexpr int broken_exit = 77;
 
-scheduling::ReactorOptions options(const Faults& faults, const Plan& plan) {
-    scheduling::ReactorOptions options;
+engine::policies::ReactorOptions options(const Faults& faults, const Plan& plan) {
+    engine::policies::ReactorOptions options;
     options.max_losses = faults.max_losses;
     options.halt_on_failure = faults.halt_on_failure;
     options.expected_workers = static_cast<std::uint32_t>(plan.workers.size());
     options.join_limit = 30s;
     options.rejoin_limit = rejoin_limit;
     options.seal_batches = faults.tickets;
-    if (faults.proportional) options.allocation.rest = core::Rest::proportional;
+    if (faults.proportional) options.allocation.rest = engine::model::Rest::proportional;
     if (faults.categories > 0) options.monitoring = {.measures = true, .enforces = true};
     return options;
 }
@@ -64,7 +64,7 @@ Simulation::Simulation(const Faults& faults, std::uint64_t seed, Plan plan)
     present_.resize(plan_.workers.size());
 }
 
-core::Now Simulation::now() const {
+engine::model::Now Simulation::now() const {
     return {now_, now_.time_since_epoch() / 1us};
 }
 
@@ -88,8 +88,8 @@ void Simulation::over(Channel& channel, std::function<void()> what) {
 
 void Simulation::feed(std::uint64_t index) {
     const PlannedTask& task = plan_.tasks[index];
-    if (task.barrier_before) tell_manager(core::BarrierAdded{});
-    core::TasksAdded added{{TaskId(index), 1, task.shape, task.groups}, {}, {}};
+    if (task.barrier_before) tell_manager(engine::model::BarrierAdded{});
+    engine::model::TasksAdded added{{TaskId(index), 1, task.shape, task.groups}, {}, {}};
     if (task.before == TaskState::done) added.done.insert(index);
     if (task.before == TaskState::failed) added.failed.insert(index);
     tell_manager(added);
@@ -103,11 +103,11 @@ void Simulation::be_born(std::uint32_t id) {
     FakeWorker::World world;
     world.later = [this](Duration delay, std::function<void()> what) { later(delay, std::move(what)); };
     life->link.tcp = plan_.workers[id].tcp;
-    world.send = [this, life](const core::Event& event) { send_up(life, event); };
+    world.send = [this, life](const engine::model::Event& event) { send_up(life, event); };
     world.ranges = faults_.ranges;
     world.run = [this, id](TaskId task) {
         const PlannedTask& planned = plan_.tasks[task.value()];
-        core::Outcome outcome;
+        engine::model::Outcome outcome;
         outcome.wall_us = planned.wall / 1us;
         if (breaks(WorkerId(id))) {
             outcome.wall_us = broken_wall / 1us;
@@ -119,9 +119,9 @@ void Simulation::be_born(std::uint32_t id) {
         if (planned.failures > planned.shape.retries || own_failures_[task.value()] < planned.failures) {
             ++own_failures_[task.value()];
             outcome.exit_code = 1;
-            if (chance(random_, 0.3)) outcome.ending = core::Ending::timed_out;
+            if (chance(random_, 0.3)) outcome.ending = engine::model::Ending::timed_out;
         } else if (exhausted_[task.value()] < planned.exhausts) {
-            outcome.ending = core::Ending::out_of_memory;
+            outcome.ending = engine::model::Ending::out_of_memory;
         }
         if (planned.peak_mb > 0) measure(WorkerId(id), task, outcome);
         return outcome;
@@ -138,7 +138,7 @@ void Simulation::be_born(std::uint32_t id) {
     life->worker = std::make_unique<FakeWorker>(WorkerId(id), plan_.workers[id], std::move(world));
 
     const PlannedWorker& plan = plan_.workers[id];
-    core::WorkerJoined joined{
+    engine::model::WorkerJoined joined{
         WorkerId(id), "node" + std::to_string(plan.node), plan.offers, {}, plan.takes_tickets, plan.tcp};
     // The transport reports Joined once.
     life->up.last = std::max(life->up.last, now_ + up_to(random_, faults_.most_delay));
@@ -153,7 +153,7 @@ void Simulation::be_born(std::uint32_t id) {
 
 void Simulation::beat(Life* life) {
     if (!life->worker->alive() || finished_) return;
-    over(life->up, [this, life] { tell_manager(core::WorkerHeard{life->worker->id()}); });
+    over(life->up, [this, life] { tell_manager(engine::model::WorkerHeard{life->worker->id()}); });
     later(beat_every, [this, life] { beat(life); });
 }
 
@@ -174,7 +174,7 @@ void Simulation::end_life(Life* life, bool told) {
         later(up_to(random_, faults_.most_delay), [this, life, id] {
             if (!life->known) return;
             life->known = false;
-            tell_manager(core::WorkerLeft{id, "gone", true});
+            tell_manager(engine::model::WorkerLeft{id, "gone", true});
         });
     later(up_to(random_, chance(random_, 0.3) ? faults_.most_delay : 15s),
           [this, id] { be_born(id.value()); });
@@ -192,16 +192,16 @@ void Simulation::make_faults() {
     cancel_some();
     if (faults_.blocks > 0 && chance(random_, faults_.blocks)) block_some();
     if (faults_.storage_trouble && chance(random_, 0.05)) {
-        tell_manager(core::StorageTrouble{true});
-        later(up_to(random_, 3s), [this] { tell_manager(core::StorageTrouble{false}); });
+        tell_manager(engine::model::StorageTrouble{true});
+        later(up_to(random_, 3s), [this] { tell_manager(engine::model::StorageTrouble{false}); });
     }
     later(1s, [this] { make_faults(); });
 }
 
 void Simulation::change_rules() {
     if (finished_) return;
-    core::Tuned tuned;
-    tuned.allocation = {chance(random_, 0.7) ? core::Rest::proportional : core::Rest::whole,
+    engine::model::Tuned tuned;
+    tuned.allocation = {chance(random_, 0.7) ? engine::model::Rest::proportional : engine::model::Rest::whole,
                         chance(random_, 0.5)};
     tell_manager(tuned);
 }
@@ -211,24 +211,25 @@ void Simulation::block_some() {
     const std::string host = "node" + std::to_string(below(random_, plan_.workers.size() / 2 + 1));
     const Duration time = 1s + up_to(random_, 20s);
     const bool ends = chance(random_, 0.5);
-    tell_manager(core::HostBlocked{host, ends ? std::optional(time) : std::nullopt});
+    tell_manager(engine::model::HostBlocked{host, ends ? std::optional(time) : std::nullopt});
     later(time, [this, host, all = chance(random_, 0.2)] {
-        tell_manager(core::HostUnblocked{all ? std::nullopt : std::optional(host)});
+        tell_manager(engine::model::HostUnblocked{all ? std::nullopt : std::optional(host)});
     });
 }
 
 // ---- the manager
 // ----------------------------------------------------------------------------------------------------
 
-void Simulation::tell_manager(const core::Event& event) {
+void Simulation::tell_manager(const engine::model::Event& event) {
     if (finished_ || !wrong_.empty()) return;
     ++counts_.events;
-    if (const auto* trouble = std::get_if<core::StorageTrouble>(&event)) storage_trouble_ = trouble->now;
-    std::vector<core::Action> actions;
+    if (const auto* trouble = std::get_if<engine::model::StorageTrouble>(&event))
+        storage_trouble_ = trouble->now;
+    std::vector<engine::model::Action> actions;
     reactor_.on(event, now(), actions);
-    const bool idle = actions.empty() && std::holds_alternative<core::WorkerHeard>(event);
+    const bool idle = actions.empty() && std::holds_alternative<engine::model::WorkerHeard>(event);
     if (const auto contradiction = idle ? std::nullopt : reactor_.audit()) wrong("audit: " + *contradiction);
-    for (const core::Action& action : actions) {
+    for (const engine::model::Action& action : actions) {
         obey(action);
         if (faults_.limits) check_limit(action);
     }
@@ -241,33 +242,33 @@ Simulation::Life* Simulation::known_life(WorkerId worker) {
     return nullptr;
 }
 
-void Simulation::obey(const core::Action& action) {
+void Simulation::obey(const engine::model::Action& action) {
     counts_.digest = counts_.digest * 1'099'511'628'211u + action.index();
     const auto send = [&](WorkerId worker) {
         if (Life* life = known_life(worker)) send_down(life, action);
     };
-    if (const auto* lease = std::get_if<core::Lease>(&action)) {
+    if (const auto* lease = std::get_if<engine::model::Lease>(&action)) {
         check_lease(*lease);
         send(lease->worker);
-    } else if (const auto* ended = std::get_if<core::AttemptEnded>(&action)) {
+    } else if (const auto* ended = std::get_if<engine::model::AttemptEnded>(&action)) {
         check_ended(*ended);
-    } else if (const auto* range = std::get_if<core::RangeEnded>(&action)) {
+    } else if (const auto* range = std::get_if<engine::model::RangeEnded>(&action)) {
         check_range(*range);
-    } else if (const auto* cancelled = std::get_if<core::Cancelled>(&action)) {
+    } else if (const auto* cancelled = std::get_if<engine::model::Cancelled>(&action)) {
         check_cancelled(*cancelled);
-    } else if (const auto* one = std::get_if<core::Kill>(&action)) {
+    } else if (const auto* one = std::get_if<engine::model::Kill>(&action)) {
         check_told(one->worker, "kill");
         ++counts_.killed;
         for (std::uint64_t id = one->tasks.first; id < one->tasks.end; ++id)
             told_to_end_.insert({TaskId(id), one->attempt});
         send(one->worker);
-    } else if (const auto* kill = std::get_if<core::KillAll>(&action)) {
+    } else if (const auto* kill = std::get_if<engine::model::KillAll>(&action)) {
         send(kill->worker);
-    } else if (const auto* recall = std::get_if<core::Recall>(&action)) {
+    } else if (const auto* recall = std::get_if<engine::model::Recall>(&action)) {
         ++counts_.recalls;
         check_told(recall->worker, "recall");
         send(recall->worker);
-    } else if (const auto* seal = std::get_if<core::Seal>(&action)) {
+    } else if (const auto* seal = std::get_if<engine::model::Seal>(&action)) {
         ++counts_.seals;
         counts_.tickets += seal->tasks.count();
         seal->tasks.for_each([&](Interval part) {
@@ -281,24 +282,24 @@ void Simulation::obey(const core::Action& action) {
                                                         plan_.workers[id.value()].takes_tickets &&
                                                         reactor_.workers().find(id)->available())
                 send(id);
-    } else if (const auto* revoke = std::get_if<core::Revoke>(&action)) {
+    } else if (const auto* revoke = std::get_if<engine::model::Revoke>(&action)) {
         board_.revoke(revoke->batch);
         for (const auto& life : lives_)
             if (life->known) send(life->worker->id());
-    } else if (std::holds_alternative<core::HostExcluded>(action)) {
+    } else if (std::holds_alternative<engine::model::HostExcluded>(action)) {
         ++counts_.excluded;
-    } else if (std::holds_alternative<core::HostReleased>(action)) {
+    } else if (std::holds_alternative<engine::model::HostReleased>(action)) {
         ++counts_.released;
-    } else if (const auto* dismiss = std::get_if<core::Dismiss>(&action)) {
+    } else if (const auto* dismiss = std::get_if<engine::model::Dismiss>(&action)) {
         if (Life* life = known_life(dismiss->worker)) life->known = false;
-    } else if (const auto* finished = std::get_if<core::Finished>(&action)) {
+    } else if (const auto* finished = std::get_if<engine::model::Finished>(&action)) {
         finished_ = *finished;
     }
 }
 
-void Simulation::check_times_and_priority(const core::Lease& lease, const std::string& name) {
-    const core::Ledger& ledger = reactor_.ledger();
-    const core::Shape& shape = plan_.tasks[lease.task.value()].shape;
+void Simulation::check_times_and_priority(const engine::model::Lease& lease, const std::string& name) {
+    const engine::model::Ledger& ledger = reactor_.ledger();
+    const engine::model::Shape& shape = plan_.tasks[lease.task.value()].shape;
     counts_.digest ^= lease.task.value() * 31 + lease.worker.value();
     if (shape.not_before && now().wall < *shape.not_before) wrong(name + " is leased before its time");
     if (shape.not_after && now().wall >= *shape.not_after) wrong(name + " is leased after its time");
@@ -307,14 +308,14 @@ void Simulation::check_times_and_priority(const core::Lease& lease, const std::s
         wrong(name + " may run beyond its end time");
     const auto head = ledger.head(ledger.shape_of(lease.task));
     // A task that was too slow on a host waits for another one; other tasks do not wait with it.
-    const core::Worker* const worker = reactor_.workers().find(lease.worker);
+    const engine::model::Worker* const worker = reactor_.workers().find(lease.worker);
     const bool waits = head && worker != nullptr && reactor_.avoids(head->task, *worker);
     if (head && !waits && head->priority > shape.priority && ledger.find_attempted(lease.task)->losses == 0)
         wrong(name + " is leased before task " + std::to_string(head->task.value()) +
               ", which is more urgent");
 }
 
-void Simulation::check_lease(const core::Lease& lease) {
+void Simulation::check_lease(const engine::model::Lease& lease) {
     const std::string name =
         "task " + std::to_string(lease.task.value()) + "." + std::to_string(lease.attempt);
     ++counts_.leases;
@@ -336,7 +337,7 @@ void Simulation::check_lease(const core::Lease& lease) {
             wrong(name + " is leased while worker " + std::to_string(life->worker->id().value()) +
                   " holds it");
     }
-    const core::Worker* worker = reactor_.workers().find(lease.worker);
+    const engine::model::Worker* worker = reactor_.workers().find(lease.worker);
     if (worker == nullptr) return wrong(name + " is leased to nobody");
     check_times_and_priority(lease, name);
     if (faults_.categories > 0) check_category(lease, name);
@@ -352,14 +353,14 @@ std::uint32_t Simulation::most_tries(const PlannedTask& task) const {
     return task.shape.max_tries > 0 ? task.shape.max_tries : faults_.max_losses;
 }
 
-void Simulation::check_ended(const core::AttemptEnded& ended) {
+void Simulation::check_ended(const engine::model::AttemptEnded& ended) {
     const std::uint64_t id = ended.task.value();
     if (final_records_[id] > 0) wrong("task " + std::to_string(id) + " ended again after its end");
     if (ended.final) ++final_records_[id];
     last_attempt_[id] = std::max(last_attempt_[id], ended.attempt);
-    if (ended.outcome.ending == core::Ending::worker_lost) ++losses_[id];
-    if (ended.outcome.ending == core::Ending::out_of_memory) ++counts_.exhausted, ++exhausted_[id];
-    if (ended.outcome.ending == core::Ending::too_slow) ++counts_.aborted, ++aborted_[id];
+    if (ended.outcome.ending == engine::model::Ending::worker_lost) ++losses_[id];
+    if (ended.outcome.ending == engine::model::Ending::out_of_memory) ++counts_.exhausted, ++exhausted_[id];
+    if (ended.outcome.ending == engine::model::Ending::too_slow) ++counts_.aborted, ++aborted_[id];
     // One task must be the one that fails.
     if (ended.final && ended.outcome.exit_code == broken_exit) plan_.tasks[id].late = true;
     if (ended.out_of_tries) ++counts_.spent;
@@ -367,7 +368,7 @@ void Simulation::check_ended(const core::AttemptEnded& ended) {
     if (ended.out_of_tries && losses_[id] + exhausted_[id] + aborted_[id] < most_tries(plan_.tasks[id]))
         wrong("task " + std::to_string(id) + " has tries left");
     const auto& end_time = plan_.tasks[id].shape.not_after;
-    if (ended.outcome.ending == core::Ending::expired) {
+    if (ended.outcome.ending == engine::model::Ending::expired) {
         ++counts_.expired;
         if (!end_time || now().wall < *end_time) wrong("task " + std::to_string(id) + " expired too early");
     }
@@ -383,23 +384,23 @@ std::string Simulation::run() {
         if (chance(random_, 0.1)) fed += up_to(random_, 5s);
         at(fed, [this, index] { feed(index); });
     }
-    at(fed, [this] { tell_manager(core::InputEnded{}); });
+    at(fed, [this] { tell_manager(engine::model::InputEnded{}); });
     for (std::uint32_t id = 0; id < plan_.workers.size(); ++id)
         later(plan_.workers[id].joins_after, [this, id] { be_born(id); });
     make_faults();
-    for (const core::CategorySet& category : plan_.categories) tell_manager(category);
+    for (const engine::model::CategorySet& category : plan_.categories) tell_manager(category);
     if (!plan_.categories.empty())
         for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_category(); });
     if (faults_.limits)
         for (int change = 0; change < 4; ++change) later(up_to(random_, 60s), [this] { change_limit(); });
-    if (faults_.slow > 0 && !faults_.copies) tell_manager(core::FastAbortSet{CategoryId(0), 2});
+    if (faults_.slow > 0 && !faults_.copies) tell_manager(engine::model::FastAbortSet{CategoryId(0), 2});
     if (faults_.proportional)
         for (int change = 0; change < 3; ++change) later(up_to(random_, 60s), [this] { change_rules(); });
-    if (faults_.copies) tell_manager(core::Tuned{std::nullopt, std::nullopt, 2});
-    if (faults_.copies && chance(random_, 0.5)) tell_manager(core::FastAbortSet{CategoryId(0), 4});
+    if (faults_.copies) tell_manager(engine::model::Tuned{std::nullopt, std::nullopt, 2});
+    if (faults_.copies && chance(random_, 0.5)) tell_manager(engine::model::FastAbortSet{CategoryId(0), 4});
     if (faults_.stop)
         later(up_to(random_, 60s), [this] {
-            tell_manager(core::StopRequested{*faults_.stop, up_to(random_, 10s)});
+            tell_manager(engine::model::StopRequested{*faults_.stop, up_to(random_, 10s)});
         });
 
     std::uint64_t ticks_at_once = 0;
@@ -410,7 +411,7 @@ std::string Simulation::run() {
             ticks_at_once = *wakeup <= now_ ? ticks_at_once + 1 : 0;
             if (ticks_at_once > 10) return "it asks for the same tick again and again";
             now_ = std::max(now_, *wakeup);
-            tell_manager(core::Tick{});
+            tell_manager(engine::model::Tick{});
             continue;
         }
         if (agenda_.empty()) return "nothing will ever happen; it waits for " + reactor_.waiting_for();
@@ -424,7 +425,7 @@ std::string Simulation::run() {
 }
 
 void Simulation::check_end() {
-    const core::Ledger& ledger = reactor_.ledger();
+    const engine::model::Ledger& ledger = reactor_.ledger();
     const std::vector<TaskState> verdict = plan_.verdict();
     if (finished_->stopped.has_value() && !faults_.stop && !faults_.halt_on_failure)
         wrong("it stopped by itself");
@@ -433,7 +434,7 @@ void Simulation::check_end() {
     for (std::uint64_t id = 0; id < ledger.size(); ++id) {
         const PlannedTask& task = plan_.tasks[id];
         const TaskState state = ledger.state(TaskId(id));
-        const std::string name = "task " + std::to_string(id) + " is " + core::name_of(state);
+        const std::string name = "task " + std::to_string(id) + " is " + engine::model::name_of(state);
         all_done = all_done && (state == TaskState::done || state == TaskState::cancelled);
         const bool ended_here =
             (state == TaskState::done || state == TaskState::failed) && task.before == TaskState::blocked;
@@ -441,7 +442,7 @@ void Simulation::check_end() {
             wrong(name + " with " + std::to_string(final_records_[id]) + " final records");
         if (task.before != TaskState::blocked && runs_[id] > 0)
             wrong(name + " and was run although an earlier run ended it");
-        if (finished_->stopped && !core::is_final(state)) continue;
+        if (finished_->stopped && !engine::model::is_final(state)) continue;
         // A task may fail without being to blame because its worker is lost too often, and the tasks that
         // wait for it are skipped: only if the faults include losses, and only after that many.
         const std::uint32_t most = most_tries(task);
@@ -451,7 +452,7 @@ void Simulation::check_end() {
                 wrong(name + " after " + std::to_string(losses_[id]) + " losses");
             continue;
         }
-        if (state != verdict[id]) wrong(name + ", by the plan " + core::name_of(verdict[id]));
+        if (state != verdict[id]) wrong(name + ", by the plan " + engine::model::name_of(verdict[id]));
         if (task.kills_worker && state == TaskState::failed && ended_here && verdict[id] == state &&
             task.failures == 0 && faults_.losses == 0 && (losses_[id] < most || losses_[id] > most + 1))
             wrong(name + " after " + std::to_string(losses_[id]) + " losses");

@@ -35,7 +35,7 @@ class Simulation {
     std::string run();
 
     const Counts& counts() const { return counts_; }
-    const scheduling::Reactor& reactor() const { return reactor_; }
+    const engine::policies::Reactor& reactor() const { return reactor_; }
     Plan rest() const;  // The plan with the ended tasks marked.
     const Plan& plan() const { return plan_; }
     const std::vector<std::uint32_t>& runs() const { return runs_; }
@@ -49,7 +49,7 @@ class Simulation {
         bool up = true;
         std::uint64_t number = 0;          // counts disconnections: frames sent before one do not arrive
         std::uint64_t manager_number = 0;  // the number that the manager knows
-        std::deque<std::pair<std::uint64_t, core::Event>> unacknowledged;
+        std::deque<std::pair<std::uint64_t, engine::model::Event>> unacknowledged;
         std::uint64_t sent = 0;
         std::uint64_t received = 0;
     };
@@ -73,9 +73,9 @@ class Simulation {
     void change_rules();
 
     // links.cpp
-    void send_up(Life* life, const core::Event& event);
-    void transmit(Life* life, std::uint64_t number, const core::Event& event);
-    void send_down(Life* life, const core::Action& action);
+    void send_up(Life* life, const engine::model::Event& event);
+    void transmit(Life* life, std::uint64_t number, const engine::model::Event& event);
+    void send_down(Life* life, const engine::model::Action& action);
     void cut(Life* life);
     void reconnect(Life* life);
     void arrive_again(Life* life, std::vector<std::pair<TaskId, Attempt>> holding);
@@ -85,32 +85,32 @@ class Simulation {
     void block_some();
     bool breaks(WorkerId worker) const { return faults_.broken && plan_.workers[worker.value()].node == 0; }
 
-    void tell_manager(const core::Event& event);
-    void obey(const core::Action& action);
-    void check_lease(const core::Lease& lease);
-    void check_times_and_priority(const core::Lease& lease, const std::string& name);
-    void check_ended(const core::AttemptEnded& ended);
-    void check_range(const core::RangeEnded& ended);
-    void check_cancelled(const core::Cancelled& cancelled);
+    void tell_manager(const engine::model::Event& event);
+    void obey(const engine::model::Action& action);
+    void check_lease(const engine::model::Lease& lease);
+    void check_times_and_priority(const engine::model::Lease& lease, const std::string& name);
+    void check_ended(const engine::model::AttemptEnded& ended);
+    void check_range(const engine::model::RangeEnded& ended);
+    void check_cancelled(const engine::model::Cancelled& cancelled);
     // categories.cpp
     void change_category();
     void change_limit();
-    void check_limit(const core::Action& action);
-    void measure(WorkerId worker, TaskId task, core::Outcome& outcome) const;
-    void check_category(const core::Lease& lease, const std::string& name);
+    void check_limit(const engine::model::Action& action);
+    void measure(WorkerId worker, TaskId task, engine::model::Outcome& outcome) const;
+    void check_category(const engine::model::Lease& lease, const std::string& name);
 
     std::uint32_t most_tries(const PlannedTask& task) const;
     void check_told(WorkerId worker, const char* what);
     void check_end();
     Life* known_life(WorkerId worker);
     void wrong(const std::string& what);
-    core::Now now() const;
+    engine::model::Now now() const;
 
     Faults faults_;
     Random random_;
     Plan plan_;
     Instant now_;
-    scheduling::Reactor reactor_;
+    engine::policies::Reactor reactor_;
     TicketBoard board_;
     std::multimap<Instant, std::function<void()>> agenda_;
     std::vector<std::unique_ptr<Life>> lives_;
@@ -127,7 +127,7 @@ class Simulation {
     bool storage_trouble_ = false;
     std::int64_t most_at_once_ = -1;  // for category 0
     std::set<BatchId> claimable_;     // sealed and not revoked
-    std::optional<core::Finished> finished_;
+    std::optional<engine::model::Finished> finished_;
     std::string wrong_;
     Counts counts_;
 };

@@ -11,7 +11,7 @@ namespace wq::sim {
 
 class TicketBoard {
   public:
-    void seal(const core::Seal& batch) { batches_[batch.batch] = {batch.tasks, {}}; }
+    void seal(const engine::model::Seal& batch) { batches_[batch.batch] = {batch.tasks, {}}; }
     // Rank 0 gives no more; a node's word is revoked when the message arrives there.
     void revoke(BatchId batch) { batches_[batch].left = {}; }
     void poison(BatchId batch, std::uint32_t node) { batches_[batch].words[node] = {}; }

@@ -13,9 +13,10 @@ namespace wq::testing {
 
 class CallTable final : public manager::TaskTexts {
   public:
-    TaskId add(wire::Call call) { return add_range(std::move(call), 0, 1, false); }
+    TaskId add(net::messages::Call call) { return add_range(std::move(call), 0, 1, false); }
     // Adds `count` calls with the one argument first_index, first_index + 1, ...; returns the first one's id.
-    TaskId add_range(wire::Call call, std::int64_t first_index, std::uint64_t count, bool range = true) {
+    TaskId add_range(net::messages::Call call, std::int64_t first_index, std::uint64_t count,
+                     bool range = true) {
         entries_.emplace(size_, Entry{std::move(call), first_index, count, range});
         return TaskId(std::exchange(size_, size_ + count));
     }
@@ -30,14 +31,14 @@ class CallTable final : public manager::TaskTexts {
         manager::TaskText text;
         text.call = entry.call;
         if (entry.range)
-            text.call->arguments =
-                tickets::index_arguments(entry.first_index + static_cast<std::int64_t>(task.value() - first));
+            text.call->arguments = ranks::tickets::index_arguments(
+                entry.first_index + static_cast<std::int64_t>(task.value() - first));
         return text;
     }
     std::uint64_t line(TaskId) const override { return 0; }
     std::string command(TaskId task) const override { return find(task).second.call.function; }
-    records::TaskKey key(TaskId task) const override { return {task.value()}; }
-    void describe(const IntervalSet& tasks, wire::SealedBatch& sealed) const override {
+    records::journal::TaskKey key(TaskId task) const override { return {task.value()}; }
+    void describe(const IntervalSet& tasks, net::messages::SealedBatch& sealed) const override {
         const auto& [first, entry] = find(TaskId(tasks.front()->first));
         bool all = entry.range;
         const std::uint64_t end = first + entry.count;
@@ -51,7 +52,7 @@ class CallTable final : public manager::TaskTexts {
 
   private:
     struct Entry {
-        wire::Call call;
+        net::messages::Call call;
         std::int64_t first_index = 0;
         std::uint64_t count = 1;
         bool range = false;

@@ -10,11 +10,11 @@
 namespace wq::testing {
 
 // Keeps all records in memory.
-class FakeRecorder final : public stats::Recorder {
+class FakeRecorder final : public records::hdf5::Recorder {
   public:
-    void task(stats::Recorded ended) override { waiting_.push_back(std::move(ended)); }
-    void worker(const records::WorkerRecord& record) override { workers_.push_back(record); }
-    void sample(const records::Sample&) override {}
+    void task(records::hdf5::Recorded ended) override { waiting_.push_back(std::move(ended)); }
+    void worker(const records::journal::WorkerRecord& record) override { workers_.push_back(record); }
+    void sample(const records::journal::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     void write_at_once() override { hurried_ = true; }
@@ -30,7 +30,7 @@ class FakeRecorder final : public stats::Recorder {
     // Moves pending records to the journal, unless it is in trouble.
     void write() {
         if (trouble_) return;
-        for (stats::Recorded& ended : waiting_) written_.push_back(std::move(ended));
+        for (records::hdf5::Recorded& ended : waiting_) written_.push_back(std::move(ended));
         waiting_.clear();
     }
     void set_trouble(bool trouble) {
@@ -38,13 +38,15 @@ class FakeRecorder final : public stats::Recorder {
     }
     void set_backlog(std::uint64_t bytes) { backlog_ = bytes; }
     bool hurried() const { return hurried_; }
-    const std::vector<stats::Recorded>& written() const { return written_; }
-    const std::vector<records::WorkerRecord>& workers() const { return workers_; }  // all that were recorded
+    const std::vector<records::hdf5::Recorded>& written() const { return written_; }
+    const std::vector<records::journal::WorkerRecord>& workers() const {
+        return workers_;
+    }  // all that were recorded
 
   private:
-    std::vector<stats::Recorded> waiting_;
-    std::vector<stats::Recorded> written_;
-    std::vector<records::WorkerRecord> workers_;
+    std::vector<records::hdf5::Recorded> waiting_;
+    std::vector<records::hdf5::Recorded> written_;
+    std::vector<records::journal::WorkerRecord> workers_;
     std::optional<std::string> trouble_;
     std::uint64_t backlog_ = 0;
     bool hurried_ = false;

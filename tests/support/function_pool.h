@@ -13,10 +13,10 @@
 
 #include "manager/manager.h"
 #include "net/frames/loopback.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "records/hdf5/recorder.h"
 #include "support/call_table.h"
 #include "support/idle_launcher.h"
-#include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 
 namespace wq::testing {
@@ -24,12 +24,12 @@ namespace wq::testing {
 // Commands and forked calls cannot run here.
 class NoLauncher final : public IdleLauncher {
   public:
-    void run(process::Order order) override { orders_.push_back(std::move(order)); }
-    std::vector<launcher::Report> next() override {
-        std::vector<launcher::Report> reports;
-        for (const process::Order& order : std::exchange(orders_, {})) {
-            launcher::TaskEnded ended{order.task, order.attempt, {}, {}};
-            ended.outcome.ending = core::Ending::not_started;
+    void run(node::process::Order order) override { orders_.push_back(std::move(order)); }
+    std::vector<node::launcher::Report> next() override {
+        std::vector<node::launcher::Report> reports;
+        for (const node::process::Order& order : std::exchange(orders_, {})) {
+            node::launcher::TaskEnded ended{order.task, order.attempt, {}, {}};
+            ended.outcome.ending = engine::model::Ending::not_started;
             ended.outcome.reason = "no launcher";
             reports.emplace_back(std::move(ended));
         }
@@ -37,23 +37,23 @@ class NoLauncher final : public IdleLauncher {
     }
 
   private:
-    std::vector<process::Order> orders_;
+    std::vector<node::process::Order> orders_;
 };
 
 // Keeps ends like a program's manager.
-class EndsRecorder final : public stats::Recorder {
+class EndsRecorder final : public records::hdf5::Recorder {
   public:
     Wants wants() const override { return {false, false}; }
-    void task(stats::Recorded ended) override {
+    void task(records::hdf5::Recorded ended) override {
         ++tasks_;
         if (ended.record.final) on_task(ended);
     }
-    void range(const records::RangeRecord& record) override {
+    void range(const records::journal::RangeRecord& record) override {
         tasks_ += record.tasks.count();
         on_range(record);
     }
-    void worker(const records::WorkerRecord&) override {}
-    void sample(const records::Sample&) override {}
+    void worker(const records::journal::WorkerRecord&) override {}
+    void sample(const records::journal::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     std::uint64_t acknowledged() const override { return tasks_; }
@@ -65,8 +65,9 @@ class EndsRecorder final : public stats::Recorder {
     Status close() override { return success(); }
     Unrecorded unrecorded() const override { return {}; }
 
-    std::function<void(stats::Recorded&)> on_task = [](stats::Recorded&) {};
-    std::function<void(const records::RangeRecord&)> on_range = [](const records::RangeRecord&) {};
+    std::function<void(records::hdf5::Recorded&)> on_task = [](records::hdf5::Recorded&) {};
+    std::function<void(const records::journal::RangeRecord&)> on_range =
+        [](const records::journal::RangeRecord&) {};
 
   private:
     std::uint64_t tasks_ = 0;
@@ -81,12 +82,12 @@ struct FunctionPoolOptions {
 
 class FunctionPool {
   public:
-    FunctionPool(const process::FunctionTable& functions, FunctionPoolOptions options = {})
-        : options_(options), manager_end_(network_.endpoint(net::PeerId(0))) {
+    FunctionPool(const node::process::FunctionTable& functions, FunctionPoolOptions options = {})
+        : options_(options), manager_end_(network_.endpoint(net::frames::PeerId(0))) {
         network_.advance(instant_now().time_since_epoch());
-        const tickets::PoolShape shape{std::max(options.workers, 1U), 256 * 1024};
-        segment_.resize(tickets::TicketPool::bytes_needed(shape) / sizeof(CacheLine) + 1);
-        tickets::TicketPool::format(segment_.front().bytes, shape);
+        const ranks::tickets::PoolShape shape{std::max(options.workers, 1U), 256 * 1024};
+        segment_.resize(ranks::tickets::TicketPool::bytes_needed(shape) / sizeof(CacheLine) + 1);
+        ranks::tickets::TicketPool::format(segment_.front().bytes, shape);
         manager::ManagerOptions manager;
         manager.reactor.expected_workers = options.workers;
         manager.reactor.max_losses = options.max_losses;
@@ -95,18 +96,18 @@ class FunctionPool {
         for (std::uint32_t rank = 0; rank < options.workers; ++rank) add_worker(rank, functions, shape);
     }
 
-    core::Now now() { return {instant_now(), wall_now()}; }
+    engine::model::Now now() { return {instant_now(), wall_now()}; }
 
     TaskId submit(const std::string& function, std::string arguments,
-                  core::CallMode mode = core::CallMode::direct) {
+                  engine::model::CallMode mode = engine::model::CallMode::direct) {
         const TaskId task = tasks.add({function, std::move(arguments), mode});
         manager_->add(range_of(task, 1), {}, {}, now());
         return task;
     }
     TaskId submit_range(const std::string& function, std::int64_t first_index, std::uint64_t count,
-                        core::CallMode mode = core::CallMode::direct) {
+                        engine::model::CallMode mode = engine::model::CallMode::direct) {
         const TaskId task = tasks.add_range({function, {}, mode}, first_index, count);
-        core::TaskRange range = range_of(task, count);
+        engine::model::TaskRange range = range_of(task, count);
         range.shape.kind = task.value() + 1;
         manager_->add(range, {}, {}, now());
         return task;
@@ -140,7 +141,7 @@ class FunctionPool {
     }
 
     manager::Manager& manager() { return *manager_; }
-    launcher::FunctionRunner& runner(std::uint32_t rank) { return *nodes_[rank]->runner; }
+    node::launcher::FunctionRunner& runner(std::uint32_t rank) { return *nodes_[rank]->runner; }
     bool used_tickets() const { return used_tickets_; }
 
     CallTable tasks;
@@ -151,48 +152,50 @@ class FunctionPool {
         std::byte bytes[64];
     };
     struct Node {
-        net::PeerId peer;
-        std::unique_ptr<net::Transport> transport;
+        net::frames::PeerId peer;
+        std::unique_ptr<net::frames::Transport> transport;
         NoLauncher launcher;
-        std::unique_ptr<launcher::FunctionRunner> runner;
-        std::unique_ptr<tickets::TicketPool> pool;
+        std::unique_ptr<node::launcher::FunctionRunner> runner;
+        std::unique_ptr<ranks::tickets::TicketPool> pool;
         std::unique_ptr<worker::TicketClient> taker;
         std::unique_ptr<worker::Worker> worker;
         bool greeted = false;
     };
 
-    static core::TaskRange range_of(TaskId first, std::uint64_t count) {
-        core::TaskRange range{first, count, {}, {}};
+    static engine::model::TaskRange range_of(TaskId first, std::uint64_t count) {
+        engine::model::TaskRange range{first, count, {}, {}};
         range.shape.needs.cores = 1;
         return range;
     }
 
-    void add_worker(std::uint32_t rank, const process::FunctionTable& functions,
-                    const tickets::PoolShape& shape) {
+    void add_worker(std::uint32_t rank, const node::process::FunctionTable& functions,
+                    const ranks::tickets::PoolShape& shape) {
         auto node = std::make_unique<Node>();
         node->peer = network_.add();
         node->transport = network_.endpoint(node->peer);
-        network_.connect(net::PeerId(0), node->peer);
-        node->runner =
-            std::make_unique<launcher::FunctionRunner>(functions, static_cast<std::size_t>(options_.cores));
+        network_.connect(net::frames::PeerId(0), node->peer);
+        node->runner = std::make_unique<node::launcher::FunctionRunner>(
+            functions, static_cast<std::size_t>(options_.cores));
         worker::WorkerOptions worker;
         worker.hello.rank = rank;
         worker.hello.host = "here";
         worker.hello.offers = {options_.cores, 1000, 1000, 0};
         if (options_.tickets) {
-            node->pool = std::make_unique<tickets::TicketPool>(segment_.front().bytes, shape, rank);
+            node->pool = std::make_unique<ranks::tickets::TicketPool>(segment_.front().bytes, shape, rank);
             node->taker = std::make_unique<worker::TicketClient>(*node->pool, worker.hello.offers);
             worker.hello.takes_tickets = true;
         }
-        node->worker = std::make_unique<worker::Worker>(
-            worker, *node->transport, net::PeerId(0), node->launcher, node->taker.get(), node->runner.get());
+        node->worker =
+            std::make_unique<worker::Worker>(worker, *node->transport, net::frames::PeerId(0), node->launcher,
+                                             node->taker.get(), node->runner.get());
         nodes_.push_back(std::move(node));
     }
 
     bool receive() {
         inbox_.clear();
         const bool moved = manager_end_->poll(inbox_);
-        for (const net::Arrival& arrival : inbox_) manager_->on_arrival(*manager_end_, arrival, now());
+        for (const net::frames::Arrival& arrival : inbox_)
+            manager_->on_arrival(*manager_end_, arrival, now());
         return moved;
     }
 
@@ -201,8 +204,8 @@ class FunctionPool {
         if (!std::exchange(node.greeted, true)) node.worker->start(at);
         inbox_.clear();
         const bool moved = node.transport->poll(inbox_);
-        for (const net::Arrival& arrival : inbox_)
-            if (const auto* frame = std::get_if<net::Frame>(&arrival))
+        for (const net::frames::Arrival& arrival : inbox_)
+            if (const auto* frame = std::get_if<net::frames::Frame>(&arrival))
                 node.worker->on_frame(frame->bytes, at);
         used_tickets_ = used_tickets_ || (node.taker && node.taker->active());
         node.worker->on_launcher(at);
@@ -227,12 +230,12 @@ class FunctionPool {
     }
 
     FunctionPoolOptions options_;
-    net::LoopbackNetwork network_{1};
-    std::unique_ptr<net::Transport> manager_end_;
+    net::frames::LoopbackNetwork network_{1};
+    std::unique_ptr<net::frames::Transport> manager_end_;
     std::vector<CacheLine> segment_;
     std::unique_ptr<manager::Manager> manager_;
     std::vector<std::unique_ptr<Node>> nodes_;
-    std::vector<net::Arrival> inbox_;
+    std::vector<net::frames::Arrival> inbox_;
     bool used_tickets_ = false;
 };
 

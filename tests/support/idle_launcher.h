@@ -8,19 +8,19 @@
 
 namespace wq::testing {
 
-class IdleLauncher : public launcher::Launcher {
+class IdleLauncher : public node::launcher::Launcher {
   public:
-    Status open(const launcher::LauncherOptions&) override { return success(); }
-    Status begin_anew(const launcher::LauncherOptions&, Duration) override { return success(); }
+    Status open(const node::launcher::LauncherOptions&) override { return success(); }
+    Status begin_anew(const node::launcher::LauncherOptions&, Duration) override { return success(); }
     std::string scratch() const override { return {}; }
     int descriptor() const override { return -1; }
-    void environment(const launcher::EnvironmentLine&) override {}
+    void environment(const node::launcher::EnvironmentLine&) override {}
     void enter(const std::string&) override {}
-    void run(process::Order) override {}
+    void run(node::process::Order) override {}
     void kill(TaskId, Attempt) override {}
     void recall(std::uint64_t) override {}
     void kill_all() override {}
-    std::vector<launcher::Report> next() override { return {}; }
+    std::vector<node::launcher::Report> next() override { return {}; }
     Status fork_child(int, void (*)(int)) override { return Error{ExitCode::unreachable, "not here"}; }
     void close(Duration) override {}
 };

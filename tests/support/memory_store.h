@@ -20,11 +20,11 @@ struct MemoryMaster {
     std::string log_name;
     std::string log, previous_log;
     std::map<std::string, std::string> aside;  // lists that were put there
-    std::map<marked_list::WorkerId, list_store::Sign> signs;
-    std::vector<list_store::OldFile> old;
+    std::map<shared_list::text::WorkerId, shared_list::store::Sign> signs;
+    std::vector<shared_list::store::OldFile> old;
     std::uint64_t logs = 0;
-    std::optional<list_store::Request> late;  // of a connection that was lost
-    bool late_waits = false;                  // for one more request
+    std::optional<shared_list::store::Request> late;  // of a connection that was lost
+    bool late_waits = false;                          // for one more request
 
     std::string identity() const { return std::to_string(inode) + " " + std::to_string(file.size()); }
     // As an editor does.
@@ -34,7 +34,7 @@ struct MemoryMaster {
     }
 };
 
-inline std::string spliced(const std::string& file, const std::vector<marked_list::Splice>& splices) {
+inline std::string spliced(const std::string& file, const std::vector<shared_list::text::Splice>& splices) {
     std::string text;
     std::uint64_t at = 0;
     for (const auto& splice : splices) {
@@ -44,7 +44,7 @@ inline std::string spliced(const std::string& file, const std::vector<marked_lis
     return text + file.substr(at);
 }
 
-class MemoryStore : public list_store::ListStore {
+class MemoryStore : public shared_list::store::ListStore {
   public:
     explicit MemoryStore(MemoryMaster& master) : master_(master) {}
 
@@ -67,12 +67,12 @@ class MemoryStore : public list_store::ListStore {
         if (master_.log_name.empty()) new_log();
         return success();
     }
-    Result<list_store::Answer> exchange(const list_store::Request& request) override {
+    Result<shared_list::store::Answer> exchange(const shared_list::store::Request& request) override {
         if (master_.late && !std::exchange(master_.late_waits, false)) {
-            const list_store::Request late = *std::exchange(master_.late, std::nullopt);
+            const shared_list::store::Request late = *std::exchange(master_.late, std::nullopt);
             if (late.known == version()) change(late, Fault::none);
         }
-        list_store::Answer answer;
+        shared_list::store::Answer answer;
         answer.whole_log = request.known.log != master_.log_name;
         answer.log = master_.log.substr(answer.whole_log ? 0 : request.known.log_bytes);
         const bool known =
@@ -105,36 +105,39 @@ class MemoryStore : public list_store::ListStore {
         ++renewals;
         return success();
     }
-    Status beat(marked_list::WorkerId worker, Duration lease) override {
+    Status beat(shared_list::text::WorkerId worker, Duration lease) override {
         master_.signs[worker] = {worker, Duration{0}, lease};
         return success();
     }
-    Status remove_sign(marked_list::WorkerId worker) override {
+    Status remove_sign(shared_list::text::WorkerId worker) override {
         master_.signs.erase(worker);
         return success();
     }
-    Result<std::vector<list_store::Sign>> signs() override {
-        std::vector<list_store::Sign> all;
+    Result<std::vector<shared_list::store::Sign>> signs() override {
+        std::vector<shared_list::store::Sign> all;
         for (const auto& [worker, sign] : master_.signs) all.push_back(sign);
         return all;
     }
-    Result<list_store::MasterTime> time() override { return list_store::MasterTime{}; }
+    Result<shared_list::store::MasterTime> time() override { return shared_list::store::MasterTime{}; }
     Result<std::unique_ptr<Held>> hold() override { return std::make_unique<Held>(); }
 
   private:
-    list_store::Version version() const { return {master_.log_name, master_.log.size(), master_.identity()}; }
+    shared_list::store::Version version() const {
+        return {master_.log_name, master_.log.size(), master_.identity()};
+    }
     static Error cut() { return {ExitCode::unreachable, "list: the connection was lost"}; }
     void new_log() {
         master_.previous_log = master_.log;
         master_.log_name = "log" + std::to_string(++master_.logs);
         master_.log = "LOG " + master_.log_name + "\n";
     }
-    bool change(const list_store::Request& request, Fault now) {
+    bool change(const shared_list::store::Request& request, Fault now) {
         if (request.new_log) new_log();
         master_.log += request.records;
         if (now == Fault::dies_before_copied && !request.copied_old.empty()) return true;
         for (const auto& name : request.copied_old)
-            std::erase_if(master_.old, [&](const list_store::OldFile& old) { return old.name == name; });
+            std::erase_if(master_.old,
+                          [&](const shared_list::store::OldFile& old) { return old.name == name; });
         if (!request.rewrite) return true;
         if (!request.put_aside.empty()) master_.aside[request.put_aside] = master_.file;
         const std::uint64_t before = master_.inode;
@@ -162,7 +165,7 @@ class FaultyStore : public MemoryStore {
   public:
     FaultyStore(MemoryMaster& master, Faults& faults) : MemoryStore(master), faults_(faults) {}
     Status open() override { return faults_.open ? Status(*faults_.open) : MemoryStore::open(); }
-    Result<list_store::Answer> exchange(const list_store::Request& request) override {
+    Result<shared_list::store::Answer> exchange(const shared_list::store::Request& request) override {
         if (request.empty() || faults_.changes == 0) return MemoryStore::exchange(request);
         --faults_.changes;
         return *faults_.change;

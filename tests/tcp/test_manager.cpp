@@ -12,16 +12,16 @@
 #include <optional>
 #include <string>
 
+#include "base/background_thread.h"
 #include "manager/manager.h"
+#include "manager/run/rank_loop.h"
+#include "manager/run/source.h"
 #include "manager/task_table.h"
 #include "net/frames/contact.h"
 #include "net/frames/tcp_listener.h"
 #include "net/frames/tls_identity.h"
-#include "records/journal/run_directory.h"
-#include "manager/run/rank_loop.h"
-#include "manager/run/source.h"
 #include "records/hdf5/recorder.h"
-#include "base/background_thread.h"
+#include "records/journal/run_directory.h"
 
 namespace {
 
@@ -65,23 +65,23 @@ Duration seconds(double count) {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count));
 }
 
-std::unique_ptr<net::TcpListener> listen(const Options& options, net::Contact& contact) {
-    net::TcpListenOptions listening;
+std::unique_ptr<net::frames::TcpListener> listen(const Options& options, net::frames::Contact& contact) {
+    net::frames::TcpListenOptions listening;
     listening.low_port = listening.high_port = options.port;
-    if (options.key) listening.key = contact.key = net::fresh_key();
+    if (options.key) listening.key = contact.key = net::frames::fresh_key();
     if (options.tls)
-        listening.tls =
-            (options.key_file.empty() ? net::make_identity()
-                                      : net::read_identity(options.key_file, options.certificate_file))
-                .or_throw();
+        listening.tls = (options.key_file.empty()
+                             ? net::frames::make_identity()
+                             : net::frames::read_identity(options.key_file, options.certificate_file))
+                            .or_throw();
     listening.bind = {options.bind};
-    net::TcpLimits& limits = listening.limits;
+    net::frames::TcpLimits& limits = listening.limits;
     for (Duration* time :
          {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
         *time = std::chrono::duration_cast<Duration>(*time * options.scale);
     // This is CPU time, which no scale makes faster.
     limits.handshake = std::max<Duration>(limits.handshake, std::chrono::seconds(2));
-    auto listener = net::TcpListener::open(std::move(listening)).or_throw();
+    auto listener = net::frames::TcpListener::open(std::move(listening)).or_throw();
     contact.addresses = {options.bind};
     contact.port = listener->port();
     contact.tls = options.tls;
@@ -92,17 +92,18 @@ std::unique_ptr<net::TcpListener> listen(const Options& options, net::Contact& c
 }
 
 int run(const Options& options) {
-    auto directory =
-        records::RunDirectory::take(options.run_directory, records::RunDirectory::Use::fresh).or_throw();
+    auto directory = records::journal::RunDirectory::take(options.run_directory,
+                                                          records::journal::RunDirectory::Use::fresh)
+                         .or_throw();
     Signals signals = Signals::block().or_throw();
-    net::Contact contact;
+    net::frames::Contact contact;
     const auto listener = listen(options, contact);
-    stats::RecorderOptions recording;
+    records::hdf5::RecorderOptions recording;
     recording.run_directory = directory.path();
     recording.run_id = "test";
     recording.list_name = options.list;
     recording.categories = {"default"};
-    auto recorder = stats::open_recorder(recording).or_throw();
+    auto recorder = records::hdf5::open_recorder(recording).or_throw();
 
     manager::ManagerOptions managing;
     managing.reactor.expected_workers = 0;
@@ -113,18 +114,18 @@ int run(const Options& options) {
     manager::TaskTable tasks(options.files);
     std::optional<BackgroundThread> files;
     if (!options.files.empty()) managing.background = &files.emplace();
-    manager::Manager manager(std::move(managing), tasks, *recorder, run::now());
+    manager::Manager manager(std::move(managing), tasks, *recorder, manager::run::now());
     manager.expect_tcp_workers(*listener);
     manager.say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
-    run::SourceSpec spec;
+    manager::run::SourceSpec spec;
     spec.path = options.list;
-    const auto source = run::open_source(spec, {}, tasks).or_throw();
-    net::write_contact(options.contact, contact).or_throw();
-    run::ManagerLoopParts parts{manager, *source, *recorder};
+    const auto source = manager::run::open_source(spec, {}, tasks).or_throw();
+    net::frames::write_contact(options.contact, contact).or_throw();
+    manager::run::ManagerLoopParts parts{manager, *source, *recorder};
     parts.signals = &signals;
     parts.wires = {listener.get()};
     parts.files_of_manager = files ? &*files : nullptr;
-    run::ManagerLoop loop(std::move(parts));
+    manager::run::ManagerLoop loop(std::move(parts));
     const Status read = loop.run();
     files.reset();  // before the manager, which it serves
     const Status written = recorder->close();

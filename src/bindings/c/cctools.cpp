@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "cctools/debug.h"
 #include "bindings/c/guard.h"
+#include "cctools/debug.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ std::array<long, 3> numbers_of(const char* version) {
 
 }  // namespace
 
-using wq::capi::guarded;
+using wq::bindings::c::guarded;
 
 const char* cctools_version_string(void) {
     return WQ_VERSION;

@@ -18,7 +18,7 @@
 #define CCTOOLS_NO_SHORT_NAMES
 #include "cctools/debug.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -115,9 +115,9 @@ DebugSettings debug_settings() {
     return settings;
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 void cctools_debug(std::int64_t flags, const char* format, ...) {
     va_list arguments;

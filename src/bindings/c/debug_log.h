@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 struct DebugSettings {
     std::string file;   // "": none, or nothing is turned on
@@ -14,4 +14,4 @@ struct DebugSettings {
 
 DebugSettings debug_settings();
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

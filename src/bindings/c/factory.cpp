@@ -11,11 +11,11 @@
 
 #include "api/factory_settings.h"
 #include "base/units.h"
-#include "cctools/work_queue_factory.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/live_objects.h"
 #include "bindings/c/quarantine.h"
 #include "bindings/c/queue.h"
+#include "cctools/work_queue_factory.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ class Calling {
 
 }  // namespace
 
-struct work_queue_factory : wq::capi::Quarantined<work_queue_factory, 64> {
+struct work_queue_factory : wq::bindings::c::Quarantined<work_queue_factory, 64> {
     work_queue_factory(work_queue* of, std::string batch_type);
     ~work_queue_factory();
     work_queue_factory(const work_queue_factory&) = delete;
@@ -64,11 +64,11 @@ work_queue_factory::work_queue_factory(work_queue* of, std::string batch_type)
             queue = nullptr;
             stop();
         });
-    wq::capi::LiveObjects<work_queue_factory>::all().add(this);
+    wq::bindings::c::LiveObjects<work_queue_factory>::all().add(this);
 }
 
 work_queue_factory::~work_queue_factory() {
-    wq::capi::LiveObjects<work_queue_factory>::all().remove(this);
+    wq::bindings::c::LiveObjects<work_queue_factory>::all().remove(this);
     if (queue != nullptr) queue->users.erase(this);
     stop();
     if (!ours()) static_cast<void>(factory_.release());
@@ -99,7 +99,7 @@ bool work_queue_factory::set() {
     return !running() || factory_->set(options.settings);
 }
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -133,9 +133,9 @@ void show(const FactoryReport& from, work_queue_factory_report& to) {
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 work_queue_factory* work_queue_factory_create(work_queue* q, const char* batch_type) {
     return guarded(__func__, static_cast<work_queue_factory*>(nullptr),

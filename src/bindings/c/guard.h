@@ -7,7 +7,7 @@
 
 #include "bindings/c/messages.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 inline std::string text_or_empty(const char* text) {  // "" for NULL
     return text == nullptr ? std::string() : text;
@@ -37,4 +37,4 @@ void guarded(const char* function, const Work& work) noexcept {
     });
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

@@ -9,7 +9,7 @@ struct list {
     std::size_t next = 0;
 };
 
-using wq::capi::guarded;
+using wq::bindings::c::guarded;
 
 list* cctools_list_create(void) {
     return guarded(__func__, static_cast<list*>(nullptr), [](const char*) { return new list; });

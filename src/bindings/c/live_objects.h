@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 template <class Object>
 class LiveObjects {
@@ -38,4 +38,4 @@ class LiveObjects {
     std::unordered_set<const Object*> objects_;
 };
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

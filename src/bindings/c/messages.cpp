@@ -4,7 +4,7 @@
 #include <mutex>
 #include <set>
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 void complain(const char* function, const char* what) noexcept {
     std::fprintf(stderr, "%s: %s\n", function, what);
@@ -21,4 +21,4 @@ void no_effect(const char* function, const char* what) {
     if (said.insert(function).second) std::fprintf(stderr, "%s: no effect: %s\n", function, what);
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

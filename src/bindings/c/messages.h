@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 void complain(const char* function, const char* what) noexcept;
 void complain(const char* function, const std::string& what) noexcept;
@@ -11,4 +11,4 @@ void complain(const char* function, const std::string& what) noexcept;
 // "FUNCTION: no effect: WHAT", once per process and function.
 void no_effect(const char* function, const char* what);
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

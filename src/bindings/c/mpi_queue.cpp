@@ -17,7 +17,7 @@ struct work_queue_mpi {
     work_queue* queue = nullptr;     // created with these ranks
 };
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -44,9 +44,9 @@ void finish_all() {
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 work_queue_mpi* work_queue_mpi_start(work_queue_mpi_mode_t mode) {
     return guarded(__func__, static_cast<work_queue_mpi*>(nullptr), [&](const char*) {
@@ -86,9 +86,9 @@ work_queue* work_queue_mpi_create(work_queue_mpi* ranks, int port) {
         options.port = port;
         options.mpi = &ranks->session;
         options.listen = port != WORK_QUEUE_MPI_NO_PORT;
-        wq::program_manager::HeldPort held;
+        wq::api::HeldPort held;
         if (options.listen) {
-            auto found = wq::program_manager::hold_port(options);
+            auto found = wq::api::hold_port(options);
             if (!found) return complain(me, found.error().message), nullptr;
             held = std::move(*found);
         }

@@ -5,7 +5,7 @@
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -17,9 +17,9 @@ void take(const char* function, const work_queue* q, const char* what) {
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 int wq_option_scheduler = WORK_QUEUE_SCHEDULE_UNSET;
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <new>
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 // A base class for objects created by new.
 template <class Object, std::size_t most>
@@ -35,4 +35,4 @@ class Quarantined {
     }
 };
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

@@ -11,11 +11,11 @@
 #include "bindings/c/live_objects.h"
 #include "bindings/c/messages.h"
 
-using wq::capi::TaskBox;
+using wq::bindings::c::TaskBox;
 
 namespace {
 
-using Queues = wq::capi::LiveObjects<work_queue>;
+using Queues = wq::bindings::c::LiveObjects<work_queue>;
 
 // Programs may return from main() with a queue: its thread must end before anything it uses is destroyed.
 void end_all() {
@@ -25,7 +25,7 @@ void end_all() {
 
 }  // namespace
 
-work_queue::work_queue(wq::ManagerOptions given, wq::program_manager::HeldPort held)
+work_queue::work_queue(wq::ManagerOptions given, wq::api::HeldPort held)
     : deferred_(std::move(given), std::move(held)) {
     Queues::all().add(this);
     [[maybe_unused]] static const int once = std::atexit(end_all);
@@ -45,13 +45,13 @@ void work_queue::end() {
 wq::Manager* work_queue::serving() {
     const bool said = begun() && ours();
     if (!begun()) {
-        const wq::capi::DebugSettings debug = wq::capi::debug_settings();
+        const wq::bindings::c::DebugSettings debug = wq::bindings::c::debug_settings();
         options().debug_log = debug.file;
         options().debug_flags = debug.flags;
         options().debug_rotate_bytes = debug.rotate_bytes;
     }
     wq::Manager* const manager = deferred_.serving();
-    if (manager == nullptr && !said) wq::capi::complain("work_queue", deferred_.why_not());
+    if (manager == nullptr && !said) wq::bindings::c::complain("work_queue", deferred_.why_not());
     return manager;
 }
 
@@ -62,7 +62,7 @@ int work_queue::submit(TaskBox& box, std::string& refusal) {
     if (manager_id == 0) return 0;
     tasks.emplace(manager_id, &box);
     ids.take();
-    wq::capi::clear_outcome(box);
+    wq::bindings::c::clear_outcome(box);
     box.taskid = id;
     box.queue = this;
     return id;
@@ -80,7 +80,7 @@ TaskBox* work_queue::remove(std::int64_t id) {
 TaskBox* work_queue::take_back(const std::optional<wq::Task>& ended) {
     if (!ended) return nullptr;
     TaskBox* box = remove(ended->id());
-    if (box != nullptr) wq::capi::show_outcome(*box, *ended);
+    if (box != nullptr) wq::bindings::c::show_outcome(*box, *ended);
     return box;
 }
 
@@ -88,7 +88,7 @@ TaskBox* work_queue::take_back(const std::optional<wq::Task>& ended) {
 TaskBox* work_queue::forsake_one(const std::string* tag) {
     const auto one = deferred_.forsake_one(tag);
     TaskBox* box = one ? remove(one->id()) : nullptr;
-    if (box != nullptr) wq::capi::show_forsaken(*box, one->reason());
+    if (box != nullptr) wq::bindings::c::show_forsaken(*box, one->reason());
     return box;
 }
 
@@ -119,7 +119,7 @@ TaskBox* work_queue::wait_at_most(std::chrono::milliseconds limit, const std::st
                                     : manager->wait_for_tag_at_most(*tag, limit));
 }
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 work_queue* queue_of(const char* function, const work_queue* queue) {
     if (queue == nullptr) {
@@ -145,4 +145,4 @@ Manager* manager_of(const char* function, work_queue* queue) {
     return found == nullptr ? nullptr : found->serving();
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

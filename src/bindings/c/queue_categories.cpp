@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <system_error>
 
+#include "api/amounts.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
 #include "records/logs/earlier_summaries.h"
-#include "api/amounts.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -33,7 +33,7 @@ Result<TaskResources> resources_of(const rmsummary* rm) {
     said.memory = megabytes(rm->memory);
     said.disk = megabytes(rm->disk);
     said.gpus = rm->gpus < 0 ? -1 : rm->gpus;
-    if (const Status sound = program_manager::check_amounts(said); !sound) return sound.error();
+    if (const Status sound = api::check_amounts(said); !sound) return sound.error();
     return said;
 }
 
@@ -59,7 +59,7 @@ int enable_monitoring(const char* function, work_queue* q, const char* folder, b
         if (queue == nullptr) return 0;
         std::string path = folder == nullptr ? "" : folder;
         if (!path.empty()) {
-            const auto found = program_manager::summaries_folder(path);
+            const auto found = api::summaries_folder(path);
             if (!found) return complain(me, found.error().message), 0;
             path = *found;
         }
@@ -70,9 +70,9 @@ int enable_monitoring(const char* function, work_queue* q, const char* folder, b
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 int work_queue_enable_monitoring(work_queue* q, char* folder, int watchdog) {
     return enable_monitoring(__func__, q, folder, watchdog != 0, &wq::Manager::enable_monitoring);
@@ -86,7 +86,7 @@ int work_queue_specify_category_mode(work_queue* q, const char* category, work_q
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const auto wanted = static_cast<wq::AllocationMode>(mode);
-        if (const auto known = wq::program_manager::mode_of(wanted); !known)
+        if (const auto known = wq::api::mode_of(wanted); !known)
             return complain(me, known.error().message), 0;
         queue->order([wanted, name = name_of(category)](wq::Manager& manager) {
             manager.specify_category_mode(name, wanted);
@@ -111,7 +111,7 @@ int work_queue_enable_category_resource(work_queue* q, const char* category, con
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const std::string wanted = resource == nullptr ? "" : resource;
-        if (const auto known = wq::program_manager::resource_named(wanted); !known)
+        if (const auto known = wq::api::resource_named(wanted); !known)
             return complain(me, known.error().message), 0;
         queue->order([=, name = name_of(category)](wq::Manager& manager) {
             manager.enable_category_resource(name, wanted, autolabel != 0);
@@ -144,7 +144,7 @@ void work_queue_initialize_categories(work_queue* q, rmsummary* max, const char*
         if (summaries_file == nullptr) return complain(me, "the name of the file is NULL");
         const auto said = resources_of(max);
         if (!said) return complain(me, said.error().message);
-        if (const auto read = wq::logs::read_summaries(summaries_file); !read)
+        if (const auto read = wq::records::logs::read_summaries(summaries_file); !read)
             return complain(me, read.error().message);
         // The manager starts later, and the program may change its folder before.
         std::error_code unknown;

@@ -5,7 +5,7 @@
 #include "bindings/c/queue.h"
 #include "net/frames/tls_identity.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -24,7 +24,7 @@ constexpr std::uint64_t most_output = 1u << 30;
 work_queue* create(const char* function, ManagerOptions options) {
     options.output_limit = most_output;
     return guarded(function, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
-        auto held = program_manager::hold_port(options);
+        auto held = api::hold_port(options);
         if (!held) return refused(me, held.error());
         return new work_queue(std::move(options), std::move(*held));
     });
@@ -32,9 +32,9 @@ work_queue* create(const char* function, ManagerOptions options) {
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 work_queue* work_queue_create(int port) {
     wq::ManagerOptions options;
@@ -55,7 +55,8 @@ work_queue* work_queue_ssl_create(int port, const char* key, const char* certifi
             return refused(me,
                            {wq::ExitCode::usage, "key and certificate belong together: give both, or none"});
         if (!options.ssl_key.empty())
-            if (const auto identity = wq::net::read_identity(options.ssl_key, options.ssl_certificate);
+            if (const auto identity =
+                    wq::net::frames::read_identity(options.ssl_key, options.ssl_certificate);
                 !identity)
                 return refused(me, identity.error());
         return create(me, std::move(options));

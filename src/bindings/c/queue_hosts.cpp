@@ -2,7 +2,7 @@
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -35,9 +35,9 @@ int fast_abort(const char* function, work_queue* q, const char* category, double
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 void work_queue_block_host(work_queue* q, const char* hostname) {
     order_of_host(__func__, q, hostname,

@@ -10,7 +10,7 @@
 #include "bindings/c/queue.h"
 #include "net/frames/contact.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -58,9 +58,9 @@ void keep_alive(const char* function, work_queue* q, double ManagerOptions::*opt
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 void work_queue_specify_password(work_queue* q, const char* password) {
     guarded(__func__, [&](const char* me) {
@@ -77,7 +77,7 @@ int work_queue_specify_password_file(work_queue* q, const char* file) {
         if (queue == nullptr) return 0;
         if (file == nullptr) return complain(me, "the name of the file is NULL"), 0;
         const auto password =
-            wq::net::read_password(file, [&](const std::string& line) { complain(me, line); });
+            wq::net::frames::read_password(file, [&](const std::string& line) { complain(me, line); });
         if (!password) return complain(me, password.error().message), 0;
         return specify(me, *queue, [&](wq::ManagerOptions& options) { options.password = *password; }) ? 1
                                                                                                        : 0;
@@ -99,7 +99,7 @@ int work_queue_specify_status(work_queue* q, const char* who) {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const std::string word = text_or_empty(who);
-        const auto known = wq::program_manager::status_door(word, false);
+        const auto known = wq::api::status_door(word, false);
         if (word.empty() || !known) return complain(me, "give open, key or off"), 0;
         return specify(me, *queue, [&](wq::ManagerOptions& options) { options.status = word; }) ? 1 : 0;
     });
@@ -121,7 +121,7 @@ void work_queue_specify_catalog_server(work_queue* q, const char* hostname, int 
         if (text_or_empty(hostname).empty() || port < 0 || port > 65535)
             return complain(me, "give the name of a host, and a port (0: CATALOG_PORT, or 9097)");
         std::string server = hostname;
-        if (port > 0) server = wq::net::to_text({server, static_cast<std::uint16_t>(port)});
+        if (port > 0) server = wq::net::frames::to_text({server, static_cast<std::uint16_t>(port)});
         specify(me, *queue, [&](wq::ManagerOptions& options) { options.catalog = server; });
     });
 }

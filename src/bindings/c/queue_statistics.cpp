@@ -9,7 +9,7 @@
 #include "bindings/c/statistics.h"
 #include "manager/status/figures.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -122,9 +122,9 @@ work_queue_stats figures(const Statistics& from) {
     return to;
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 void work_queue_get_stats(work_queue* q, work_queue_stats* s) {
     get_stats(__func__, q, nullptr, s);
@@ -151,7 +151,7 @@ rmsummary** work_queue_workers_summary(work_queue* q) {
     return guarded(__func__, static_cast<rmsummary**>(nullptr), [&](const char* me) -> rmsummary** {
         const wq::Manager* manager = manager_of(me, q);
         if (manager == nullptr) return nullptr;
-        const auto groups = wq::status::groups_of(manager->workers());
+        const auto groups = wq::manager::status::groups_of(manager->workers());
         auto** all = static_cast<rmsummary**>(std::calloc(groups.size() + 1, sizeof(rmsummary*)));
         if (all == nullptr) throw std::bad_alloc();
         for (std::size_t n = 0; n < groups.size(); ++n) {

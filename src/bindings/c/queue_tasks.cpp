@@ -1,9 +1,9 @@
 // Submits tasks to a queue and returns them.
-#include "cctools/list.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
+#include "cctools/list.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -29,9 +29,9 @@ work_queue_task* cancelled(const char* function, work_queue* q, const Cancel& ca
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 int work_queue_submit(work_queue* q, work_queue_task* t) {
     return guarded(__func__, 0, [&](const char* me) {

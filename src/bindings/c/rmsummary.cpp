@@ -7,7 +7,7 @@
 #include "bindings/c/guard.h"
 #include "bindings/c/summaries.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -77,9 +77,9 @@ rmsummary blank_summary(double value) {
     return blank;
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 rmsummary* rmsummary_create(double default_value) {
     auto* s = static_cast<rmsummary*>(std::malloc(sizeof(rmsummary)));

@@ -4,7 +4,7 @@
 #include "bindings/c/guard.h"
 #include "bindings/c/task_box.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 // Runs `work(box)` if the task may be specified. Returns 1, else 0.
 template <class Work>
@@ -31,4 +31,4 @@ int specify_or_refuse(const char* function, work_queue_task* task, const Work& w
     });
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

@@ -4,8 +4,8 @@
 #include "cctools/work_queue_stats.h"
 #include "work_queue/statistics.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 work_queue_stats figures(const Statistics& from);
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

@@ -3,9 +3,9 @@
 
 #include "cctools/rmsummary.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 // Not on the heap: no strings, and `value` for every number.
 rmsummary blank_summary(double value);
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

@@ -7,7 +7,7 @@
 #include "bindings/c/messages.h"
 #include "bindings/c/summaries.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -125,4 +125,4 @@ TaskBox* task_to_specify(const char* function, work_queue_task* task) {
     return nullptr;
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cctools/work_queue_task.h"
 #include "bindings/c/quarantine.h"
+#include "cctools/work_queue_task.h"
 #include "work_queue/task.h"
 
 struct work_queue;
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 // Recognizes the last 4096 deleted tasks, about 3 MB.
 struct TaskBox : work_queue_task, Quarantined<TaskBox, 4096> {
@@ -72,4 +72,4 @@ TaskBox* task_of(const char* function, const work_queue_task* task);
 // Same, but also null if the task is in a queue.
 TaskBox* task_to_specify(const char* function, work_queue_task* task);
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c

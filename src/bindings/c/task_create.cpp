@@ -4,7 +4,7 @@
 #include "bindings/c/live_objects.h"
 #include "bindings/c/specify.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -31,9 +31,9 @@ void copy_notes(const TaskBox& from, TaskBox& to) {
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 work_queue_task* work_queue_task_create(const char* command) {
     return guarded(__func__, static_cast<work_queue_task*>(nullptr), [&](const char*) {

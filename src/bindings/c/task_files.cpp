@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "api/task_data.h"
 #include "base/relative_path.h"
 #include "base/units.h"
-#include "cctools/work_queue_deprecated.h"
 #include "bindings/c/specify.h"
-#include "api/task_data.h"
+#include "cctools/work_queue_deprecated.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -95,8 +95,8 @@ bool is_buffer(const TaskBox& box, const char* name, std::string_view bytes) {
     const TaskData& data = TaskAccess::data(box.spec);
     if (!form || !data.specs || !data.specs->files) return false;
     const auto& inputs = data.specs->files->inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](const files::Input& input) {
-        return input.source == files::Source::buffer && input.name == *form && input.from == bytes;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const files::trees::Input& input) {
+        return input.source == files::trees::Source::buffer && input.name == *form && input.from == bytes;
     });
 }
 
@@ -116,9 +116,9 @@ int specify_buffer(const char* function, work_queue_task* t, const char* data, i
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 int work_queue_task_specify_file(work_queue_task* t, const char* local_name, const char* remote_name,
                                  work_queue_file_type_t type, work_queue_file_flags_t flags) {

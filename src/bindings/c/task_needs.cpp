@@ -4,7 +4,7 @@
 
 #include "bindings/c/specify.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -24,9 +24,9 @@ void specify_variable(const char* function, work_queue_task* t, const char* name
 
 }  // namespace
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
-using namespace wq::capi;
+using namespace wq::bindings::c;
 
 void work_queue_task_specify_max_retries(work_queue_task* t, std::int64_t max_retries) {
     specify(__func__, t, [&](TaskBox& box) {

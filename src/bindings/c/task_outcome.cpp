@@ -1,12 +1,12 @@
 // Copies the results of a task to the fields of its struct.
 #include <algorithm>
 
+#include "api/task_data.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/summaries.h"
 #include "bindings/c/task_box.h"
-#include "api/task_data.h"
 
-namespace wq::capi {
+namespace wq::bindings::c {
 
 namespace {
 
@@ -204,9 +204,9 @@ void show_forsaken(TaskBox& box, const std::string& reason) {
     box.set_text(&work_queue_task::reason, reason);
 }
 
-}  // namespace wq::capi
+}  // namespace wq::bindings::c
 
 size_t work_queue_task_output_size(const work_queue_task* t) {
-    const wq::capi::TaskBox* box = wq::capi::task_of(__func__, t);
+    const wq::bindings::c::TaskBox* box = wq::bindings::c::task_of(__func__, t);
     return box == nullptr ? 0 : box->output_size;
 }

@@ -8,7 +8,7 @@
 #include "api/amounts.h"
 #include "work_queue/task.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 // (cores, memory, disk, gpus), -1: not specified. Throws ValueError for what no machine has.
 inline TaskResources resources_of(const pybind11::tuple& amounts) {
@@ -17,9 +17,9 @@ inline TaskResources resources_of(const pybind11::tuple& amounts) {
     said.memory = amounts[1].cast<std::int64_t>();
     said.disk = amounts[2].cast<std::int64_t>();
     said.gpus = amounts[3].cast<double>();
-    if (const Status sound = program_manager::check_amounts(said); !sound)
+    if (const Status sound = api::check_amounts(said); !sound)
         throw pybind11::value_error(sound.error().message);
     return said;
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

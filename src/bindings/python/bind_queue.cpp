@@ -3,25 +3,25 @@
 
 #include <stdexcept>
 
-#include "net/frames/contact.h"
 #include "api/tuning.h"
 #include "bindings/python/amounts.h"
 #include "bindings/python/queue.h"
 #include "bindings/python/ranks.h"
 #include "bindings/python/text.h"
 #include "manager/status/figures.h"
+#include "net/frames/contact.h"
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
 // Throws SetupError, as a Manager does.
-program_manager::HeldPort hold_port(const ManagerOptions& options, bool loopback) {
+api::HeldPort hold_port(const ManagerOptions& options, bool loopback) {
     if (!options.listen) return {};
-    auto held = program_manager::hold_port(
-        options, loopback ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{});
+    auto held = api::hold_port(options,
+                               loopback ? std::vector<std::string>{"127.0.0.1"} : std::vector<std::string>{});
     if (!held) throw SetupError(held.error().message, to_int(held.error().code));
     return std::move(*held);
 }
@@ -62,7 +62,7 @@ void set_option(PyQueue& queue, Value ManagerOptions::*option, const std::type_i
 // Returns a warning, or "".
 py::object password_file(PyQueue& queue, const Text& path) {
     std::string warning;
-    auto password = net::read_password(path, [&](const std::string& line) { warning = line; });
+    auto password = net::frames::read_password(path, [&](const std::string& line) { warning = line; });
     if (!password) throw SetupError(password.error().message, to_int(password.error().code));
     set_option(queue, &ManagerOptions::password, *password);
     return to_str(warning);
@@ -126,7 +126,7 @@ void bind_start(py::class_<PyQueue>& queue) {
 
 py::list worker_groups(PyQueue& queue) {
     py::list all;
-    for (const auto& group : status::groups_of(queue.serving().workers())) {
+    for (const auto& group : manager::status::groups_of(queue.serving().workers())) {
         py::dict one;
         one["workers"] = group.workers;
         one["cores"] = group.cores;
@@ -235,7 +235,7 @@ void bind_workers(py::class_<PyQueue>& queue) {
                  });
              })
         .def("_tune", [](PyQueue& q, const std::string& name, double value) {
-            program_manager::Tuning names;
+            api::Tuning names;
             if (const auto known = names.set(name, value); !known)
                 throw py::value_error(known.error().message);
             order(q, [name, value](Manager& m) { m.tune(name, value); });
@@ -252,4 +252,4 @@ void bind_queue(py::module_& module) {
     bind_workers(queue);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

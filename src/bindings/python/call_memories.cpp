@@ -10,7 +10,7 @@
 
 #include "bindings/python/waits.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -56,4 +56,4 @@ CallMemories::Shared CallMemories::keep(std::shared_ptr<MemoryFile> memory) {
     return memory;
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -8,7 +8,7 @@
 
 #include "base/memory_file.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 class CallMemories {
   public:
@@ -24,4 +24,4 @@ class CallMemories {
     std::vector<std::shared_ptr<MemoryFile>> last_;
 };
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

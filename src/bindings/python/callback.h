@@ -12,7 +12,7 @@
 
 #include "bindings/python/text.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 inline bool holds_lock_of_python() {
     return PyGILState_GetThisThreadState() != nullptr && PyGILState_Check() != 0;
@@ -103,4 +103,4 @@ class HeldLines {
     std::vector<std::string> lines_;
 };
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -14,7 +14,7 @@
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -142,4 +142,4 @@ void bind_factory(py::module_& module) {
         .def("report", report_of);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

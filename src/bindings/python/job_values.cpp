@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "functions/pool/storage.h"
 #include "bindings/python/waits.h"
+#include "functions/pool/storage.h"
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -198,4 +198,4 @@ Memory new_memory(std::size_t bytes) {
     return {std::move(array), first, bytes, true};
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

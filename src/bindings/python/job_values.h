@@ -7,7 +7,7 @@
 #include "bindings/python/memory_view.h"
 #include "work_queue/batch.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 // `buffers`: objects with the buffer protocol, contiguous. One that lies in memory of new_memory(), or in
 // memory of from_batch() that others see, too, goes as it is. So does all memory of from_batch() if
@@ -20,4 +20,4 @@ pybind11::tuple from_batch(Batch&& batch);
 // Of any content. In shared memory if it is large.
 Memory new_memory(std::size_t bytes);
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

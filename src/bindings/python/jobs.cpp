@@ -9,16 +9,16 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "functions/pool/executor.h"
-#include "functions/pool/zygote.h"
 #include "bindings/python/callback.h"
 #include "bindings/python/job_values.h"
 #include "bindings/python/text.h"
 #include "bindings/python/waits.h"
+#include "functions/pool/executor.h"
+#include "functions/pool/zygote.h"
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -43,12 +43,12 @@ class PyJobs {
     PyJobs(int workers, const JobExecutorOptions& options, const py::object& start_process,
            const py::object& handler)
         : handler_(std::make_shared<py::object>(handler)) {
-        executor::check_options(workers, options);
-        executor::ZygoteLink zygote;
+        functions::pool::check_options(workers, options);
+        functions::pool::ZygoteLink zygote;
         if (workers > 0) zygote = started(start_process);
-        executor_ = {
-            new executor::Executor({run_python, handler_.get(), 0}, workers, options, std::move(zygote)),
-            end};
+        executor_ = {new functions::pool::Executor({run_python, handler_.get(), 0}, workers, options,
+                                                   std::move(zygote)),
+                     end};
     }
     PyJobs(const PyJobs&) = delete;
 
@@ -102,7 +102,7 @@ class PyJobs {
             std::chrono::duration<double>(std::clamp(count, 0.0, year)));
     }
     // A function that runs here needs Python's lock to end.
-    static void end(executor::Executor* last) {
+    static void end(functions::pool::Executor* last) {
         if (last->is_copy()) return;
         const auto end = [last] {
             delete last;
@@ -113,9 +113,9 @@ class PyJobs {
         else
             end();
     }
-    static executor::ZygoteLink started(const py::object& start_process) {
+    static functions::pool::ZygoteLink started(const py::object& start_process) {
         pid_t child = -1;
-        auto link = executor::ask_for_zygote([&](int socket) -> Status {
+        auto link = functions::pool::ask_for_zygote([&](int socket) -> Status {
             child = start_process(socket).cast<pid_t>();
             return success();
         });
@@ -140,19 +140,19 @@ class PyJobs {
 
     const OfThisProcess process_;
     std::shared_ptr<py::object> handler_;
-    std::shared_ptr<executor::Executor> executor_;
+    std::shared_ptr<functions::pool::Executor> executor_;
 };
 
 // Serves the jobs of an executor of another process, until that ends; does not return.
 void serve_jobs(int control, py::object handler) {
     static py::object* kept = nullptr;
     kept = new py::object(std::move(handler));
-    executor::OwnFunction own;
-    own.function = executor::FunctionPlace::of({run_python, kept, 0});
+    functions::pool::OwnFunction own;
+    own.function = functions::pool::FunctionPlace::of({run_python, kept, 0});
     own.before_fork = PyOS_BeforeFork;
     own.after_fork = [](bool in_child) { in_child ? PyOS_AfterFork_Child() : PyOS_AfterFork_Parent(); };
     own.begin_worker = [] { PyEval_SaveThread(); };  // until a job comes
-    executor::started_zygote_main(control, own);
+    functions::pool::started_zygote_main(control, own);
 }
 
 void bind_values(py::module_& module) {
@@ -199,4 +199,4 @@ void bind_jobs(py::module_& module) {
         .def("report", &PyJobs::report);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -2,5 +2,5 @@
 #include "bindings/python/module.h"
 
 PYBIND11_MODULE(_core, module) {
-    wq::python::bind_all(module, WQ_VERSION);
+    wq::bindings::python::bind_all(module, WQ_VERSION);
 }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 struct Memory {
     std::shared_ptr<const void> owner;  // the bytes stay while it lives
@@ -30,4 +30,4 @@ inline void bind_memory(pybind11::module_& module) {
         .def("__len__", [](const Memory& memory) { return memory.bytes; });
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

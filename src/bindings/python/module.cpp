@@ -7,7 +7,7 @@
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 void bind_factory(py::module_& module);
 void bind_slices(py::module_& module);
@@ -26,4 +26,4 @@ void bind_all(py::module_& module, const char* version) {
     bind_jobs(module);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -3,8 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 void bind_all(pybind11::module_& module, const char* version);
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -94,4 +94,4 @@ void bind_ranks(py::module_& module) {
         .def("_end", &PyRanks::end);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

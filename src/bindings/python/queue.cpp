@@ -6,14 +6,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "api/status_parts.h"
 #include "api/listening.h"
+#include "api/status_parts.h"
 #include "api/task_data.h"
 #include "bindings/python/waits.h"
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -23,7 +23,7 @@ std::size_t is_by_tag_only(const PyTask& task) {
 
 }  // namespace
 
-PyQueue::PyQueue(ManagerOptions options, program_manager::HeldPort held, std::shared_ptr<MpiSession> session)
+PyQueue::PyQueue(ManagerOptions options, api::HeldPort held, std::shared_ptr<MpiSession> session)
     : session_(std::move(session)),
       deferred_(std::make_unique<api::DeferredManager>(std::move(options), std::move(held))) {}
 
@@ -141,18 +141,17 @@ std::vector<py::object> PyQueue::tasks() const {
 
 std::string PyQueue::status(const std::string& request) {
     Manager& manager = serving();
-    const auto what = status::status_of(request);
+    const auto what = manager::status::status_of(request);
     if (!what) throw py::value_error("status of '" + request + "': give queue, tasks, workers or categories");
     api::TasksOfProgram tasks;
     for (const auto& [id, object] : tasks_) {
         const PyTask& task = object.cast<PyTask&>();
-        status::TaskOfStatus named = program_manager::named(task.id, TaskAccess::data(task.spec));
+        manager::status::TaskOfStatus named = api::named(task.id, TaskAccess::data(task.spec));
         if (!task.call_name.empty()) named.command = task.call_name;
         tasks.emplace_back(id, std::move(named));
     }
     const ManagerOptions& options = deferred_->options;
-    return api::status_as_json(*what, manager, program_manager::described(options, manager.port()),
-                               std::move(tasks));
+    return api::status_as_json(*what, manager, api::described(options, manager.port()), std::move(tasks));
 }
 
 py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {
@@ -175,4 +174,4 @@ py::object PyQueue::wait(double seconds, const std::optional<Text>& tag) {
     return take_back(std::move(ended));
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -20,12 +20,12 @@
 #include "bindings/python/task.h"
 #include "bindings/python/text.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 class PyQueue {
   public:
     // `session`: its ranks are workers; null: none.
-    PyQueue(ManagerOptions options, program_manager::HeldPort held, std::shared_ptr<MpiSession> session);
+    PyQueue(ManagerOptions options, api::HeldPort held, std::shared_ptr<MpiSession> session);
     ~PyQueue();
     PyQueue(const PyQueue&) = delete;
 
@@ -78,11 +78,11 @@ class PyQueue {
     const std::shared_ptr<Waits> waits_ = std::make_shared<Waits>();
     std::unordered_map<std::int64_t, pybind11::object> tasks_;  // by the manager's ids
     std::size_t by_tag_only_ = 0;
-    program_manager::Numbering ids_;
+    api::Numbering ids_;
     CallMemories memories_;
 };
 
 void bind_queue(pybind11::module_& module);
 void bind_statistics(pybind11::module_& module);
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

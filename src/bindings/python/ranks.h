@@ -8,7 +8,7 @@
 #include "bindings/python/waits.h"
 #include "work_queue/mpi.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 class PyRanks {
   public:
@@ -41,4 +41,4 @@ class PyRanks {
     std::shared_ptr<MpiSession> session_;
 };
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -152,4 +152,4 @@ void bind_slice_reader(py::module_& module) {
         .def_property_readonly("row_type", &PyReader::row_type);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

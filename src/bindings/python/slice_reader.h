@@ -14,7 +14,7 @@
 #include "bindings/python/slices.h"
 #include "work_queue/slice_readers.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 class PyReader {
   public:
@@ -56,4 +56,4 @@ class PyReader {
 
 void bind_slice_reader(pybind11::module_& module);
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

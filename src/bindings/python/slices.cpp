@@ -11,7 +11,7 @@
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 // ---- the queue ----
 
@@ -274,4 +274,4 @@ void bind_slices(py::module_& module) {
     bind_slice_reader(module);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

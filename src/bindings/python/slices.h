@@ -11,7 +11,7 @@
 #include "bindings/python/waits.h"
 #include "work_queue/slice_queue.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 class PySlices {
   public:
@@ -90,4 +90,4 @@ Slice to_slice(const pybind11::tuple& slice);
 
 void bind_slices(pybind11::module_& module);
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -6,7 +6,7 @@
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 void bind_statistics(py::module_& module) {
     py::class_<Statistics>(module, "Statistics")
@@ -86,4 +86,4 @@ void bind_statistics(py::module_& module) {
              [](Statistics& to, PyQueue& q, const Text& name) { to = q.serving().stats_category(name); });
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -13,7 +13,7 @@
 
 namespace py = pybind11;
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 namespace {
 
@@ -374,4 +374,4 @@ void bind_task(py::module_& module) {
     bind_times(task);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

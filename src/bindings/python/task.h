@@ -8,7 +8,7 @@
 
 #include "work_queue/task.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 struct PyTask {
     explicit PyTask(Task specified) : spec(std::move(specified)) {}
@@ -26,4 +26,4 @@ struct PyTask {
 
 void bind_task(pybind11::module_& module);
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 struct Text {
     std::string bytes;
@@ -23,13 +23,13 @@ inline pybind11::str to_str(std::string_view bytes) {
     return pybind11::reinterpret_steal<pybind11::str>(text);
 }
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python
 
 namespace pybind11::detail {
 
 template <>
-struct type_caster<wq::python::Text> {
-    PYBIND11_TYPE_CASTER(wq::python::Text, const_name("str"));
+struct type_caster<wq::bindings::python::Text> {
+    PYBIND11_TYPE_CASTER(wq::bindings::python::Text, const_name("str"));
 
     bool load(handle from, bool) {
         PyObject* path = PyOS_FSPath(from.ptr());
@@ -42,8 +42,8 @@ struct type_caster<wq::python::Text> {
         value.bytes = std::string(reinterpret_borrow<bytes>(encoded));
         return true;
     }
-    static handle cast(const wq::python::Text& text, return_value_policy, handle) {
-        return wq::python::to_str(text.bytes).release();
+    static handle cast(const wq::bindings::python::Text& text, return_value_policy, handle) {
+        return wq::bindings::python::to_str(text.bytes).release();
     }
 };
 

@@ -18,7 +18,7 @@
 
 #include "base/quiet_thread.h"
 
-namespace wq::python {
+namespace wq::bindings::python {
 
 inline constexpr std::chrono::milliseconds signals_look{50};
 
@@ -116,4 +116,4 @@ class OfThisProcess {
     const pid_t process_ = ::getpid();
 };
 
-}  // namespace wq::python
+}  // namespace wq::bindings::python

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 namespace {
 
@@ -328,4 +328,4 @@ std::optional<std::string> Attempts::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

@@ -11,7 +11,7 @@
 #include "engine/attempts/hooks.h"
 #include "engine/attempts/state.h"
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 class Attempts {
   public:
@@ -92,4 +92,4 @@ class Attempts {
     std::uint64_t last_chances_ = 0;
 };
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 namespace {
 
@@ -97,7 +97,7 @@ Resources Fit::given_now(ShapeId shape, const Worker& worker) const {
 }
 
 std::int64_t Fit::queue_depth(ShapeId shape, const Worker& worker, const Resources& give) const {
-    const core::MeanWallTime* const mean = state_.mean_wall.find(shape);
+    const model::MeanWallTime* const mean = state_.mean_wall.find(shape);
     if (mean == nullptr) return 0;
     // Queued tasks keep their allocation, often a whole worker, although the category soon learns that they
     // need less. A few hundred queued short tasks would all keep it.
@@ -105,7 +105,7 @@ std::int64_t Fit::queue_depth(ShapeId shape, const Worker& worker, const Resourc
     const Category& category = state_.categories[what.category.value()].category;
     const bool learns = category.mode() != AllocationMode::fixed && !category.steady();
     if (learns && (state_.options.monitoring.measures || what.measured)) return 0;
-    return core::queue_depth(*mean, std::max<std::int64_t>(how_many_fit(give, worker.whole), 1));
+    return model::queue_depth(*mean, std::max<std::int64_t>(how_many_fit(give, worker.whole), 1));
 }
 
 bool Fit::may_queue(ShapeId shape, const Worker& worker, const Resources& give) const {
@@ -154,4 +154,4 @@ bool Fit::dispatches() const {
            state_.connected_workers() >= state_.hold_until_workers;
 }
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

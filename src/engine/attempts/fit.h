@@ -9,7 +9,7 @@
 
 #include "engine/attempts/state.h"
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 class Fit {
   public:
@@ -73,4 +73,4 @@ class Fit {
     const State& state_;
 };
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

@@ -8,7 +8,7 @@
 
 #include "engine/attempts/state.h"
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 // A worker that has been removed.
 struct RemovedWorker {
@@ -63,4 +63,4 @@ class Hooks {
     virtual void host_unblocked() const {}
 };
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 namespace {
 
@@ -154,7 +154,7 @@ std::string Pool::largest_for(const Ask& ask, const std::vector<std::string>& fe
         raise_to(of_each, offered);
     }
     if (of_each == Resources{}) return "no worker has any";
-    std::string text = core::describe(with_most_cores);
+    std::string text = model::describe(with_most_cores);
     if (with_most_cores != of_each) return "no worker has all of it: the one with the most cores has " + text;
     if (text.find(',') == std::string::npos) text.resize(text.rfind(' '));  // "needs 16 cores" names them
     return "the largest worker has " + text;
@@ -167,7 +167,7 @@ std::string Pool::what_is_missing(ShapeId shape) const {
                                           [&](const auto& each) { return has_all(each.first, wanted); });
     if (!has_features) return describe(wanted) + ", which no worker has";
     const Ask& ask = state_.asked(shape);
-    return core::describe(ask) + (wanted.empty() ? "" : " and " + describe(wanted)) + "; " +
+    return model::describe(ask) + (wanted.empty() ? "" : " and " + describe(wanted)) + "; " +
            largest_for(ask, wanted);
 }
 
@@ -177,4 +177,4 @@ bool Pool::some_share_a_host() const {
                        [&](const auto& each) { return !hosts.insert(each.second.host).second; });
 }
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

@@ -7,7 +7,7 @@
 
 #include "engine/attempts/fit.h"
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 // "feature a, function 'b'": for messages.
 std::string describe(const std::vector<std::string>& features);
@@ -56,4 +56,4 @@ class Pool {
     const Fit& fit_;
 };
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

@@ -9,14 +9,14 @@
 #include "engine/model/events.h"
 #include "engine/model/heartbeats.h"
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 struct ReactorOptions {
     // A task fails after it was lost with its worker this many times, unless it has its own limit on tries;
     // 0: never.
     std::uint32_t max_losses = 3;
-    bool halt_on_failure = false;             // the first final failure stops the run
-    Duration silence = core::worker_silence;  // a worker not heard for this long is lost
+    bool halt_on_failure = false;              // the first final failure stops the run
+    Duration silence = model::worker_silence;  // a worker not heard for this long is lost
     // The pool is complete when this many workers have joined, or after join_limit. 0: it is never complete,
     // workers may join at any time, and the run does not wait for them.
     std::uint32_t expected_workers = 1;
@@ -29,9 +29,9 @@ struct ReactorOptions {
     bool excludes_failing_hosts = true;    // exclude hosts where tasks fail that succeed elsewhere
     std::uint64_t most_running = 0;        // tasks at once, copies included; 0: as many as the workers hold
     bool seal_batches = false;             // use tickets where many tasks have one shape
-    core::AllocationRules allocation{};    // how much of a worker a task gets
+    model::AllocationRules allocation{};   // how much of a worker a task gets
     bool limits_memory = true;             // kill a task that exceeds the memory it asks for
-    core::Monitoring monitoring{};
+    model::Monitoring monitoring{};
     // If limits are enforced and fewer tasks wait than there are workers, a task is allocated all that is
     // free.
     bool ramps_down = false;
@@ -40,4 +40,4 @@ struct ReactorOptions {
     Duration kill_limit = std::chrono::milliseconds(500);  // after killing, wait this long for the reports
 };
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

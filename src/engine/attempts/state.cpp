@@ -1,6 +1,6 @@
 #include "engine/attempts/state.h"
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
 State::State(const ReactorOptions& said, Now started)
     : options(said),
@@ -72,4 +72,4 @@ std::optional<std::string> State::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

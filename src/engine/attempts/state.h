@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/listening_clock.h"
+#include "engine/attempts/reactor_options.h"
 #include "engine/model/avoided_hosts.h"
 #include "engine/model/batches.h"
 #include "engine/model/category.h"
@@ -21,11 +22,10 @@
 #include "engine/model/manager_stats.h"
 #include "engine/model/queue_depth.h"
 #include "engine/model/worker_table.h"
-#include "engine/attempts/reactor_options.h"
 
-namespace wq::leasing {
+namespace wq::engine::attempts {
 
-using namespace core;  // its values and tables are what this folder is about
+using namespace engine::model;  // its values and tables are what this folder is about
 
 // One value per shape, created on first access.
 template <class T>
@@ -124,7 +124,7 @@ struct State {
     std::vector<Ask> asks;                  // by ShapeId: what tasks ask for (own or category's request)
     std::vector<CategoryState> categories;  // by CategoryId
     std::vector<CategoryId> limited;        // that limit how many of their tasks run at once
-    PerShape<core::MeanWallTime> mean_wall;
+    PerShape<model::MeanWallTime> mean_wall;
     std::vector<ShapeId> awakened;  // shapes whose ready tasks may have become runnable
 
     std::set<WorkerId> ticket_ranks;      // workers that take tickets and get tasks
@@ -148,4 +148,4 @@ struct State {
     std::vector<ManagerStats> category_counters;  // by CategoryId
 };
 
-}  // namespace wq::leasing
+}  // namespace wq::engine::attempts

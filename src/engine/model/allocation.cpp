@@ -5,7 +5,7 @@
 
 #include "engine/model/seats.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -173,4 +173,4 @@ std::string describe(const Ask& ask) {
     return describe(amounts);
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -22,7 +22,7 @@
 #include "engine/model/resources.h"
 #include "engine/model/sizes.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // The share of unspecified resources that a task gets if it specifies others.
 enum class Rest : std::uint8_t {
@@ -60,4 +60,4 @@ bool ever_fits(const Ask& ask, const Resources& whole);
 Resources lowered_to(Resources give, const Needs& most);
 bool ever_fits(const Needs& needs, const Resources& whole);
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 void AvoidedHosts::put(TaskId task, const Worker& worker, bool whole_host, Instant until) {
     remove(task);
@@ -90,4 +90,4 @@ std::optional<std::string> AvoidedHosts::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

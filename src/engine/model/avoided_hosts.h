@@ -15,7 +15,7 @@
 #include "engine/model/ledger.h"
 #include "engine/model/worker_table.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 class AvoidedHosts {
   public:
@@ -63,4 +63,4 @@ class AvoidedHosts {
     std::set<std::pair<Instant, TaskId>> ends_;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -18,7 +18,7 @@
 #include "engine/model/allocation.h"
 #include "engine/model/ledger.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // A member of a batch that was lost.
 struct LostMember {
@@ -42,4 +42,4 @@ struct Batch {
     bool revoked = false;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

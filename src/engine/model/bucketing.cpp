@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -210,4 +210,4 @@ std::int64_t next_allocation(AllocationMode mode, const SizeBuckets& buckets, st
     return at->size;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -25,7 +25,7 @@
 #include "engine/model/first_allocation.h"
 #include "engine/model/peak_histogram.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 struct SizeBucket {
     std::int64_t size = 0;  // the allocation
@@ -54,4 +54,4 @@ SizeBuckets buckets_of(AllocationMode mode, const PeakHistogram& samples);
 std::int64_t next_allocation(AllocationMode mode, const SizeBuckets& buckets, std::int64_t guess,
                              std::int64_t least, double draw);
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -273,4 +273,4 @@ std::string describe(const Largest& largest, ResourceKind kind) {
     }
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -20,7 +20,7 @@
 #include "engine/model/peak_histogram.h"
 #include "engine/model/sizes.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // What a task asks a worker for.
 struct CategoryRequest {
@@ -170,4 +170,4 @@ class Category {
     PerResource<SizeBuckets> buckets_;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

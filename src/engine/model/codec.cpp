@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -173,4 +173,4 @@ void get(ByteReader& in, Output& value) {
     value.err = in.blob();
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

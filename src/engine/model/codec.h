@@ -6,7 +6,7 @@
 #include "engine/model/outcome.h"
 #include "engine/model/resources.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 void put(ByteWriter& out, const Resources& value);
 void put(ByteWriter& out, const Needs& value);
@@ -25,4 +25,4 @@ void get(ByteReader& in, Watch& value);
 void get(ByteReader& in, Measured& value);
 void get(ByteReader& in, MonitorReport& value);
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

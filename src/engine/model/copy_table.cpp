@@ -1,6 +1,6 @@
 #include "engine/model/copy_table.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 const Copy* CopyTable::find_known(TaskId task) const {
     const auto found = copies_.find(task);
@@ -27,4 +27,4 @@ std::optional<std::string> CopyTable::audit(const Ledger& ledger, const WorkerTa
     return std::nullopt;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -11,7 +11,7 @@
 #include "engine/model/ledger.h"
 #include "engine/model/worker_table.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 struct Copy {
     WorkerId worker;
@@ -42,4 +42,4 @@ class CopyTable {
     std::map<TaskId, Copy> copies_;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -19,7 +19,7 @@
 #include "engine/model/resources.h"
 #include "engine/model/task.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // Every event brings both clocks: monotonic for decisions, wall for records.
 struct Now {
@@ -163,7 +163,7 @@ struct FastAbortSet {  // see RunTimes::set()
     CategoryId category;
     double multiplier = 0;
 };
-struct Tick {};  // the time from scheduling::Reactor::wakeup() has come
+struct Tick {};  // the time from policies::Reactor::wakeup() has come
 
 using Event =
     std::variant<TasksAdded, BarrierAdded, InputEnded, WorkerJoined, WorkerHeard, WorkerDisconnected,
@@ -284,4 +284,4 @@ using Action = std::variant<Lease, Kill, KillAll, Recall, Seal, Revoke, BatchOve
                             LeaseRequeued, RangeEnded, Cancelled, Skipped, HostExcluded, HostReleased,
                             CategoryChanged, Warning, Finished>;
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -164,4 +164,4 @@ void FailingHosts::forget_all() {
     while (!hosts_.empty()) forget(std::string(hosts_.begin()->first));
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -16,7 +16,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // Tasks of one category that need the same kind of worker are comparable.
 using AlikeId = Id<struct AlikeTag, std::uint32_t>;
@@ -87,4 +87,4 @@ class FailingHosts {
     std::unordered_map<std::string, Host> hosts_;  // those where some task failed
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::int64_t first_allocation(AllocationMode mode, const PeakHistogram& peaks, c
     return size < 0 ? unsaid : bounded(std::max(size, bucket.least), bounds);
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

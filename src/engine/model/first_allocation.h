@@ -18,7 +18,7 @@
 
 #include "engine/model/peak_histogram.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // Work Queue's modes, with its numbers.
 enum class AllocationMode : std::uint8_t {
@@ -59,4 +59,4 @@ std::int64_t bounded(std::int64_t size, const Bounds& bounds);
 std::int64_t first_allocation(AllocationMode mode, const PeakHistogram& peaks, const Bucket& bucket,
                               const Bounds& bounds);
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

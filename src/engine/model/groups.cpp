@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -231,4 +231,4 @@ bool Groups::blocked(TaskId task) const {
     return !chains_[0].open(whole_list_stage(task.value()));
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

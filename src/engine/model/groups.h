@@ -20,7 +20,7 @@
 #include "base/interval_set.h"
 #include "engine/model/task.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // The effects of one task's change on others. Both sets may contain tasks that have ended already.
 struct GroupChange {
@@ -100,4 +100,4 @@ class Groups {
     std::uint64_t end_ = 0;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

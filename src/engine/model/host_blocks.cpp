@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 void HostBlocks::put(const std::string& host, const HostBlock& block) {
     remove(host);
@@ -53,4 +53,4 @@ std::optional<std::string> HostBlocks::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

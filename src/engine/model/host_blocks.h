@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 struct HostBlock {
     std::optional<Instant> until;  // nullopt: until it is unblocked
@@ -40,4 +40,4 @@ class HostBlocks {
     std::size_t by_itself_ = 0;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -347,4 +347,4 @@ IntervalSet Ledger::expired() const {
     return expiring_.begin()->second;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -21,7 +21,7 @@
 #include "engine/model/run_times.h"
 #include "engine/model/task.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 using ShapeId = Id<struct ShapeTag, std::uint32_t>;
 
@@ -231,4 +231,4 @@ void Ledger::for_each_range(Interval tasks, F&& visit) const {
     }
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

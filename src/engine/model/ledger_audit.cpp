@@ -3,7 +3,7 @@
 
 #include "engine/model/ledger.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 std::optional<std::string> Ledger::audit_task(TaskId task) const {
     const std::uint64_t id = task.value();
@@ -89,4 +89,4 @@ std::optional<std::string> Ledger::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::string diagram() {
     return text + "}\n";
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 enum class TaskState : std::uint8_t {
     blocked,    // waits for an earlier line of one of its groups
@@ -49,4 +49,4 @@ const char* name_of(TaskState state);
 const char* name_of(TaskEvent event);
 std::string diagram();
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // Workers' figures are not trusted: the sum must not overflow.
 inline void add_bounded(std::int64_t& sum, std::int64_t more) {
@@ -107,4 +107,4 @@ struct ManagerStats {
     friend bool operator==(const ManagerStats&, const ManagerStats&) = default;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // The names of Linux' first 31 signals on x86 and arm, so that messages do not depend on the host's C
 // library.
@@ -161,4 +161,4 @@ void cut_again(std::uint64_t limit, Output& output, const Outcome& outcome) {
     cut(output.err, "stderr", outcome.stderr_bytes);
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

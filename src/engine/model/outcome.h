@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "engine/model/usage.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 enum class Ending : std::uint8_t {
     exited = 0,            // with `exit_code`
@@ -109,4 +109,4 @@ void cut_at(std::uint64_t limit, std::string& text, const char* stream, std::uin
 // The same for both streams of an output that was to be cut already: nothing changes if it was.
 void cut_again(std::uint64_t limit, Output& output, const Outcome& outcome);
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -32,4 +32,4 @@ void PeakHistogram::add(std::int64_t peak, Duration wall) {
     largest_ = std::max(largest_, peak);
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "engine/model/sizes.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // The step sizes of a resource. Work Queue's: 1 core, 1 GPU, 250 MB of memory or disk.
 struct Bucket {
@@ -74,4 +74,4 @@ class PeakHistogram {
     std::vector<Tasks> buckets_;  // a vector: it is scanned far more often than extended
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 inline constexpr std::int64_t most_queued = 256;
 
@@ -35,4 +35,4 @@ inline std::int64_t queue_depth(const MeanWallTime& mean, std::int64_t at_once) 
     return std::min(most_queued, static_cast<std::int64_t>(each) * at_once);
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -4,7 +4,7 @@
 
 #include "engine/model/seats.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::string describe(const Needs& needs) {
     return describe(said);
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -8,7 +8,7 @@
 
 #include "base/count.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 struct Resources {
     Count cores;
@@ -69,4 +69,4 @@ std::int64_t how_many_fit(const Resources& share, const Resources& whole);
 std::string describe(const Resources& resources);
 std::string describe(const Needs& needs);
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

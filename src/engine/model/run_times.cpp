@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -152,4 +152,4 @@ std::optional<std::string> RunTimes::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

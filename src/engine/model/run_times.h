@@ -14,7 +14,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // A running task's key.
 struct RunTimeMark {
@@ -78,4 +78,4 @@ class RunTimes {
     Order told_;  // those told to end, by RunTimeMark::again_at
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -63,4 +63,4 @@ Seats::Shared::const_iterator Seats::fullest_with(std::int64_t part) const {
     return fullest;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -10,7 +10,7 @@
 #include "base/count.h"
 #include "base/ids.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // How many tasks with `each` fit on `whole` at once; `each` is above 0.
 std::int64_t how_many_seats(Count each, Count whole);
@@ -42,4 +42,4 @@ class Seats {
     std::unordered_map<TaskId, std::uint64_t> seat_of_;  // of leases that hold a fraction
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -8,7 +8,7 @@
 
 #include "base/amounts.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 enum class ResourceKind : std::uint8_t { cores, memory, disk, gpus };
 inline constexpr std::array<ResourceKind, 4> resource_kinds{ResourceKind::cores, ResourceKind::memory,
@@ -48,4 +48,4 @@ struct Sizes {
     }
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "engine/model/resources.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // A worker announces a feature with this prefix for each of its functions; a call requires it.
 inline constexpr std::string_view function_feature = "function:";
@@ -38,7 +38,7 @@ struct Shape {
     std::optional<WallMicros> not_before;  // wall clock: does not start earlier
     std::optional<WallMicros> not_after;   // wall clock: expires or is killed then
     // Limit of attempts that were lost with their worker, exceeded their allocation or were too slow; then
-    // the task has failed. 0: the limit of losses is scheduling::ReactorOptions::max_losses.
+    // the task has failed. 0: the limit of losses is policies::ReactorOptions::max_losses.
     std::uint32_t max_tries = 0;
     std::vector<WorkerId> workers;  // `#@i`: it may run only on these; empty: on any
     // Tasks of different kinds are never sealed together: each long range of calls is one kind, so that its
@@ -71,4 +71,4 @@ struct TaskRange {
     std::vector<GroupTag> groups;  // besides the implicit parallel membership in group 0
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -1,5 +1,5 @@
 // The resource usage of an attempt's whole process tree, as its worker samples it, and its limits. Sampling
-// is optional; figures that cost nothing are in core::Outcome.
+// is optional; figures that cost nothing are in model::Outcome.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "engine/model/sizes.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // How an attempt is watched while it runs.
 struct Watch {
@@ -86,4 +86,4 @@ inline Sizes peaks_of(const Usage& usage) {
     return {usage.cores, usage.memory, usage.disk, unsaid};
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -6,7 +6,7 @@
 
 #include "engine/model/outcome.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // A peer's figure may exceed a Duration: a century at most.
 inline Duration wall_time(const Outcome& outcome) {
@@ -14,4 +14,4 @@ inline Duration wall_time(const Outcome& outcome) {
     return std::chrono::microseconds(std::clamp<std::int64_t>(outcome.wall_us, 0, most));
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

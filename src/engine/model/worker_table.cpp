@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-namespace wq::core {
+namespace wq::engine::model {
 
 namespace {
 
@@ -390,4 +390,4 @@ std::optional<std::string> WorkerTable::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

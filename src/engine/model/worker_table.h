@@ -17,7 +17,7 @@
 #include "engine/model/events.h"
 #include "engine/model/seats.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 // What a worker can hold.
 struct Offer {
@@ -211,4 +211,4 @@ class WorkerTable {
     Resources committed_;
 };
 
-}  // namespace wq::core
+}  // namespace wq::engine::model

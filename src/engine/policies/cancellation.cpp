@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 void Cancellation::on(const CancelRequested& event) {
     const Interval tasks{event.tasks.first, std::min(event.tasks.end, ledger_.size())};
@@ -31,4 +31,4 @@ void Cancellation::cancel_tickets(Interval tasks) {
     });
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -4,7 +4,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class Cancellation : Policy {
   public:
@@ -17,4 +17,4 @@ class Cancellation : Policy {
     void cancel_tickets(Interval tasks);
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

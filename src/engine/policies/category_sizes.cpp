@@ -5,7 +5,7 @@
 
 #include "engine/model/wall_time.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -216,8 +216,8 @@ void CategorySizes::try_with_more(TaskId task, Shape larger, const Outcome& outc
     const Ask ask = ask_of(larger, state_.category(larger.category).category);
     if (pool_.settled() && !pool_.fits_somewhere(ask, larger)) {
         Outcome told = outcome;
-        told.reason +=
-            (told.reason.empty() ? "" : "; ") + ("no worker has " + core::describe(ask)) + " for another try";
+        told.reason += (told.reason.empty() ? "" : "; ") + ("no worker has " + model::describe(ask)) +
+                       " for another try";
         return attempts_.fail(task, std::move(told));
     }
     ledger_.reshape(task, std::move(larger));
@@ -250,7 +250,7 @@ std::string CategorySizes::beyond_its_maximum(TaskId task, const Outcome& outcom
             taken.at(kind) > most.at(kind))
             maximum.at(kind) = most.at(kind);
     if (maximum == Sizes{}) return {};
-    return "; that is more than the maximum of its category, " + core::describe(needs_of(maximum));
+    return "; that is more than the maximum of its category, " + model::describe(needs_of(maximum));
 }
 
 std::int64_t CategorySizes::able_workers(CategoryId id) const {
@@ -286,4 +286,4 @@ void CategorySizes::awaken_those_with_room() {
     }
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -9,7 +9,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class CategorySizes : Policy {
   public:
@@ -48,4 +48,4 @@ class CategorySizes : Policy {
     std::uint64_t largest_of_ = 0;       // pool version of largest_
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

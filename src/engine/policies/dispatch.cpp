@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -285,4 +285,4 @@ std::optional<std::string> Dispatch::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -14,7 +14,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class Dispatch : Policy {
   public:
@@ -49,4 +49,4 @@ class Dispatch : Policy {
     PerShape<std::uint64_t> passed_over_;  // leases of lower-priority shapes while the shape waited
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

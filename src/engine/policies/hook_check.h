@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 // A name that both bases have is ambiguous here, whatever its access and parameters.
 template <class Policy, class Named>
@@ -24,4 +24,4 @@ struct BothHave : Policy, Named {};
         &Both::function;                                          \
     }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

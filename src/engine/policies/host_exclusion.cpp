@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "engine/model/wall_time.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -161,7 +161,7 @@ void HostExclusion::exclude(const std::string& host, const FailingHosts::Verdict
                             const Outcome& last) {
     failing_hosts_.note_exclusion(host);
     std::string why = "its last " + std::to_string(verdict.failures) + " tasks failed, after " +
-                      format_duration(verdict.each) + " each (the last one: " + core::describe(last) + ");";
+                      format_duration(verdict.each) + " each (the last one: " + model::describe(last) + ");";
     why += " elsewhere " + std::to_string(verdict.failed_elsewhere) + " of " +
            std::to_string(verdict.elsewhere) + " did";
     act(HostExcluded{host, std::move(why), state_.now.wall + verdict.time / std::chrono::microseconds(1)});
@@ -237,4 +237,4 @@ std::optional<std::string> HostExclusion::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

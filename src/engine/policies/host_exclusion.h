@@ -12,7 +12,7 @@
 #include "engine/model/failing_hosts.h"
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class HostExclusion : Policy {
   public:
@@ -55,4 +55,4 @@ class HostExclusion : Policy {
     std::uint64_t needless_at_ = 0;  // pool version in which tasks waited for no excluded host
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -149,4 +149,4 @@ std::optional<Instant> Membership::next_due() const {
     return next == Instant::max() ? std::nullopt : std::optional(next);
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

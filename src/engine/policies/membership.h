@@ -6,7 +6,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class Membership : Policy {
   public:
@@ -29,4 +29,4 @@ class Membership : Policy {
     void remove_those_disconnected_too_long();
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

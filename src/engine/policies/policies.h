@@ -17,7 +17,7 @@
 #include "engine/policies/ticket_batches.h"
 #include "engine/policies/unfit_tasks.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 struct Policies {
     explicit Policies(Shared& shared)
@@ -61,4 +61,4 @@ struct Policies {
     }
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

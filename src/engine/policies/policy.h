@@ -8,9 +8,9 @@
 #include "engine/attempts/pool.h"
 #include "engine/attempts/state.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
-using namespace leasing;  // its state and operations are what this folder is about
+using namespace engine::attempts;  // its state and operations are what this folder is about
 
 struct Shared {
     Shared(const ReactorOptions& options, Now started, const Hooks& listeners)
@@ -56,4 +56,4 @@ class Policy {
     const Hooks& hooks_;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

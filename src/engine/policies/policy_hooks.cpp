@@ -5,7 +5,7 @@
 #include "engine/policies/hook_check.h"
 #include "engine/policies/policies.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 // The function of that name on `policy`, if it has one.
 #define WQ_HOOK(function, ...)                                                \
@@ -108,4 +108,4 @@ std::optional<std::string> PolicyHooks::audit() const {
 #undef WQ_TELL
 #undef WQ_HOOK
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

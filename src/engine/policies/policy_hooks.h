@@ -8,7 +8,7 @@
 #include "engine/attempts/hooks.h"
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 struct Policies;
 
@@ -46,4 +46,4 @@ class PolicyHooks final : public Hooks {
     Policies& policies_;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

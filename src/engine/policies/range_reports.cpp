@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 // A longer reported time (over 115 days) is invalid, and would make sums overflow.
@@ -73,4 +73,4 @@ void RangeReports::end_tickets(const RangeReported& event, Ended& ended) {
     ended[{state_.batch->shape, given}] = std::move(tickets);
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -7,7 +7,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class RangeReports : Policy {
   public:
@@ -21,4 +21,4 @@ class RangeReports : Policy {
     void end_tickets(const RangeReported& event, Ended& ended);
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

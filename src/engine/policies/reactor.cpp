@@ -7,7 +7,7 @@
 #include "engine/policies/policy_hooks.h"
 #include "engine/policies/view.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 struct Reactor::Parts {
     Parts(const ReactorOptions& options, Now started) : shared(options, started, hooks) {}
@@ -156,4 +156,4 @@ std::optional<std::string> Reactor::audit() const {
     return parts_->hooks.audit();
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

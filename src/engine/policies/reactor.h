@@ -12,36 +12,36 @@
 #include <string>
 #include <vector>
 
+#include "engine/attempts/reactor_options.h"
 #include "engine/model/category.h"
 #include "engine/model/events.h"
 #include "engine/model/host_blocks.h"
 #include "engine/model/ledger.h"
 #include "engine/model/manager_stats.h"
 #include "engine/model/worker_table.h"
-#include "engine/attempts/reactor_options.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
-using leasing::ReactorOptions;
+using attempts::ReactorOptions;
 struct ShapeCount;
 
 class Reactor {
   public:
-    Reactor(const ReactorOptions& options, core::Now started);
+    Reactor(const ReactorOptions& options, model::Now started);
     ~Reactor();
     Reactor(Reactor&&) noexcept;
     Reactor& operator=(Reactor&&) noexcept;
 
-    void on(const core::Event& event, core::Now now, std::vector<core::Action>& actions);
+    void on(const model::Event& event, model::Now now, std::vector<model::Action>& actions);
 
     // When a Tick is due; nullopt if none is due before the next event.
     std::optional<Instant> wakeup() const;
 
     bool finished() const;
     bool stopping() const;
-    const core::Ledger& ledger() const;
-    const core::WorkerTable& workers() const;
-    const core::HostBlocks& blocked_hosts() const;
+    const model::Ledger& ledger() const;
+    const model::WorkerTable& workers() const;
+    const model::HostBlocks& blocked_hosts() const;
     std::uint64_t stale_reports() const;
     // How many workers were looked at to find one for a task: the cost of dispatching.
     std::uint64_t looks() const;
@@ -51,24 +51,24 @@ class Reactor {
     // Whether the worker holds this attempt: what others say of it counts for nothing.
     bool holds(WorkerId worker, TaskId task, Attempt attempt) const;
     // Whether the worker may run something: leases, or tickets that it has not accounted for yet.
-    bool may_run(const core::Worker& worker) const;
+    bool may_run(const model::Worker& worker) const;
     // Whether the task was too slow on the worker's host, and waits for another host.
-    bool avoids(TaskId task, const core::Worker& worker) const;
+    bool avoids(TaskId task, const model::Worker& worker) const;
 
     // What is known of a category (null if neither it nor its tasks were mentioned), and how many connected
     // workers can hold the largest of its tasks.
-    const core::Category* category(CategoryId category) const;
+    const model::Category* category(CategoryId category) const;
     std::int64_t able_workers(CategoryId category) const;
 
     // The counters of the manual's table that scheduling knows. The manager adds its own times.
-    core::ManagerStats stats() const;
+    model::ManagerStats stats() const;
     // The same for the tasks of one category. Figures of workers and the manager are those of the whole run.
-    core::ManagerStats stats(CategoryId category) const;
+    model::ManagerStats stats(CategoryId category) const;
 
     // How many unfinished tasks of each shape there are (view.h), and what they request with their category.
     std::vector<ShapeCount> unfinished() const;
-    const core::Ask& asked(core::ShapeId shape) const;
-    const core::AllocationRules& allocation() const;
+    const model::Ask& asked(model::ShapeId shape) const;
+    const model::AllocationRules& allocation() const;
 
     // What the run waits for, in one line for the user.
     std::string waiting_for() const;
@@ -76,7 +76,7 @@ class Reactor {
     // Why a task does not run, or on which worker it runs, in one line: "not now: ..." if it waits for time
     // or other tasks, "not now: no worker can hold it: ..." if none is large enough, "never:
     // ...". `earlier`: its attempts in earlier runs.
-    std::string why(TaskId task, core::Now now, Attempt earlier = 0) const;
+    std::string why(TaskId task, model::Now now, Attempt earlier = 0) const;
 
     // The first contradiction among all indexes, recomputed from scratch. For tests.
     std::optional<std::string> audit() const;
@@ -86,4 +86,4 @@ class Reactor {
     std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::int64_t Recalls::recall(Worker& worker, Scarce what, std::int64_t amount) {
     return static_cast<std::int64_t>(worker.recalled) * each;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

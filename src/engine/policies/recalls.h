@@ -6,7 +6,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class Recalls : Policy {
   public:
@@ -34,4 +34,4 @@ class Recalls : Policy {
     Duration pause_ = first_pause;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -4,7 +4,7 @@
 
 #include "engine/model/wall_time.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 void Reports::on(const TaskReported& event) {
     const auto& [id, task, attempt, outcome] = event;
@@ -96,4 +96,4 @@ void Reports::settle(TaskId task, const Outcome& outcome) {
     again ? attempts_.retry(task, told) : attempts_.fail(task, std::move(told));
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

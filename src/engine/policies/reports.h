@@ -5,7 +5,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class Reports : Policy {
   public:
@@ -21,4 +21,4 @@ class Reports : Policy {
     void answered_recall(WorkerId worker);
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 void RunEnd::on(const StopRequested& event) {
     if (stop_) {  // a second request stops at once
@@ -95,4 +95,4 @@ ExitCode RunEnd::exit_code() const {
     return failures ? ExitCode::tasks_failed : ExitCode::ok;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -6,7 +6,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class RunEnd : Policy {
   public:
@@ -38,4 +38,4 @@ class RunEnd : Policy {
     bool finished_ = false;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "engine/model/wall_time.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -150,4 +150,4 @@ std::optional<std::string> SlowTasks::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

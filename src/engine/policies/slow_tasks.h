@@ -8,7 +8,7 @@
 #include "engine/model/run_times.h"
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class SlowTasks : Policy {
   public:
@@ -44,4 +44,4 @@ class SlowTasks : Policy {
     bool watches_ = false;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

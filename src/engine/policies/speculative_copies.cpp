@@ -5,7 +5,7 @@
 
 #include "engine/model/wall_time.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::optional<std::string> SpeculativeCopies::audit() const {
     return state_.copies.audit(ledger_, workers_);
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

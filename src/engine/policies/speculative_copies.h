@@ -9,7 +9,7 @@
 #include "engine/model/run_times.h"
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class SpeculativeCopies : Policy {
   public:
@@ -41,4 +41,4 @@ class SpeculativeCopies : Policy {
     Instant pause_until_;  // no straggler is checked before
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,6 +1,6 @@
 #include "engine/policies/task_source.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 void TaskSource::on(const TasksAdded& event) {
     const TaskRange& range = event.range;
@@ -14,4 +14,4 @@ void TaskSource::on(const TasksAdded& event) {
     event.failed.for_each_in(ids, [&](Interval part) { attempts_.apply(state_.groups.failed(part)); });
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

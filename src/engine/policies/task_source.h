@@ -3,7 +3,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class TaskSource : Policy {
   public:
@@ -14,4 +14,4 @@ class TaskSource : Policy {
     void on(const InputEnded&) { state_.input_ended = true; }
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,6 +1,6 @@
 #include "engine/policies/task_times.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 // Limits the work per event, because each expired task has its own record.
@@ -32,4 +32,4 @@ std::optional<Instant> TaskTimes::next_due() const {
     return now() + std::chrono::microseconds(ahead);
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

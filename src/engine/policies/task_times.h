@@ -5,7 +5,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class TaskTimes : Policy {
   public:
@@ -15,4 +15,4 @@ class TaskTimes : Policy {
     std::optional<Instant> next_due() const;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -189,4 +189,4 @@ std::optional<std::string> TicketBatches::audit() const {
     return std::nullopt;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

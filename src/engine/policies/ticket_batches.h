@@ -8,7 +8,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class TicketBatches : Policy {
   public:
@@ -36,4 +36,4 @@ class TicketBatches : Policy {
     PerShape<std::uint64_t> misfit_;  // pool version when some rank was too small for the shape
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

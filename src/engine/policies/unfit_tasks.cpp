@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -45,7 +45,7 @@ Skipped UnfitTasks::fits_nowhere(IntervalSet tasks, ShapeId id) const {
         for (const WorkerId one : shape.workers)
             ids += (ids.empty() ? "" : ", ") + std::to_string(one.value());
         return {std::move(tasks),
-                "worker " + ids + " is not there or too small for " + core::describe(state_.asked(id)),
+                "worker " + ids + " is not there or too small for " + model::describe(state_.asked(id)),
                 std::nullopt, "let the task name other workers, or none"};
     }
     return {std::move(tasks), "needs " + pool_.what_is_missing(id), std::nullopt,
@@ -130,4 +130,4 @@ std::string UnfitTasks::some_functions() const {
     return describe(named) + (named.size() < functions_.size() ? ", and more" : "");
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

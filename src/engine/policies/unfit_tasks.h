@@ -9,7 +9,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 class UnfitTasks : Policy {
   public:
@@ -45,4 +45,4 @@ class UnfitTasks : Policy {
     bool told_blocked_ = false;        // the user knows that tasks wait for blocked hosts
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 namespace {
 
@@ -151,7 +151,7 @@ std::string View::what_fits_nowhere() const {
         if (pool_.fits_somewhere(head.shape)) continue;
         const Shape& shape = ledger_.shape(head.shape);
         const std::string features = shape.features.empty() ? "" : ", " + describe(shape.features);
-        return "a worker with " + core::describe(state_.asked(head.shape)) + features + ", for task " +
+        return "a worker with " + model::describe(state_.asked(head.shape)) + features + ", for task " +
                std::to_string(head.task.value());
     }
     return "";
@@ -227,7 +227,7 @@ std::string View::why(TaskId task, Now now, Attempt earlier) const {
             return (queues ? "it is queued on worker " : "it was sent to worker ") +
                    std::to_string(worker.id.value()) + " on " + worker.host +
                    (queues ? ", whose running tasks leave it no room" : "") + " (attempt " +
-                   std::to_string(earlier + attempted.shown()) + ", " + core::describe(attempted.given) +
+                   std::to_string(earlier + attempted.shown()) + ", " + model::describe(attempted.given) +
                    ")" + (worker.disconnected() ? "; that worker is disconnected and may reconnect" : "");
         }
         case TaskState::sealed:
@@ -283,7 +283,7 @@ std::string View::why_not_dispatched(TaskId task, Now now) const {
     if (taking == 0)
         return "not now: " + with_verb(able, "worker that could run it is leaving or disconnected",
                                        "workers that could run it are leaving or disconnected");
-    return "not now: it will get " + core::describe(fit_.share(shape, largest_for(shape, now))) + "; " +
+    return "not now: it will get " + model::describe(fit_.share(shape, largest_for(shape, now))) + "; " +
            with_verb(taking, "worker that could run it is busy", "workers that could run it are busy");
 }
 
@@ -297,4 +297,4 @@ Resources View::largest_for(ShapeId shape, Now now) const {
     return largest;
 }
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

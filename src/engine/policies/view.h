@@ -7,7 +7,7 @@
 
 #include "engine/policies/policy.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 // Unfinished tasks of one shape.
 struct ShapeCount {
@@ -51,4 +51,4 @@ class View {
     const Pool& pool_;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

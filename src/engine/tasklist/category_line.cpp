@@ -9,7 +9,7 @@
 #include "engine/tasklist/setting_values.h"
 #include "engine/tasklist/tags.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -27,10 +27,10 @@ constexpr std::array<Part, 3> parts{{{"max", "maximum", &CategoryLine::max},
 
 Status set_mode(CategoryLine& line, std::string_view value) {
     std::string names;
-    for (int number = 0; number <= static_cast<int>(core::last_mode); ++number) {
-        const auto mode = static_cast<core::AllocationMode>(number);
-        if (value == core::name_of(mode)) return line.mode = mode, success();
-        names.append(names.empty() ? "" : ", ").append(core::name_of(mode));
+    for (int number = 0; number <= static_cast<int>(model::last_mode); ++number) {
+        const auto mode = static_cast<model::AllocationMode>(number);
+        if (value == model::name_of(mode)) return line.mode = mode, success();
+        names.append(names.empty() ? "" : ", ").append(model::name_of(mode));
     }
     return Error{ExitCode::bad_input, quote_for_message(value) + " is not one of " + names};
 }
@@ -173,4 +173,4 @@ Status CategoryBounds::take(const CategoryLine& line, std::uint64_t number) {
                  "the min of '" + std::string(name) + "' is above its max" + where + "; raise the max"};
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

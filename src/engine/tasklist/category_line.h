@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "engine/model/first_allocation.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 struct CategoryResources {  // unset: unspecified
     std::optional<Count> cores;
@@ -34,7 +34,7 @@ struct CategoryLine {  // unset: unchanged
     std::optional<CategoryResources> max;
     std::optional<CategoryResources> min;
     std::optional<CategoryResources> first;
-    std::optional<core::AllocationMode> mode;
+    std::optional<model::AllocationMode> mode;
     std::optional<std::int64_t> concurrent;  // limit of running tasks; `concurrent=`: unlimited
     bool operator==(const CategoryLine&) const = default;
 };
@@ -62,4 +62,4 @@ class CategoryBounds {
     std::map<std::string, Known> known_;
 };
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

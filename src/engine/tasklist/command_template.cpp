@@ -1,7 +1,7 @@
 #include "engine/tasklist/shell_scan.h"
 #include "engine/tasklist/sources.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string CommandTemplate::describe() const {
     return text;
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -2,7 +2,7 @@
 
 #include "engine/tasklist/sources.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::uint64_t content_key(std::string_view text, std::uint32_t occurrence) {
     return finalize(finalize(state) + occurrence * odd_a);
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

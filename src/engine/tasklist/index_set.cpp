@@ -7,7 +7,7 @@
 #include "engine/tasklist/progression.h"
 #include "engine/tasklist/sources.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::string IndexSet::text() const {
     return text;
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

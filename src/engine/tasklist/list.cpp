@@ -10,7 +10,7 @@
 #include "engine/tasklist/shell_scan.h"
 #include "engine/tasklist/tags.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -198,4 +198,4 @@ Status ListReader::finish(std::vector<Item>& items) {
     return line.empty() ? success() : take_line(line, items);
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -34,7 +34,7 @@
 #include "base/time.h"
 #include "engine/tasklist/category_line.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 // The settings of all `#WQ key=value` lines so far; unset: the run's default.
 struct Settings {
@@ -129,4 +129,4 @@ class ListReader {
     std::optional<Error> error_;
 };
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::optional<std::uint64_t> first_common(const IndexRange& a, const IndexRange&
     return static_cast<std::uint64_t>(meeting);
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -6,9 +6,9 @@
 
 #include "engine/tasklist/sources.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 // The smallest common index. Indexes and steps are below 2^63.
 std::optional<std::uint64_t> first_common(const IndexRange& a, const IndexRange& b);
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

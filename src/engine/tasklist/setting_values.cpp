@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "engine/tasklist/tags.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -38,4 +38,4 @@ Result<std::string> parse_category_name(std::string_view text) {
                  quote_for_message(text) + " is not a category name; use letters, digits and _ . -"};
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

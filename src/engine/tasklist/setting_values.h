@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/similar_word.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 // Whole numbers from 0 to a million. Errors here (usage): the message alone.
 Result<std::int64_t> parse_number(std::string_view text);
@@ -49,4 +49,4 @@ std::string suggest_key(std::string_view word, const Keys& keys) {
     return did_you_mean(most_similar(word, names));
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

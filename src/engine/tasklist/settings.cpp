@@ -11,7 +11,7 @@
 #include "engine/tasklist/setting_values.h"
 #include "engine/tasklist/tags.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -140,4 +140,4 @@ Status apply_settings(std::string_view words, Settings& settings) {
     return success();
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -98,4 +98,4 @@ bool is_escaped(std::string_view line, std::size_t at) {
     return backslashes % 2 == 1;
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

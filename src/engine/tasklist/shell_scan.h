@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 // Replaces bytes that are quoted, escaped or within a substitution.
 inline constexpr char masked = '\x01';
@@ -25,4 +25,4 @@ ShellScan scan_shell(std::string_view line);
 // Whether an odd number of backslashes precedes the byte at `at`.
 bool is_escaped(std::string_view line, std::size_t at);
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

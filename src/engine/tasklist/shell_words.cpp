@@ -3,7 +3,7 @@
 
 #include "engine/tasklist/sources.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -124,4 +124,4 @@ std::string shell_quote_command(std::string_view word) {
     return plain && !is_shell_name(word) ? std::string(word) : in_quotes(word);
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 // The variable with a task's index in --array or --each.
 inline constexpr const char* index_variable_name = "WORK_QUEUE_TASK_INDEX";
@@ -84,4 +84,4 @@ std::vector<std::string> split_words(std::string_view line);  // only for lines 
 // it: the same on every machine and in every version.
 std::uint64_t content_key(std::string_view text, std::uint32_t occurrence);
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "engine/tasklist/shell_scan.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 namespace {
 
@@ -160,4 +160,4 @@ Result<TaggedLine> split_tags(std::string_view line) {
     return result;
 }
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

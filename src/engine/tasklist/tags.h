@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "engine/tasklist/list.h"
 
-namespace wq::taskfile {
+namespace wq::engine::tasklist {
 
 struct Tags {
     bool any = false;
@@ -42,4 +42,4 @@ inline bool is_blank(char c) {
 // Removes the next word from the front of `rest` and returns it; empty at the end.
 std::string_view take_word(std::string_view& rest);
 
-}  // namespace wq::taskfile
+}  // namespace wq::engine::tasklist

@@ -6,7 +6,7 @@
 
 #include "base/background.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 class FileJobs {
   public:
@@ -27,4 +27,4 @@ class FileJobs {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

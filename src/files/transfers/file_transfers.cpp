@@ -1,6 +1,6 @@
 #include "files/transfers/file_transfers.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 FileTransfers::FileTransfers(Background& background, TellWorker tell,
                              std::function<void(const Transfer&)> each)
@@ -11,7 +11,7 @@ FileTransfers::FileTransfers(Background& background, TellWorker tell,
       outputs_(jobs_, tally_, tell) {}
 
 void FileTransfers::prepare(WorkerId worker, TaskId task, Attempt attempt,
-                            std::shared_ptr<const files::TaskFiles> files,
+                            std::shared_ptr<const trees::TaskFiles> files,
                             std::function<void(const Prepared&)> then) {
     drop(task, attempt);
     const LeaseKey key{task, attempt};
@@ -24,14 +24,14 @@ void FileTransfers::prepare(WorkerId worker, TaskId task, Attempt attempt,
                     })};
 }
 
-void FileTransfers::prepared(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files,
+void FileTransfers::prepared(WorkerId worker, LeaseKey key, std::shared_ptr<const trees::TaskFiles> files,
                              const Prepared& result) {
-    const auto* const lease = std::get_if<wire::LeaseFiles>(&result);
+    const auto* const lease = std::get_if<net::messages::LeaseFiles>(&result);
     if (lease == nullptr) return drop(key.first, key.second);
     leases_.at(key).preparation.reset();
     std::vector<std::string> keys;
-    for (const wire::InputFile& input : lease->inputs) {
-        keys.push_back(input.kind == wire::InputKind::content ? input.key : std::string());
+    for (const net::messages::InputFile& input : lease->inputs) {
+        keys.push_back(input.kind == net::messages::InputKind::content ? input.key : std::string());
         if (!input.content) continue;
         tally_.sent(input.content->size());
         tally_.count({key.first, true, false, input.name, input.content->size(), Duration{0}});
@@ -88,4 +88,4 @@ void FileTransfers::cut(WorkerId worker) {
     inputs_.cut(worker, keys);
 }
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/background.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
-#include "base/background.h"
 #include "files/transfers/file_jobs.h"
 #include "files/transfers/input_preparation.h"
 #include "files/transfers/input_streams.h"
@@ -24,7 +24,7 @@
 #include "files/transfers/transfer_tally.h"
 #include "net/messages/messages.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 class FileTransfers {
   public:
@@ -36,7 +36,7 @@ class FileTransfers {
         std::function<void(const Transfer&)> each = [](const Transfer&) {});
 
     // Calls `then` later, unless the lease is dropped first.
-    void prepare(WorkerId worker, TaskId task, Attempt attempt, std::shared_ptr<const files::TaskFiles> files,
+    void prepare(WorkerId worker, TaskId task, Attempt attempt, std::shared_ptr<const trees::TaskFiles> files,
                  std::function<void(const Prepared&)> then);
 
     // `node`: equal for workers that may see each other's files; empty: the worker shares with none.
@@ -44,16 +44,16 @@ class FileTransfers {
 
     // Messages of workers. Messages about leases that the worker does not hold are ignored. False: the worker
     // sent more than it may.
-    void on(WorkerId worker, const wire::WantInput& message) { inputs_.on(worker, message); }
-    void on(WorkerId worker, const wire::HaveInput& message) { inputs_.on(worker, message); }
+    void on(WorkerId worker, const net::messages::WantInput& message) { inputs_.on(worker, message); }
+    void on(WorkerId worker, const net::messages::HaveInput& message) { inputs_.on(worker, message); }
     // Before a part comes: the task may have no files. See OutputTaking.
     void expect_streams(WorkerId worker, TaskId task, Attempt attempt, std::uint64_t limit);
     std::array<Descriptor, 2> take_streams(WorkerId worker, TaskId task, Attempt attempt) {
         return outputs_.take_streams(worker, {task, attempt});
     }
-    bool on(WorkerId worker, wire::OutputPart& message) { return outputs_.on(worker, message); }
-    bool on(WorkerId worker, wire::WatchedPart& message) { return outputs_.on(worker, message); }
-    void on(WorkerId worker, const wire::OutputsSent& message) { outputs_.on(worker, message); }
+    bool on(WorkerId worker, net::messages::OutputPart& message) { return outputs_.on(worker, message); }
+    bool on(WorkerId worker, net::messages::WatchedPart& message) { return outputs_.on(worker, message); }
+    void on(WorkerId worker, const net::messages::OutputsSent& message) { outputs_.on(worker, message); }
 
     void drop(TaskId task, Attempt attempt);                         // the lease is over
     void drop_if_of(WorkerId worker, TaskId task, Attempt attempt);  // same, if this worker has it
@@ -69,7 +69,7 @@ class FileTransfers {
         std::shared_ptr<InputPreparation::Lease> preparation;
     };
     using Leases = std::map<LeaseKey, Lease>;
-    void prepared(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files,
+    void prepared(WorkerId worker, LeaseKey key, std::shared_ptr<const trees::TaskFiles> files,
                   const Prepared& result);
     Leases::iterator end(Leases::iterator lease);
 
@@ -82,4 +82,4 @@ class FileTransfers {
     std::map<WorkerId, std::set<LeaseKey>> of_worker_;
 };
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

@@ -7,29 +7,30 @@
 
 #include "files/trees/content_reader.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 namespace {
 
 // Inputs up to this size are sent in the lease itself, because a round trip costs more. All inputs of a lease
 // together: at most one part.
 constexpr std::size_t most_inline = 64 << 10;
-constexpr std::size_t most_inline_of_all = wire::part_bytes;
+constexpr std::size_t most_inline_of_all = net::messages::part_bytes;
 
-std::string name_in_memo(const files::Input& input) {
+std::string name_in_memo(const trees::Input& input) {
     if (!input.piece) return input.from;
     return input.from + '\0' + std::to_string(input.piece->first) + '-' + std::to_string(input.piece->last);
 }
 
-wire::InputKind kind_of(files::Source source) {
-    if (source == files::Source::url) return wire::InputKind::url;
-    return source == files::Source::command ? wire::InputKind::command : wire::InputKind::content;
+net::messages::InputKind kind_of(trees::Source source) {
+    if (source == trees::Source::url) return net::messages::InputKind::url;
+    return source == trees::Source::command ? net::messages::InputKind::command
+                                            : net::messages::InputKind::content;
 }
 
 // The cache key of a URL or a command; the same source is not inspected again.
-std::string key_of_source(const files::Input& input) {
-    files::KeyMaker maker;
-    maker.add(input.source == files::Source::url ? "url " : "command ");
+std::string key_of_source(const trees::Input& input) {
+    trees::KeyMaker maker;
+    maker.add(input.source == trees::Source::url ? "url " : "command ");
     maker.add(input.from);
     return maker.key();
 }
@@ -40,9 +41,9 @@ class InputPreparation::Lease {
   public:
     enum class Step { done, more, parked };
 
-    Lease(std::shared_ptr<const files::TaskFiles> files, Then then)
+    Lease(std::shared_ptr<const trees::TaskFiles> files, Then then)
         : then_(std::move(then)), files_(std::move(files)) {
-        for (const files::Output& output : files_->outputs)
+        for (const trees::Output& output : files_->outputs)
             result_.outputs.push_back({output.name, output.on_failure, output.on_success, output.watched});
     }
 
@@ -66,19 +67,19 @@ class InputPreparation::Lease {
   private:
     struct Hashing {
         std::string name;
-        files::ContentReader reader;
-        files::KeyMaker maker;
+        trees::ContentReader reader;
+        trees::KeyMaker maker;
         std::uint64_t bytes = 0;
-        files::Fingerprint before;
+        trees::Fingerprint before;
     };
-    void look_at(const files::Input& input, wire::InputFile& file, std::size_t& budget);
-    Step make_key(const files::Input& input, wire::InputFile& file, Keys& keys, std::size_t& budget);
+    void look_at(const trees::Input& input, net::messages::InputFile& file, std::size_t& budget);
+    Step make_key(const trees::Input& input, net::messages::InputFile& file, Keys& keys, std::size_t& budget);
 
     bool dropped_ = false;  // only used on the loop's thread; the rest belongs to the thread whose turn it is
     Then then_;
-    std::shared_ptr<const files::TaskFiles> files_;
-    wire::LeaseFiles result_;
-    files::Trouble trouble_;
+    std::shared_ptr<const trees::TaskFiles> files_;
+    net::messages::LeaseFiles result_;
+    trees::Trouble trouble_;
     std::optional<Hashing> hashing_;
     std::size_t bytes_inline_ = 0;
 };
@@ -86,11 +87,11 @@ class InputPreparation::Lease {
 InputPreparation::Lease::Step InputPreparation::Lease::go_on(Keys& keys) {
     for (std::size_t budget = bytes_a_job; result_.inputs.size() < files_->inputs.size();) {
         if (budget == 0) return Step::more;
-        const files::Input& input = files_->inputs[result_.inputs.size()];
-        wire::InputFile file;
+        const trees::Input& input = files_->inputs[result_.inputs.size()];
+        net::messages::InputFile file;
         file.name = input.name;
         file.kind = kind_of(input.source);
-        if (file.kind != wire::InputKind::content) {
+        if (file.kind != net::messages::InputKind::content) {
             file.from = input.from;
             if (input.cached) file.key = key_of_source(input);
         } else if (!input.cached) {
@@ -106,8 +107,9 @@ InputPreparation::Lease::Step InputPreparation::Lease::go_on(Keys& keys) {
     return Step::done;
 }
 
-void InputPreparation::Lease::look_at(const files::Input& input, wire::InputFile& file, std::size_t& budget) {
-    files::ContentReader reader(input);
+void InputPreparation::Lease::look_at(const trees::Input& input, net::messages::InputFile& file,
+                                      std::size_t& budget) {
+    trees::ContentReader reader(input);
     std::string beginning;
     trouble_ = reader.read(beginning, most_inline + 1);
     budget -= std::min(budget, std::max<std::size_t>(beginning.size(), 4096));
@@ -116,20 +118,20 @@ void InputPreparation::Lease::look_at(const files::Input& input, wire::InputFile
     file.content = std::move(beginning);
 }
 
-InputPreparation::Lease::Step InputPreparation::Lease::make_key(const files::Input& input,
-                                                                wire::InputFile& file, Keys& keys,
+InputPreparation::Lease::Step InputPreparation::Lease::make_key(const trees::Input& input,
+                                                                net::messages::InputFile& file, Keys& keys,
                                                                 std::size_t& budget) {
     if (!hashing_) {
-        const bool on_disk = input.source == files::Source::file;
-        files::Fingerprint now;
-        if (on_disk) now = files::fingerprint_of(input.from, files::Compared::any_change);
+        const bool on_disk = input.source == trees::Source::file;
+        trees::Fingerprint now;
+        if (on_disk) now = trees::fingerprint_of(input.from, trees::Compared::any_change);
         const std::string name = on_disk ? name_in_memo(input) : std::string();
         if (const auto known = on_disk ? keys.memo.known(name, now) : std::nullopt) {
             file.key = known->key;
             return Step::done;
         }
         if (on_disk && !keys.in_work.insert(name).second) return Step::parked;
-        hashing_.emplace(Hashing{name, files::ContentReader(input), {}, 0, std::move(now)});
+        hashing_.emplace(Hashing{name, trees::ContentReader(input), {}, 0, std::move(now)});
     }
     std::string bytes;
     trouble_ = hashing_->reader.read(bytes, std::min<std::size_t>(budget, 1 << 20));
@@ -147,7 +149,7 @@ InputPreparation::Lease::Step InputPreparation::Lease::make_key(const files::Inp
 }
 
 std::shared_ptr<InputPreparation::Lease> InputPreparation::prepare(
-    std::shared_ptr<const files::TaskFiles> files, Then then) {
+    std::shared_ptr<const trees::TaskFiles> files, Then then) {
     auto lease = std::make_shared<Lease>(std::move(files), std::move(then));
     go_on(lease);
     return lease;
@@ -181,4 +183,4 @@ void InputPreparation::go_on_with_parked() {
         if (!lease->dropped()) go_on(lease);
 }
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

@@ -10,31 +10,31 @@
 #include <variant>
 #include <vector>
 
+#include "files/transfers/file_jobs.h"
 #include "files/trees/key_memo.h"
 #include "files/trees/problem.h"
 #include "files/trees/task_files.h"
-#include "files/transfers/file_jobs.h"
 #include "net/messages/messages.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 class InputPreparation {
   public:
     // The lease's part about files, or why the task cannot have its files.
-    using Prepared = std::variant<wire::LeaseFiles, files::Problem>;
+    using Prepared = std::variant<net::messages::LeaseFiles, trees::Problem>;
     using Then = std::function<void(const Prepared&)>;
     class Lease;  // being prepared
 
     explicit InputPreparation(FileJobs& jobs) : jobs_(jobs) {}
 
     // Calls `then` later, unless the lease is dropped first.
-    std::shared_ptr<Lease> prepare(std::shared_ptr<const files::TaskFiles> files, Then then);
+    std::shared_ptr<Lease> prepare(std::shared_ptr<const trees::TaskFiles> files, Then then);
     static void drop(Lease& lease);
 
   private:
     // Used by the background thread: a key is computed once for all leases that need it at the time.
     struct Keys {
-        files::KeyMemo memo;
+        trees::KeyMemo memo;
         std::set<std::string> in_work;
     };
     void go_on(const std::shared_ptr<Lease>& lease);
@@ -45,4 +45,4 @@ class InputPreparation {
     std::vector<std::shared_ptr<Lease>> parked_;  // wait for keys that others compute
 };
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

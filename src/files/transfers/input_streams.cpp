@@ -4,7 +4,7 @@
 
 #include "files/trees/content_reader.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 namespace {
 constexpr std::size_t longest_folder = 4096;
@@ -15,8 +15,8 @@ struct InputStreams::Stream {
     LeaseKey key;
     std::uint32_t input = 0;
     std::uint32_t number = 0;                       // as requested by the worker
-    std::shared_ptr<const files::TaskFiles> files;  // keeps buffers, which are not copied
-    files::ContentReader reader;                    // used on the background thread
+    std::shared_ptr<const trees::TaskFiles> files;  // keeps buffers, which are not copied
+    trees::ContentReader reader;                    // used on the background thread
     Instant began;
     std::uint64_t sent = 0;
     std::uint64_t upto = 0;
@@ -24,12 +24,12 @@ struct InputStreams::Stream {
     bool over = false;
 
     Transfer transfer() const {
-        const files::Input& file = files->inputs[input];
+        const trees::Input& file = files->inputs[input];
         return {key.first, true, file.cached, file.name, sent, instant_now() - began};
     }
 };
 
-void InputStreams::open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files,
+void InputStreams::open(WorkerId worker, LeaseKey key, std::shared_ptr<const trees::TaskFiles> files,
                         std::vector<std::string> keys) {
     leases_.insert_or_assign(key, Lease{worker, std::move(files), std::move(keys), {}});
 }
@@ -41,12 +41,13 @@ InputStreams::Lease* InputStreams::find(WorkerId worker, TaskId task, Attempt at
 
 // ---- what workers ask for ----
 
-void InputStreams::on(WorkerId worker, const wire::WantInput& message) {
-    const wire::NoInput none{message.task, message.attempt, message.input, "the manager has no such input"};
+void InputStreams::on(WorkerId worker, const net::messages::WantInput& message) {
+    const net::messages::NoInput none{message.task, message.attempt, message.input,
+                                      "the manager has no such input"};
     Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr || message.input >= lease->files->inputs.size()) return tell_(worker, none);
-    const files::Input& input = lease->files->inputs[message.input];
-    if (files::made_by_worker(input.source)) return tell_(worker, none);
+    const trees::Input& input = lease->files->inputs[message.input];
+    if (trees::made_by_worker(input.source)) return tell_(worker, none);
     const auto known = lease->streams.find(message.input);
     std::shared_ptr<Stream> stream = known == lease->streams.end() ? nullptr : known->second;
     if (!stream || stream->number != message.stream) {
@@ -57,28 +58,29 @@ void InputStreams::on(WorkerId worker, const wire::WantInput& message) {
                                                  message.input,
                                                  message.stream,
                                                  lease->files,
-                                                 files::ContentReader(input),
+                                                 trees::ContentReader(input),
                                                  instant_now()});
         lease->streams[message.input] = stream;
     }
-    stream->upto = std::max(stream->upto, std::min(message.upto, stream->sent + wire::input_window));
+    stream->upto = std::max(stream->upto, std::min(message.upto, stream->sent + net::messages::input_window));
     send_more(stream);
 }
 
 // The content is on another worker of the node, or on its way there.
-bool InputStreams::is_elsewhere(WorkerId worker, const Lease& lease, const wire::WantInput& message) {
+bool InputStreams::is_elsewhere(WorkerId worker, const Lease& lease,
+                                const net::messages::WantInput& message) {
     const std::string key = message.input < lease.keys.size() ? lease.keys[message.input] : std::string();
     if (key.empty()) return false;
     if (message.missed) ask_again(contents_.missed(worker, key));
     const auto advice =
         contents_.ask({worker, message.task, message.attempt, message.input, message.stream}, key);
     if (advice.answer == NodeContents::Answer::there)
-        tell_(worker,
-              wire::InputIsAt{message.task, message.attempt, message.input, advice.folder + "/" + key});
+        tell_(worker, net::messages::InputIsAt{message.task, message.attempt, message.input,
+                                               advice.folder + "/" + key});
     return advice.answer != NodeContents::Answer::send;
 }
 
-void InputStreams::on(WorkerId worker, const wire::HaveInput& message) {
+void InputStreams::on(WorkerId worker, const net::messages::HaveInput& message) {
     const Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr || message.input >= lease->keys.size() || lease->keys[message.input].empty()) return;
     if (message.folder.size() > longest_folder || !message.folder.starts_with('/')) return;
@@ -88,7 +90,8 @@ void InputStreams::on(WorkerId worker, const wire::HaveInput& message) {
 void InputStreams::ask_again(const NodeContents::Wishes& wishes) {
     for (const auto& [worker, task, attempt, input, stream] : wishes)
         if (find(worker, task, attempt) != nullptr)
-            on(worker, wire::WantInput{task, attempt, input, wire::input_window, stream, false});
+            on(worker,
+               net::messages::WantInput{task, attempt, input, net::messages::input_window, stream, false});
 }
 
 // ---- sending ----
@@ -96,11 +99,11 @@ void InputStreams::ask_again(const NodeContents::Wishes& wishes) {
 void InputStreams::send_more(const std::shared_ptr<Stream>& stream) {
     if (stream->busy || stream->over || stream->sent >= stream->upto) return;
     stream->busy = true;
-    const auto most =
-        static_cast<std::size_t>(std::min<std::uint64_t>(wire::part_bytes, stream->upto - stream->sent));
+    const auto most = static_cast<std::size_t>(
+        std::min<std::uint64_t>(net::messages::part_bytes, stream->upto - stream->sent));
     jobs_.post([this, stream, most]() -> Background::Then {
         auto bytes = std::make_shared<std::string>();
-        const files::Trouble trouble = stream->reader.read(*bytes, most);
+        const trees::Trouble trouble = stream->reader.read(*bytes, most);
         const bool last = stream->reader.done();
         return [this, stream, bytes, trouble, last] {
             stream->busy = false;
@@ -117,14 +120,14 @@ void InputStreams::sent(const std::shared_ptr<Stream>& stream, std::string bytes
     tally_.sent(bytes.size());
     const auto [task, attempt] = stream->key;
     tell_(stream->worker,
-          wire::InputPart{task, attempt, stream->input, stream->number, std::move(bytes), last});
+          net::messages::InputPart{task, attempt, stream->input, stream->number, std::move(bytes), last});
     if (last) tally_.count(stream->transfer());
     send_more(stream);
 }
 
 void InputStreams::failed(Stream& stream, const std::string& why) {
     const auto [task, attempt] = stream.key;
-    tell_(stream.worker, wire::NoInput{task, attempt, stream.input, why});
+    tell_(stream.worker, net::messages::NoInput{task, attempt, stream.input, why});
     const auto found = leases_.find(stream.key);
     if (found != leases_.end() && stream.input < found->second.keys.size())
         ask_again(contents_.gave_up(stream.worker, found->second.keys[stream.input]));
@@ -157,4 +160,4 @@ void InputStreams::cut(WorkerId worker, const std::set<LeaseKey>& leases) {
     ask_again(wishes);
 }
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

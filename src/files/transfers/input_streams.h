@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "files/trees/task_files.h"
 #include "files/transfers/file_jobs.h"
 #include "files/transfers/lease_key.h"
 #include "files/transfers/node_contents.h"
 #include "files/transfers/transfer_tally.h"
+#include "files/trees/task_files.h"
 #include "net/messages/messages.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 class InputStreams {
   public:
@@ -32,26 +32,26 @@ class InputStreams {
     void left(WorkerId worker) { ask_again(contents_.left(worker)); }  // its leases are over
 
     // The lease is being sent. `keys`: of its contents, by input; empty: none.
-    void open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files,
+    void open(WorkerId worker, LeaseKey key, std::shared_ptr<const trees::TaskFiles> files,
               std::vector<std::string> keys);
     void close(LeaseKey key);  // the lease is over
     // The worker, which has these leases, is disconnected: unfinished transfers are repeated.
     void cut(WorkerId worker, const std::set<LeaseKey>& leases);
 
     // Ignored if the worker does not hold the lease.
-    void on(WorkerId worker, const wire::WantInput& message);
-    void on(WorkerId worker, const wire::HaveInput& message);
+    void on(WorkerId worker, const net::messages::WantInput& message);
+    void on(WorkerId worker, const net::messages::HaveInput& message);
 
   private:
     struct Stream;
     struct Lease {
         WorkerId worker;
-        std::shared_ptr<const files::TaskFiles> files;
+        std::shared_ptr<const trees::TaskFiles> files;
         std::vector<std::string> keys;
         std::map<std::uint32_t, std::shared_ptr<Stream>> streams;  // by input
     };
     Lease* find(WorkerId worker, TaskId task, Attempt attempt);
-    bool is_elsewhere(WorkerId worker, const Lease& lease, const wire::WantInput& message);
+    bool is_elsewhere(WorkerId worker, const Lease& lease, const net::messages::WantInput& message);
     void ask_again(const NodeContents::Wishes& wishes);
     void send_more(const std::shared_ptr<Stream>& stream);
     void sent(const std::shared_ptr<Stream>& stream, std::string bytes, bool last);
@@ -65,4 +65,4 @@ class InputStreams {
     NodeContents contents_;
 };
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

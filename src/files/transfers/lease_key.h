@@ -7,9 +7,9 @@
 #include "base/ids.h"
 #include "net/messages/messages.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 using LeaseKey = std::pair<TaskId, Attempt>;
-using TellWorker = std::function<void(WorkerId, const wire::Message&)>;
+using TellWorker = std::function<void(WorkerId, const net::messages::Message&)>;
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

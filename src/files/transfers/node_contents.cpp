@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 namespace {
 constexpr std::size_t most_keys = 10'000;  // per worker: about 2 MB here
@@ -124,4 +124,4 @@ NodeContents::Wishes NodeContents::missed(WorkerId worker, const std::string& ke
     return holder == nullptr ? Wishes{} : end_of_receiving(*holder, key, false);
 }
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

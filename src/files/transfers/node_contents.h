@@ -15,7 +15,7 @@
 
 #include "base/ids.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 class NodeContents {
   public:
@@ -80,4 +80,4 @@ class NodeContents {
     std::map<Place, Content> contents_;
 };
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

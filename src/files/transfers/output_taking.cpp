@@ -17,15 +17,15 @@
 #include "files/trees/tree_writer.h"
 #include "files/trees/watched_file.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 namespace {
 // A reader may exceed its grant by one entry.
-constexpr std::uint64_t slack = files::most_entry_bytes + files::entry_head_bytes;
+constexpr std::uint64_t slack = trees::most_entry_bytes + trees::entry_head_bytes;
 constexpr std::uint64_t longest_marker = 256;  // behind a stream that was cut
 
-std::shared_ptr<const files::TaskFiles> no_files() {
-    return std::make_shared<const files::TaskFiles>();
+std::shared_ptr<const trees::TaskFiles> no_files() {
+    return std::make_shared<const trees::TaskFiles>();
 }
 
 // A file for a large stream. It has no name, so that nothing can leave it behind.
@@ -41,13 +41,13 @@ Descriptor nameless_file() {
 // The outputs of a task arrive one after the other.
 struct OutputTaking::Taking {
     // Used on the background thread.
-    std::optional<files::TreeWriter> writer;
+    std::optional<trees::TreeWriter> writer;
     std::uint32_t output = 0;  // index of the output being written
     std::string trouble;       // the first error
     std::array<Descriptor, 2> streams;
     // Used on the loop's thread.
     std::uint64_t received = 0;
-    std::uint64_t granted = wire::first_output_bytes;
+    std::uint64_t granted = net::messages::first_output_bytes;
     std::uint32_t next = 0;   // earlier outputs are complete
     std::uint64_t bytes = 0;  // of the current output
     Instant began;
@@ -58,11 +58,11 @@ struct OutputTaking::Taking {
     std::atomic<bool> dropped{false};  // unwritten data is discarded
 
     // Returns whether the output is complete in its place.
-    bool write(const files::Output& to, std::uint32_t index, const std::string& part, bool last) {
+    bool write(const trees::Output& to, std::uint32_t index, const std::string& part, bool last) {
         if (dropped) return false;
         if (index != output) leave_off();
         const bool begins = !writer && index != skipped;
-        if (begins) writer.emplace(to.to, files::TreeWriter::Purpose::kept);
+        if (begins) writer.emplace(to.to, trees::TreeWriter::Purpose::kept);
         output = index;
         if (!writer) return false;
         auto wrong = writer->write(part);
@@ -94,7 +94,7 @@ struct OutputTaking::Taking {
         skipped;  // an output that cannot be written; its remaining parts are ignored
 };
 
-void OutputTaking::open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files) {
+void OutputTaking::open(WorkerId worker, LeaseKey key, std::shared_ptr<const trees::TaskFiles> files) {
     leases_.insert_or_assign(key, Lease{worker, std::move(files), nullptr});
 }
 
@@ -124,10 +124,11 @@ std::shared_ptr<OutputTaking::Taking> OutputTaking::taking_of(Lease& lease) {
 // ---- what comes ----
 
 // Parts arrive in order, each with at least a byte, as a reader makes them.
-bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
+bool OutputTaking::on(WorkerId worker, net::messages::OutputPart& message) {
     Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr) {
-        tell_(worker, wire::OutputsKept{message.task, message.attempt, "they are no longer expected"});
+        tell_(worker,
+              net::messages::OutputsKept{message.task, message.attempt, "they are no longer expected"});
         return true;
     }
     if (message.bytes.empty()) return false;
@@ -142,7 +143,7 @@ bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
         taking->began = instant_now();
     }
     taking->bytes += size;
-    const files::Output& file = lease->files->outputs[message.output];
+    const trees::Output& file = lease->files->outputs[message.output];
     Transfer transfer{message.task, false, file.cached, file.name, taking->bytes, {}};
     if (message.last) taking->bytes = 0;
     taking->next = message.output + (message.last ? 1 : 0);
@@ -158,13 +159,13 @@ bool OutputTaking::on(WorkerId worker, wire::OutputPart& message) {
                 taking->granted += size;
                 transfer.took = instant_now() - began;
                 if (kept) tally_.count(transfer);
-                tell_(worker, wire::TakeOutput{key.first, key.second, taking->granted});
+                tell_(worker, net::messages::TakeOutput{key.first, key.second, taking->granted});
             };
         });
     return true;
 }
 
-bool OutputTaking::take_stream(WorkerId worker, Lease& lease, wire::OutputPart& message) {
+bool OutputTaking::take_stream(WorkerId worker, Lease& lease, net::messages::OutputPart& message) {
     const std::size_t number = message.output - lease.files->outputs.size();
     if (number >= 2 || lease.stream_limit == 0) return false;
     const std::shared_ptr<Taking> taking = taking_of(lease);
@@ -182,38 +183,39 @@ bool OutputTaking::take_stream(WorkerId worker, Lease& lease, wire::OutputPart& 
         return [this, worker, taking, key, size = bytes->size()] {
             if (taking->dropped) return;
             taking->granted += size;
-            tell_(worker, wire::TakeOutput{key.first, key.second, taking->granted});
+            tell_(worker, net::messages::TakeOutput{key.first, key.second, taking->granted});
         };
     });
     return true;
 }
 
 // A write error is reported when the whole output arrives.
-bool OutputTaking::on(WorkerId worker, wire::WatchedPart& message) {
+bool OutputTaking::on(WorkerId worker, net::messages::WatchedPart& message) {
     Lease* const lease = find(worker, message.task, message.attempt);
     if (lease == nullptr) return true;
     const auto& outputs = lease->files->outputs;
     if (message.output >= outputs.size() || !outputs[message.output].watched ||
-        message.bytes.size() > wire::part_bytes)
+        message.bytes.size() > net::messages::part_bytes)
         return false;
     const std::shared_ptr<Taking> taking = taking_of(*lease);
     if (taking->finishing || std::exchange(taking->watching, true)) return false;
     tally_.received(message.bytes.size());
-    jobs_.post([this, worker, taking, files = lease->files,
-                part = std::make_shared<wire::WatchedPart>(std::move(message))]() -> Background::Then {
-        if (taking->dropped) return {};
-        files::write_growth(files->outputs[part->output].to, part->offset, part->bytes);
-        return [this, worker, taking, part] {
-            taking->watching = false;
-            if (!taking->dropped) tell_(worker, wire::WatchedTaken{part->task, part->attempt});
-        };
-    });
+    jobs_.post(
+        [this, worker, taking, files = lease->files,
+         part = std::make_shared<net::messages::WatchedPart>(std::move(message))]() -> Background::Then {
+            if (taking->dropped) return {};
+            trees::write_growth(files->outputs[part->output].to, part->offset, part->bytes);
+            return [this, worker, taking, part] {
+                taking->watching = false;
+                if (!taking->dropped) tell_(worker, net::messages::WatchedTaken{part->task, part->attempt});
+            };
+        });
     return true;
 }
 
-void OutputTaking::on(WorkerId worker, const wire::OutputsSent& message) {
+void OutputTaking::on(WorkerId worker, const net::messages::OutputsSent& message) {
     Lease* const lease = find(worker, message.task, message.attempt);
-    wire::OutputsKept kept{message.task, message.attempt, ""};
+    net::messages::OutputsKept kept{message.task, message.attempt, ""};
     if (lease == nullptr) kept.trouble = "they are no longer expected";
     if (lease == nullptr || !lease->taking) return tell_(worker, kept);
     const std::shared_ptr<Taking> taking = lease->taking;
@@ -258,4 +260,4 @@ void OutputTaking::cut(LeaseKey key) {
     leave_off(lease);
 }
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

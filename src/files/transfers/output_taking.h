@@ -9,20 +9,20 @@
 
 #include "base/descriptor.h"
 #include "base/ids.h"
-#include "files/trees/task_files.h"
 #include "files/transfers/file_jobs.h"
 #include "files/transfers/lease_key.h"
 #include "files/transfers/transfer_tally.h"
+#include "files/trees/task_files.h"
 #include "net/messages/messages.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 class OutputTaking {
   public:
     OutputTaking(FileJobs& jobs, TransferTally& tally, TellWorker tell)
         : jobs_(jobs), tally_(tally), tell_(std::move(tell)) {}
 
-    void open(WorkerId worker, LeaseKey key, std::shared_ptr<const files::TaskFiles> files);
+    void open(WorkerId worker, LeaseKey key, std::shared_ptr<const trees::TaskFiles> files);
     // The task's stdout and stderr come behind its outputs, of at most so many bytes each; it may have no
     // other files.
     void expect_streams(WorkerId worker, LeaseKey key, std::uint64_t limit);
@@ -32,15 +32,15 @@ class OutputTaking {
     void cut(LeaseKey key);    // its worker is disconnected: unfinished transfers are repeated
 
     // False: the worker sent more than it may. Ignored if it does not hold the lease.
-    bool on(WorkerId worker, wire::OutputPart& message);
-    bool on(WorkerId worker, wire::WatchedPart& message);
-    void on(WorkerId worker, const wire::OutputsSent& message);
+    bool on(WorkerId worker, net::messages::OutputPart& message);
+    bool on(WorkerId worker, net::messages::WatchedPart& message);
+    void on(WorkerId worker, const net::messages::OutputsSent& message);
 
   private:
     struct Taking;
     struct Lease {
         WorkerId worker;
-        std::shared_ptr<const files::TaskFiles> files;
+        std::shared_ptr<const trees::TaskFiles> files;
         std::shared_ptr<Taking> taking;  // null: nothing has arrived
         std::shared_ptr<Taking> kept{};  // finished before its worker was disconnected
         std::uint64_t stream_limit = 0;
@@ -48,7 +48,7 @@ class OutputTaking {
     Lease* find(WorkerId worker, TaskId task, Attempt attempt);
     std::shared_ptr<Taking> taking_of(Lease& lease);
     void leave_off(Lease& lease);
-    bool take_stream(WorkerId worker, Lease& lease, wire::OutputPart& message);
+    bool take_stream(WorkerId worker, Lease& lease, net::messages::OutputPart& message);
 
     FileJobs& jobs_;
     TransferTally& tally_;
@@ -56,4 +56,4 @@ class OutputTaking {
     std::map<LeaseKey, Lease> leases_;
 };
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

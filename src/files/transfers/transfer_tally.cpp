@@ -1,6 +1,6 @@
 #include "files/transfers/transfer_tally.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 void TransferTally::count(const Transfer& transfer) {
     if (transfer.took > Duration{0}) {
@@ -15,4 +15,4 @@ double TransferTally::bandwidth() const {
     return seconds > 0 ? static_cast<double>(bytes_of_transfers_) / (1 << 20) / seconds : 0;
 }
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

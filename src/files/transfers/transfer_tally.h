@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 
 // A complete transfer: an input to a worker, or an output to the manager.
 struct Transfer {
@@ -45,4 +45,4 @@ class TransferTally {
     Duration time_of_transfers_{0};
 };
 
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

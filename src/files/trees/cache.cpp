@@ -13,7 +13,7 @@
 #include "base/remove_tree.h"
 #include "files/trees/fingerprint.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -162,4 +162,4 @@ Trouble Cache::Incoming::finish() {
     return std::nullopt;
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

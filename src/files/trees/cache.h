@@ -19,7 +19,7 @@
 #include "files/trees/tree_reader.h"
 #include "files/trees/tree_writer.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 class Cache {
   public:
@@ -101,4 +101,4 @@ class Cache {
     std::uint64_t bytes_ = 0;
 };
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

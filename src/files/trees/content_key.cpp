@@ -7,7 +7,7 @@
 
 #include "base/fork_gate.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 constexpr std::string_view digits = "0123456789abcdef";
@@ -55,4 +55,4 @@ bool is_key(std::string_view text) {
     return text.size() == key_digits && text.find_first_not_of(digits) == text.npos;
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 inline constexpr std::size_t key_digits = 64;
 
@@ -34,4 +34,4 @@ struct Content {
     std::uint64_t bytes = 0;
 };
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

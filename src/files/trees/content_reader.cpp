@@ -4,7 +4,7 @@
 
 #include "files/trees/tree_format.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 ContentReader::ContentReader(const Input& input) : from_(Bytes{}) {
     if (input.source == Source::folder)
@@ -38,4 +38,4 @@ bool ContentReader::done() const {
     return std::get<Bytes>(from_).empty();
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

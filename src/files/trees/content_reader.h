@@ -9,7 +9,7 @@
 #include "files/trees/task_files.h"
 #include "files/trees/tree_reader.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 class ContentReader {
   public:
@@ -32,4 +32,4 @@ class ContentReader {
     std::variant<TreeReader, Bytes> from_;
 };
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -13,7 +13,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -102,4 +102,4 @@ Trouble copy_tree(const std::string& from, const std::string& to, Sharing sharin
     return Copier(to, sharing).copy({AT_FDCWD, from}, {AT_FDCWD, to});
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

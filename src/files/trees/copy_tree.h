@@ -5,7 +5,7 @@
 
 #include "files/trees/problem.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 enum class Sharing {
     // Separate files, which share their blocks if the file system supports that (Linux: FICLONE).
@@ -19,4 +19,4 @@ enum class Sharing {
 // Files that cannot be linked (another file system, too many names) are copied.
 Trouble copy_tree(const std::string& from, const std::string& to, Sharing sharing);
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -10,7 +10,7 @@
 
 #include "files/trees/content_key.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -68,4 +68,4 @@ Fingerprint fingerprint_of(const std::string& path, Compared compared) {
     return result;
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

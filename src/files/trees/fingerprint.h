@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 enum class Compared : std::uint8_t {
     modification,  // the time of the last write; a new hard link changes nothing
@@ -26,4 +26,4 @@ struct Fingerprint {
 // The fingerprint of a file, or of a folder with all its contents.
 Fingerprint fingerprint_of(const std::string& path, Compared compared);
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 constexpr int most_parts = 4096;  // for the workers of one host
@@ -33,4 +33,4 @@ Trouble KeptCache::take(const std::string& folder, const std::string& host) {
     return Problem{Problem::Kind::unreadable, folder + ": all its parts are in use"};
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

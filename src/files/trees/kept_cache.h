@@ -7,7 +7,7 @@
 #include "base/descriptor.h"
 #include "files/trees/problem.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 class KeptCache {
   public:
@@ -21,4 +21,4 @@ class KeptCache {
     Descriptor lock_;  // released when the process ends in any way
 };
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 constexpr std::size_t most_known = 100'000;
@@ -20,4 +20,4 @@ void KeyMemo::keep(const std::string& name, const Fingerprint& before, Content c
     known_[name] = {before.print, std::move(content)};
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

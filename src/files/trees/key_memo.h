@@ -8,7 +8,7 @@
 #include "files/trees/content_key.h"
 #include "files/trees/fingerprint.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 class KeyMemo {
   public:
@@ -26,4 +26,4 @@ class KeyMemo {
     std::map<std::string, Known> known_;
 };
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

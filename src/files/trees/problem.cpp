@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -27,4 +27,4 @@ Problem problem_of_errno(const std::string& path, int code) {
     return {kind_of(code), path + ": " + std::strerror(code)};
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

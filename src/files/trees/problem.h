@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 struct Problem {
     enum class Kind {
@@ -24,4 +24,4 @@ using Trouble = std::optional<Problem>;
 // The error of a system call on `path`: "PATH: No such file or directory".
 Problem problem_of_errno(const std::string& path, int code);
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -58,4 +58,4 @@ std::string command_into(std::string_view line, const std::string& path) {
     return "{ " + std::string(line) + "\n} > " + target;
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -9,7 +9,7 @@
 
 #include "files/trees/tree_reader.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 enum class Source : std::uint8_t {
     file,    // a file or folder at the manager; its path may have the worker's $OS and $ARCH
@@ -55,4 +55,4 @@ std::string for_platform(std::string_view path, std::string_view os, std::string
 // The shell line that writes its result to `path`: as %%, or, if the line has no %%, as its stdout.
 std::string command_into(std::string_view line, const std::string& path);
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

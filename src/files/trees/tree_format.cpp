@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::string empty_folder_stream() {
            tail_of_stream();
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 enum class EntryKind : std::uint8_t { file = 1, folder = 2, link = 3, leave = 4, end = 5 };
 
@@ -53,4 +53,4 @@ std::string head_of_stream(std::uint64_t size);
 std::string tail_of_stream();
 std::string empty_folder_stream();
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

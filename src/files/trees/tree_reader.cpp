@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <memory>
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -167,4 +167,4 @@ Trouble TreeReader::read_file(std::string& out, std::size_t most) {
     return std::nullopt;
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

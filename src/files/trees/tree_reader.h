@@ -15,7 +15,7 @@
 #include "files/trees/problem.h"
 #include "files/trees/tree_format.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 // The bytes `first` to `last` of a file, both included, counted from 0.
 struct Piece {
@@ -66,4 +66,4 @@ class TreeReader {
     std::optional<File> file_;  // the one being read
 };
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -12,7 +12,7 @@
 
 #include "base/remove_tree.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 namespace {
 
@@ -288,4 +288,4 @@ Trouble TreeWriter::move_to_target() {
     return temporary_.clear(), std::nullopt;
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

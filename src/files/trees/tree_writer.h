@@ -15,7 +15,7 @@
 #include "files/trees/problem.h"
 #include "files/trees/tree_format.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 class TreeWriter {
   public:
@@ -84,4 +84,4 @@ class TreeWriter {
     bool complete_ = false;
 };
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -11,7 +11,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 // A file that does not exist yet counts as not grown.
 Growth growth_of(const std::string& path, std::uint64_t offset, std::size_t most) {
@@ -48,4 +48,4 @@ Trouble write_growth(const std::string& path, std::uint64_t offset, std::string_
     return std::nullopt;
 }
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -7,7 +7,7 @@
 
 #include "files/trees/problem.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 
 // The bytes appended to `path` after `offset`, at most `most`. `shrunk`: it is not a growing file.
 struct Growth {
@@ -20,4 +20,4 @@ Growth growth_of(const std::string& path, std::uint64_t offset, std::size_t most
 // Links are never followed.
 Trouble write_growth(const std::string& path, std::uint64_t offset, std::string_view bytes);
 
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -10,7 +10,7 @@
 #include <climits>
 #include <cstring>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -31,7 +31,7 @@ Status CallLink::open(std::uint16_t port, std::string to_send) {
     where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     to_send_ = std::move(to_send);
     sent_ = 0;
-    answer_ = LengthReader(core::most_output_limit);
+    answer_ = LengthReader(engine::model::most_output_limit);
     given_up_ = false;
     state_ = State::open;
     const bool refused =
@@ -92,4 +92,4 @@ void CallLink::give_up() {
     given_up_ = true;
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

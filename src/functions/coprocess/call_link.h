@@ -10,10 +10,10 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "functions/coprocess/message.h"
 #include "engine/model/outcome.h"
+#include "functions/coprocess/message.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 class CallLink {
   public:
@@ -50,7 +50,7 @@ class CallLink {
     Descriptor link_;
     std::string to_send_;
     std::size_t sent_ = 0;
-    LengthReader answer_{core::most_output_limit};
+    LengthReader answer_{engine::model::most_output_limit};
 };
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

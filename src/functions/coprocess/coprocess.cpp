@@ -20,7 +20,7 @@
 #include "functions/coprocess/leftovers.h"
 #include "node/process/python.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -36,7 +36,7 @@ std::string random_secret() {
 std::string end_text(int status) {
     if (WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
-        return "signal " + std::to_string(signal) + " (" + core::signal_name(signal) + ")";
+        return "signal " + std::to_string(signal) + " (" + engine::model::signal_name(signal) + ")";
     }
     return "exit " + std::to_string(WEXITSTATUS(status));
 }
@@ -53,17 +53,17 @@ bool needs_python(const std::string& file) {
 Result<std::vector<std::string>> words_for(const std::string& file) {
     if (!needs_python(file)) return std::vector{file};
     const char* const path = std::getenv("PATH");
-    const std::string python = process::find_python({"python3"}, path == nullptr ? "" : path);
+    const std::string python = node::process::find_python({"python3"}, path == nullptr ? "" : path);
     if (python.empty())
         return Error{ExitCode::bad_input, "no python3 in PATH; install one, or set WORK_QUEUE_PYTHON"};
     if (::access(python.c_str(), X_OK) != 0)
-        return Error{ExitCode::bad_input,
-                     "cannot execute " + python + ": " + std::strerror(errno) + process::chooser_of_python()};
+        return Error{ExitCode::bad_input, "cannot execute " + python + ": " + std::strerror(errno) +
+                                              node::process::chooser_of_python()};
     return std::vector{python, file};
 }
 
-process::CommandHost::Style host_style(const CoprocessOptions& options) {
-    process::CommandHost::Style style;
+node::process::CommandHost::Style host_style(const CoprocessOptions& options) {
+    node::process::CommandHost::Style style;
     style.program = "work_queue_coprocess";
     style.fork = options.fork;
     return style;
@@ -98,14 +98,14 @@ void Coprocess::launch(Instant now) {
     const Descriptor theirs(ends[1]);
     ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
     secret_ = random_secret();
-    auto folder = process::ScratchFolder::make(options_.folder);
+    auto folder = node::process::ScratchFolder::make(options_.folder);
     if (!folder) return end("no folder in " + options_.folder + ": " + std::strerror(errno));
     folder_ = std::move(*folder);
     host_.remove_at_end(folder_.path());
     const std::string temporary = folder_.path() + "/tmp";
     if (::mkdir(temporary.c_str(), 0700) != 0) return end(temporary + ": " + std::strerror(errno));
     // The host has only stdin to pass on: here its stdout as well.
-    process::CommandLine line{
+    node::process::CommandLine line{
         "/bin/sh", {"sh", "-c", "cd \"$0\" && exec \"$@\" >&0 </dev/null 2>>stderr", folder_.path()}, {}};
     const auto words = words_for(options_.file);
     if (!words) return end(words.error().message);
@@ -164,8 +164,8 @@ void Coprocess::turn(const Polled& polled, Instant now) try {
     if (runs()) watch(now);
     if (runs()) check_times(now);
 } catch (const std::exception& trouble) {  // such as no memory for an answer
-    fail(core::Ending::raised, std::string("the worker has a problem with its coprocess: ") + trouble.what(),
-         now);
+    fail(engine::model::Ending::raised,
+         std::string("the worker has a problem with its coprocess: ") + trouble.what(), now);
 }
 
 void Coprocess::greet(Instant now) {
@@ -204,13 +204,13 @@ void Coprocess::process_ended(Instant now) {
     if (state_ != State::busy)
         return end((python_.empty() ? "it " : "its Python, " + python_ + ", ") + how +
                    (words.empty() ? "" : ": " + words) +
-                   (python_.empty() ? "" : process::chooser_of_python()));
-    core::Outcome outcome = outcome_at(now);
-    outcome.ending = core::Ending::raised;
+                   (python_.empty() ? "" : node::process::chooser_of_python()));
+    engine::model::Outcome outcome = outcome_at(now);
+    outcome.ending = engine::model::Ending::raised;
     outcome.exit_code = 1;
     outcome.reason = "its coprocess " + how + " before the function returned";
     if (ended && WIFSIGNALED(ended->status)) {
-        outcome.ending = core::Ending::signalled;
+        outcome.ending = engine::model::Ending::signalled;
         outcome.signal = WTERMSIG(ended->status);
         outcome.exit_code = 0;
         outcome.reason = "its coprocess ended with it";
@@ -229,7 +229,7 @@ void Coprocess::watch(Instant now) {
     const auto more = share_watch_->sample(host_.pid(), now, state_ == State::greeting);
     if (!more) return;
     if (state_ == State::busy) {
-        core::Outcome outcome = outcome_at(now);
+        engine::model::Outcome outcome = outcome_at(now);
         outcome.ending = more->ending;
         outcome.reason = more->reason;
         outcome.measured = more->measured;
@@ -246,8 +246,9 @@ void Coprocess::check_times(Instant now) {
     if (state_ == State::clearing) return end("it did not end a call within " + limit(options_.kill_limit));
     if (state_ != State::busy) return;
     if (link_lost_)
-        return fail(core::Ending::raised, "its coprocess closed the connection without an answer", now);
-    end_call(core::Ending::timed_out, "", now);
+        return fail(engine::model::Ending::raised, "its coprocess closed the connection without an answer",
+                    now);
+    end_call(engine::model::Ending::timed_out, "", now);
 }
 
 std::optional<Instant> Coprocess::wakeup() const {
@@ -257,4 +258,4 @@ std::optional<Instant> Coprocess::wakeup() const {
     return next;
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

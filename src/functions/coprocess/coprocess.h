@@ -1,8 +1,8 @@
 // One coprocess: its process, from its start to its end, and one call of its functions at a time. It never
 // waits for the coprocess: the owner polls its descriptors and calls turn().
 //
-// The process is the child of a command host (node/process/command_host.h), which ends it with all that it has
-// started when this object ends it, or when this program is gone.
+// The process is the child of a command host (node/process/command_host.h), which ends it with all that it
+// has started when this object ends it, or when this program is gone.
 #pragma once
 
 #include <poll.h>
@@ -25,14 +25,15 @@
 #include "node/process/command_host.h"
 #include "node/process/scratch_folder.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 struct CoprocessOptions {
     std::string file;                      // absolute path
     std::string folder;                    // where its working directory is made, anew for each start
     std::vector<std::string> environment;  // "NAME=value"
-    core::Resources share;
-    // Forks the host of its process (node/process/command_host.h); empty: this program is executed as the host.
+    engine::model::Resources share;
+    // Forks the host of its process (node/process/command_host.h); empty: this program is executed as the
+    // host.
     std::function<Status(int socket)> fork{};
     Duration greeting_limit = std::chrono::seconds(60);
     Duration kill_limit = std::chrono::seconds(5);  // for a coprocess to end the process of a `fork`
@@ -72,7 +73,7 @@ class Coprocess {
     // Until its end is taken.
     const RemoteOrder* running() const { return order_ ? &*order_ : nullptr; }
     // Ends the running call: `killed` or `timed_out`. The report comes when its processes have ended.
-    void end_call(core::Ending ending, const std::string& reason, Instant now);
+    void end_call(engine::model::Ending ending, const std::string& reason, Instant now);
     void drop_call(Instant now);  // the same, without a report
     // Begins to end it, with all that it has started; then it is down.
     void end(std::string why);
@@ -82,7 +83,7 @@ class Coprocess {
     void turn(const Polled& polled, Instant now);
     std::optional<Instant> wakeup() const;
     // The end of its call, once.
-    std::optional<launcher::TaskEnded> take_ended();
+    std::optional<node::launcher::TaskEnded> take_ended();
 
   private:
     void launch(Instant now);
@@ -93,18 +94,18 @@ class Coprocess {
     void drain_output();
     void watch(Instant now);
     void check_times(Instant now);
-    void finish(core::Ending ending, const std::string& reason, Instant now);
-    core::Outcome outcome_at(Instant now) const;
-    void conclude(core::Outcome outcome, std::string output);
+    void finish(engine::model::Ending ending, const std::string& reason, Instant now);
+    engine::model::Outcome outcome_at(Instant now) const;
+    void conclude(engine::model::Outcome outcome, std::string output);
     void become_idle();
     void tidy();
     void give_report();
     void finish_end();
-    void fail(core::Ending ending, const std::string& why, Instant now);
+    void fail(engine::model::Ending ending, const std::string& why, Instant now);
 
     CoprocessOptions options_;
-    process::CommandHost host_;
-    process::ScratchFolder folder_;
+    node::process::CommandHost host_;
+    node::process::ScratchFolder folder_;
     std::optional<ShareWatch> share_watch_;
     State state_ = State::down;
     std::string why_down_;
@@ -123,9 +124,9 @@ class Coprocess {
     WallMicros called_us_ = 0;
     CallLink link_;
     bool link_lost_ = false;  // the link ended before an answer: its process may end, too
-    std::optional<launcher::TaskEnded> concluded_;  // of order_; reported when its processes have ended
-    bool is_dropped_ = false;                       // order_ gets no report
-    std::optional<launcher::TaskEnded> ended_;
+    std::optional<node::launcher::TaskEnded> concluded_;  // of order_; reported when its processes have ended
+    bool is_dropped_ = false;                             // order_ gets no report
+    std::optional<node::launcher::TaskEnded> ended_;
 };
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

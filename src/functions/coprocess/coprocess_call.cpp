@@ -5,7 +5,7 @@
 
 #include "functions/coprocess/coprocess.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -23,15 +23,16 @@ void Coprocess::call(RemoteOrder order, Instant now) {
     try {
         begin_call(now);
     } catch (const std::exception& trouble) {  // no memory for a large event
-        finish(core::Ending::raised, std::string("the worker cannot send the call: ") + trouble.what(), now);
+        finish(engine::model::Ending::raised,
+               std::string("the worker cannot send the call: ") + trouble.what(), now);
         become_idle();
     }
 }
 
 void Coprocess::begin_call(Instant now) {
     const auto refuse = [this](const std::string& why) {
-        core::Outcome outcome;
-        core::set_not_started(outcome, why);
+        engine::model::Outcome outcome;
+        engine::model::set_not_started(outcome, why);
         conclude(std::move(outcome), "");
         become_idle();
     };
@@ -61,15 +62,16 @@ void Coprocess::look_at_link(Instant now) {
     using Link = CallLink::State;
     const bool clears = state_ == State::clearing;
     if (link_.state() == Link::answered && !clears) {
-        core::Outcome outcome = outcome_at(now);
+        engine::model::Outcome outcome = outcome_at(now);
         std::string output;
         take_answer(link_.words(), link_.take_answer(), outcome, output);
         conclude(std::move(outcome), std::move(output));
         become_idle();
     } else if (link_.state() == Link::no_answer && !clears) {
-        const std::string size = std::to_string(core::most_output_limit >> 20) + " MB";
+        const std::string size = std::to_string(engine::model::most_output_limit >> 20) + " MB";
         const char* const what = "its coprocess sent no answer";
-        fail(core::Ending::raised, link_.too_long() ? "its result is larger than " + size : what, now);
+        fail(engine::model::Ending::raised, link_.too_long() ? "its result is larger than " + size : what,
+             now);
     } else if (link_.state() == Link::closed && clears) {
         become_idle();
     } else if (link_.state() == Link::closed && !link_lost_) {
@@ -78,27 +80,27 @@ void Coprocess::look_at_link(Instant now) {
     }
 }
 
-core::Outcome Coprocess::outcome_at(Instant now) const {
-    core::Outcome outcome;
+engine::model::Outcome Coprocess::outcome_at(Instant now) const {
+    engine::model::Outcome outcome;
     outcome.started_us = called_us_;
     outcome.wall_us = (now - called_) / std::chrono::microseconds(1);
     return outcome;
 }
 
-void Coprocess::finish(core::Ending ending, const std::string& reason, Instant now) {
-    core::Outcome outcome = outcome_at(now);
+void Coprocess::finish(engine::model::Ending ending, const std::string& reason, Instant now) {
+    engine::model::Outcome outcome = outcome_at(now);
     outcome.ending = ending;
-    outcome.exit_code = ending == core::Ending::raised ? 1 : 0;
+    outcome.exit_code = ending == engine::model::Ending::raised ? 1 : 0;
     outcome.reason = reason;
     conclude(std::move(outcome), "");
 }
 
 // What will be reported. `output` "": the answer that a program expects is made from the outcome.
-void Coprocess::conclude(core::Outcome outcome, std::string output) {
-    if (output.empty()) output = failure_text(core::describe(outcome));
+void Coprocess::conclude(engine::model::Outcome outcome, std::string output) {
+    if (output.empty()) output = failure_text(engine::model::describe(outcome));
     outcome.stdout_bytes = output.size();
     concluded_ =
-        launcher::TaskEnded{order_->task, order_->attempt, std::move(outcome), {std::move(output), {}}};
+        node::launcher::TaskEnded{order_->task, order_->attempt, std::move(outcome), {std::move(output), {}}};
 }
 
 void Coprocess::become_idle() {
@@ -125,15 +127,15 @@ void Coprocess::give_report() {
     order_.reset();
 }
 
-void Coprocess::fail(core::Ending ending, const std::string& why, Instant now) {
+void Coprocess::fail(engine::model::Ending ending, const std::string& why, Instant now) {
     if (state_ == State::busy) finish(ending, why, now);
     end(why);
 }
 
-void Coprocess::end_call(core::Ending ending, const std::string& reason, Instant now) {
+void Coprocess::end_call(engine::model::Ending ending, const std::string& reason, Instant now) {
     if (state_ != State::busy) return;
     finish(ending, reason, now);
-    const bool kills_it_itself = greeting_.guarded && order_->mode == core::CallMode::fork &&
+    const bool kills_it_itself = greeting_.guarded && order_->mode == engine::model::CallMode::fork &&
                                  link_.state() == CallLink::State::open && link_.has_sent_all();
     if (!kills_it_itself) return end("its call was ended");
     link_.give_up();
@@ -142,13 +144,13 @@ void Coprocess::end_call(core::Ending ending, const std::string& reason, Instant
 }
 
 void Coprocess::drop_call(Instant now) {
-    end_call(core::Ending::killed, "", now);
+    end_call(engine::model::Ending::killed, "", now);
     ended_.reset();
     is_dropped_ = order_.has_value();
 }
 
-std::optional<launcher::TaskEnded> Coprocess::take_ended() {
+std::optional<node::launcher::TaskEnded> Coprocess::take_ended() {
     return std::exchange(ended_, std::nullopt);
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

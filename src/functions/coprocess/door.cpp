@@ -12,7 +12,7 @@
 
 #include "functions/coprocess/message.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -87,4 +87,4 @@ void Door::close() {
     waiting_.clear();
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -8,7 +8,7 @@
 #include "base/descriptor.h"
 #include "base/time.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 class Door {
   public:
@@ -35,4 +35,4 @@ class Door {
     std::list<Waiting> waiting_;
 };
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::optional<JsonObject> read_json_object(std::string_view text, const OnJsonMe
     return Reader(text).object(on_member);
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 struct JsonObject {
     std::size_t end = 0;    // of its members: where the last `}` is
@@ -22,4 +22,4 @@ using OnJsonMember = std::function<void(std::string_view key, std::string_view v
 // nullopt: the text is no object. Values may contain anything, as long as their quotes and brackets end.
 std::optional<JsonObject> read_json_object(std::string_view text, const OnJsonMember& on_member);
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

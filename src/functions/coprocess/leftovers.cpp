@@ -14,16 +14,16 @@
 #include "base/remove_tree.h"
 #include "node/process/process_tree.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
 constexpr std::int64_t longest_stderr = 4 << 20;
 constexpr std::size_t entries_a_turn = 2000;
 
-std::vector<pid_t> children_of(const process::CommandHost& host) {
+std::vector<pid_t> children_of(const node::process::CommandHost& host) {
     std::vector<pid_t> all;
-    if (host.pid() > 0) process::ChildLists{}.append(host.pid(), true, all);
+    if (host.pid() > 0) node::process::ChildLists{}.append(host.pid(), true, all);
     return all;
 }
 
@@ -37,16 +37,16 @@ std::string stderr_in(const std::string& folder) {
 
 }  // namespace
 
-void Leftovers::begin_call(const process::CommandHost& host, core::CallMode mode) {
-    if (mode != core::CallMode::fork) return forget();
+void Leftovers::begin_call(const node::process::CommandHost& host, engine::model::CallMode mode) {
+    if (mode != engine::model::CallMode::fork) return forget();
     if (!stay_) stay_ = children_of(host);
 }
 
-void Leftovers::end_call(const process::CommandHost& host, core::CallMode mode) const {
-    if (mode != core::CallMode::fork || !stay_) return;
+void Leftovers::end_call(const node::process::CommandHost& host, engine::model::CallMode mode) const {
+    if (mode != engine::model::CallMode::fork || !stay_) return;
     for (const pid_t child : children_of(host))
         if (child != host.command() && std::find(stay_->begin(), stay_->end(), child) == stay_->end())
-            process::signal_tree(child, SIGKILL);
+            node::process::signal_tree(child, SIGKILL);
 }
 
 Status make_task_folder(const std::string& folder, const RemoteOrder& order) {
@@ -87,4 +87,4 @@ void shorten_stderr(const std::string& folder, std::int64_t disk_mb) {
     if (file.st_size > most) static_cast<void>(!::truncate(path.c_str(), 0));
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -11,14 +11,14 @@
 #include "functions/coprocess/remote_call.h"
 #include "node/process/command_host.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 // The kernel makes the host the parent of processes whose parent has ended. Those of a `fork` end with their
 // call; those of other calls stay, since a function may use them later.
 class Leftovers {
   public:
-    void begin_call(const process::CommandHost& host, core::CallMode mode);
-    void end_call(const process::CommandHost& host, core::CallMode mode) const;
+    void begin_call(const node::process::CommandHost& host, engine::model::CallMode mode);
+    void end_call(const node::process::CommandHost& host, engine::model::CallMode mode) const;
     void forget() { stay_.reset(); }  // the coprocess is started anew
 
   private:
@@ -35,4 +35,4 @@ std::string last_line_of_stderr(const std::string& folder);
 // Empties the file if it is larger than a part of the share, so that no call pays for what others printed.
 void shorten_stderr(const std::string& folder, std::int64_t disk_mb);
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

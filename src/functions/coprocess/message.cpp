@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::string with_length(std::string_view body, std::string_view words) {
     return text;
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

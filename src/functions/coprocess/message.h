@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 inline constexpr const char* secret_variable = "WORK_QUEUE_COPROCESS_SECRET";
 inline constexpr std::string_view returned_words = "status 200";  // of an answer
@@ -62,4 +62,4 @@ std::string call_line(std::string_view function, std::uint64_t task, std::size_t
 // `<length>[ <words>]\n<body>`
 std::string with_length(std::string_view body, std::string_view words = {});
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

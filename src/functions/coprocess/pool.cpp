@@ -6,7 +6,7 @@
 
 #include "node/process/task_environment.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -33,12 +33,12 @@ std::string gpus_of(const PoolOptions& options, std::int64_t index) {
 }  // namespace
 
 std::vector<std::string> environment_of(const PoolOptions& options, std::int64_t index, char* const* ours) {
-    const core::Resources share = equal_share(options.total, options.count);
-    process::Variables said;
+    const engine::model::Resources share = equal_share(options.total, options.count);
+    node::process::Variables said;
     if (share.cores > 0) {
         said.emplace_back("CORES", format_count_with_fraction(share.cores));
         const std::string threads = std::to_string(std::max<std::int64_t>(share.cores.rounded_down(), 1));
-        for (const char* const name : process::thread_variables) said.emplace_back(name, threads);
+        for (const char* const name : node::process::thread_variables) said.emplace_back(name, threads);
     }
     if (share.memory_mb > 0) said.emplace_back("MEMORY", std::to_string(share.memory_mb));
     if (share.disk_mb > 0) said.emplace_back("DISK", std::to_string(share.disk_mb));
@@ -49,8 +49,8 @@ std::vector<std::string> environment_of(const PoolOptions& options, std::int64_t
         said.emplace_back(options.gpu_variable, gpus);
     }
     if (options.gpu_variable == "CUDA_VISIBLE_DEVICES")
-        said.emplace_back(process::gpu_order_variable, process::gpu_order);
-    return process::BaseEnvironment(ours, said).entries();
+        said.emplace_back(node::process::gpu_order_variable, node::process::gpu_order);
+    return node::process::BaseEnvironment(ours, said).entries();
 }
 
 Pool::~Pool() {
@@ -100,7 +100,7 @@ bool Pool::kill(TaskId task, Attempt attempt, Instant now) {
     for (Member& member : members_) {
         const RemoteOrder* const running = member.process->running();
         if (running == nullptr || running->task != task || running->attempt != attempt) continue;
-        member.process->end_call(core::Ending::killed, "", now);
+        member.process->end_call(engine::model::Ending::killed, "", now);
         look(member, now);
         return true;
     }
@@ -109,7 +109,7 @@ bool Pool::kill(TaskId task, Attempt attempt, Instant now) {
 
 void Pool::kill_all(Instant now) {
     for (Member& member : members_) {
-        member.process->end_call(core::Ending::killed, "", now);
+        member.process->end_call(engine::model::Ending::killed, "", now);
         look(member, now);
     }
 }
@@ -193,8 +193,8 @@ std::optional<Instant> Pool::wakeup() const {
     return next;
 }
 
-std::vector<launcher::TaskEnded> Pool::take_ended() {
+std::vector<node::launcher::TaskEnded> Pool::take_ended() {
     return std::exchange(ended_, {});
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

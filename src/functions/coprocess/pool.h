@@ -14,12 +14,12 @@
 
 #include "functions/coprocess/coprocess.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 struct PoolOptions {
     std::string file;  // absolute path
     std::int64_t count = 1;
-    core::Resources total;                     // each gets an equal share
+    engine::model::Resources total;            // each gets an equal share
     std::string folder;                        // where the coprocesses' own folders are made
     std::string gpu_variable;                  // "CUDA_VISIBLE_DEVICES"; empty: no GPUs
     std::vector<std::string> gpus;             // their names for it
@@ -64,7 +64,7 @@ class Pool {
     // `polled`: what append_descriptors() appended, after poll().
     void turn(const pollfd* polled, Instant now);
     std::optional<Instant> wakeup() const;
-    std::vector<launcher::TaskEnded> take_ended();
+    std::vector<node::launcher::TaskEnded> take_ended();
 
   private:
     struct Member {
@@ -84,7 +84,7 @@ class Pool {
     std::vector<std::string> news_;
     std::string last_failure_;
     std::optional<std::string> given_up_;
-    std::vector<launcher::TaskEnded> ended_;
+    std::vector<node::launcher::TaskEnded> ended_;
 };
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -8,7 +8,7 @@
 #include "functions/coprocess/json_object.h"
 #include "functions/coprocess/message.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -54,11 +54,11 @@ std::string text_of(std::string_view value) {
 
 }  // namespace
 
-std::string_view name_of(core::CallMode mode) {
+std::string_view name_of(engine::model::CallMode mode) {
     switch (mode) {
-        case core::CallMode::direct:
+        case engine::model::CallMode::direct:
             return "direct";
-        case core::CallMode::thread:
+        case engine::model::CallMode::thread:
             return "thread";
         default:
             return "fork";
@@ -70,14 +70,14 @@ bool is_function_name(std::string_view name) {
            std::none_of(name.begin(), name.end(), [](char c) { return c <= ' ' && c >= 0; });
 }
 
-Result<std::string> with_mode(std::string_view event, core::CallMode& mode) {
+Result<std::string> with_mode(std::string_view event, engine::model::CallMode& mode) {
     std::string_view said;
     const auto object = read_json_object(event, [&](std::string_view key, std::string_view value) {
         if (key == mode_key) said = value;
     });
     if (!object) return no_event("is no JSON object");
     if (!said.empty() && said != "null") {
-        using core::CallMode;
+        using engine::model::CallMode;
         for (const CallMode known : {CallMode::fork, CallMode::thread, CallMode::direct})
             if (said == in_quotes(name_of(known))) {
                 mode = known;
@@ -111,9 +111,10 @@ Result<Greeting> greeting_in(std::string_view text) {
                     guarded != json.end() && *guarded == true};
 }
 
-void take_answer(std::string_view words, std::string answer, core::Outcome& outcome, std::string& output) {
+void take_answer(std::string_view words, std::string answer, engine::model::Outcome& outcome,
+                 std::string& output) {
     output = std::move(answer);
-    outcome.ending = core::Ending::exited;
+    outcome.ending = engine::model::Ending::exited;
     outcome.exit_code = 0;
     if (words == returned_words) return;
     std::string_view result, status;
@@ -124,10 +125,10 @@ void take_answer(std::string_view words, std::string answer, core::Outcome& outc
                                         }) &&
                        !result.empty() && !status.empty();
     if (words.empty() && sound && status == "200") return;
-    outcome.ending = core::Ending::raised;
+    outcome.ending = engine::model::Ending::raised;
     outcome.exit_code = 1;
     if (const auto signal = number_after(words, "signal ")) {
-        outcome.ending = core::Ending::signalled;
+        outcome.ending = engine::model::Ending::signalled;
         outcome.exit_code = 0;
         outcome.signal = *signal;
         outcome.reason = "the function ended its process";
@@ -147,4 +148,4 @@ std::string failure_text(std::string_view reason) {
     return Json{{"Result", reason}, {"StatusCode", 500}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

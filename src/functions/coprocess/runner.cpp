@@ -11,7 +11,7 @@
 
 #include "base/quiet_thread.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -102,7 +102,7 @@ std::uint64_t Runner::recall(std::uint64_t most) {
     std::uint64_t count = 0;
     const std::lock_guard lock(mutex_);
     for (; count < most && !waiting_.empty(); ++count) {
-        reports_.emplace_back(launcher::OrderReturned{waiting_.back().task, waiting_.back().attempt});
+        reports_.emplace_back(node::launcher::OrderReturned{waiting_.back().task, waiting_.back().attempt});
         waiting_.pop_back();
     }
     if (count > 0) ring(bell_);
@@ -116,7 +116,7 @@ void Runner::kill(TaskId task, Attempt attempt) {
     });
     if (found != waiting_.end()) {
         waiting_.erase(found);
-        reports_.emplace_back(launcher::OrderReturned{task, attempt});
+        reports_.emplace_back(node::launcher::OrderReturned{task, attempt});
         return ring(bell_);
     }
     to_kill_.emplace_back(task, attempt);
@@ -199,20 +199,20 @@ void Runner::take_orders(Instant now) {
 }
 
 void Runner::give_reports() {
-    std::vector<launcher::TaskEnded> ended = pool_.take_ended();
+    std::vector<node::launcher::TaskEnded> ended = pool_.take_ended();
     const std::lock_guard lock(mutex_);
     if (drop_all_) ended.clear();
-    for (launcher::TaskEnded& one : ended) reports_.emplace_back(std::move(one));
+    for (node::launcher::TaskEnded& one : ended) reports_.emplace_back(std::move(one));
     for (std::string& one : pool_.take_news()) news_.push_back(std::move(one));
     if (!news_.empty()) ring(bell_);
     if (pool_.given_up()) {
         given_up_ = pool_.given_up();
         for (const RemoteOrder& order : waiting_)
-            reports_.emplace_back(launcher::OrderReturned{order.task, order.attempt});
+            reports_.emplace_back(node::launcher::OrderReturned{order.task, order.attempt});
         waiting_.clear();
         ring(bell_);
     }
     if (!reports_.empty()) ring(bell_);
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

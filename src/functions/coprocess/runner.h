@@ -19,9 +19,9 @@
 #include "base/result.h"
 #include "functions/coprocess/pool.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
-using RemoteReport = std::variant<launcher::TaskEnded, launcher::OrderReturned>;
+using RemoteReport = std::variant<node::launcher::TaskEnded, node::launcher::OrderReturned>;
 
 class Runner {
   public:
@@ -80,4 +80,4 @@ class Runner {
     std::thread thread_;
 };
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

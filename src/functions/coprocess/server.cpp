@@ -29,7 +29,7 @@
 #include "functions/coprocess/remote_call.h"
 #include "node/process/call.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -40,7 +40,7 @@ constexpr std::size_t longest_event = 256u << 20;
 constexpr std::size_t deepest = 500;  // JSON is converted recursively
 
 // Of a result.
-static_assert(core::most_output_limit == 256u << 20);
+static_assert(engine::model::most_output_limit == 256u << 20);
 constexpr const char* too_large = "its result is larger than 256 MB";
 
 Answered failed(std::string_view reason, std::string words = std::string(failed_words)) {
@@ -71,7 +71,7 @@ bool bytes_from(int socket, std::string& to) {
 
 class Server {
   public:
-    Server(const process::FunctionTable& functions, Door door)
+    Server(const node::process::FunctionTable& functions, Door door)
         : functions_(functions), door_(std::move(door)) {
         std::array<char, PATH_MAX> home;
         if (::getcwd(home.data(), home.size()) != nullptr) home_ = home.data();
@@ -104,10 +104,10 @@ class Server {
 
     // nullopt: the worker has given the call up.
     std::optional<Answered> run(const std::string& function, const std::string& event, int connection) {
-        core::CallMode mode = core::CallMode::fork;
+        engine::model::CallMode mode = engine::model::CallMode::fork;
         if (const auto sound = with_mode(event, mode); !sound) return failed(sound.error().message);
-        if (mode == core::CallMode::direct) return answer_to(functions_, function, event);
-        if (mode == core::CallMode::fork) return in_a_child(function, event, connection);
+        if (mode == engine::model::CallMode::direct) return answer_to(functions_, function, event);
+        if (mode == engine::model::CallMode::fork) return in_a_child(function, event, connection);
         Answered answered;
         std::thread([&] { answered = answer_to(functions_, function, event); }).join();
         return answered;
@@ -124,7 +124,7 @@ class Server {
         if (child == 0) child_main(function, event, writer.get(), connection);
         ::setpgid(child, child);  // as the child does: either may be first
         writer.reset();
-        LengthReader text(core::most_output_limit);
+        LengthReader text(engine::model::most_output_limit);
         const bool wanted = wait_for_child(child, reader.get(), connection, text);
         if (!wanted) ::kill(-child, SIGKILL);
         int status = 0;
@@ -173,7 +173,7 @@ class Server {
         return true;
     }
 
-    const process::FunctionTable& functions_;
+    const node::process::FunctionTable& functions_;
     Door door_;
     std::string home_;
 };
@@ -202,7 +202,7 @@ std::string json_text(const Json& value) {
 
 }  // namespace
 
-Answered answer_to(const process::FunctionTable& functions, const std::string& function,
+Answered answer_to(const node::process::FunctionTable& functions, const std::string& function,
                    const std::string& event) {
     const auto object = read_json_object(event, [](std::string_view, std::string_view) {});
     if (object && object->depth > deepest)
@@ -216,17 +216,17 @@ Answered answer_to(const process::FunctionTable& functions, const std::string& f
         return failed("C++ functions have no named arguments: give all in fn_args");
     std::string packed;
     Json::to_msgpack(args, packed);
-    const process::CallEnd end = process::run_call(functions, {function, packed});
-    if (end.ending != core::Ending::exited) return failed(end.reason);
+    const node::process::CallEnd end = node::process::run_call(functions, {function, packed});
+    if (end.ending != engine::model::Ending::exited) return failed(end.reason);
     Json result;
     if (!end.result.empty()) result = Json::from_msgpack(end.result, true, false);
     if (result.is_discarded()) return failed("its result cannot be JSON");
     std::string text = json_text({{"Result", result}, {"StatusCode", 200}});
-    if (text.size() > core::most_output_limit) return failed(too_large);
+    if (text.size() > engine::model::most_output_limit) return failed(too_large);
     return {std::move(text), std::string(returned_words)};
 }
 
-int serve(const std::string& name, const process::FunctionTable& functions) {
+int serve(const std::string& name, const node::process::FunctionTable& functions) {
     const char* const secret = std::getenv(secret_variable);
     const std::string guard = secret == nullptr ? "" : secret;
     ::unsetenv(secret_variable);
@@ -243,4 +243,4 @@ int serve(const std::string& name, const process::FunctionTable& functions) {
     return 1;
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

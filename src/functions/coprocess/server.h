@@ -5,12 +5,12 @@
 
 #include "node/process/functions.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 // Writes the greeting to stdout, and serves calls until the process is ended. Returns the exit code if it
 // cannot begin, or cannot take connections any more. From then on, what functions print to stdout goes to
 // stderr.
-int serve(const std::string& name, const process::FunctionTable& functions);
+int serve(const std::string& name, const node::process::FunctionTable& functions);
 
 struct Answered {
     std::string text;   // JSON
@@ -20,7 +20,7 @@ struct Answered {
 // The answer to a call: converts fn_args of the event to msgpack, and the result to JSON. Numbers, strings,
 // booleans, null, arrays and objects convert; bytes in a result become {"bytes": [..], "subtype": null}, NaN
 // and infinity become null. Functions have no names of arguments, so fn_kwargs must be empty.
-Answered answer_to(const process::FunctionTable& functions, const std::string& function,
+Answered answer_to(const node::process::FunctionTable& functions, const std::string& function,
                    const std::string& event);
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -5,7 +5,7 @@
 #include "base/count.h"
 #include "node/process/process_tree.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::int64_t mb_of_kb(std::int64_t kb) {
 
 }  // namespace
 
-core::Resources equal_share(const core::Resources& total, std::int64_t count) {
+engine::model::Resources equal_share(const engine::model::Resources& total, std::int64_t count) {
     const auto part = [&](std::int64_t all) { return all <= 0 ? 0 : std::max<std::int64_t>(all / count, 1); };
     return {Count::of_thousandths(part(total.cores.thousandths())), part(total.memory_mb),
             part(total.disk_mb), Count::of_thousandths(part(total.gpus.thousandths())), 1};
@@ -50,7 +50,7 @@ std::optional<Excess> ShareWatch::sample(pid_t root, Instant now, bool starts) {
     processes_ = reader_.tree({root}, processes_);
     if (auto more = memory(root)) return more;
     std::int64_t cpu_us = 0;
-    for (const watch::ProcessSample& process : processes_) cpu_us += process.cpu_us;
+    for (const node::usage::ProcessSample& process : processes_) cpu_us += process.cpu_us;
     if (!starts)
         if (auto more = judge_cpu(cpu_us, now)) return more;
     return disk(now);
@@ -73,7 +73,7 @@ std::optional<Excess> ShareWatch::judge_cpu(std::int64_t cpu_us, Instant now) {
     const std::int64_t most = std::max<std::int64_t>(share_.cores.thousandths(), 1000);
     if (share_.cores == 0 || used <= most + noise) return std::nullopt;
     Excess more =
-        excess(core::Ending::exhausted,
+        excess(engine::model::Ending::exhausted,
                "its coprocess used " + format_count_with_fraction(Count::of_thousandths(used)) +
                    " cores, its limit is " + format_count_with_fraction(Count::of_thousandths(most)));
     more.measured.exceeded.cores = most;
@@ -83,18 +83,18 @@ std::optional<Excess> ShareWatch::judge_cpu(std::int64_t cpu_us, Instant now) {
 // Proportional memory costs a walk over all mappings, so it is read only if the plain sum is too large.
 std::optional<Excess> ShareWatch::memory(pid_t root) {
     std::int64_t kb = 0;
-    for (const watch::ProcessSample& process : processes_)
+    for (const node::usage::ProcessSample& process : processes_)
         if (process.pid != root) kb += process.resident_kb;
     std::int64_t most = share_.memory_mb;
     if (task_memory_mb_ > 0 && (most == 0 || task_memory_mb_ < most)) most = task_memory_mb_;
     if (most > 0 && mb_of_kb(kb) > most) {
         kb = 0;
-        for (const watch::ProcessSample& process : processes_)
-            if (process.pid != root) kb += process::proportional_kb(process.pid);
+        for (const node::usage::ProcessSample& process : processes_)
+            if (process.pid != root) kb += node::process::proportional_kb(process.pid);
     }
     usage_.memory = std::max(usage_.memory, mb_of_kb(kb));
     if (most == 0 || mb_of_kb(kb) <= most) return std::nullopt;
-    Excess more = excess(core::Ending::out_of_memory,
+    Excess more = excess(engine::model::Ending::out_of_memory,
                          "its coprocess used " + std::to_string(mb_of_kb(kb)) + " MB memory, " +
                              (most != share_.memory_mb ? "its limit" : "its share") + " is " +
                              std::to_string(most) + " MB");
@@ -114,15 +114,15 @@ std::optional<Excess> ShareWatch::disk(Instant now) {
     walk_.reset();
     usage_.disk = std::max(usage_.disk, mb);
     if (mb <= share_.disk_mb) return std::nullopt;
-    Excess more = excess(core::Ending::exhausted, "its coprocess used " + std::to_string(mb) +
-                                                      " MB disk, its share is " +
-                                                      std::to_string(share_.disk_mb) + " MB");
+    Excess more = excess(engine::model::Ending::exhausted, "its coprocess used " + std::to_string(mb) +
+                                                               " MB disk, its share is " +
+                                                               std::to_string(share_.disk_mb) + " MB");
     more.measured.exceeded.disk_mb = share_.disk_mb;
     return more;
 }
 
-Excess ShareWatch::excess(core::Ending ending, const std::string& reason) const {
+Excess ShareWatch::excess(engine::model::Ending ending, const std::string& reason) const {
     return {ending, reason, {usage_, {}}};
 }
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -14,17 +14,17 @@
 #include "node/usage/disk_use.h"
 #include "node/usage/tree_sample.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 
 // One of `count` equal shares. Cores and GPUs may be fractions; memory and disk are rounded down, but at
 // least 1 MB. 0 of anything stays 0: no limit.
-core::Resources equal_share(const core::Resources& total, std::int64_t count);
+engine::model::Resources equal_share(const engine::model::Resources& total, std::int64_t count);
 
 // More was used than the share allows.
 struct Excess {
-    core::Ending ending = core::Ending::exhausted;
+    engine::model::Ending ending = engine::model::Ending::exhausted;
     std::string reason;
-    core::Measured measured;
+    engine::model::Measured measured;
 };
 
 // Watches the processes of one coprocess, and its folder.
@@ -34,7 +34,7 @@ struct Excess {
 // resident; what they share counts once, since a forked child shares all with its parent.
 class ShareWatch {
   public:
-    ShareWatch(const core::Resources& share, std::string folder)
+    ShareWatch(const engine::model::Resources& share, std::string folder)
         : share_(share), folder_(std::move(folder)) {}
 
     // `memory_mb`: the limit of the task, if that is below the share; 0: none. `sandbox`: a folder elsewhere
@@ -52,18 +52,18 @@ class ShareWatch {
     std::optional<Excess> memory(pid_t root);
     std::optional<Excess> disk(Instant now);
     void take_sandbox(const std::string& sandbox);
-    Excess excess(core::Ending ending, const std::string& reason) const;
+    Excess excess(engine::model::Ending ending, const std::string& reason) const;
 
-    core::Resources share_;
+    engine::model::Resources share_;
     std::string folder_;
     std::string sandbox_;
     std::int64_t task_memory_mb_ = 0;
-    watch::TreeReader reader_;
-    std::vector<watch::ProcessSample> processes_;
+    node::usage::TreeReader reader_;
+    std::vector<node::usage::ProcessSample> processes_;
     std::optional<Instant> cores_since_;
     std::int64_t cpu_before_us_ = 0;
-    std::optional<watch::DiskWalk> walk_;
-    core::Usage usage_;
+    std::optional<node::usage::DiskWalk> walk_;
+    engine::model::Usage usage_;
 };
 
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -17,7 +17,7 @@
 #include "functions/pool/memory_room.h"
 #include "functions/pool/shared_file.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -304,4 +304,4 @@ KeepBlocks::~KeepBlocks() {
     BlockStore::of_process().remove_keeper(bytes_);
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -20,7 +20,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 class Block {
   public:
@@ -86,4 +86,4 @@ class KeepBlocks {
     std::size_t bytes_;
 };
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -6,7 +6,7 @@
 
 #include "node/process/passed_descriptors.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 bool socket_pair(Descriptor (&ends)[2]) {
     int pair[2];
@@ -17,7 +17,7 @@ bool socket_pair(Descriptor (&ends)[2]) {
 }
 
 Status check_block_count(const Blocks& blocks) {
-    constexpr std::size_t most = process::most_at_once - 1;  // and one that has the message itself
+    constexpr std::size_t most = node::process::most_at_once - 1;  // and one that has the message itself
     if (blocks.size() <= most) return success();
     return Error{ExitCode::bad_input, "a batch has " + std::to_string(blocks.size()) +
                                           " arrays in shared memory, and may have " + std::to_string(most)};
@@ -34,7 +34,7 @@ Result<Sent> send_blocks(int socket, const Blocks& blocks, const Block* first) {
     if (first != nullptr) files.push_back(first->descriptor());
     for (const std::shared_ptr<Block>& block : blocks) files.push_back(block->descriptor());
     const char mark = '+';
-    if (process::send_descriptors(socket, process::bytes_of_value(mark), files, MSG_DONTWAIT))
+    if (node::process::send_descriptors(socket, node::process::bytes_of_value(mark), files, MSG_DONTWAIT))
         return Sent::yes;
     // To a dead worker: what it was to get is sent to the next one.
     if (errno == EPIPE || errno == ECONNRESET) return Sent::yes;
@@ -45,10 +45,11 @@ Result<Sent> send_blocks(int socket, const Blocks& blocks, const Block* first) {
 Received receive_blocks(int socket, std::size_t count) {
     std::vector<Descriptor> files;
     char mark = 0;
-    const std::span<std::byte> to = process::writable_bytes_of_value(mark);
-    ssize_t got = process::receive_descriptors(socket, to, files, MSG_DONTWAIT);
+    const std::span<std::byte> to = node::process::writable_bytes_of_value(mark);
+    ssize_t got = node::process::receive_descriptors(socket, to, files, MSG_DONTWAIT);
     // Said once, before the messages that are there, if the other process died with messages unread.
-    if (got < 0 && errno == ECONNRESET) got = process::receive_descriptors(socket, to, files, MSG_DONTWAIT);
+    if (got < 0 && errno == ECONNRESET)
+        got = node::process::receive_descriptors(socket, to, files, MSG_DONTWAIT);
     if (got <= 0 || files.size() != count) {
         if (got < 0 && errno == EMFILE)
             return {{},
@@ -76,4 +77,4 @@ std::string take_spilled(Blocks& blocks, std::uint64_t bytes) {
     return payload;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

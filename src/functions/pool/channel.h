@@ -14,7 +14,7 @@
 #include "functions/pool/page.h"
 #include "functions/pool/ring.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 // The socket that goes with a page. It keeps messages apart: one for each message with blocks.
 bool socket_pair(Descriptor (&ends)[2]);
@@ -92,4 +92,4 @@ std::optional<Incoming<Head>> receive_message(RingReader& ring, int socket) {
     return message;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "functions/pool/storage.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -17,7 +17,8 @@ constexpr std::uint8_t last_type = static_cast<std::uint8_t>(ElementType::comple
 void own_inherited(Batch& batch) {
     for (const auto& [name, value] : batch.entries()) {
         const Array* const array = std::get_if<Array>(&value);
-        if (array != nullptr && array->is_shared() && ArrayAccess::storage(*array)->block()->inherited())
+        if (array != nullptr && array->is_shared() &&
+            executor::ArrayAccess::storage(*array)->block()->inherited())
             batch.array(name).mutable_bytes();
     }
 }
@@ -57,7 +58,7 @@ class Encoder {
             out.raw({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
             return;
         }
-        const std::shared_ptr<Block>& block = ArrayAccess::storage(array)->block();
+        const std::shared_ptr<Block>& block = executor::ArrayAccess::storage(array)->block();
         const auto found = std::find(blocks_.begin(), blocks_.end(), block);
         out.u64(static_cast<std::uint64_t>(found - blocks_.begin()) + 1);
         if (found == blocks_.end()) blocks_.push_back(block);
@@ -71,7 +72,7 @@ class Decoder {
   public:
     Decoder(std::string_view bytes, Blocks blocks) : in_(bytes) {
         for (std::shared_ptr<Block>& block : blocks)
-            storages_.push_back(std::make_shared<Storage>(std::move(block)));
+            storages_.push_back(std::make_shared<executor::Storage>(std::move(block)));
     }
 
     Result<Batch> batch() {
@@ -111,15 +112,15 @@ class Decoder {
         Array::Shape shape(in_.count());
         for (std::size_t& length : shape) length = in_.u64();
         const std::uint64_t block = in_.u64();
-        const auto bytes =
-            type <= last_type ? bytes_of_shape(static_cast<ElementType>(type), shape) : std::nullopt;
+        const auto bytes = type <= last_type ? executor::bytes_of_shape(static_cast<ElementType>(type), shape)
+                                             : std::nullopt;
         if (!in_.ok() || !bytes) return refuse();
-        std::shared_ptr<Storage> storage;
+        std::shared_ptr<executor::Storage> storage;
         if (block == 0) {
             const std::string_view elements = in_.raw(*bytes);
             if (!in_.ok()) return refuse();
             if (*bytes > 0) {
-                storage = std::make_shared<Storage>(*bytes);
+                storage = std::make_shared<executor::Storage>(*bytes);
                 std::memcpy(storage->data(), elements.data(), *bytes);
             }
         } else {
@@ -127,8 +128,8 @@ class Decoder {
                 return refuse();
             storage = storages_[block - 1];
         }
-        return ArrayAccess::make(static_cast<ElementType>(type), std::move(shape), *bytes,
-                                 std::move(storage));
+        return executor::ArrayAccess::make(static_cast<ElementType>(type), std::move(shape), *bytes,
+                                           std::move(storage));
     }
 
     std::nullopt_t refuse() {
@@ -137,7 +138,7 @@ class Decoder {
     }
 
     ByteReader in_;
-    std::vector<std::shared_ptr<Storage>> storages_;
+    std::vector<std::shared_ptr<executor::Storage>> storages_;
 };
 
 }  // namespace
@@ -151,4 +152,4 @@ Result<Batch> decode(std::string_view bytes, Blocks blocks) {
     return Decoder(bytes, std::move(blocks)).batch();
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -10,7 +10,7 @@
 #include "functions/pool/block.h"
 #include "work_queue/batch.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 using Blocks = std::vector<std::shared_ptr<Block>>;
 
@@ -20,4 +20,4 @@ void encode(Batch& batch, std::string& bytes, Blocks& blocks);
 // `blocks`: each with a user that the batch takes over. Error: bytes that no encode() has written.
 Result<Batch> decode(std::string_view bytes, Blocks blocks);
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -8,7 +8,7 @@
 
 #include "functions/pool/executor.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 void Executor::collect() {
     unsigned busy_rounds = 0;
@@ -162,4 +162,4 @@ bool Executor::close_lanes() {
                        [](const auto& lane) { return lane->state() == Lane::State::gone; });
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

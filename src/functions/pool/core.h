@@ -9,7 +9,7 @@
 
 namespace wq::detail {
 
-class JobExecutorCore::Impl : public executor::Executor {
+class JobExecutorCore::Impl : public functions::pool::Executor {
   public:
     template <class... Given>
     explicit Impl(Given&&... given) : Executor(std::forward<Given>(given)...) {

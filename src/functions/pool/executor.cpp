@@ -15,11 +15,11 @@
 #include <ostream>
 #include <utility>
 
+#include "base/quiet_thread.h"
 #include "functions/pool/memory_room.h"
 #include "node/process/process_tree.h"
-#include "base/quiet_thread.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -341,7 +341,7 @@ void Executor::kill_zygote() const {
     constexpr int most_looks = 100;
     std::vector<pid_t> seen;
     for (int look = 0; look < most_looks; ++look) {
-        std::vector<pid_t> left = process::descendants_of(zygote_.child);
+        std::vector<pid_t> left = node::process::descendants_of(zygote_.child);
         std::sort(left.begin(), left.end());
         if (std::includes(seen.begin(), seen.end(), left.begin(), left.end())) break;
         for (const pid_t pid : left) ::kill(pid, SIGKILL);
@@ -372,4 +372,4 @@ void Executor::end_zygote(Instant until) {
     }
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

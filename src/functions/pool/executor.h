@@ -18,7 +18,7 @@
 #include "functions/pool/zygote.h"
 #include "work_queue/job_executor.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 class Executor {
   public:
@@ -117,4 +117,4 @@ int poll_limit(Instant until);
 // Throws SetupError.
 void check_options(int workers, const JobExecutorOptions& options);
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

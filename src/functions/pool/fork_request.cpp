@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -30,4 +30,4 @@ bool FunctionPlace::is_here() const {
     return library_of(*this) == library;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

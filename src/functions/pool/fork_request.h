@@ -9,7 +9,7 @@
 
 #include "work_queue/job_executor.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 // A function, by its place in memory, which is the same in all processes that are forked from this program.
 struct FunctionPlace {
@@ -42,4 +42,4 @@ struct News {
     int value = 0;  // not_forked: errno; ended: status as of wait()
 };
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

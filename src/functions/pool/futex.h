@@ -12,7 +12,7 @@
 #include <climits>
 #include <cstdint>
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 // Waits for a few microseconds by giving others the core. One of them is mostly what we wait for: then this
 // costs a switch, instead of two system calls and an interrupt on each side. But if another program has the
@@ -83,4 +83,4 @@ class Bell {
     std::atomic<std::uint32_t> sleeps_{0};
 };
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -4,7 +4,7 @@
 
 namespace wq::detail {
 
-using executor::Executor;
+using functions::pool::Executor;
 
 namespace {
 
@@ -17,9 +17,9 @@ T checked(Result<T> result) {
 }  // namespace
 
 JobExecutorCore::JobExecutorCore(JobFunction function, int nb_workers, const JobExecutorOptions& options) {
-    executor::check_options(nb_workers, options);
-    executor::ZygoteLink zygote;
-    if (nb_workers > 0) zygote = checked(executor::fork_zygote());
+    functions::pool::check_options(nb_workers, options);
+    functions::pool::ZygoteLink zygote;
+    if (nb_workers > 0) zygote = checked(functions::pool::fork_zygote());
     impl_ = std::make_unique<Impl>(function, nb_workers, options, std::move(zygote));
 }
 

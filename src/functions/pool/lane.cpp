@@ -12,7 +12,7 @@
 
 #include "node/process/passed_descriptors.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -190,7 +190,7 @@ Status Lane::ask_for_process() {
     request.function = links_.function;
     const std::array<int, 3> files{memory_->descriptor(), ends[1].get(), links_.doorbell};
     if (Status sent = resend(); !sent) return sent;
-    if (!process::send_descriptors(links_.control, process::bytes_of_value(request), files))
+    if (!node::process::send_descriptors(links_.control, node::process::bytes_of_value(request), files))
         return cannot_ask(errno);
     return success();
 }
@@ -261,7 +261,7 @@ void Lane::break_off() {
 
 void Lane::ask_for_kill() const {
     const Request request{Request::Kind::kill, static_cast<std::uint32_t>(options_.worker), life_, {}};
-    process::send_descriptors(links_.control, process::bytes_of_value(request), {});
+    node::process::send_descriptors(links_.control, node::process::bytes_of_value(request), {});
 }
 
 void Lane::kill() {
@@ -431,4 +431,4 @@ Lane::State Lane::state() {
     return state_;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

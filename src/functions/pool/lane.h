@@ -20,7 +20,7 @@
 #include "functions/pool/page.h"
 #include "functions/pool/result_queue.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 struct Job {
     JobHead head;
@@ -129,4 +129,4 @@ class Lane {
     std::string why_;  // of the last death
 };
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "node/machine/control_group.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -30,7 +30,8 @@ std::optional<std::int64_t> memory_available() {
 
 Status check_memory_room(std::size_t bytes) {
     std::optional<std::int64_t> left = memory_available();
-    if (const auto of_group = machine::memory_left()) left = left ? std::min(*left, *of_group) : *of_group;
+    if (const auto of_group = node::machine::memory_left())
+        left = left ? std::min(*left, *of_group) : *of_group;
     if (!left) return success();
     const std::int64_t usable = std::max<std::int64_t>(0, *left - kept_free);
     if (bytes <= static_cast<std::size_t>(usable)) return success();
@@ -42,8 +43,8 @@ Status check_memory_room(std::size_t bytes) {
 
 std::size_t memory_to_keep(std::size_t workers) {
     std::int64_t all = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    if (const auto of_group = machine::memory_limit()) all = std::min(all, *of_group);
+    if (const auto of_group = node::machine::memory_limit()) all = std::min(all, *of_group);
     return static_cast<std::size_t>(std::max<std::int64_t>(all, 0)) / 8 / (workers + 1);
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

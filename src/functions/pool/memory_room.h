@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 // Reads files of /proc and /sys, which takes about 50 us. Error: it names what is left.
 Status check_memory_room(std::size_t bytes);
@@ -16,4 +16,4 @@ Status check_memory_room(std::size_t bytes);
 // all memory an eighth for all of them.
 std::size_t memory_to_keep(std::size_t workers);
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

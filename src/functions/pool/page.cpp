@@ -9,7 +9,7 @@
 
 #include "functions/pool/shared_file.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -45,4 +45,4 @@ PageMemory::~PageMemory() {
     munmap(base_, bytes_);
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -16,7 +16,7 @@
 #include "functions/pool/futex.h"
 #include "functions/pool/ring.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 using Nanos = std::int64_t;  // of the steady clock, which is one for all processes
 
@@ -91,4 +91,4 @@ class PageMemory {
     std::size_t bytes_;
 };
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

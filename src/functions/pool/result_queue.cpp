@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 JobResult<Batch> Finished::decoded() && {
     JobResult<Batch> result;
@@ -125,4 +125,4 @@ void ResultQueue::clear() {
     results_.clear();
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -15,7 +15,7 @@
 #include "functions/pool/page.h"
 #include "work_queue/job_executor.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 // A result as it came: it is decoded by the thread that takes it.
 struct Finished {
@@ -77,4 +77,4 @@ class ResultQueue {
     bool closed_ = false;
 };
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

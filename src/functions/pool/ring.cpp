@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -72,4 +72,4 @@ void RingReader::taken() {
     control_.taken.store(++count_, std::memory_order_seq_cst);
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 struct RingControl {
     alignas(64) std::atomic<std::uint32_t> written{0};
@@ -77,4 +77,4 @@ class RingReader {
     std::uint64_t next_ = 0;
 };
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 Descriptor make_shared_file(const char* name, std::size_t bytes) {
     Descriptor file(memfd_create(name, MFD_CLOEXEC));
@@ -20,4 +20,4 @@ Descriptor make_shared_file(const char* name, std::size_t bytes) {
     return file;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

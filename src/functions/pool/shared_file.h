@@ -7,7 +7,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 // Of `bytes` bytes, which are all there: no access ends in SIGBUS. Not valid: errno says why.
 Descriptor make_shared_file(const char* name, std::size_t bytes);
@@ -33,4 +33,4 @@ int in_steps(std::size_t bytes, Allocate&& allocate) {
     return 0;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

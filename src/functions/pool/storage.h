@@ -9,7 +9,9 @@
 #include "functions/pool/block.h"
 #include "work_queue/batch.h"
 
-namespace wq::executor {
+namespace wq::executor {  // the name that work_queue/batch.h, a public header, gives it
+
+using functions::pool::Block;
 
 // Below, copying the elements into a message and out of it costs less than a descriptor.
 inline constexpr std::size_t largest_on_heap = 32 << 10;

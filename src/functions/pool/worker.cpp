@@ -17,7 +17,7 @@
 #include "functions/pool/channel.h"
 #include "functions/pool/page.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -206,4 +206,4 @@ void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell, Functi
     _exit(0);
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -4,11 +4,11 @@
 #include "base/descriptor.h"
 #include "functions/pool/fork_request.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 // Its main function. `page`: see page.h; `socket`: for descriptors; `doorbell`: an eventfd that wakes the
 // program's collector. It ends by _exit, so that nothing of the program is destroyed here.
 [[noreturn]] void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell,
                               FunctionPlace function) noexcept;
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -31,7 +31,7 @@
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 namespace {
 
@@ -80,15 +80,15 @@ class Zygote {
             goes_on = tell_news() && goes_on;
             if (ready[2].revents != 0) goes_on = false;
         }
-        process::end_all_children(process::kill_limit_ms);
+        node::process::end_all_children(node::process::kill_limit_ms);
     }
 
   private:
     bool serve() {
         Request request;
         std::vector<Descriptor> files;
-        const ssize_t got =
-            process::receive_descriptors(control_, process::writable_bytes_of_value(request), files);
+        const ssize_t got = node::process::receive_descriptors(
+            control_, node::process::writable_bytes_of_value(request), files);
         if (got == 0 || (got < 0 && errno != EMFILE)) return false;
         switch (request.kind) {
             case Request::Kind::fork:
@@ -265,7 +265,7 @@ bool was_killed(pid_t zygote) {
             _exit(0);
         }
         const bool killed = zygote > 0 && was_killed(zygote);
-        process::end_all_children(process::kill_limit_ms);
+        node::process::end_all_children(node::process::kill_limit_ms);
         if (!killed) break;
         short_lives = instant_now() - begun < short_life ? short_lives + 1 : 0;
     }
@@ -297,7 +297,7 @@ void lend_streams(int control) {
     Request request;
     request.kind = Request::Kind::streams;
     const std::array<int, 2> files{STDOUT_FILENO, STDERR_FILENO};
-    process::send_descriptors(control, process::bytes_of_value(request), files);
+    node::process::send_descriptors(control, node::process::bytes_of_value(request), files);
 }
 
 Result<ZygoteLink> fork_zygote() {
@@ -313,4 +313,4 @@ Result<ZygoteLink> fork_zygote() {
     return link;
 }
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

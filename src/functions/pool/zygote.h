@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "functions/pool/fork_request.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 
 struct ZygoteLink {
     Descriptor control;
@@ -55,4 +55,4 @@ struct OwnFunction {
 };
 [[noreturn]] void started_zygote_main(int control, const OwnFunction& own) noexcept;
 
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace wq::report {
+namespace wq::manager::report {
 
 inline std::string left_aligned(const std::string& text, std::size_t width) {
     return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
@@ -13,4 +13,4 @@ inline std::string right_aligned(const std::string& text, std::size_t width) {
     return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "manager/failures.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 namespace {
 
@@ -53,7 +53,7 @@ void put_paths(std::string& line, const char* key, const std::vector<std::string
 }
 
 // Returns "#WQ cores=2 time=" and a newline; empty if nothing changes.
-std::string settings_line(const taskfile::Settings& before, const taskfile::Settings& now) {
+std::string settings_line(const engine::tasklist::Settings& before, const engine::tasklist::Settings& now) {
     std::string line;
     put_change(line, "cores", before.cores, now.cores);
     put_change(line, "memory", before.memory_mb, now.memory_mb, "M");
@@ -96,8 +96,8 @@ std::string command_line(const TaskText& text, const std::string& tags, const st
     std::string line;
     for (const auto& [name, value] : text.variables) {     // variables of lists always have values
         if (name == batch_environment_variable) continue;  // a setting
-        line += " " + name + "=" + taskfile::shell_quote(value.value_or(""));
-        if (name == taskfile::index_variable_name && !index_variable.empty())
+        line += " " + name + "=" + engine::tasklist::shell_quote(value.value_or(""));
+        if (name == engine::tasklist::index_variable_name && !index_variable.empty())
             line += " " + index_variable + "=" + value.value_or("");
     }
     return line.empty() ? text.command + tags : "export" + line + "; " + as_list_line(text.command);
@@ -127,7 +127,7 @@ std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::
         out += "# Not included: " + count_of(skipped, "task") +
                " that could not run; --resume-failed runs them, too.\n";
     out += category_lines(tasks, failed);
-    taskfile::Settings settings;
+    engine::tasklist::Settings settings;
     std::uint64_t position = 0;
     const auto put = [&](TaskId task) {
         const TaskText text = tasks.text(task);
@@ -144,4 +144,4 @@ std::string failed_list(const TaskTable& tasks, const IntervalSet& failed, std::
     return out;
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -7,11 +7,11 @@
 #include "base/interval_set.h"
 #include "manager/task_table.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 // `skipped`: number of tasks that could not run; the list only mentions that it lacks them. `index_variable`:
 // another name of WORK_QUEUE_TASK_INDEX; empty: none.
 std::string failed_list(const manager::TaskTable& tasks, const IntervalSet& failed, std::uint64_t skipped,
                         const std::string& list_name, const std::string& index_variable);
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -4,7 +4,7 @@
 
 #include "engine/tasklist/sources.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 std::string how_to_go_on_with(const StartedAs& started, const std::string& option) {
     const std::vector<std::string>& words = started.command_line;
@@ -21,10 +21,10 @@ std::string how_to_go_on_with(const StartedAs& started, const std::string& optio
     }
     for (auto word = words.begin(); word != words.end(); ++word) {
         if (word < end && !there && *word == "--resume") continue;  // --resume-failed replaces it
-        text += (word != words.begin() ? " " : "") + taskfile::shell_quote(*word);
+        text += (word != words.begin() ? " " : "") + engine::tasklist::shell_quote(*word);
         if (word == words.begin() && !there) text += " " + option;
     }
     return text;
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

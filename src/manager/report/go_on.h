@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::report {
+namespace wq::manager::report {
 
 // How the user started this program.
 struct StartedAs {
@@ -18,4 +18,4 @@ struct StartedAs {
 // "submit the job script again".
 std::string how_to_go_on_with(const StartedAs& started, const std::string& option);
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

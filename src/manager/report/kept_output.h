@@ -7,15 +7,15 @@
 #include "base/result.h"
 #include "records/journal/output_log.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 // For a list, the task has this number in the list as the run last read it, even if the list was edited and
 // the task ran under another number. For other sources, it is the last task that ran under this number.
 // Attempt 0: it ended without output. Errors (bad_input): no run there, no such task, it has not ended, its
 // output is lost.
-Result<records::TaskOutput> kept_output(const std::string& run_directory, TaskId task);
+Result<records::journal::TaskOutput> kept_output(const std::string& run_directory, TaskId task);
 
 // False for --each and --array.
 bool ran_a_list(const std::string& run_directory);
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

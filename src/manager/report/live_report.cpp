@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace wq::report {
+namespace wq::manager::report {
 
 namespace {
 constexpr Duration between_statuses = std::chrono::seconds(3);
@@ -21,7 +21,7 @@ Instant LiveReport::wakeup() const {
     return std::min(next_status_, next_look_);
 }
 
-void LiveReport::tick(core::Now now) {
+void LiveReport::tick(engine::model::Now now) {
     if (now.instant >= next_status_) {
         next_status_ = now.instant + between_statuses;
         if (!writing_) write_status();
@@ -36,12 +36,12 @@ void LiveReport::tick(core::Now now) {
 void LiveReport::write_status() {
     writing_ = true;
     background_.post([this, folder = run_directory_, status = content_.status()]() -> Background::Then {
-        static_cast<void>(records::write_status(folder, status));
+        static_cast<void>(records::journal::write_status(folder, status));
         return [this] { writing_ = false; };
     });
 }
 
-void LiveReport::look_for_questions(core::Now now) {
+void LiveReport::look_for_questions(engine::model::Now now) {
     looking_ = true;
     background_.post([this, folder = run_directory_, now]() -> Background::Then {
         return [this, now, questions = take_questions(folder, now)] {
@@ -51,7 +51,7 @@ void LiveReport::look_for_questions(core::Now now) {
     });
 }
 
-void LiveReport::answer(const std::vector<Question>& questions, core::Now now) {
+void LiveReport::answer(const std::vector<Question>& questions, engine::model::Now now) {
     std::vector<std::string> answers;
     for (const Question& question : questions) answers.push_back(content_.why(question.line, now));
     background_.post([questions, answers]() -> Background::Then {
@@ -60,4 +60,4 @@ void LiveReport::answer(const std::vector<Question>& questions, core::Now now) {
     });
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

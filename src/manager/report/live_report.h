@@ -6,29 +6,29 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/events.h"
-#include "records/journal/run_status.h"
-#include "manager/report/why_questions.h"
 #include "base/background.h"
+#include "engine/model/events.h"
+#include "manager/report/why_questions.h"
+#include "records/journal/run_status.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 class LiveReport {
   public:
     struct Content {
-        std::function<records::RunStatus()> status;
-        std::function<std::string(std::uint64_t line, core::Now now)> why;
+        std::function<records::journal::RunStatus()> status;
+        std::function<std::string(std::uint64_t line, engine::model::Now now)> why;
     };
     // Callbacks of background jobs are dropped after its destruction.
     LiveReport(Background& background, std::string run_directory, Content content, Instant started);
 
-    void tick(core::Now now);  // starts due jobs, unless the last one is still running
+    void tick(engine::model::Now now);  // starts due jobs, unless the last one is still running
     Instant wakeup() const;
 
   private:
     void write_status();
-    void look_for_questions(core::Now now);
-    void answer(const std::vector<Question>& questions, core::Now now);
+    void look_for_questions(engine::model::Now now);
+    void answer(const std::vector<Question>& questions, engine::model::Now now);
 
     Background& background_;
     const std::string run_directory_;
@@ -39,4 +39,4 @@ class LiveReport {
     bool looking_ = false;
 };
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -6,7 +6,7 @@
 
 #include "records/journal/append_file.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 namespace {
 
@@ -24,7 +24,7 @@ Status write_never_ran(const std::string& run_directory, const manager::Failures
             text +=
                 std::to_string(part.first + 1) + " " + std::to_string(part.end) + " " + example.reason + "\n";
         });
-    if (!text.empty()) return records::write_atomically(path_in(run_directory), text);
+    if (!text.empty()) return records::journal::write_atomically(path_in(run_directory), text);
     std::error_code none_there;
     std::filesystem::remove(path_in(run_directory), none_there);
     return success();
@@ -40,4 +40,4 @@ std::optional<std::string> why_never_ran(const std::string& run_directory, TaskI
     return std::nullopt;
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

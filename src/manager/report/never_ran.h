@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "manager/failures.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 // Replaces the file of an earlier run; without such tasks there is none.
 Status write_never_ran(const std::string& run_directory, const manager::Failures& failures);
@@ -16,4 +16,4 @@ Status write_never_ran(const std::string& run_directory, const manager::Failures
 // Nothing: it could run, or its reason was not kept.
 std::optional<std::string> why_never_ran(const std::string& run_directory, TaskId task);
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

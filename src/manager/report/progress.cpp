@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 namespace {
 
@@ -71,15 +71,15 @@ bool stderr_ends_at_terminal() {
     return false;
 }
 
-std::optional<double> seconds_left(const core::ManagerStats& stats, bool total_known, double rate) {
+std::optional<double> seconds_left(const engine::model::ManagerStats& stats, bool total_known, double rate) {
     const bool goes_on = stats.tasks_on_workers > 0;  // otherwise nobody knows how long the rest waits
     if (!total_known || !goes_on || rate < least_rate) return std::nullopt;
     const double left = std::ceil(static_cast<double>(stats.tasks_waiting + stats.tasks_on_workers) / rate);
     return left < longest_guess ? std::optional(left) : std::nullopt;
 }
 
-std::string progress_text(const core::ManagerStats& stats, bool total_known, std::optional<Duration> elapsed,
-                          double rate) {
+std::string progress_text(const engine::model::ManagerStats& stats, bool total_known,
+                          std::optional<Duration> elapsed, double rate) {
     const auto number = [](std::int64_t value) {
         return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
     };
@@ -99,7 +99,7 @@ std::string progress_text(const core::ManagerStats& stats, bool total_known, std
     return text + " | " + whole_seconds(std::chrono::duration<double>(*elapsed).count()) + " elapsed";
 }
 
-std::string workers_text(const core::WorkerTable& workers) {
+std::string workers_text(const engine::model::WorkerTable& workers) {
     std::uint64_t ranks = 0;
     std::uint64_t others = 0;
     for (const auto& [id, worker] : workers.all())
@@ -109,7 +109,7 @@ std::string workers_text(const core::WorkerTable& workers) {
     return text;
 }
 
-std::string disconnected_text(const core::WorkerTable& workers, Instant now) {
+std::string disconnected_text(const engine::model::WorkerTable& workers, Instant now) {
     if (workers.disconnected_count() == 0) return "";
     std::uint64_t tasks = 0;
     std::uint64_t holders = 0;
@@ -146,7 +146,7 @@ double RecentRate::update(std::uint64_t ended, Instant now) {
     return rate_;
 }
 
-void ProgressLine::update(const core::ManagerStats& stats, bool total_known, std::uint64_t ended,
+void ProgressLine::update(const engine::model::ManagerStats& stats, bool total_known, std::uint64_t ended,
                           const std::vector<std::string>& more, Instant now) {
     if (style_ == Style::none || now < next_) return;
     next_ = now + between_looks(style_, now - started_);
@@ -171,11 +171,11 @@ void ProgressLine::say(const std::string& text) {
     line_open_ = false;
 }
 
-void ProgressLine::finish(const core::ManagerStats& stats, std::uint64_t ended, Instant now) {
+void ProgressLine::finish(const engine::model::ManagerStats& stats, std::uint64_t ended, Instant now) {
     if (style_ != Style::rewritten && style_ != Style::every_second) return;
     write(progress_text(stats, true, now - started_, rate_.update(ended, now)));
     if (line_open_) std::fputc('\n', stderr);
     line_open_ = false;
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

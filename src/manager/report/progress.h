@@ -11,7 +11,7 @@
 #include "engine/model/manager_stats.h"
 #include "engine/model/worker_table.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 // Whether the run's stderr ends at a terminal. Under mpirun a rank's stderr is a pipe to mpirun, so mpirun's
 // own stderr is checked. (A rank's stdout is always a pty there, so it says nothing.)
@@ -19,16 +19,16 @@ bool stderr_ends_at_terminal();
 
 // "412 succeeded, 3 failed, 2 running of 1,000 | 41% | 210/s | 3s left | 2s elapsed". A stream's total is
 // unknown until it ends. `rate`: ended tasks per second; 0 or less: not known.
-std::string progress_text(const core::ManagerStats& stats, bool total_known, std::optional<Duration> elapsed,
-                          double rate);
+std::string progress_text(const engine::model::ManagerStats& stats, bool total_known,
+                          std::optional<Duration> elapsed, double rate);
 // Nothing: not known.
-std::optional<double> seconds_left(const core::ManagerStats& stats, bool total_known, double rate);
+std::optional<double> seconds_left(const engine::model::ManagerStats& stats, bool total_known, double rate);
 
 // "2 ranks, 5 workers": connected ones; workers are those that joined by themselves.
-std::string workers_text(const core::WorkerTable& workers);
+std::string workers_text(const engine::model::WorkerTable& workers);
 
 // "4 on a disconnected worker (up to 57s to reconnect)": tasks that run unseen. Empty: none.
-std::string disconnected_text(const core::WorkerTable& workers, Instant now);
+std::string disconnected_text(const engine::model::WorkerTable& workers, Instant now);
 
 // Ended attempts of this run per second, with more weight on the last seconds.
 class RecentRate {
@@ -49,12 +49,12 @@ class ProgressLine {
 
     std::optional<Instant> wakeup() const;
     // `ended`: attempts of this run. `more`: parts to show besides; empty ones are left out.
-    void update(const core::ManagerStats& stats, bool total_known, std::uint64_t ended,
+    void update(const engine::model::ManagerStats& stats, bool total_known, std::uint64_t ended,
                 const std::vector<std::string>& more, Instant now);
     // Prints a line between progress lines.
     void say(const std::string& text);
     // Prints the last state and ends the rewritten line.
-    void finish(const core::ManagerStats& stats, std::uint64_t ended, Instant now);
+    void finish(const engine::model::ManagerStats& stats, std::uint64_t ended, Instant now);
 
   private:
     void write(const std::string& text);
@@ -66,4 +66,4 @@ class ProgressLine {
     RecentRate rate_;
 };
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "records/journal/run_directory.h"
 #include "manager/report/progress.h"
+#include "records/journal/run_directory.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 namespace {
 
@@ -29,16 +29,16 @@ std::string more_about(const RunView& view, const std::string& state) {
 }  // namespace
 
 // Locks may be invisible on other hosts; then only a fresh status shows that it runs.
-bool may_be_live(const std::string& run_directory, const records::RunStatus& status) {
-    if (records::RunDirectory::is_taken(run_directory)) return true;
-    if (status.state != "running" || records::is_gone(status.host, status.pid)) return false;
+bool may_be_live(const std::string& run_directory, const records::journal::RunStatus& status) {
+    if (records::journal::RunDirectory::is_taken(run_directory)) return true;
+    if (status.state != "running" || records::journal::is_gone(status.host, status.pid)) return false;
     std::error_code unknown;
     const auto written = std::filesystem::last_write_time(run_directory + "/status", unknown);
     return !unknown && std::filesystem::file_time_type::clock::now() - written < still_fresh;
 }
 
 Result<RunView> view_of_directory(const std::string& run_directory) {
-    auto status = records::read_status(run_directory);
+    auto status = records::journal::read_status(run_directory);
     if (!status)
         return Error{
             ExitCode::bad_input,
@@ -59,7 +59,7 @@ std::string view_text(const RunView& view) {
 }
 
 std::string view_json(const RunView& view) {
-    const core::ManagerStats& tasks = view.status.tasks;
+    const engine::model::ManagerStats& tasks = view.status.tasks;
     const std::string state = state_of(view);
     nlohmann::json all{
         {"schema", 1},
@@ -89,4 +89,4 @@ std::string view_json(const RunView& view) {
     return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

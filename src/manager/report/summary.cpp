@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "manager/report/columns.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 namespace {
 
@@ -51,7 +51,7 @@ std::string how_to_go_on_in(const std::string& list) {
 std::string how_to_go_on(const Summary& summary) {
     if (!summary.shared_list.empty())
         return something_to_mend(summary) || summary.stopped ? how_to_go_on_in(summary.shared_list) : "";
-    const bool stopped = summary.stopped ? *summary.stopped != core::StopReason::halted
+    const bool stopped = summary.stopped ? *summary.stopped != engine::model::StopReason::halted
                                          : summary.code == ExitCode::interrupted;
     if (stopped)
         return "To continue, " + how_to_go_on_with(summary.started, "--resume") +
@@ -67,7 +67,7 @@ std::string how_to_go_on(const Summary& summary) {
 }
 
 std::string headline(const Summary& summary) {
-    const core::ManagerStats& stats = summary.stats;
+    const engine::model::ManagerStats& stats = summary.stats;
     const std::uint64_t failed = positive(stats.tasks_failed);
     const std::uint64_t unfinished = positive(stats.tasks_waiting + stats.tasks_on_workers);
     const std::uint64_t succeeded = positive(stats.tasks_done) - failed;
@@ -89,8 +89,9 @@ std::string headline(const Summary& summary) {
 }
 
 // The resource that the task exceeded, as a setting.
-const char* lacking(const core::Outcome& outcome) {
-    const core::Sizes exceeded = outcome.measured ? outcome.measured->exceeded : core::Sizes{};
+const char* lacking(const engine::model::Outcome& outcome) {
+    const engine::model::Sizes exceeded =
+        outcome.measured ? outcome.measured->exceeded : engine::model::Sizes{};
     if (exceeded.disk_mb >= 0) return "disk=SIZE";
     return exceeded.cores >= 0 ? "cores=N" : "memory=SIZE";
 }
@@ -109,12 +110,13 @@ std::string failures_text(const manager::Failures& failures) {
     std::string text = failures.kinds().empty() ? "" : "Failures, each kind once:\n";
     for (const manager::FailureExample& example : failures.kinds()) {
         text += "  " + manager::place_of(example.task, example.line) +
-                (example.host.empty() ? "" : " on " + example.host) + ": " + core::describe(example.outcome);
+                (example.host.empty() ? "" : " on " + example.host) + ": " +
+                engine::model::describe(example.outcome);
         if (example.attempt > 1) text += ", attempt " + std::to_string(example.attempt);
         if (example.count > 1) text += "; " + format_count(example.count - 1) + " more like it";
         text += "\n      " + line_for_message(example.command) + "\n";
         if (!example.stderr_tail.empty()) text += indented(example.stderr_tail);
-        if (core::is_exhaustion(example.outcome.ending)) text += remedy_for(example);
+        if (engine::model::is_exhaustion(example.outcome.ending)) text += remedy_for(example);
     }
     if (failures.of_other_kinds() > 0)
         text += "  and " + count_of(failures.of_other_kinds(), "failure") + " of other kinds\n";
@@ -152,15 +154,15 @@ std::string categories_text(const std::vector<CategoryFigures>& categories) {
 
 }  // namespace
 
-const char* name_of(core::StopReason reason) {
+const char* name_of(engine::model::StopReason reason) {
     switch (reason) {
-        case core::StopReason::interrupted:
+        case engine::model::StopReason::interrupted:
             return "interrupted";
-        case core::StopReason::out_of_time:
+        case engine::model::StopReason::out_of_time:
             return "out of time";
-        case core::StopReason::halted:
+        case engine::model::StopReason::halted:
             return "halted at the first failure";
-        case core::StopReason::storage:
+        case engine::model::StopReason::storage:
             return "storage trouble";
     }
     return "stopped";
@@ -171,12 +173,14 @@ std::vector<CategoryFigures> category_figures(const manager::Manager& manager, b
     bool any = measured;
     for (std::uint32_t index = 0; index < manager.records().categories().size(); ++index) {
         const CategoryId id(index);
-        const core::Category* const known = manager.reactor().category(id);
-        const core::ManagerStats stats = manager.stats(id);
+        const engine::model::Category* const known = manager.reactor().category(id);
+        const engine::model::ManagerStats stats = manager.stats(id);
         if (known == nullptr || (stats.tasks_submitted == 0 && !known->has_limits())) continue;
         any = any || known->has_limits();
-        const auto largest = [&](core::ResourceKind kind) { return describe(known->largest(kind), kind); };
-        using enum core::ResourceKind;
+        const auto largest = [&](engine::model::ResourceKind kind) {
+            return describe(known->largest(kind), kind);
+        };
+        using enum engine::model::ResourceKind;
         all.push_back({manager.records().categories()[index], stats.tasks_running, stats.tasks_waiting,
                        manager.reactor().able_workers(id), largest(cores), largest(memory), largest(disk)});
     }
@@ -191,7 +195,7 @@ std::string summary_text(const Summary& summary) {
         text += count_of(positive(summary.stats.tasks_exhausted_attempts), "attempt") +
                 " exceeded the task's allocation\n";
     if (summary.stopped) text += std::string("The run was stopped: ") + name_of(*summary.stopped) + ".\n";
-    if (summary.stopped == core::StopReason::out_of_time &&
+    if (summary.stopped == engine::model::StopReason::out_of_time &&
         positive(summary.stats.tasks_done - summary.stats.tasks_failed) <= summary.succeeded_earlier)
         text += "No task succeeded: give a longer time limit (in its last minute, nothing starts).\n";
     if (!summary.plots.empty()) text += "Plots: " + summary.run_directory + "/plots\n";
@@ -210,7 +214,7 @@ std::string summary_text(const Summary& summary) {
 
 std::string summary_json(const Summary& summary) {
     nlohmann::ordered_json root;
-    const core::ManagerStats& stats = summary.stats;
+    const engine::model::ManagerStats& stats = summary.stats;
     root["schema"] = 1;
     root["exit_code"] = to_int(summary.code);
     if (summary.stopped) root["stopped"] = name_of(*summary.stopped);
@@ -238,10 +242,10 @@ std::string summary_json(const Summary& summary) {
                                     {"host", example.host},
                                     {"command", example.command},
                                     {"category", example.category},
-                                    {"ending", core::name_of(example.outcome.ending)},
+                                    {"ending", engine::model::name_of(example.outcome.ending)},
                                     {"exit_code", example.outcome.exit_code},
                                     {"signal", example.outcome.signal},
-                                    {"reason", core::describe(example.outcome)},
+                                    {"reason", engine::model::describe(example.outcome)},
                                     {"stderr_tail", example.stderr_tail},
                                     {"count", example.count}});
     root["categories"] = nlohmann::ordered_json::array();
@@ -270,4 +274,4 @@ std::string summary_json(const Summary& summary) {
     return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

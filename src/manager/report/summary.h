@@ -12,7 +12,7 @@
 #include "manager/manager.h"
 #include "manager/report/go_on.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 // As in `work_queue_status -A`.
 struct CategoryFigures {
@@ -26,7 +26,7 @@ struct CategoryFigures {
 std::vector<CategoryFigures> category_figures(const manager::Manager& manager, bool measured);
 
 struct Summary {
-    core::ManagerStats stats;
+    engine::model::ManagerStats stats;
     std::uint64_t succeeded_earlier = 0;  // in an earlier run
     std::uint64_t skipped = 0;            // can never run
     std::uint64_t unrecorded = 0;         // ended, but not written to the journal: not in `stats`
@@ -36,7 +36,7 @@ struct Summary {
     std::uint64_t output_limit = 0;       // bytes per stream
     double seconds = 0;
     ExitCode code = ExitCode::ok;
-    std::optional<core::StopReason> stopped;
+    std::optional<engine::model::StopReason> stopped;
     std::string run_directory;
     std::string shared_list;  // the list that is marked, and so says what is left to do; empty: none is
     StartedAs started;
@@ -45,10 +45,10 @@ struct Summary {
     std::vector<CategoryFigures> categories;
 };
 
-const char* name_of(core::StopReason reason);  // "interrupted", "out of time", ...
+const char* name_of(engine::model::StopReason reason);  // "interrupted", "out of time", ...
 
 std::string summary_text(const Summary& summary);
 // One JSON object; "schema": 1. Fields are added, never removed.
 std::string summary_json(const Summary& summary);
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -13,7 +13,7 @@
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 namespace fs = std::filesystem;
 
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > 32)
         return std::nullopt;
-    const auto text = records::read_whole(path);
+    const auto text = records::journal::read_whole(path);
     std::uint64_t number = 0;
     if (!text || std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc())
         return std::nullopt;
@@ -65,7 +65,7 @@ bool is_listed(const std::string& folder, const std::string& name) {
 }
 
 // Left by a killed asker or manager. The file server's clock measures its age.
-void remove_if_stale(const fs::path& path, core::Now now) {
+void remove_if_stale(const fs::path& path, engine::model::Now now) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     const WallMicros written = std::int64_t{status.st_mtim.tv_sec} * 1'000'000;
@@ -76,9 +76,10 @@ Status write_question(const std::string& folder, const std::string& name, std::u
     Status written = success();
     // Another asker may remove the folder in between.
     for (int tries = 0; tries < 3; ++tries) {
-        if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) return records::write_error(folder, errno);
-        written =
-            records::write_atomically(folder + "/" + name + std::string(ask), std::to_string(line), false);
+        if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+            return records::journal::write_error(folder, errno);
+        written = records::journal::write_atomically(folder + "/" + name + std::string(ask),
+                                                     std::to_string(line), false);
         if (written) break;
     }
     return written;
@@ -87,20 +88,20 @@ Status write_question(const std::string& folder, const std::string& name, std::u
 }  // namespace
 
 std::string why_line(const manager::Manager& manager, const manager::TaskTable& tasks, bool input_ended,
-                     std::uint64_t line, core::Now now) {
+                     std::uint64_t line, engine::model::Now now) {
     const auto task = task_of_line(tasks, line);
     if (!task && !input_ended && (tasks.size() == 0 || tasks.line(TaskId(tasks.size() - 1)) < line))
         return "not now: the manager has not read this line yet";
     if (!task) return "?no task there";
-    const core::Ledger& ledger = manager.reactor().ledger();
+    const engine::model::Ledger& ledger = manager.reactor().ledger();
     const std::string place = manager::place_of(*task, line) + ": ";
     const manager::RunRecords& records = manager.records();
-    if (task->value() < ledger.size() && ledger.state(*task) == core::TaskState::skipped)
+    if (task->value() < ledger.size() && ledger.state(*task) == engine::model::TaskState::skipped)
         return place + "never: " + records.failures().why_skipped(*task).value_or(some_skip);
     return place + manager.reactor().why(*task, now, records.earlier_attempts(*task));
 }
 
-std::vector<Question> take_questions(const std::string& run_directory, core::Now now) {
+std::vector<Question> take_questions(const std::string& run_directory, engine::model::Now now) {
     std::vector<Question> questions;
     std::error_code none_there;
     std::size_t taken = 0;
@@ -124,13 +125,13 @@ std::vector<Question> take_questions(const std::string& run_directory, core::Now
 
 // The error can be ignored: the asker has a time limit.
 void write_answer(const Question& question, const std::string& text) {
-    static_cast<void>(records::write_atomically(question.answer_path, text + "\n", false));
+    static_cast<void>(records::journal::write_atomically(question.answer_path, text + "\n", false));
 }
 
 Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration timeout,
                             const std::function<bool()>& goes_on) {
     const std::string folder = folder_of(run_directory);
-    const std::string name = records::host_name() + "-" + std::to_string(::getpid());
+    const std::string name = records::journal::host_name() + "-" + std::to_string(::getpid());
     const std::string answer_name = name + std::string(answer);
     const std::string answered = folder + "/" + answer_name;
     ::unlink(answered.c_str());
@@ -142,7 +143,7 @@ Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line
         there = goes_on();
         // No event reports a change by another host.
         ::poll(nullptr, 0, 50);
-        if (is_listed(folder, answer_name)) text = records::read_whole(answered);
+        if (is_listed(folder, answer_name)) text = records::journal::read_whole(answered);
     }
     ::unlink((folder + "/" + name + std::string(ask)).c_str());
     ::unlink(answered.c_str());
@@ -154,4 +155,4 @@ Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line
     return text;
 }
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

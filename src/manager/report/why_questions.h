@@ -12,20 +12,20 @@
 #include "manager/manager.h"
 #include "manager/task_table.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 
 // Why a task never runs, if that is not known exactly.
 inline constexpr const char* some_skip = "a predecessor failed, or no worker is large enough";
 
 // The manager's side: why the task of that line does not run, or where it runs.
 std::string why_line(const manager::Manager& manager, const manager::TaskTable& tasks, bool input_ended,
-                     std::uint64_t line, core::Now now);
+                     std::uint64_t line, engine::model::Now now);
 struct Question {
     std::uint64_t line = 0;
     std::string answer_path;
 };
 // Removes and returns the questions, and removes files that nobody waits for any more.
-std::vector<Question> take_questions(const std::string& run_directory, core::Now now);
+std::vector<Question> take_questions(const std::string& run_directory, engine::model::Now now);
 void write_answer(const Question& question, const std::string& text);
 
 // The asking side. The answer begins with `?` if there is no such task. `goes_on`: whether the run is live,
@@ -35,4 +35,4 @@ Result<std::string> ask_why(
     const std::string& run_directory, std::uint64_t line, Duration timeout,
     const std::function<bool()>& goes_on = [] { return true; });
 
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
-namespace wq::run {
+namespace wq::manager::run {
 
 ArrayEnds::ArrayEnds(const EarlierRun& earlier) : ends_(earlier.ends.begin(), earlier.ends.end()) {
     std::sort(ends_.begin(), ends_.end());
 }
 
-void ArrayEnds::find(const taskfile::IndexSet& indexes, TaskId first) {
+void ArrayEnds::find(const engine::tasklist::IndexSet& indexes, TaskId first) {
     std::uint64_t id = first.value();
-    for (const taskfile::IndexRange& part : indexes.ranges()) {
+    for (const engine::tasklist::IndexRange& part : indexes.ranges()) {
         find(part, id);
         id += part.count();
     }
 }
 
-void ArrayEnds::find(const taskfile::IndexRange& part, std::uint64_t first) {
+void ArrayEnds::find(const engine::tasklist::IndexRange& part, std::uint64_t first) {
     const auto before = [](const End& end, std::uint64_t index) { return end.first < index; };
     const auto from = std::lower_bound(ends_.begin(), ends_.end(), part.first, before);
     const auto to = std::lower_bound(from, ends_.end(), part.last + 1, before);
@@ -39,4 +39,4 @@ void ArrayEnds::find(const taskfile::IndexRange& part, std::uint64_t first) {
     }
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/interval_set.h"
-#include "manager/run/source.h"
 #include "engine/tasklist/sources.h"
+#include "manager/run/source.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 class ArrayEnds {
   public:
@@ -17,7 +17,7 @@ class ArrayEnds {
     explicit ArrayEnds(const EarlierRun& earlier);
 
     // Finds the items of `indexes` that have ended; item 0 is task `first`.
-    void find(const taskfile::IndexSet& indexes, TaskId first);
+    void find(const engine::tasklist::IndexSet& indexes, TaskId first);
 
     const IntervalSet& done() const { return done_; }
     const IntervalSet& failed() const { return failed_; }
@@ -27,7 +27,7 @@ class ArrayEnds {
 
   private:
     using End = std::pair<std::uint64_t, EarlierRun::End>;
-    void find(const taskfile::IndexRange& part, std::uint64_t first);
+    void find(const engine::tasklist::IndexRange& part, std::uint64_t first);
 
     std::vector<End> ends_;  // by index
     IntervalSet done_;
@@ -35,4 +35,4 @@ class ArrayEnds {
     std::uint64_t looks_ = 0;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -6,9 +6,9 @@
 
 #include "net/frames/transport.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 // `count`: of all ranks, with rank 0, which calls it.
-void dismiss_ranks(net::Transport& ranks, std::uint32_t count, const std::string& why);
+void dismiss_ranks(net::frames::Transport& ranks, std::uint32_t count, const std::string& why);
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -9,7 +9,7 @@
 
 #include "base/exit_code.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 
@@ -36,4 +36,4 @@ void EarlyStop::end() {
     ::close(over_);
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

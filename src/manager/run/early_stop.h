@@ -8,7 +8,7 @@
 
 #include "base/signals.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 class EarlyStop {
   public:
@@ -27,4 +27,4 @@ class EarlyStop {
     std::thread thread_;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

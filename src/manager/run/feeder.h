@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/tasklist/list.h"
 #include "manager/manager.h"
-#include "manager/task_table.h"
 #include "manager/run/list_categories.h"
 #include "manager/run/source.h"
-#include "engine/tasklist/list.h"
+#include "manager/task_table.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 class Feeder {
   public:
@@ -20,36 +20,39 @@ class Feeder {
           tasks_(tasks),
           categories_(std::move(source), options.categories, options.measured) {}
 
-    void feed(const std::vector<taskfile::Item>& items, manager::Manager& manager, core::Now now);
-    void value(std::string_view value, std::uint64_t line, const taskfile::CommandTemplate& command,
-               manager::Manager& manager, core::Now now);
-    void indexes(const taskfile::IndexSet& indexes, const taskfile::CommandTemplate& command,
-                 manager::Manager& manager, core::Now now);
+    void feed(const std::vector<engine::tasklist::Item>& items, manager::Manager& manager,
+              engine::model::Now now);
+    void value(std::string_view value, std::uint64_t line, const engine::tasklist::CommandTemplate& command,
+               manager::Manager& manager, engine::model::Now now);
+    void indexes(const engine::tasklist::IndexSet& indexes, const engine::tasklist::CommandTemplate& command,
+                 manager::Manager& manager, engine::model::Now now);
     // The list is over.
-    void end(manager::Manager& manager, core::Now now);
+    void end(manager::Manager& manager, engine::model::Now now);
     // Passes the gathered tasks to the manager.
-    void flush(manager::Manager& manager, core::Now now);
+    void flush(manager::Manager& manager, engine::model::Now now);
 
   private:
-    void item(const taskfile::TaskLine& line, manager::Manager& manager, core::Now now);
-    void item(const taskfile::EnvironmentLine& line, manager::Manager& manager, core::Now now);
-    void item(const taskfile::SettingsLine& line, manager::Manager& manager, core::Now now);
-    void item(const taskfile::CategorySettings& line, manager::Manager& manager, core::Now now);
-    void item(const taskfile::Barrier& line, manager::Manager& manager, core::Now now);
-    void append(TaskId task, core::Shape shape, std::vector<core::GroupTag> groups, manager::Manager& manager,
-                core::Now now);
-    core::Shape shape(manager::Manager& manager, core::Now now);
+    void item(const engine::tasklist::TaskLine& line, manager::Manager& manager, engine::model::Now now);
+    void item(const engine::tasklist::EnvironmentLine& line, manager::Manager& manager,
+              engine::model::Now now);
+    void item(const engine::tasklist::SettingsLine& line, manager::Manager& manager, engine::model::Now now);
+    void item(const engine::tasklist::CategorySettings& line, manager::Manager& manager,
+              engine::model::Now now);
+    void item(const engine::tasklist::Barrier& line, manager::Manager& manager, engine::model::Now now);
+    void append(TaskId task, engine::model::Shape shape, std::vector<engine::model::GroupTag> groups,
+                manager::Manager& manager, engine::model::Now now);
+    engine::model::Shape shape(manager::Manager& manager, engine::model::Now now);
     std::uint32_t group(const std::string& name);
 
     const SourceOptions& options_;
     manager::TaskTable& tasks_;
-    taskfile::Settings settings_;  // from `#WQ` lines
-    taskfile::Settings told_;      // last passed to the task table
+    engine::tasklist::Settings settings_;  // from `#WQ` lines
+    engine::tasklist::Settings told_;      // last passed to the task table
     ListCategories categories_;
     std::map<std::string, std::uint32_t> groups_{{"", 0}};
-    core::TaskRange range_{{}, 0, {}, {}};
+    engine::model::TaskRange range_{{}, 0, {}, {}};
     IntervalSet done_;
     IntervalSet failed_;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace wq::run {
+namespace wq::manager::run {
 
-machine::BatchEnd ask_for_end(bool asks_server) {
-    return machine::BatchEnd::ask(
+node::machine::BatchEnd ask_for_end(bool asks_server) {
+    return node::machine::BatchEnd::ask(
         [=](const char* name) -> const char* {
             const std::string_view variable = name;
             const bool needs_server = variable == "SLURM_JOB_ID" || variable == "PBS_JOBID";
@@ -15,10 +15,10 @@ machine::BatchEnd ask_for_end(bool asks_server) {
         wall_now());
 }
 
-std::optional<Instant> known_end(machine::BatchEnd& batch_end, Duration limit) {
+std::optional<Instant> known_end(node::machine::BatchEnd& batch_end, Duration limit) {
     const auto told = batch_end.wait(limit);
     if (!told) return std::nullopt;
     return instant_now() + std::chrono::microseconds(*told - wall_now());
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

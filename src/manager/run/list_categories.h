@@ -7,16 +7,16 @@
 #include <string>
 
 #include "engine/model/sizes.h"
-#include "manager/manager.h"
 #include "engine/tasklist/list.h"
+#include "manager/manager.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 class ListCategories {
   public:
     // The resources that the lines of each category specify, anywhere in the list.
-    using Foreseen = std::map<std::string, core::PerResource<bool>>;
-    static void foresee(Foreseen& all, const taskfile::CategoryLine& line);
+    using Foreseen = std::map<std::string, engine::model::PerResource<bool>>;
+    static void foresee(Foreseen& all, const engine::tasklist::CategoryLine& line);
 
     // `source`: the list's name, for messages; `foreseen`: empty for lists that cannot be read in advance;
     // `measured`: whether tasks are measured.
@@ -25,27 +25,28 @@ class ListCategories {
 
     // Handles a line of the list; it also applies to the category's tasks above it. `defaults`: the run's,
     // used if nothing is specified; -1: none.
-    void tell(const taskfile::CategorySettings& line, const core::Needs& defaults, manager::Manager& manager,
-              core::Now now);
+    void tell(const engine::tasklist::CategorySettings& line, const engine::model::Needs& defaults,
+              manager::Manager& manager, engine::model::Now now);
     // Registers a task of the category; nothing: "default". Returns the resources that the task leaves to its
     // category if its own settings do not specify them.
-    core::PerResource<bool> of_task(const std::optional<std::string>& category, const core::Needs& defaults,
-                                    manager::Manager& manager, core::Now now);
+    engine::model::PerResource<bool> of_task(const std::optional<std::string>& category,
+                                             const engine::model::Needs& defaults, manager::Manager& manager,
+                                             engine::model::Now now);
     // The list is over: reports lines of categories without tasks.
     void end(manager::Manager& manager) const;
 
   private:
     struct Told {
         std::uint64_t line = 0;  // of the first line that names it; 0: none yet
-        taskfile::CategoryResources max;
-        taskfile::CategoryResources min;
+        engine::tasklist::CategoryResources max;
+        engine::tasklist::CategoryResources min;
         std::uint64_t first = 0;  // last line that sets the first allocation; 0: none
-        core::AllocationMode mode = core::AllocationMode::fixed;
-        core::PerResource<bool> open;  // some tasks may leave these open
+        engine::model::AllocationMode mode = engine::model::AllocationMode::fixed;
+        engine::model::PerResource<bool> open;  // some tasks may leave these open
         bool has_tasks = false;
     };
 
-    static core::Sizes max_of(const Told& told, const core::Needs& defaults);
+    static engine::model::Sizes max_of(const Told& told, const engine::model::Needs& defaults);
     std::string place(std::uint64_t line) const { return source_ + ":" + std::to_string(line) + ": "; }
 
     std::string source_;
@@ -55,4 +56,4 @@ class ListCategories {
     std::map<std::string, Told> told_;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
-namespace wq::run {
+namespace wq::manager::run {
 
 void wakes_on_time() {
     ::prctl(PR_SET_TIMERSLACK, 1UL);
@@ -27,4 +27,4 @@ void Waiter::yield() {
     wait(Duration{0});
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 // The pause before the other side is polled again grows with its silence.
 //
@@ -72,4 +72,4 @@ class Waiter {
     std::vector<pollfd> descriptors_;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -11,7 +11,7 @@
 #include "node/machine/restrict.h"
 #include "node/machine/topology.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 
@@ -23,10 +23,10 @@ const char* from_environment(const char* name) {
 std::string describe_rank(bool works) {
     ByteWriter out;
     out.boolean(works);
-    const std::vector<int> units = machine::CpuMask::of_process(0).indexes();
+    const std::vector<int> units = node::machine::CpuMask::of_process(0).indexes();
     out.u64(units.size());
     for (const int unit : units) out.i64(unit);
-    const machine::RankGpus gpus = machine::gpus_of_rank(from_environment);
+    const node::machine::RankGpus gpus = node::machine::gpus_of_rank(from_environment);
     out.blob(gpus.variable);
     out.blob(gpus.bound_as);
     out.u64(gpus.names.size());
@@ -35,14 +35,14 @@ std::string describe_rank(bool works) {
 }
 
 struct NodeRanks {
-    machine::CpuMask allowed;  // the union: mpirun may have bound each rank to one core
-    std::vector<machine::RankGpus> gpus;
+    node::machine::CpuMask allowed;  // the union: mpirun may have bound each rank to one core
+    std::vector<node::machine::RankGpus> gpus;
     std::vector<bool> works;
     std::size_t workers = 0;
 };
 
-machine::RankGpus read_gpus(ByteReader& in) {
-    machine::RankGpus gpus;
+node::machine::RankGpus read_gpus(ByteReader& in) {
+    node::machine::RankGpus gpus;
     gpus.variable = in.blob();
     gpus.bound_as = in.blob();
     for (std::uint64_t left = in.count(); left > 0; --left) gpus.names.emplace_back(in.blob());
@@ -61,50 +61,52 @@ NodeRanks read_ranks(const std::vector<std::string>& blobs) {
     return ranks;
 }
 
-std::string encode(const machine::Slice& slice, const std::vector<std::string>& remarks) {
+std::string encode(const node::machine::Slice& slice, const std::vector<std::string>& remarks) {
     ByteWriter out;
-    launcher::write_field(out, slice);
+    node::launcher::write_field(out, slice);
     out.u64(remarks.size());
     for (const std::string& remark : remarks) out.blob(remark);
     return out.take();
 }
 
 // The machine, with the GPUs of all its ranks.
-Result<machine::Machine> discover_node(const NodeRanks& ranks, const machine::NodeGpus& gpus) {
+Result<node::machine::Machine> discover_node(const NodeRanks& ranks, const node::machine::NodeGpus& gpus) {
     std::string names;
     for (const std::string& name : gpus.names) names += (names.empty() ? "" : ",") + name;
     const auto variable = [&](const char* name) {
         return gpus.variable == name ? names.c_str() : from_environment(name);
     };
-    auto machine = machine::discover(ranks.allowed, variable);
+    auto machine = node::machine::discover(ranks.allowed, variable);
     if (!machine) return machine;
     // Limits of one process do not apply to all ranks together.
-    machine->bounds = machine::of_node(machine->bounds);
-    machine::Bounds batch = machine::of_node(
-        machine::batch_bounds(machine::batch_environment(), {machine->cores.size(), machine->threads()}));
+    machine->bounds = node::machine::of_node(machine->bounds);
+    node::machine::Bounds batch = node::machine::of_node(node::machine::batch_bounds(
+        node::machine::batch_environment(), {machine->cores.size(), machine->threads()}));
     if (gpus.differ)
-        std::erase_if(batch,
-                      [](const machine::Bound& bound) { return bound.kind == machine::BoundKind::gpus; });
-    machine::restrict_to(*machine, batch);
+        std::erase_if(batch, [](const node::machine::Bound& bound) {
+            return bound.kind == node::machine::BoundKind::gpus;
+        });
+    node::machine::restrict_to(*machine, batch);
     return machine;
 }
 
 // All shares, one blob per rank. Only the node's first rank computes them, because reading the topology of a
 // large node takes a while.
 Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folder) {
-    const machine::NodeGpus gpus = machine::gpus_of_node(ranks.gpus);
+    const node::machine::NodeGpus gpus = node::machine::gpus_of_node(ranks.gpus);
     auto machine = discover_node(ranks, gpus);
     if (!machine) return machine.error();
     const std::size_t workers = std::max<std::size_t>(ranks.workers, 1);
-    std::vector<machine::Slice> slices = machine::divide(*machine, machine::free_disk_mb(folder), workers);
-    for (machine::Slice& slice : slices)
-        if (gpus.of_each_rank) machine::take_all_gpus(slice, *machine);
+    std::vector<node::machine::Slice> slices =
+        node::machine::divide(*machine, node::machine::free_disk_mb(folder), workers);
+    for (node::machine::Slice& slice : slices)
+        if (gpus.of_each_rank) node::machine::take_all_gpus(slice, *machine);
     ByteWriter out;
     std::size_t next = 0;
     for (const bool works : ranks.works) {
         const bool first = works && next == 0;
-        out.blob(works ? encode(slices[next++],
-                                first ? machine::warnings(*machine, workers) : std::vector<std::string>())
+        out.blob(works ? encode(slices[next++], first ? node::machine::warnings(*machine, workers)
+                                                      : std::vector<std::string>())
                        : encode({}, {}));
     }
     return out.take();
@@ -112,7 +114,7 @@ Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folde
 
 }  // namespace
 
-Result<NodeShare> share_node(const mpi::MpiSession& session, const std::string& folder, bool works) {
+Result<NodeShare> share_node(const ranks::mpi::MpiSession& session, const std::string& folder, bool works) {
     const auto blobs = session.gather_node(describe_rank(works));
     if (!blobs) return blobs.error();
     std::string mine;
@@ -133,7 +135,7 @@ Result<NodeShare> share_node(const mpi::MpiSession& session, const std::string& 
     for (int rank = 0; rank <= session.node_rank(); ++rank) share_bytes = all.blob();
     ByteReader in(share_bytes);
     NodeShare share;
-    share.slice = launcher::read_slice(in);
+    share.slice = node::launcher::read_slice(in);
     for (std::uint64_t left = in.count(); left > 0; --left) share.remarks.emplace_back(in.blob());
     if (!in.ok())
         return Error{ExitCode::internal,
@@ -143,4 +145,4 @@ Result<NodeShare> share_node(const mpi::MpiSession& session, const std::string& 
     return share;
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

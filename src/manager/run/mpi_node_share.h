@@ -8,16 +8,16 @@
 #include "node/launcher/launcher.h"
 #include "ranks/mpi/mpi_session.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 struct NodeShare {
-    machine::Slice slice;
-    core::Resources offers;
+    node::machine::Slice slice;
+    engine::model::Resources offers;
     std::vector<std::string> remarks;  // for the user, e.g. "bound to 1 of 64 cores"
 };
 
 // Collective over the node's ranks. `folder`: its free disk counts. `works`: false for a rank that runs no
 // tasks and takes no share.
-Result<NodeShare> share_node(const mpi::MpiSession& session, const std::string& folder, bool works);
+Result<NodeShare> share_node(const ranks::mpi::MpiSession& session, const std::string& folder, bool works);
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

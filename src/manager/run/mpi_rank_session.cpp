@@ -9,7 +9,7 @@
 
 #include "worker/ticket_client.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 
@@ -20,8 +20,8 @@ constexpr std::chrono::seconds late_after(10);
 class MateLooks {
   public:
     // `mates` and `ended`, the ranks that have ended so far, outlive it.
-    MateLooks(const mpi::MpiSession& mpi, mpi::ProcessWatch& mates, std::set<std::uint32_t>& ended,
-              std::function<void(const std::string&)> say)
+    MateLooks(const ranks::mpi::MpiSession& mpi, ranks::mpi::ProcessWatch& mates,
+              std::set<std::uint32_t>& ended, std::function<void(const std::string&)> say)
         : mates_(mates),
           ended_(ended),
           say_(std::move(say)),
@@ -53,7 +53,7 @@ class MateLooks {
         ::_exit(to_int(ExitCode::interrupted));
     }
 
-    mpi::ProcessWatch& mates_;
+    ranks::mpi::ProcessWatch& mates_;
     std::set<std::uint32_t>& ended_;
     std::function<void(const std::string&)> say_;
     bool is_rank_0_;
@@ -65,7 +65,7 @@ class MateLooks {
 
 }  // namespace
 
-MpiRankSession::MpiRankSession(mpi::LaunchEnvironment environment, mpi::GuardLink& guard)
+MpiRankSession::MpiRankSession(ranks::mpi::LaunchEnvironment environment, ranks::mpi::GuardLink& guard)
     : environment_(std::move(environment)), guard_(guard) {}
 
 void MpiRankSession::awaited() {
@@ -75,15 +75,15 @@ void MpiRankSession::awaited() {
 
 void MpiRankSession::start() {
     awaited();
-    mpi_ = mpi::MpiSession::start(environment_).or_throw();
+    mpi_ = ranks::mpi::MpiSession::start(environment_).or_throw();
 }
 
 void MpiRankSession::attach() {
-    mpi_ = mpi::MpiSession::attach(environment_).or_throw();
+    mpi_ = ranks::mpi::MpiSession::attach(environment_).or_throw();
 }
 
 void MpiRankSession::open_ranks() {
-    if (mpi_->size() > 1) ranks_ = mpi::MpiTransport::open(*mpi_).or_throw();
+    if (mpi_->size() > 1) ranks_ = ranks::mpi::MpiTransport::open(*mpi_).or_throw();
 }
 
 void MpiRankSession::open_tickets(NodeRefill refill) {
@@ -95,16 +95,16 @@ void MpiRankSession::ready() {
     if (environment_.launched) guard_.mpi_ready(mpi_->rank());
 }
 
-std::unique_ptr<mpi::Watchdog> MpiRankSession::before_collectives(
+std::unique_ptr<ranks::mpi::Watchdog> MpiRankSession::before_collectives(
     const std::function<void(const std::string&)>& say) {
     awaited();
     if (!mates_) {
-        mates_ = std::make_unique<mpi::ProcessWatch>();
+        mates_ = std::make_unique<ranks::mpi::ProcessWatch>();
         mpi_->watch_node(*mates_).or_throw();
         return nullptr;
     }
-    return std::make_unique<mpi::Watchdog>(between_looks, MateLooks(*mpi_, *mates_, ended_mates_, say),
-                                           mpi::Watchdog::Repeats::yes);
+    return std::make_unique<ranks::mpi::Watchdog>(between_looks, MateLooks(*mpi_, *mates_, ended_mates_, say),
+                                                  ranks::mpi::Watchdog::Repeats::yes);
 }
 
 RankWorkEnd MpiRankSession::work(RankWorkParts parts) {
@@ -116,7 +116,7 @@ RankWorkEnd MpiRankSession::work(RankWorkParts parts) {
     if (tickets_.pool)
         tickets.emplace(*tickets_.pool, parts.options.hello.offers,
                         beside_manager ? nullptr : tickets_.counter.get());
-    const net::PeerId manager(0);
+    const net::frames::PeerId manager(0);
     worker::Worker worker(std::move(parts.options), *ranks_, manager, parts.launcher,
                           tickets ? &*tickets : nullptr, parts.functions, parts.files);
     WorkerLoop(
@@ -150,4 +150,4 @@ void MpiRankSession::detach() {
     mpi_->detach();
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

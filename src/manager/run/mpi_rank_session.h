@@ -6,6 +6,10 @@
 #include <set>
 #include <string>
 
+#include "base/background.h"
+#include "base/signals.h"
+#include "manager/run/mpi_tickets.h"
+#include "manager/run/rank_loop.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
 #include "ranks/mpi/guard.h"
@@ -14,24 +18,20 @@
 #include "ranks/mpi/mpi_transport.h"
 #include "ranks/mpi/process_watch.h"
 #include "ranks/mpi/watchdog.h"
-#include "manager/run/mpi_tickets.h"
-#include "manager/run/rank_loop.h"
-#include "base/background.h"
-#include "base/signals.h"
 #include "worker/worker.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 // For the launcher of a rank, and for the functions of a program, to end with their rank.
 inline constexpr Duration rank_close_limit = std::chrono::milliseconds(500);
 
 struct RankWorkParts {
     worker::WorkerOptions options;
-    launcher::Launcher& launcher;  // it is open
-    Signals* signals;              // null: others handle signals
+    node::launcher::Launcher& launcher;  // it is open
+    Signals* signals;                    // null: others handle signals
     StopPolicy stop;
-    launcher::FunctionRunner* functions = nullptr;  // null: only the launcher has functions
-    Background* files = nullptr;                    // null: it takes no tasks with files
+    node::launcher::FunctionRunner* functions = nullptr;  // null: only the launcher has functions
+    Background* files = nullptr;                          // null: it takes no tasks with files
 };
 
 struct RankWorkEnd {
@@ -42,7 +42,7 @@ struct RankWorkEnd {
 class MpiRankSession {
   public:
     // `guard` must outlive it. MPI is not started yet.
-    MpiRankSession(mpi::LaunchEnvironment environment, mpi::GuardLink& guard);
+    MpiRankSession(ranks::mpi::LaunchEnvironment environment, ranks::mpi::GuardLink& guard);
 
     // The steps of start-up, by all ranks in this order. Each throws Failure.
     void start();
@@ -56,7 +56,8 @@ class MpiRankSession {
     // collective itself, and returns null. Later, as long as the result lives: if a rank of this node has
     // ended since, this rank exits with 75, which ends the job, as the collectives would never return; the
     // first rank that notices says why. `say` is called on another thread.
-    std::unique_ptr<mpi::Watchdog> before_collectives(const std::function<void(const std::string&)>& say);
+    std::unique_ptr<ranks::mpi::Watchdog> before_collectives(
+        const std::function<void(const std::string&)>& say);
 
     // Runs the worker of a rank other than 0 until the manager dismisses it or is lost.
     RankWorkEnd work(RankWorkParts parts);
@@ -67,22 +68,22 @@ class MpiRankSession {
     // Ends the session after attach(). Collective, after settle().
     void detach();
 
-    const mpi::LaunchEnvironment& environment() const { return environment_; }
-    bool has_begun() const { return mpi_ != nullptr; }       // start() or attach() succeeded
-    mpi::MpiSession& mpi() { return *mpi_; }                 // if has_begun()
-    mpi::MpiTransport* ranks() { return ranks_.get(); }      // null: one rank
-    const RankTickets& tickets() const { return tickets_; }  // its pool is null: all tasks are leased
+    const ranks::mpi::LaunchEnvironment& environment() const { return environment_; }
+    bool has_begun() const { return mpi_ != nullptr; }          // start() or attach() succeeded
+    ranks::mpi::MpiSession& mpi() { return *mpi_; }             // if has_begun()
+    ranks::mpi::MpiTransport* ranks() { return ranks_.get(); }  // null: one rank
+    const RankTickets& tickets() const { return tickets_; }     // its pool is null: all tasks are leased
 
   private:
-    const mpi::LaunchEnvironment environment_;
-    mpi::GuardLink& guard_;
-    std::unique_ptr<mpi::MpiSession> mpi_;
-    std::unique_ptr<mpi::MpiTransport> ranks_;
+    const ranks::mpi::LaunchEnvironment environment_;
+    ranks::mpi::GuardLink& guard_;
+    std::unique_ptr<ranks::mpi::MpiSession> mpi_;
+    std::unique_ptr<ranks::mpi::MpiTransport> ranks_;
     RankTickets tickets_;
     bool is_awaited_ = false;
     // The other ranks of this node, by world rank. Null before the first collectives after start-up.
-    std::unique_ptr<mpi::ProcessWatch> mates_;
+    std::unique_ptr<ranks::mpi::ProcessWatch> mates_;
     std::set<std::uint32_t> ended_mates_;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

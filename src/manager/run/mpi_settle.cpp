@@ -2,14 +2,14 @@
 
 #include "manager/run/loop.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 constexpr Duration limit_after_a_loss = std::chrono::seconds(10);
 constexpr Duration limit_of_silence = std::chrono::minutes(1);
 }  // namespace
 
-bool settle(mpi::MpiTransport& ranks, bool well, const std::function<void()>& waits) {
+bool settle(ranks::mpi::MpiTransport& ranks, bool well, const std::function<void()>& waits) {
     Waiter waiter;
     const Instant began = instant_now();
     const BackOff back_off(began);
@@ -27,4 +27,4 @@ bool settle(mpi::MpiTransport& ranks, bool well, const std::function<void()>& wa
     }
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

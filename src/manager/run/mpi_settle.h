@@ -5,10 +5,10 @@
 
 #include "ranks/mpi/mpi_transport.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 // Collective: waits until all ranks call it and MpiTransport::settled(). Calls `waits` once, after a minute.
 // If `well` is false, a rank may be lost and never come: then returns false after 10 s.
-bool settle(mpi::MpiTransport& ranks, bool well, const std::function<void()>& waits);
+bool settle(ranks::mpi::MpiTransport& ranks, bool well, const std::function<void()>& waits);
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

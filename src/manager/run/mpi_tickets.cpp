@@ -4,19 +4,19 @@
 #include "ranks/mpi/ticket_paths.h"
 #include "ranks/tickets/batch_counter.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 
 // Level 2 of tickets.
-Status open_counter(mpi::MpiSession& session, NodeRefill refill, RankTickets& tickets) {
-    auto window = mpi::CounterWindow::open(session, tickets::BatchCounter::counters);
+Status open_counter(ranks::mpi::MpiSession& session, NodeRefill refill, RankTickets& tickets) {
+    auto window = ranks::mpi::CounterWindow::open(session, ranks::tickets::BatchCounter::counters);
     if (window)
         tickets.counter = std::move(*window);
     else
         tickets.no_window = window.error().message;
     if (refill == NodeRefill::window) return success();
-    const auto paths = mpi::measure_ticket_paths(session, tickets.counter.get(), tickets.no_window);
+    const auto paths = ranks::mpi::measure_ticket_paths(session, tickets.counter.get(), tickets.no_window);
     if (!paths) return paths.error();
     if (!paths->window) tickets.counter.reset();
     tickets.why = paths->why;
@@ -25,15 +25,16 @@ Status open_counter(mpi::MpiSession& session, NodeRefill refill, RankTickets& ti
 
 }  // namespace
 
-Result<NodeTickets> open_node_tickets(mpi::MpiSession& session, const tickets::PoolShape& wanted) {
+Result<NodeTickets> open_node_tickets(ranks::mpi::MpiSession& session,
+                                      const ranks::tickets::PoolShape& wanted) {
     NodeTickets tickets;
-    tickets::PoolShape shape = wanted;
+    ranks::tickets::PoolShape shape = wanted;
     shape.ranks = static_cast<std::uint32_t>(session.node_size());
     auto self = static_cast<std::uint32_t>(session.node_rank());
     tickets.name = "node of rank " + std::to_string(session.node_mates().front());
     Status all = success();
-    if (session.size() > 1 && shape.ranks <= tickets::kMostClaimers) {
-        auto shared = mpi::open_node_segment(session, tickets::TicketPool::bytes_needed(shape));
+    if (session.size() > 1 && shape.ranks <= ranks::tickets::kMostClaimers) {
+        auto shared = ranks::mpi::open_node_segment(session, ranks::tickets::TicketPool::bytes_needed(shape));
         if (shared)
             tickets.segment = std::move(*shared);
         else
@@ -45,16 +46,16 @@ Result<NodeTickets> open_node_tickets(mpi::MpiSession& session, const tickets::P
         shape.ranks = 1;
         self = 0;
         tickets.name = "rank " + std::to_string(session.rank());
-        tickets.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
+        tickets.segment = ranks::mpi::make_private_segment(ranks::tickets::TicketPool::bytes_needed(shape));
     }
-    if (self == 0) tickets::TicketPool::format(tickets.segment->data(), shape);
+    if (self == 0) ranks::tickets::TicketPool::format(tickets.segment->data(), shape);
     if (const auto formatted = session.gather_node(""); !formatted)  // nobody attaches before it is formatted
         return formatted.error();
-    tickets.pool = std::make_unique<tickets::TicketPool>(tickets.segment->data(), shape, self);
+    tickets.pool = std::make_unique<ranks::tickets::TicketPool>(tickets.segment->data(), shape, self);
     return tickets;
 }
 
-Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill) {
+Result<RankTickets> open_tickets(ranks::mpi::MpiSession& session, NodeRefill refill) {
     RankTickets tickets;
     auto node = open_node_tickets(session);
     if (!node) return node.error();
@@ -64,4 +65,4 @@ Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill) {
     return tickets;
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

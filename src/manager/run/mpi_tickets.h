@@ -10,27 +10,27 @@
 #include "ranks/mpi/segment.h"
 #include "ranks/tickets/ticket_pool.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 // How a node gets its next range from rank 0.
 enum class NodeRefill { measured, window, message };
 
 struct NodeTickets {
-    std::unique_ptr<mpi::Segment> segment;
-    std::unique_ptr<tickets::TicketPool> pool;
+    std::unique_ptr<ranks::mpi::Segment> segment;
+    std::unique_ptr<ranks::tickets::TicketPool> pool;
     std::string name;        // equal on the ranks that share them
     std::string not_shared;  // why ranks of a node do not share them; empty: they do
 };
 
 struct RankTickets : NodeTickets {
-    std::unique_ptr<mpi::CounterWindow> counter;  // null: nodes ask by message
-    std::string no_window;                        // why the requested counter is missing
+    std::unique_ptr<ranks::mpi::CounterWindow> counter;  // null: nodes ask by message
+    std::string no_window;                               // why the requested counter is missing
     std::string why;  // reason of the measured choice; empty: nothing was measured
 };
 
 // Collective over all ranks.
-Result<NodeTickets> open_node_tickets(mpi::MpiSession& session,
-                                      const tickets::PoolShape& shape = {});  // of any ranks
-Result<RankTickets> open_tickets(mpi::MpiSession& session, NodeRefill refill);
+Result<NodeTickets> open_node_tickets(ranks::mpi::MpiSession& session,
+                                      const ranks::tickets::PoolShape& shape = {});  // of any ranks
+Result<RankTickets> open_tickets(ranks::mpi::MpiSession& session, NodeRefill refill);
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -1,12 +1,13 @@
 #include "manager/run/own_worker.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
-OwnWorker::OwnWorker(worker::WorkerOptions options, launcher::Launcher& launcher,
-                     tickets::TicketPool* tickets, launcher::FunctionRunner* functions, Background* files)
+OwnWorker::OwnWorker(worker::WorkerOptions options, node::launcher::Launcher& launcher,
+                     ranks::tickets::TicketPool* tickets, node::launcher::FunctionRunner* functions,
+                     Background* files)
     : launcher_(launcher), functions_(functions), files_(files) {
-    const net::PeerId manager(0);
-    const net::PeerId self(1);
+    const net::frames::PeerId manager(0);
+    const net::frames::PeerId self(1);
     manager_end_ = network_.endpoint(manager);
     worker_end_ = network_.endpoint(self);
     network_.connect(manager, self);
@@ -16,4 +17,4 @@ OwnWorker::OwnWorker(worker::WorkerOptions options, launcher::Launcher& launcher
                     functions_, files_);
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "base/units.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 
@@ -28,12 +28,12 @@ std::optional<Duration> until(std::optional<Instant> at, Instant from) {
 
 }  // namespace
 
-core::Now now() {
+engine::model::Now now() {
     return {instant_now(), wall_now()};
 }
 
-void let_frames_leave(net::Transport& ranks) {
-    std::vector<net::Arrival> ignored;
+void let_frames_leave(net::frames::Transport& ranks) {
+    std::vector<net::frames::Arrival> ignored;
     Waiter waiter;
     const Instant began = instant_now();
     BackOff back_off(began);
@@ -56,7 +56,7 @@ Status ManagerLoop::run() {
     turn_began_ = instant_now();
     back_off_ = BackOff(turn_began_);
     if (std::any_of(parts_.wires.begin(), parts_.wires.end(),
-                    [](const net::Transport* wire) { return wire->wants_asking(); }))
+                    [](const net::frames::Transport* wire) { return wire->wants_asking(); }))
         wakes_on_time();
     if (parts_.own_worker != nullptr) parts_.own_worker->worker().start(turn_began_);
     while (!parts_.manager.over()) {
@@ -81,10 +81,10 @@ bool ManagerLoop::turn() {
     }
     bool moved = listen_to_wires();
     read_source();
-    const core::Now at = now();
+    const engine::model::Now at = now();
     if (parts_.deadline.drain_at && at.instant >= *parts_.deadline.drain_at) {
         parts_.deadline.drain_at.reset();
-        parts_.manager.stop(core::StopReason::out_of_time, parts_.deadline.grace, at);
+        parts_.manager.stop(engine::model::StopReason::out_of_time, parts_.deadline.grace, at);
     }
     if (waiter_.readable(parts_.recorder.descriptor())) parts_.manager.on_recorder(at);
     if (parts_.files_of_manager != nullptr && waiter_.readable(parts_.files_of_manager->descriptor()))
@@ -103,20 +103,20 @@ bool ManagerLoop::turn() {
 
 bool ManagerLoop::listen_to_wires() {
     bool moved = false;
-    for (net::Transport* wire : parts_.wires) moved = listen_to(*wire) || moved;
+    for (net::frames::Transport* wire : parts_.wires) moved = listen_to(*wire) || moved;
     return moved;
 }
 
-bool ManagerLoop::listen_to(net::Transport& wire) {
+bool ManagerLoop::listen_to(net::frames::Transport& wire) {
     inbox_.clear();
     const bool something = wire.poll(inbox_);
     // With a thousand ranks a keepalive arrives every millisecond. It needs no reaction, so it must not
     // cause another poll at once.
     bool says_more = inbox_.empty();
     bool call_ended = false;
-    for (const net::Arrival& arrival : inbox_) {
+    for (const net::frames::Arrival& arrival : inbox_) {
         says_more = parts_.manager.on_arrival(wire, arrival, now()) || says_more;
-        const auto* frame = std::get_if<net::Frame>(&arrival);
+        const auto* frame = std::get_if<net::frames::Frame>(&arrival);
         const bool of_call = parts_.manager.take_call_ended();
         call_ended = call_ended || (of_call && frame != nullptr && frame->close_by);
     }
@@ -130,10 +130,10 @@ bool ManagerLoop::listen_to(net::Transport& wire) {
 void ManagerLoop::hand_frames_to(OwnWorker& own) {
     inbox_.clear();
     own.end_of_worker().poll(inbox_);
-    for (const net::Arrival& arrival : inbox_) {
-        if (const auto* frame = std::get_if<net::Frame>(&arrival))
+    for (const net::frames::Arrival& arrival : inbox_) {
+        if (const auto* frame = std::get_if<net::frames::Frame>(&arrival))
             own.worker().on_frame(frame->bytes, instant_now());
-        if (std::holds_alternative<net::Left>(arrival)) own.worker().on_manager_left();
+        if (std::holds_alternative<net::frames::Left>(arrival)) own.worker().on_manager_left();
     }
 }
 
@@ -141,19 +141,19 @@ void ManagerLoop::hand_frames_to(OwnWorker& own) {
 // this thread sleeps: when it yielded, calls of a range on 2 ranks were 4 to 15 times slower.
 bool ManagerLoop::few_under_way() const {
     constexpr std::uint64_t few = 4;
-    const core::Ledger& ledger = parts_.manager.reactor().ledger();
-    return ledger.count(core::TaskState::leased) + ledger.count(core::TaskState::sealed) +
-               ledger.count(core::TaskState::ready) <=
+    const engine::model::Ledger& ledger = parts_.manager.reactor().ledger();
+    return ledger.count(engine::model::TaskState::leased) + ledger.count(engine::model::TaskState::sealed) +
+               ledger.count(engine::model::TaskState::ready) <=
            few;
 }
 
 // An endless stream must not fill the memory, so it is read as fast as its tasks end.
 bool ManagerLoop::wants_more(Instant at) const {
     if (!source_works()) return false;
-    const core::Ledger& ledger = parts_.manager.reactor().ledger();
-    const std::uint64_t ready = ledger.count(core::TaskState::ready);
+    const engine::model::Ledger& ledger = parts_.manager.reactor().ledger();
+    const std::uint64_t ready = ledger.count(engine::model::TaskState::ready);
     if (parts_.source.paced())
-        return ready + ledger.count(core::TaskState::blocked) < most_waiting_of_a_stream;
+        return ready + ledger.count(engine::model::TaskState::blocked) < most_waiting_of_a_stream;
     const std::int64_t cores = parts_.manager.reactor().workers().total().cores.rounded_down();
     const auto for_cores = static_cast<std::uint64_t>(enough_ready_per_core * cores);
     return ready < std::max(enough_ready, for_cores) || at >= read_again_at_;
@@ -175,7 +175,7 @@ void ManagerLoop::read_source() {
     read_again_at_ = ended + (part_for_reading - 1) * (ended - began);
     if (read) return;
     source_error_ = read.error();
-    parts_.manager.stop(core::StopReason::interrupted, parts_.stop.grace, now());
+    parts_.manager.stop(engine::model::StopReason::interrupted, parts_.stop.grace, now());
 }
 
 void ManagerLoop::handle_signals() {
@@ -183,11 +183,11 @@ void ManagerLoop::handle_signals() {
         const bool again = parts_.manager.reactor().stopping();
         const Duration grace = again ? Duration{0} : parts_.stop.grace_after(*signal);
         if (parts_.own_worker != nullptr) parts_.own_worker->worker().note_stop(*signal);
-        parts_.manager.say("stopping at " + core::signal_name(*signal) + ": " +
+        parts_.manager.say("stopping at " + engine::model::signal_name(*signal) + ": " +
                            (grace > Duration{0} ? "running tasks may finish for " + format_duration(grace) +
                                                       "; a second signal kills them"
                                                 : "running tasks are killed"));
-        parts_.manager.stop(core::StopReason::interrupted, grace, now());
+        parts_.manager.stop(engine::model::StopReason::interrupted, grace, now());
     }
 }
 
@@ -200,7 +200,7 @@ void ManagerLoop::wait(bool moved) {
     earliest(next, parts_.each_turn(before));
     waiter_.clear();
     asks_ = false;
-    for (const net::Transport* wire : parts_.wires) {
+    for (const net::frames::Transport* wire : parts_.wires) {
         const std::vector<int> descriptors = wire->descriptors();
         for (const int descriptor : descriptors) waiter_.watch(descriptor);
         asks_ = asks_ || wire->wants_asking();
@@ -234,7 +234,7 @@ void ManagerLoop::wait(bool moved) {
 
 void ManagerLoop::say_goodbye() {
     parts_.manager.dismiss_all("the run is over", now());
-    for (net::Transport* wire : parts_.wires) let_frames_leave(*wire);
+    for (net::frames::Transport* wire : parts_.wires) let_frames_leave(*wire);
 }
 
 // ---- the other ranks ----
@@ -256,14 +256,14 @@ void WorkerLoop::run() {
 bool WorkerLoop::move_frames() {
     inbox_.clear();
     const bool moved = parts_.ranks.poll(inbox_);
-    for (const net::Arrival& arrival : inbox_) {
-        const auto* frame = std::get_if<net::Frame>(&arrival);
+    for (const net::frames::Arrival& arrival : inbox_) {
+        const auto* frame = std::get_if<net::frames::Frame>(&arrival);
         if (frame != nullptr && frame->peer == parts_.manager) {
             const Instant now = instant_now();
             parts_.worker.on_frame(frame->bytes, now);
             if (frame->close_by && parts_.worker.runs_one_call()) back_off_.heard_close_by(now);
         }
-        const auto* left = std::get_if<net::Left>(&arrival);
+        const auto* left = std::get_if<net::frames::Left>(&arrival);
         if (left != nullptr && left->peer == parts_.manager) parts_.worker.on_manager_left();
     }
     return moved;
@@ -303,4 +303,4 @@ void WorkerLoop::wait(bool moved) {
         back_off_.moved(instant_now());
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -5,23 +5,23 @@
 #include <optional>
 #include <string>
 
-#include "node/launcher/function_runner.h"
-#include "node/launcher/launcher.h"
+#include "base/signals.h"
 #include "manager/manager.h"
-#include "net/frames/transport.h"
 #include "manager/run/loop.h"
 #include "manager/run/own_worker.h"
 #include "manager/run/source.h"
+#include "net/frames/transport.h"
+#include "node/launcher/function_runner.h"
+#include "node/launcher/launcher.h"
 #include "records/hdf5/recorder.h"
-#include "base/signals.h"
 #include "worker/worker.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
-core::Now now();
+engine::model::Now now();
 
 // Before a process ends, sends pending frames, for at most 0.3 s: a lost rank never takes its frames.
-void let_frames_leave(net::Transport& ranks);
+void let_frames_leave(net::frames::Transport& ranks);
 
 // How long running tasks may go on after a stop signal.
 struct StopPolicy {
@@ -41,10 +41,10 @@ struct RunDeadline {
 struct ManagerLoopParts {
     manager::Manager& manager;
     Source& source;
-    stats::Recorder& recorder;
+    records::hdf5::Recorder& recorder;
     Signals* signals = nullptr;  // null: others handle signals
     // Links to workers: ranks, TCP, one in this process. Links that need polling are polled with a back-off.
-    std::vector<net::Transport*> wires{};
+    std::vector<net::frames::Transport*> wires{};
     OwnWorker* own_worker = nullptr;         // it talks to the manager like any other; null: none
     Background* files_of_manager = nullptr;  // if tasks have files
     Background* others = nullptr;            // for objects called each turn
@@ -65,7 +65,8 @@ class ManagerLoop {
   private:
     bool turn();  // whether another one is needed at once
     bool listen_to_wires();
-    bool listen_to(net::Transport& wire);  // whether something arrived or left, other than a keepalive
+    bool listen_to(
+        net::frames::Transport& wire);  // whether something arrived or left, other than a keepalive
     void hand_frames_to(OwnWorker& own);
     bool wants_more(Instant at) const;
     bool source_works() const;
@@ -79,7 +80,7 @@ class ManagerLoop {
     Waiter waiter_;
     BackOff back_off_{Instant{}};
     bool asks_ = false;  // some link needs polling
-    std::vector<net::Arrival> inbox_;
+    std::vector<net::frames::Arrival> inbox_;
     std::optional<Error> source_error_;
     Instant turn_began_;
     Instant read_again_at_;  // if enough tasks wait
@@ -87,13 +88,13 @@ class ManagerLoop {
 
 struct WorkerLoopParts {
     worker::Worker& worker;
-    net::Transport& ranks;
-    net::PeerId manager;
-    launcher::Launcher& launcher;
+    net::frames::Transport& ranks;
+    net::frames::PeerId manager;
+    node::launcher::Launcher& launcher;
     Signals* signals = nullptr;  // null: others handle signals
     StopPolicy stop{};
-    launcher::FunctionRunner* functions = nullptr;  // null: the worker has none
-    Background* files = nullptr;                    // if tasks have files
+    node::launcher::FunctionRunner* functions = nullptr;  // null: the worker has none
+    Background* files = nullptr;                          // if tasks have files
 };
 
 class WorkerLoop {
@@ -111,7 +112,7 @@ class WorkerLoop {
     WorkerLoopParts parts_;
     Waiter waiter_;
     BackOff back_off_{Instant{}};
-    std::vector<net::Arrival> inbox_;
+    std::vector<net::frames::Arrival> inbox_;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

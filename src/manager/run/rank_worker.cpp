@@ -5,7 +5,7 @@
 
 #include "records/journal/run_status.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 
@@ -19,7 +19,7 @@ std::string temporary_folder() {
 worker::WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeShare& share) {
     worker::WorkerOptions worker;
     worker.hello.rank = static_cast<std::uint32_t>(options.rank);
-    worker.hello.host = records::host_name();
+    worker.hello.host = records::journal::host_name();
     worker.hello.offers = share.offers;
     worker.leaves_at = options.leaves_at;
     // Rank 0's manager is in its own process, so it cannot be silent while the worker lives.
@@ -36,4 +36,4 @@ worker::WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeSh
     return worker;
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

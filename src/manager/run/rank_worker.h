@@ -8,7 +8,7 @@
 #include "manager/run/mpi_node_share.h"
 #include "worker/worker.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 struct RankWorkerOptions {
     int rank = 0;
@@ -19,4 +19,4 @@ struct RankWorkerOptions {
 };
 worker::WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeShare& share);
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "manager/run/feeder.h"
 #include "engine/tasklist/list.h"
+#include "manager/run/feeder.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 namespace {
 
@@ -79,7 +79,8 @@ class ValueReader {
             begin = end + 1;
         }
         partial_.erase(0, begin);
-        if (partial_.size() > taskfile::ListReader::max_line_bytes) return wrong("is longer than 1 MiB");
+        if (partial_.size() > engine::tasklist::ListReader::max_line_bytes)
+            return wrong("is longer than 1 MiB");
         return success();
     }
     template <class F>
@@ -93,7 +94,7 @@ class ValueReader {
     template <class F>
     Status take(std::string_view line, F&& value) {
         ++line_;
-        if (line.size() > taskfile::ListReader::max_line_bytes) return wrong("is longer than 1 MiB");
+        if (line.size() > engine::tasklist::ListReader::max_line_bytes) return wrong("is longer than 1 MiB");
         if (line.find('\0') != std::string_view::npos) return wrong("holds a NUL byte");
         if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
         if (!line.empty()) value(line, line_);
@@ -120,10 +121,10 @@ class FileSource : public Source {
     bool ended() const override { return ended_; }
     std::string name() const override { return spec_.name(); }
 
-    Status read(manager::Manager& manager, core::Now now) override {
+    Status read(manager::Manager& manager, engine::model::Now now) override {
         if (ended_) return success();
         if (!copy_ && !options_.run_directory.empty()) {
-            auto copy = records::ListCopy::begin(options_.run_directory);
+            auto copy = records::journal::ListCopy::begin(options_.run_directory);
             if (!copy) return copy.error();
             copy_.emplace(std::move(*copy));
         }
@@ -151,8 +152,8 @@ class FileSource : public Source {
     }
 
   protected:
-    virtual Status take(std::string_view bytes, manager::Manager& manager, core::Now now) = 0;
-    virtual Status finish(manager::Manager& manager, core::Now now) = 0;
+    virtual Status take(std::string_view bytes, manager::Manager& manager, engine::model::Now now) = 0;
+    virtual Status finish(manager::Manager& manager, engine::model::Now now) = 0;
 
     SourceSpec spec_;
     SourceOptions options_;
@@ -168,7 +169,7 @@ class FileSource : public Source {
     }
 
     InputFile file_;
-    std::optional<records::ListCopy> copy_;
+    std::optional<records::journal::ListCopy> copy_;
     std::string uncopied_;
     std::string buffer_;
     bool ended_ = false;
@@ -180,20 +181,20 @@ class ListSource : public FileSource {
         : FileSource(std::move(spec), std::move(options), tasks, std::move(file)), reader_(spec_.name()) {}
 
   private:
-    Status take(std::string_view bytes, manager::Manager& manager, core::Now now) override {
+    Status take(std::string_view bytes, manager::Manager& manager, engine::model::Now now) override {
         items_.clear();
         Status fed = reader_.feed(bytes, items_);
         feeder_.feed(items_, manager, now);
         return fed;
     }
-    Status finish(manager::Manager& manager, core::Now now) override {
+    Status finish(manager::Manager& manager, engine::model::Now now) override {
         items_.clear();
         Status fed = reader_.finish(items_);
         feeder_.feed(items_, manager, now);
         return fed;
     }
-    taskfile::ListReader reader_;
-    std::vector<taskfile::Item> items_;
+    engine::tasklist::ListReader reader_;
+    std::vector<engine::tasklist::Item> items_;
 };
 
 class EachSource : public FileSource {
@@ -204,23 +205,24 @@ class EachSource : public FileSource {
           reader_(spec_.name()) {}
 
   private:
-    Status take(std::string_view bytes, manager::Manager& manager, core::Now now) override {
+    Status take(std::string_view bytes, manager::Manager& manager, engine::model::Now now) override {
         return reader_.feed(bytes, [&](std::string_view value, std::uint64_t line) {
             feeder_.value(value, line, command_, manager, now);
         });
     }
-    Status finish(manager::Manager& manager, core::Now now) override {
+    Status finish(manager::Manager& manager, engine::model::Now now) override {
         return reader_.finish([&](std::string_view value, std::uint64_t line) {
             feeder_.value(value, line, command_, manager, now);
         });
     }
-    taskfile::CommandTemplate command_;
+    engine::tasklist::CommandTemplate command_;
     ValueReader reader_;
 };
 
 class ArraySource : public Source {
   public:
-    ArraySource(SourceSpec spec, SourceOptions options, manager::TaskTable& tasks, taskfile::IndexSet indexes)
+    ArraySource(SourceSpec spec, SourceOptions options, manager::TaskTable& tasks,
+                engine::tasklist::IndexSet indexes)
         : spec_(std::move(spec)),
           options_(std::move(options)),
           feeder_(options_, tasks),
@@ -229,7 +231,7 @@ class ArraySource : public Source {
     int descriptor() const override { return -1; }
     bool ended() const override { return ended_; }
     std::string name() const override { return spec_.name(); }
-    Status read(manager::Manager& manager, core::Now now) override {
+    Status read(manager::Manager& manager, engine::model::Now now) override {
         if (ended_) return success();
         ended_ = true;
         feeder_.indexes(indexes_, command_, manager, now);
@@ -241,8 +243,8 @@ class ArraySource : public Source {
     SourceSpec spec_;
     SourceOptions options_;
     Feeder feeder_;
-    taskfile::IndexSet indexes_;
-    taskfile::CommandTemplate command_;
+    engine::tasklist::IndexSet indexes_;
+    engine::tasklist::CommandTemplate command_;
     bool ended_ = false;
 };
 
@@ -255,15 +257,16 @@ std::string SourceSpec::name() const {
 
 // Uses the file's name, not its folder: a project that was moved or is mounted elsewhere is the same.
 std::uint64_t SourceSpec::fingerprint() const {
-    const std::string of =
-        kind == Kind::list || kind == Kind::shared ? "" : taskfile::CommandTemplate(command).describe();
+    const std::string of = kind == Kind::list || kind == Kind::shared
+                               ? ""
+                               : engine::tasklist::CommandTemplate(command).describe();
     if (kind == Kind::array)  // another index range is the same source
-        return taskfile::content_key("array " + of, 0);
+        return engine::tasklist::content_key("array " + of, 0);
     const std::string file = path == "-" ? path : std::filesystem::path(path).filename().string();
     const std::string word = kind == Kind::each     ? "each " + of + " "
                              : kind == Kind::shared ? "shared "
                                                     : "list ";
-    return taskfile::content_key(word + file, 0);
+    return engine::tasklist::content_key(word + file, 0);
 }
 
 namespace {
@@ -278,9 +281,9 @@ Result<bool> for_each_line(const SourceSpec& spec, F&& task, G&& category) {
         return false;
     auto file = InputFile::open(spec.path);
     if (!file) return file.error();
-    taskfile::ListReader list(spec.name());
+    engine::tasklist::ListReader list(spec.name());
     ValueReader values(spec.name());
-    std::vector<taskfile::Item> items;
+    std::vector<engine::tasklist::Item> items;
     std::string buffer;
     for (;;) {
         const ssize_t size = file->read(buffer);
@@ -292,10 +295,10 @@ Result<bool> for_each_line(const SourceSpec& spec, F&& task, G&& category) {
         else
             fed = size > 0 ? values.feed(buffer, task) : values.finish(task);
         if (!fed) return fed.error();
-        for (const taskfile::Item& item : items)
-            if (const auto* line = std::get_if<taskfile::TaskLine>(&item))
+        for (const engine::tasklist::Item& item : items)
+            if (const auto* line = std::get_if<engine::tasklist::TaskLine>(&item))
                 task(line->command, line->line);
-            else if (const auto* said = std::get_if<taskfile::CategorySettings>(&item))
+            else if (const auto* said = std::get_if<engine::tasklist::CategorySettings>(&item))
                 category(said->category);
         if (size == 0) return true;
     }
@@ -308,23 +311,25 @@ Result<SourceSummary> check_source(const SourceSpec& spec) {
     summary.complete = spec.kind != SourceSpec::Kind::shared;
     if (!summary.complete) return summary;
     if (spec.kind == SourceSpec::Kind::array) {
-        const auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        const auto indexes = engine::tasklist::IndexSet::parse(spec.indexes);
         if (!indexes) return indexes.error();
         summary.tasks = indexes->count();
         return summary;
     }
     const auto read = for_each_line(
         spec, [&](std::string_view, std::uint64_t) { ++summary.tasks; },
-        [&](const taskfile::CategoryLine& line) { ListCategories::foresee(summary.categories, line); });
+        [&](const engine::tasklist::CategoryLine& line) {
+            ListCategories::foresee(summary.categories, line);
+        });
     if (!read) return read.error();
     summary.complete = *read;
     return summary;
 }
 
-Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate& command,
+Result<bool> read_tasks(const SourceSpec& spec, const engine::tasklist::CommandTemplate& command,
                         manager::TaskTable& tasks) {
     if (spec.kind == SourceSpec::Kind::array) {
-        auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        auto indexes = engine::tasklist::IndexSet::parse(spec.indexes);
         if (!indexes) return indexes.error();
         tasks.add_indexes(std::move(*indexes), command);
         return true;
@@ -337,13 +342,13 @@ Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate&
             else
                 tasks.add_value(text, line, command);
         },
-        [](const taskfile::CategoryLine&) {});
+        [](const engine::tasklist::CategoryLine&) {});
 }
 
 Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options,
                                             manager::TaskTable& tasks) {
     if (spec.kind == SourceSpec::Kind::array) {
-        auto indexes = taskfile::IndexSet::parse(spec.indexes);
+        auto indexes = engine::tasklist::IndexSet::parse(spec.indexes);
         if (!indexes) return indexes.error();
         return std::unique_ptr<Source>(
             std::make_unique<ArraySource>(spec, std::move(options), tasks, std::move(*indexes)));
@@ -357,4 +362,4 @@ Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOption
         std::make_unique<ListSource>(spec, std::move(options), tasks, std::move(*file)));
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -10,15 +10,15 @@
 
 #include "base/result.h"
 #include "manager/manager.h"
+#include "manager/run/list_categories.h"
 #include "manager/task_table.h"
 #include "records/journal/run_directory.h"
-#include "manager/run/list_categories.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
 // Defaults for lines that specify nothing.
 struct TaskDefaults {
-    core::Needs needs;
+    engine::model::Needs needs;
     Duration timeout{0};
     std::uint32_t retries = 0;
     bool keeps_batch_environment = false;
@@ -58,7 +58,7 @@ class Source {
     virtual bool paced() const { return descriptor() >= 0; }
 
     // Passes on what is available, for at most about 10 ms. Error bad_input: nothing more is read.
-    virtual Status read(manager::Manager& manager, core::Now now) = 0;
+    virtual Status read(manager::Manager& manager, engine::model::Now now) = 0;
 
     // Whether read() is called also while the run stops; then it adds no tasks.
     virtual bool works_while_stopping() const { return false; }
@@ -71,7 +71,7 @@ class Source {
 
 // The source on the command line.
 struct SourceSpec {
-    // `shared`: a list that workers of `runtask` mark, "FILE" or "USER@HOST:FILE" (shared_run/).
+    // `shared`: a list that workers of `runtask` mark, "FILE" or "USER@HOST:FILE" (shared_list/source/).
     enum class Kind : std::uint8_t { list, each, array, shared };
     Kind kind = Kind::list;
     std::string path;                  // of the list or --each's FILE; "-": standard input
@@ -95,10 +95,10 @@ Result<SourceSummary> check_source(const SourceSpec& spec);
 
 // Reads the source's tasks without running anything; their templates must outlive the table. False: a stream,
 // which cannot be read twice.
-Result<bool> read_tasks(const SourceSpec& spec, const taskfile::CommandTemplate& command,
+Result<bool> read_tasks(const SourceSpec& spec, const engine::tasklist::CommandTemplate& command,
                         manager::TaskTable& tasks);
 
 Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options,
                                             manager::TaskTable& tasks);
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace wq::run {
+namespace wq::manager::run {
 
 Result<std::unique_ptr<TaskIndex>> TaskIndex::read(const SourceSpec& spec) {
     std::unique_ptr<TaskIndex> index(new TaskIndex(spec));
@@ -11,7 +11,7 @@ Result<std::unique_ptr<TaskIndex>> TaskIndex::read(const SourceSpec& spec) {
     if (!known) return known.error();
     if (!*known) return std::unique_ptr<TaskIndex>();
     if (spec.kind == SourceSpec::Kind::array)
-        index->index_parts(*taskfile::IndexSet::parse(spec.indexes));
+        index->index_parts(*engine::tasklist::IndexSet::parse(spec.indexes));
     else
         index->index_lines();
     return index;
@@ -24,9 +24,9 @@ void TaskIndex::index_lines() {
     std::sort(lines_.begin(), lines_.end());
 }
 
-void TaskIndex::index_parts(const taskfile::IndexSet& indexes) {
+void TaskIndex::index_parts(const engine::tasklist::IndexSet& indexes) {
     std::uint64_t task = 0;
-    for (const taskfile::IndexRange& range : indexes.ranges()) {
+    for (const engine::tasklist::IndexRange& range : indexes.ranges()) {
         parts_.push_back({range, task, 0});
         task += range.count();
     }
@@ -36,7 +36,7 @@ void TaskIndex::index_parts(const taskfile::IndexSet& indexes) {
     for (Part& part : parts_) part.largest = largest = std::max(largest, part.indexes.last);
 }
 
-std::optional<TaskId> TaskIndex::find(records::TaskKey key) const {
+std::optional<TaskId> TaskIndex::find(records::journal::TaskKey key) const {
     const auto line = std::lower_bound(lines_.begin(), lines_.end(), std::pair(key.value, std::uint64_t{0}));
     if (line != lines_.end() && line->first == key.value) return TaskId(line->second);
     // Parts may overlap ("1-9:2,2-8:2"): search backwards from the last part that begins before the index,
@@ -45,7 +45,7 @@ std::optional<TaskId> TaskIndex::find(records::TaskKey key) const {
         std::upper_bound(parts_.begin(), parts_.end(), key.value,
                          [](std::uint64_t index, const Part& one) { return index < one.indexes.first; });
     while (part != parts_.begin() && (--part)->largest >= key.value) {
-        const taskfile::IndexRange& indexes = part->indexes;
+        const engine::tasklist::IndexRange& indexes = part->indexes;
         const std::uint64_t offset = key.value - indexes.first;
         if (key.value <= indexes.last && offset % indexes.step == 0)
             return TaskId(part->first_task + offset / indexes.step);
@@ -53,4 +53,4 @@ std::optional<TaskId> TaskIndex::find(records::TaskKey key) const {
     return std::nullopt;
 }
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -8,18 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "manager/task_table.h"
 #include "manager/run/source.h"
+#include "manager/task_table.h"
 #include "records/hdf5/recorder.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 
-class TaskIndex final : public stats::ListedTasks {
+class TaskIndex final : public records::hdf5::ListedTasks {
   public:
     // nullptr: a stream. Errors: those of check_source().
     static Result<std::unique_ptr<TaskIndex>> read(const SourceSpec& spec);
 
-    std::optional<TaskId> find(records::TaskKey key) const override;
+    std::optional<TaskId> find(records::journal::TaskKey key) const override;
     std::uint64_t line(TaskId task) const override { return tasks_.text(task).line; }
     std::string command(TaskId task) const override { return tasks_.command(task); }
 
@@ -28,17 +28,17 @@ class TaskIndex final : public stats::ListedTasks {
 
     // For --array: the part's first task, and the largest index of this and earlier parts, by first index.
     struct Part {
-        taskfile::IndexRange indexes;
+        engine::tasklist::IndexRange indexes;
         std::uint64_t first_task = 0;
         std::uint64_t largest = 0;
     };
     void index_lines();
-    void index_parts(const taskfile::IndexSet& indexes);
+    void index_parts(const engine::tasklist::IndexSet& indexes);
 
-    taskfile::CommandTemplate command_;
+    engine::tasklist::CommandTemplate command_;
     manager::TaskTable tasks_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> lines_;  // key, task; by key
     std::vector<Part> parts_;
 };
 
-}  // namespace wq::run
+}  // namespace wq::manager::run

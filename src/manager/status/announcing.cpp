@@ -1,6 +1,6 @@
 #include "manager/status/announcing.h"
 
-namespace wq::status {
+namespace wq::manager::status {
 
 namespace {
 
@@ -9,7 +9,7 @@ constexpr Duration announced_at_most_every = std::chrono::seconds(2);
 
 }  // namespace
 
-std::optional<Instant> Announcing::look(const core::ManagerStats& stats, Instant now) {
+std::optional<Instant> Announcing::look(const engine::model::ManagerStats& stats, Instant now) {
     if (!announce_) return std::nullopt;
     const bool has_waiting = stats.tasks_waiting > 0;
     changed_ = changed_ || stats.workers_connected != workers_ || has_waiting != has_waiting_;
@@ -23,11 +23,11 @@ std::optional<Instant> Announcing::look(const core::ManagerStats& stats, Instant
         settled_ = true;
     }
     if (now < due) return settled_ ? due : settles;
-    const bool taken = announce_([this] { return lister_.part(wire::StatusOf::queue, 0).records; });
+    const bool taken = announce_([this] { return lister_.part(net::messages::StatusOf::queue, 0).records; });
     last_ = now;
     changed_ = !taken;
     settled_ = false;
     return now + announced_at_most_every;
 }
 
-}  // namespace wq::status
+}  // namespace wq::manager::status

@@ -9,7 +9,7 @@
 #include "engine/model/manager_stats.h"
 #include "manager/status/lister.h"
 
-namespace wq::status {
+namespace wq::manager::status {
 
 class Announcing {
   public:
@@ -21,7 +21,7 @@ class Announcing {
     Announcing(Lister& lister, Announce announce) : lister_(lister), announce_(std::move(announce)) {}
 
     // Each turn of the manager's loop. Returns when to call it next.
-    std::optional<Instant> look(const core::ManagerStats& stats, Instant now);
+    std::optional<Instant> look(const engine::model::ManagerStats& stats, Instant now);
     void changed() { changed_ = true; }  // something else in the record
 
   private:
@@ -34,4 +34,4 @@ class Announcing {
     Instant last_{};
 };
 
-}  // namespace wq::status
+}  // namespace wq::manager::status

@@ -5,13 +5,13 @@
 
 #include "engine/policies/view.h"
 
-namespace wq::status {
+namespace wq::manager::status {
 
-DispatchedTask dispatched(TaskId task, const core::Ledger& ledger) {
+DispatchedTask dispatched(TaskId task, const engine::model::Ledger& ledger) {
     DispatchedTask one;
     one.id = static_cast<std::int64_t>(task.value()) + 1;
     one.submitted = ledger.submitted(task);
-    const core::Attempted* const attempted = ledger.find_attempted(task);
+    const engine::model::Attempted* const attempted = ledger.find_attempted(task);
     if (attempted == nullptr) return one;
     one.cores = attempted->given.cores.as_double();
     one.memory = attempted->given.memory_mb;
@@ -21,7 +21,7 @@ DispatchedTask dispatched(TaskId task, const core::Ledger& ledger) {
     return one;
 }
 
-Statistics statistics_of(const core::ManagerStats& from) {
+Statistics statistics_of(const engine::model::ManagerStats& from) {
     Statistics to;
     to.time_when_started = from.time_when_started;
 #define WQ_COPY(type, name, unit, meaning) to.name = from.name;
@@ -36,7 +36,7 @@ Statistics statistics_of(const core::ManagerStats& from) {
     return to;
 }
 
-WorkerSummary resources_of(const core::Worker& worker) {
+WorkerSummary resources_of(const engine::model::Worker& worker) {
     WorkerSummary summary;
     summary.tasks = static_cast<std::int64_t>(worker.leases.size());
     summary.cores = worker.whole.cores.as_double();
@@ -51,13 +51,13 @@ WorkerSummary resources_of(const core::Worker& worker) {
     return summary;
 }
 
-WorkerSummary summary_of(const core::Worker& worker, const manager::Manager& manager) {
+WorkerSummary summary_of(const engine::model::Worker& worker, const manager::Manager& manager) {
     WorkerSummary summary = resources_of(worker);
     summary.id = static_cast<std::int64_t>(worker.id.value());
     summary.host = worker.host;
     summary.features = worker.features;
     summary.connected = !worker.disconnected();
-    if (const records::WorkerRecord* const record = manager.worker(worker.id)) {
+    if (const records::journal::WorkerRecord* const record = manager.worker(worker.id)) {
         summary.address = record->address;
         summary.os = record->os;
         summary.arch = record->arch;
@@ -99,22 +99,23 @@ std::vector<WorkerGroup> groups_of(const std::vector<WorkerSummary>& workers) {
 std::vector<CategoryOfStatus> categories_of(const manager::Manager& manager) {
     std::vector<CategoryOfStatus> all;
     for (std::uint32_t id = 0; id < manager.records().categories().size(); ++id) {
-        const core::Category* const category = manager.reactor().category(CategoryId(id));
-        const core::ManagerStats stats = manager.stats(CategoryId(id));
+        const engine::model::Category* const category = manager.reactor().category(CategoryId(id));
+        const engine::model::ManagerStats stats = manager.stats(CategoryId(id));
         // The first, "default", is there from the beginning.
         if (id == 0 && stats.tasks_submitted == 0 && (category == nullptr || !category->has_limits()))
             continue;
-        const auto most = [&](core::ResourceKind kind) {
-            return core::describe(category == nullptr ? core::Largest{} : category->largest(kind), kind);
+        const auto most = [&](engine::model::ResourceKind kind) {
+            return engine::model::describe(
+                category == nullptr ? engine::model::Largest{} : category->largest(kind), kind);
         };
         CategorySummary summary;
         summary.name = manager.records().categories()[id];
         summary.running = stats.tasks_running;
         summary.waiting = stats.tasks_waiting + stats.tasks_on_workers - stats.tasks_running;
         summary.fit_workers = manager.reactor().able_workers(CategoryId(id));
-        summary.max_cores = most(core::ResourceKind::cores);
-        summary.max_memory = most(core::ResourceKind::memory);
-        summary.max_disk = most(core::ResourceKind::disk);
+        summary.max_cores = most(engine::model::ResourceKind::cores);
+        summary.max_memory = most(engine::model::ResourceKind::memory);
+        summary.max_disk = most(engine::model::ResourceKind::disk);
         all.push_back({std::move(summary), statistics_of(stats)});
     }
     return all;
@@ -122,11 +123,11 @@ std::vector<CategoryOfStatus> categories_of(const manager::Manager& manager) {
 
 std::optional<RequestSums> requests_of(const manager::Manager& manager) {
     constexpr std::size_t most_shapes_summed = 1000;
-    const scheduling::Reactor& reactor = manager.reactor();
+    const engine::policies::Reactor& reactor = manager.reactor();
     if (reactor.ledger().shapes() > most_shapes_summed) return std::nullopt;
     RequestSums sums;
-    for (const scheduling::ShapeCount& count : reactor.unfinished()) {
-        const core::Needs& needs = reactor.asked(count.shape).needs;
+    for (const engine::policies::ShapeCount& count : reactor.unfinished()) {
+        const engine::model::Needs& needs = reactor.asked(count.shape).needs;
         const auto add = [&](double& sum, double amount) {
             sum += std::max(amount, 0.0) * static_cast<double>(count.ready + count.on_workers);
         };
@@ -144,4 +145,4 @@ std::vector<std::string> blocked_hosts_of(const manager::Manager& manager) {
     return hosts;
 }
 
-}  // namespace wq::status
+}  // namespace wq::manager::status

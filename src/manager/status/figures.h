@@ -8,14 +8,14 @@
 #include "manager/manager.h"
 #include "manager/status/records.h"
 
-namespace wq::status {
+namespace wq::manager::status {
 
-Statistics statistics_of(const core::ManagerStats& stats);
+Statistics statistics_of(const engine::model::ManagerStats& stats);
 
-DispatchedTask dispatched(TaskId task, const core::Ledger& ledger);
+DispatchedTask dispatched(TaskId task, const engine::model::Ledger& ledger);
 // Only what it offers, and what of that is in use.
-WorkerSummary resources_of(const core::Worker& worker);
-WorkerSummary summary_of(const core::Worker& worker, const manager::Manager& manager);
+WorkerSummary resources_of(const engine::model::Worker& worker);
+WorkerSummary summary_of(const engine::model::Worker& worker, const manager::Manager& manager);
 // By their ids.
 std::vector<WorkerSummary> summaries_of(const manager::Manager& manager);
 
@@ -37,4 +37,4 @@ std::optional<RequestSums> requests_of(const manager::Manager& manager);
 
 std::vector<std::string> blocked_hosts_of(const manager::Manager& manager);
 
-}  // namespace wq::status
+}  // namespace wq::manager::status

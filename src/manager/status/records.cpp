@@ -10,7 +10,7 @@
 #include "net/contact/manager_record.h"
 #include "records/journal/run_status.h"
 
-namespace wq::status {
+namespace wq::manager::status {
 
 namespace {
 
@@ -239,15 +239,15 @@ Json categories_of(const QueueParts& parts) {
 
 }  // namespace
 
-std::optional<wire::StatusOf> status_of(std::string_view request) {
+std::optional<net::messages::StatusOf> status_of(std::string_view request) {
     for (const std::string_view word : {"queue", "queue_status", "manager", "resources_status"})
-        if (request == word) return wire::StatusOf::queue;
+        if (request == word) return net::messages::StatusOf::queue;
     for (const std::string_view word : {"tasks", "task_status"})
-        if (request == word) return wire::StatusOf::tasks;
+        if (request == word) return net::messages::StatusOf::tasks;
     for (const std::string_view word : {"workers", "worker_status"})
-        if (request == word) return wire::StatusOf::workers;
+        if (request == word) return net::messages::StatusOf::workers;
     for (const std::string_view word : {"categories", "wable_status", "wable_resources"})
-        if (request == word) return wire::StatusOf::categories;
+        if (request == word) return net::messages::StatusOf::categories;
     return std::nullopt;
 }
 
@@ -256,7 +256,7 @@ QueueOfStatus described(std::string project, int port, bool ssl, std::vector<std
     queue.project = std::move(project);
     queue.port = port;
     queue.ssl = ssl;
-    queue.owner = records::user_name();
+    queue.owner = records::journal::user_name();
     queue.addresses = std::move(addresses);
     return queue;
 }
@@ -282,12 +282,12 @@ std::string queue_as_json(const QueueParts& parts) {
     const QueueOfStatus& queue = parts.queue;
     Json all{{"type", "wq_master"}};
     if (!queue.project.empty()) all["project"] = queue.project;
-    all["name"] = records::host_name();
+    all["name"] = records::journal::host_name();
     all["starttime"] = stats.time_when_started / 1'000'000;
     std::error_code unknown;
     all["working_dir"] = std::filesystem::current_path(unknown).string();
     all["version"] = WQ_VERSION;
-    all[listening::wire_member] = listening::wire_of_record();
+    all[net::contact::wire_member] = net::contact::wire_of_record();
     if (!queue.owner.empty()) all["owner"] = queue.owner;
     all["port"] = queue.port;
     all["priority"] = queue.priority;
@@ -349,4 +349,4 @@ std::string categories_as_json(const QueueParts& parts) {
     return array.substr(1, array.size() - 2);
 }
 
-}  // namespace wq::status
+}  // namespace wq::manager::status

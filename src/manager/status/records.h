@@ -16,10 +16,10 @@
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
 
-namespace wq::status {
+namespace wq::manager::status {
 
 // What a request asks for, also by the names of CCTools' status protocol; nullopt: nothing.
-std::optional<wire::StatusOf> status_of(std::string_view request);
+std::optional<net::messages::StatusOf> status_of(std::string_view request);
 
 struct QueueOfStatus {
     std::string project;
@@ -95,4 +95,4 @@ std::string worker_as_json(const WorkerSummary& worker, const NameTask& name_tas
 // Objects separated by commas, as work_queue_status -A shows them; the last one is the "whole queue".
 std::string categories_as_json(const QueueParts& parts);
 
-}  // namespace wq::status
+}  // namespace wq::manager::status

@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -26,7 +26,7 @@ Result<CatalogHosts> read_catalog_hosts(const std::string& text) {
     std::string list = text;
     std::erase(list, ' ');
     std::ranges::replace(list, ',', ';');
-    auto hosts = net::parse_addresses(list, *port);
+    auto hosts = frames::parse_addresses(list, *port);
     if (!hosts)
         return Error{ExitCode::usage, "no list of catalog servers: " + quote_for_message(text) +
                                           "; write HOST[:PORT],HOST[:PORT]"};
@@ -47,8 +47,8 @@ Result<CatalogHosts> named_catalog_hosts(const std::string& option, const std::s
 
 std::string to_text(const CatalogHosts& hosts) {
     std::string text;
-    for (const net::HostPort& host : hosts) text += (text.empty() ? "" : ",") + net::to_text(host);
+    for (const frames::HostPort& host : hosts) text += (text.empty() ? "" : ",") + frames::to_text(host);
     return text;
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

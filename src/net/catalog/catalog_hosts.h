@@ -8,11 +8,11 @@
 #include "base/result.h"
 #include "net/frames/tcp_options.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 inline constexpr std::uint16_t default_catalog_port = 9097;
 
-using CatalogHosts = std::vector<net::HostPort>;
+using CatalogHosts = std::vector<frames::HostPort>;
 
 // "HOST[:PORT],HOST[:PORT]"; empty: none. Entries without a port have $CATALOG_PORT, else 9097. Error
 // (usage): no such list.
@@ -25,4 +25,4 @@ Result<CatalogHosts> named_catalog_hosts(const std::string& option, const std::s
 // "HOST:PORT,HOST:PORT", for read_catalog_hosts() and messages.
 std::string to_text(const CatalogHosts& hosts);
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

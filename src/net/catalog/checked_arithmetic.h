@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 inline std::optional<std::int64_t> added(std::int64_t a, std::int64_t b) {
     std::int64_t sum = 0;
@@ -27,4 +27,4 @@ inline std::optional<std::int64_t> remainder(std::int64_t a, std::int64_t b) {
     return a % b;
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

@@ -12,7 +12,7 @@
 
 #include "net/frames/tcp_resolver.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -23,9 +23,9 @@ Error failed(const std::string& what, int error = errno) {
     return unreachable(what + ": " + std::strerror(error));
 }
 
-Result<net::OwnedDescriptor> connected(const net::SocketAddress& address, const Patience& patience,
-                                       const std::string& name) {
-    net::OwnedDescriptor socket(net::connect_to(address, {}));
+Result<frames::OwnedDescriptor> connected(const frames::SocketAddress& address, const Patience& patience,
+                                          const std::string& name) {
+    frames::OwnedDescriptor socket(frames::connect_to(address, {}));
     if (socket.get() < 0) return failed(name);
     if (const Status ready = wait_for(socket.get(), POLLOUT, patience, name); !ready) return ready.error();
     int error = 0;
@@ -83,13 +83,13 @@ Status wait_for(int descriptor, short events, const Patience& patience, const st
     }
 }
 
-Result<std::vector<net::SocketAddress>> look_up(const net::HostPort& host, const Patience& patience) {
-    const std::string name = net::to_text(host);
-    const net::OwnedDescriptor ready(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const Patience& patience) {
+    const std::string name = frames::to_text(host);
+    const frames::OwnedDescriptor ready(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (ready.get() < 0) return failed(name);
     std::mutex mutex;
-    net::Resolved found = std::vector<net::SocketAddress>{};
-    net::TcpResolver resolver([&](std::size_t, net::Resolved answer) {
+    frames::Resolved found = std::vector<frames::SocketAddress>{};
+    frames::TcpResolver resolver([&](std::size_t, frames::Resolved answer) {
         const std::lock_guard lock(mutex);
         found = std::move(answer);
         ::eventfd_write(ready.get(), 1);
@@ -101,13 +101,13 @@ Result<std::vector<net::SocketAddress>> look_up(const net::HostPort& host, const
     return std::move(*found);
 }
 
-Result<std::string> converse(const net::HostPort& host, std::string_view says, std::size_t most_bytes,
+Result<std::string> converse(const frames::HostPort& host, std::string_view says, std::size_t most_bytes,
                              const Patience& patience) {
-    const std::string name = net::to_text(host);
+    const std::string name = frames::to_text(host);
     const auto addresses = look_up(host, patience);
     if (!addresses) return addresses.error();
     Error last = unreachable(name + ": it has no address");
-    for (const net::SocketAddress& address : *addresses) {
+    for (const frames::SocketAddress& address : *addresses) {
         auto socket = connected(address, patience, name);
         if (!socket) {
             last = socket.error();
@@ -121,4 +121,4 @@ Result<std::string> converse(const net::HostPort& host, std::string_view says, s
     return last;
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

@@ -12,7 +12,7 @@
 #include "net/frames/tcp_options.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 struct Patience {
     Instant until{};
@@ -24,8 +24,8 @@ struct Patience {
 Status wait_for(int descriptor, short events, const Patience& patience, const std::string& what);
 
 // Errors (unreachable) name the host.
-Result<std::vector<net::SocketAddress>> look_up(const net::HostPort& host, const Patience& patience);
-Result<std::string> converse(const net::HostPort& host, std::string_view says, std::size_t most_bytes,
+Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const Patience& patience);
+Result<std::string> converse(const frames::HostPort& host, std::string_view says, std::size_t most_bytes,
                              const Patience& patience);
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

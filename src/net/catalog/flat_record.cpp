@@ -5,7 +5,7 @@
 
 #include "base/take_number.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -159,4 +159,4 @@ FlatRecord FlatRecord::with(const std::vector<Given>& given) const {
     return {std::move(text), std::move(members)};
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

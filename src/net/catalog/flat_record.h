@@ -11,7 +11,7 @@
 #include "net/catalog/jx.h"
 #include "net/catalog/record_scanner.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 class FlatRecord {
   public:
@@ -57,4 +57,4 @@ class FlatRecord {
     std::array<std::uint32_t, hashed.size()> hashes_{};  // of their JSON; 0: it may be written otherwise
 };
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

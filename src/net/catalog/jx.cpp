@@ -12,7 +12,7 @@
 #include "net/catalog/checked_arithmetic.h"
 #include "net/catalog/jx_node.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -489,4 +489,4 @@ bool JxExpression::matches(const JxMembers& members) const {
     return value && **value == true;
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

@@ -17,7 +17,7 @@
 
 #include "base/result.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 // Members keep their order; an object with few of them takes half the memory of a sorted one.
 using Json = nlohmann::ordered_json;
@@ -53,4 +53,4 @@ class JxExpression {
     std::shared_ptr<const JxNode> root_;
 };
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

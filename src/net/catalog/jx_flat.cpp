@@ -11,7 +11,7 @@
 #include "net/catalog/jx.h"
 #include "net/catalog/jx_node.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -142,4 +142,4 @@ bool JxExpression::matches_flat(const FlatRecord& record) const {
     });
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

@@ -15,7 +15,7 @@ namespace re2 {
 class RE2;
 }
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 enum class JxOp {
     literal,  // `value`
@@ -56,4 +56,4 @@ struct JxNode {
 // Error bad_input; see JxExpression::parse().
 Result<JxNode> parse_jx(std::string_view text);
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

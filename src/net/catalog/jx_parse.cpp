@@ -7,7 +7,7 @@
 #include "net/catalog/jx_node.h"
 #include "net/catalog/record_scanner.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -294,4 +294,4 @@ Result<JxNode> parse_jx(std::string_view text) {
     return Parser(text).whole();
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

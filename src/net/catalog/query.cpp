@@ -10,7 +10,7 @@
 #include "net/catalog/conversation.h"
 #include "net/catalog/record.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -101,7 +101,7 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
         for (const std::size_t at : order) {
             if (!why.empty() && instant_now() >= until)
                 break;  // the rest was not asked, and comes first next time
-            const std::string name = net::to_text(hosts_[at]);
+            const std::string name = frames::to_text(hosts_[at]);
             const auto answer = converse(
                 hosts_[at], "GET " + path + " HTTP/1.1\r\nHost: " + name + "\r\nConnection: close\r\n\r\n",
                 most_answer_bytes_, {std::min(until, instant_now() + patience_with_one), stop});
@@ -121,4 +121,4 @@ Result<std::vector<Json>> CatalogClient::query(const std::string& where, Instant
     }
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

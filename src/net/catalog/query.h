@@ -11,7 +11,7 @@
 #include "net/catalog/catalog_hosts.h"
 #include "net/catalog/jx.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 class CatalogClient {
   public:
@@ -46,4 +46,4 @@ std::string base64_of(std::string_view bytes);
 // Error bad_input: no such text.
 Result<std::string> bytes_of_base64(std::string_view text);
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

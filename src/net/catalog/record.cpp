@@ -8,7 +8,7 @@
 
 #include "base/take_number.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -180,4 +180,4 @@ Duration lifetime_of(const FlatRecord& record, Duration longest) {
     return std::chrono::seconds(own);
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

@@ -12,7 +12,7 @@
 #include "net/catalog/flat_record.h"
 #include "net/catalog/jx.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 inline constexpr std::size_t most_record_bytes = 1 << 20;
 
@@ -44,4 +44,4 @@ std::string key_of(const FlatRecord& record, const std::string& address, const s
 // How long it is kept: its own `lifetime` (s), at most `longest`.
 Duration lifetime_of(const FlatRecord& record, Duration longest);
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

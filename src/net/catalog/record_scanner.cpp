@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -168,4 +168,4 @@ std::optional<std::vector<MemberPlace>> members_of_usual(std::string_view text) 
     return members;
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

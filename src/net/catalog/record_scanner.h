@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 // Nested deeper, a value is refused: what copies, prints or removes it uses stack for each level.
 inline constexpr int most_levels = 100;
@@ -25,4 +25,4 @@ std::uint32_t hash_of_key(std::string_view key);
 // be it JSON or not.
 std::optional<std::vector<MemberPlace>> members_of_usual(std::string_view text);
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

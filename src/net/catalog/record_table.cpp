@@ -6,7 +6,7 @@
 
 #include "net/catalog/record.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
@@ -184,4 +184,4 @@ const RecordTable::Entry* RecordTable::find(const std::string& key) const {
     return found == by_key_.end() ? nullptr : &found->second->second;
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

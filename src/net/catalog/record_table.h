@@ -21,7 +21,7 @@
 #include "base/time.h"
 #include "net/catalog/flat_record.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 struct TableLimits {
     Duration lifetime = std::chrono::minutes(30);
@@ -125,4 +125,4 @@ class RecordTable {
     std::uint64_t evicted_ = 0;
 };
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

@@ -11,27 +11,28 @@
 #include "net/catalog/record.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 namespace {
 
-Status by_udp(const net::HostPort& host, const std::string& packet, const Patience& patience) {
+Status by_udp(const frames::HostPort& host, const std::string& packet, const Patience& patience) {
     const auto addresses = look_up(host, patience);
     if (!addresses) return addresses.error();
     int error = EADDRNOTAVAIL;
-    for (const net::SocketAddress& address : *addresses) {
-        const net::OwnedDescriptor socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    for (const frames::SocketAddress& address : *addresses) {
+        const frames::OwnedDescriptor socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
         if (socket.get() >= 0 && ::sendto(socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL,
                                           address.get(), address.bytes) >= 0)
             return success();
         error = errno;
     }
-    return Error{ExitCode::unreachable, net::to_text(host) + ": " + std::strerror(error)};
+    return Error{ExitCode::unreachable, frames::to_text(host) + ": " + std::strerror(error)};
 }
 
-Status by_tcp(net::HostPort host, const std::string& text, const Patience& patience) {
-    if (host.port == 65535) return Error{ExitCode::unreachable, net::to_text(host) + ": it has no next port"};
-    const std::string named = net::to_text(host);
+Status by_tcp(frames::HostPort host, const std::string& text, const Patience& patience) {
+    if (host.port == 65535)
+        return Error{ExitCode::unreachable, frames::to_text(host) + ": it has no next port"};
+    const std::string named = frames::to_text(host);
     ++host.port;
     const auto answer = converse(host, text, most_record_bytes, patience);
     if (answer) return success();
@@ -66,7 +67,7 @@ Status send_update(const CatalogHosts& hosts, const Json& record, const UpdateWa
         packet = packet_of(*lean, way.compressed);
     std::string why;
     bool taken = false;
-    for (const net::HostPort& host : hosts) {
+    for (const frames::HostPort& host : hosts) {
         const Patience until{instant_now() + patience, stop};
         const Status sent = way.by_udp ? by_udp(host, packet, until) : by_tcp(host, packet, until);
         taken = taken || sent.ok();
@@ -77,4 +78,4 @@ Status send_update(const CatalogHosts& hosts, const Json& record, const UpdateWa
     return success();
 }
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

@@ -9,7 +9,7 @@
 #include "net/catalog/conversation.h"
 #include "net/catalog/jx.h"
 
-namespace wq::catalog {
+namespace wq::net::catalog {
 
 struct UpdateWay {
     bool by_udp = false;            // else by TCP, at the next port
@@ -26,4 +26,4 @@ inline constexpr Duration update_patience = std::chrono::seconds(15);
 Status send_update(const CatalogHosts& hosts, const Json& record, const UpdateWay& way,
                    const Json* lean = nullptr, int stop = -1, Duration patience = update_patience);
 
-}  // namespace wq::catalog
+}  // namespace wq::net::catalog

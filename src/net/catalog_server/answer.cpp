@@ -10,7 +10,7 @@
 #include "net/catalog/record.h"
 #include "net/catalog_server/pages.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -139,4 +139,4 @@ Pieces answer_of_refusal(const Error& why) {
     return refusal("400 Bad Request", why.message);
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

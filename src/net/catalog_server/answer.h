@@ -9,9 +9,9 @@
 #include "net/catalog/record_table.h"
 #include "net/frames/http_request.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
-using net::HttpRequest;
+using frames::HttpRequest;
 
 inline constexpr std::size_t piece_bytes = 64 << 10;
 
@@ -53,4 +53,4 @@ struct RecordForm {
 };
 Pieces listed(const catalog::RecordTable& table, RecordForm form);
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

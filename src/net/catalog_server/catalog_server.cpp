@@ -13,6 +13,7 @@
 #include <optional>
 #include <random>
 
+#include "base/background_thread.h"
 #include "base/units.h"
 #include "net/catalog/record.h"
 #include "net/catalog/send_update.h"
@@ -22,9 +23,8 @@
 #include "net/catalog_server/host_names.h"
 #include "net/catalog_server/queries.h"
 #include "net/catalog_server/updates.h"
-#include "base/background_thread.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -32,23 +32,24 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 struct Ports {
-    net::Listening queries, updates;
-    std::vector<net::OwnedDescriptor> datagrams;
+    frames::Listening queries, updates;
+    std::vector<frames::OwnedDescriptor> datagrams;
 };
 
 // Datagrams come to the addresses at which connections are accepted.
-Result<std::vector<net::OwnedDescriptor>> datagram_sockets(const net::Listening& beside) {
-    std::vector<net::OwnedDescriptor> sockets;
-    for (const net::OwnedDescriptor& listening : beside.descriptors) {
-        net::SocketAddress address;
+Result<std::vector<frames::OwnedDescriptor>> datagram_sockets(const frames::Listening& beside) {
+    std::vector<frames::OwnedDescriptor> sockets;
+    for (const frames::OwnedDescriptor& listening : beside.descriptors) {
+        frames::SocketAddress address;
         address.bytes = sizeof address.storage;
         ::getsockname(listening.get(), address.get(), &address.bytes);
-        net::OwnedDescriptor socket(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        frames::OwnedDescriptor socket(
+            ::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         const int room = 4 << 20;
         ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
         if (::bind(socket.get(), address.get(), address.bytes) != 0)
             return Error{ExitCode::unreachable,
-                         "no datagrams at " + net::to_text(address) + ": " + std::strerror(errno)};
+                         "no datagrams at " + frames::to_text(address) + ": " + std::strerror(errno)};
         sockets.push_back(std::move(socket));
     }
     return sockets;
@@ -57,12 +58,12 @@ Result<std::vector<net::OwnedDescriptor>> datagram_sockets(const net::Listening&
 // Port 0: any.
 Result<Ports> ports_from(const ServerSettings& settings, std::uint16_t port) {
     Ports ports;
-    auto queries = net::listen_on(settings.interfaces, port, port);
+    auto queries = frames::listen_on(settings.interfaces, port, port);
     if (!queries) return queries.error();
     ports.queries = std::move(*queries);
     const auto next = static_cast<std::uint16_t>(ports.queries.port + 1);
     if (next == 0) return Error{ExitCode::usage, "updates have the port behind 65535, which there is not"};
-    auto updates = net::listen_on(settings.interfaces, next, next);
+    auto updates = frames::listen_on(settings.interfaces, next, next);
     if (!updates) return updates.error();
     ports.updates = std::move(*updates);
     auto datagrams = datagram_sockets(ports.queries);
@@ -129,7 +130,7 @@ struct CatalogServer::State {
     Status open_ssl() {
         auto tls = TlsServer::open(settings.ssl_certificate, settings.ssl_key);
         if (!tls) return tls.error();
-        auto sockets = net::listen_on(settings.interfaces, settings.ssl_port, settings.ssl_port);
+        auto sockets = frames::listen_on(settings.interfaces, settings.ssl_port, settings.ssl_port);
         if (!sockets) return sockets.error();
         ssl_queries.emplace(context, std::move(*sockets), [this, tls = *tls](Door::Arrival arrival) {
             const std::string address = arrival.address;
@@ -300,4 +301,4 @@ void CatalogServer::run(int stop) {
     state_->context.run();
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "net/catalog_server/settings.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 class CatalogServer {
   public:
@@ -31,4 +31,4 @@ class CatalogServer {
     std::unique_ptr<State> state_;
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

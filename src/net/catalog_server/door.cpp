@@ -4,12 +4,12 @@
 
 #include <cerrno>
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 using boost::asio::ip::tcp;
 
 tcp protocol_of(int descriptor) {
-    net::SocketAddress own;
+    frames::SocketAddress own;
     own.bytes = sizeof own.storage;
     ::getsockname(descriptor, own.get(), &own.bytes);
     return own.family() == AF_INET6 ? tcp::v6() : tcp::v4();
@@ -21,9 +21,9 @@ Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival) {
     return socket;
 }
 
-Door::Door(boost::asio::io_context& context, net::Listening sockets, Enter enter)
+Door::Door(boost::asio::io_context& context, frames::Listening sockets, Enter enter)
     : enter_(std::move(enter)), port_(sockets.port) {
-    for (net::OwnedDescriptor& descriptor : sockets.descriptors) {
+    for (frames::OwnedDescriptor& descriptor : sockets.descriptors) {
         const tcp protocol = protocol_of(descriptor.get());
         listeners_.push_back(std::make_unique<Listener>(Listener{tcp::acceptor(context), protocol}));
         listeners_.back()->acceptor.assign(protocol, descriptor.release());
@@ -48,7 +48,7 @@ void Door::wait(Listener& listener) {
 void Door::accept(Listener& listener) {
     constexpr int most_at_once = 32;
     for (int count = 0; count < most_at_once; ++count) {
-        net::SocketAddress peer;
+        frames::SocketAddress peer;
         peer.bytes = sizeof peer.storage;
         const int descriptor = ::accept4(listener.acceptor.native_handle(), peer.get(), &peer.bytes,
                                          SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -56,9 +56,9 @@ void Door::accept(Listener& listener) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) return;
             break;
         }
-        enter_({net::OwnedDescriptor(descriptor), listener.protocol, net::host_of(peer)});
+        enter_({frames::OwnedDescriptor(descriptor), listener.protocol, frames::host_of(peer)});
     }
     wait(listener);
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

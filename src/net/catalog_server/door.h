@@ -11,17 +11,17 @@
 #include "net/catalog_server/stream.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 class Door {
   public:
     struct Arrival {
-        net::OwnedDescriptor socket;
+        frames::OwnedDescriptor socket;
         boost::asio::ip::tcp protocol;
         std::string address;
     };
     using Enter = std::function<void(Arrival)>;
-    Door(boost::asio::io_context& context, net::Listening sockets, Enter enter);
+    Door(boost::asio::io_context& context, frames::Listening sockets, Enter enter);
     // Accepts connections again after the system had no more descriptors. The caller repeats the call.
     void resume();
     std::uint16_t port() const { return port_; }
@@ -45,4 +45,4 @@ Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival);
 // The protocol of a socket's address.
 boost::asio::ip::tcp protocol_of(int descriptor);
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 std::string neighbours_of(const std::string& address) {
     in6_addr bytes{};
@@ -83,4 +83,4 @@ void Guests::sweep(Instant now) {
     for (const auto& guest : late) dismiss(guest);
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -11,7 +11,7 @@
 
 #include "base/time.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 struct GuestCounts {
     std::size_t silent = 0, answered = 0;
@@ -60,4 +60,4 @@ class Guests {
     std::list<std::shared_ptr<Guest>> by_age_;  // of their last steps
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

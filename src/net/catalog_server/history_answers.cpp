@@ -11,7 +11,7 @@
 #include "net/catalog_server/history_replay.h"
 #include "net/catalog_server/pages.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -140,4 +140,4 @@ Answer HistoryAnswers::updates(std::int64_t begin, std::int64_t end, std::string
     return answer;
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

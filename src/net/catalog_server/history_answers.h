@@ -8,11 +8,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/background_thread.h"
 #include "net/catalog_server/answer.h"
 #include "net/catalog_server/history_files.h"
-#include "base/background_thread.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 class HistoryAnswers {
   public:
@@ -39,4 +39,4 @@ class HistoryAnswers {
     boost::asio::posix::stream_descriptor ended_;
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -16,7 +16,7 @@
 #include "base/take_number.h"
 #include "base/write_all.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -181,4 +181,4 @@ std::int64_t HistoryFiles::remove_oldest(std::int64_t most) const {
     return sum;
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -12,7 +12,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 struct Day {
     int year = 0, day = 0;
@@ -52,4 +52,4 @@ class HistoryFiles {
     Descriptor root_;  // locked
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -19,7 +19,7 @@
 #include "net/catalog_server/history_replay.h"
 #include "net/frames/http_request.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -91,7 +91,7 @@ std::unordered_map<std::string, Heard> read_heard(Descriptor file) {
         const auto seconds = take_number<std::int64_t>(line);
         if (!seconds || line.size() < 6 || (!line.starts_with(" tcp ") && !line.starts_with(" udp ")))
             continue;
-        all[net::percent_decoded(line.substr(5))] = {*seconds, line[1] == 'u'};
+        all[frames::percent_decoded(line.substr(5))] = {*seconds, line[1] == 'u'};
     }
     return all;
 }
@@ -361,4 +361,4 @@ void HistoryLog::tick(Instant now) {
     post([&files = files_, most = limits_.bytes] { return files.remove_oldest(most), 0; }, 1);
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -12,12 +12,12 @@
 #include <optional>
 #include <string>
 
+#include "base/background_thread.h"
 #include "base/time.h"
 #include "net/catalog/record_table.h"
 #include "net/catalog_server/history_files.h"
-#include "base/background_thread.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 struct HistoryLimits {
     std::int64_t bytes = std::int64_t{1} << 30;           // of all files
@@ -86,4 +86,4 @@ class HistoryLog final : public catalog::TableWatcher {
     BackgroundThread thread_;
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

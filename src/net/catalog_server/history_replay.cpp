@@ -10,7 +10,7 @@
 #include "net/catalog/record.h"
 #include "net/frames/http_request.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -127,7 +127,7 @@ void HistoryState::remove(const std::string& key) {
 }
 
 bool HistoryState::change(const HistoryLine& line) {
-    const std::string key = net::percent_decoded(line.key);
+    const std::string key = frames::percent_decoded(line.key);
     const auto known = records_.find(key);
     if (line.kind == 'D') return remove(key), true;
     if (line.kind == 'C' || line.kind == 'M') {
@@ -166,7 +166,7 @@ void HistoryState::take_log_line(std::string_view text) {
 // "KEY":, and in the next line its record, which ends with ',' or, the last, perhaps with a '}' too many.
 void HistoryState::take_checkpoint_line(std::string_view line) {
     if (line.starts_with('"') && line.ends_with("\":")) {
-        checkpoint_key_ = net::percent_decoded(line.substr(1, line.size() - 3));
+        checkpoint_key_ = frames::percent_decoded(line.substr(1, line.size() - 3));
         return;
     }
     if (line.empty() || line == "{" || line == "}") return;
@@ -282,4 +282,4 @@ bool HistoryStream::next(std::string& out) {
     return true;
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -14,9 +14,9 @@
 #include "net/catalog/jx.h"
 #include "net/catalog_server/history_files.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
-// The key of a record as one word, as lines have it; net::percent_decoded() makes it the key again.
+// The key of a record as one word, as lines have it; frames::percent_decoded() makes it the key again.
 std::string word_of_key(std::string_view key);
 
 class LineReader {
@@ -102,4 +102,4 @@ class HistoryStream {
     bool begun_ = false;
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

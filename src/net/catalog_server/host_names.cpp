@@ -9,10 +9,10 @@
 #include <thread>
 #include <unordered_map>
 
-#include "net/frames/tcp_socket.h"
 #include "base/quiet_thread.h"
+#include "net/frames/tcp_socket.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -21,10 +21,10 @@ constexpr std::size_t most_waiting = 1'000;
 constexpr Duration holds = std::chrono::minutes(30);
 
 std::string ask_resolver(const std::string& address) {
-    const auto numeric = net::resolve({address, 0});
+    const auto numeric = frames::resolve({address, 0});
     if (!numeric || numeric->empty()) return {};
     std::array<char, NI_MAXHOST> name{};
-    const net::SocketAddress& socket = numeric->front();
+    const frames::SocketAddress& socket = numeric->front();
     const int code =
         ::getnameinfo(socket.get(), socket.bytes, name.data(), name.size(), nullptr, 0, NI_NAMEREQD);
     return code == 0 ? name.data() : "";
@@ -87,4 +87,4 @@ std::string HostNames::name_of(const std::string& address, Instant now) {
     return answer.name;
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

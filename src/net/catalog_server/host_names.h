@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 class HostNames {
   public:
@@ -25,4 +25,4 @@ class HostNames {
     std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 extern const std::string_view page_style;
 extern const std::string_view page_script;
 extern const std::string_view page_body;
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

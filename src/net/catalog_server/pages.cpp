@@ -9,7 +9,7 @@
 #include "net/catalog/record.h"
 #include "net/catalog_server/page_texts.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -181,4 +181,4 @@ std::string error_page(std::string_view status, const std::string& why) {
            "</p><p><a href=\"/\">All records</a></p></main></body></html>\n";
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

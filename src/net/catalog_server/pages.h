@@ -5,7 +5,7 @@
 
 #include "net/catalog_server/answer.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 // All records; each is a row.
 Pieces records_page(const catalog::RecordTable& table, const ServerFacts& facts);
@@ -19,4 +19,4 @@ std::string page_headers(std::string_view script_nonce = {});
 // Text of a record in HTML: escaped, without control characters, at most `most` bytes.
 std::string in_html(std::string_view text, std::size_t most = 300);
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

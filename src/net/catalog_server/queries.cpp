@@ -4,7 +4,7 @@
 #include <array>
 #include <boost/asio/post.hpp>
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -29,7 +29,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
 
   private:
     void look() {
-        auto request = net::read_request(request_, most_request_bytes);
+        auto request = frames::read_request(request_, most_request_bytes);
         if (request && !*request) return read();
         head_only_ = request && (*request)->head_only;
         if (request)
@@ -148,4 +148,4 @@ void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const 
     query->read();
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -12,7 +12,7 @@
 #include "net/catalog_server/settings.h"
 #include "net/catalog_server/stream.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 // Further parts of answers are made one between two looks at the sockets, and of each address in its turn: a
 // new query waits for one of them only, and a long one for one of each other address.
@@ -41,4 +41,4 @@ struct QueryRoom {
 // `room` outlives it.
 void answer_query_of(std::unique_ptr<Stream> stream, std::string address, const QueryRoom& room);
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -10,7 +10,7 @@
 #include "net/catalog_server/guests.h"
 #include "net/catalog_server/history_log.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 // Strangers connect: what each may hold is limited.
 struct GuestLimits {
@@ -39,4 +39,4 @@ struct ServerSettings {
     Duration upstream_every = std::chrono::minutes(5);
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

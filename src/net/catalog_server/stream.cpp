@@ -4,7 +4,7 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::unique_ptr<Stream> make_plain_stream(Socket socket) {
     return std::make_unique<PlainStream>(std::move(socket));
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 class Stream {
   public:
@@ -40,4 +40,4 @@ class TlsServer {
     std::shared_ptr<Context> context_;
 };
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

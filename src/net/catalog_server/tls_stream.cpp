@@ -5,7 +5,7 @@
 
 #include "net/catalog_server/stream.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::unique_ptr<Stream> TlsServer::make_stream(Socket socket) const {
     return std::make_unique<TlsStream>(std::move(socket), context_->ssl);
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -7,7 +7,7 @@
 
 #include "net/catalog/record.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 namespace {
 
@@ -86,15 +86,15 @@ void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, G
 
 struct DatagramReader::Buffers {
     std::array<std::array<char, most_datagram_bytes>, datagrams_at_once> bytes;
-    std::array<net::SocketAddress, datagrams_at_once> peers;
+    std::array<frames::SocketAddress, datagrams_at_once> peers;
     std::array<iovec, datagrams_at_once> parts;
     std::array<mmsghdr, datagrams_at_once> messages;
 };
 
-DatagramReader::DatagramReader(boost::asio::io_context& context, std::vector<net::OwnedDescriptor> sockets,
+DatagramReader::DatagramReader(boost::asio::io_context& context, std::vector<frames::OwnedDescriptor> sockets,
                                TakeUpdate take)
     : buffers_(std::make_unique<Buffers>()), take_(std::move(take)) {
-    for (net::OwnedDescriptor& descriptor : sockets) {
+    for (frames::OwnedDescriptor& descriptor : sockets) {
         const bool v6 = protocol_of(descriptor.get()) == boost::asio::ip::tcp::v6();
         sockets_.push_back(std::make_unique<udp::socket>(context));
         sockets_.back()->assign(v6 ? udp::v6() : udp::v4(), descriptor.release());
@@ -124,10 +124,10 @@ void DatagramReader::read(udp::socket& socket) {
                                  MSG_DONTWAIT, nullptr);
     for (std::size_t at = 0; at < static_cast<std::size_t>(std::max(count, 0)); ++at) {
         buffers_->peers[at].bytes = buffers_->messages[at].msg_hdr.msg_namelen;
-        take_({buffers_->bytes[at].data(), buffers_->messages[at].msg_len}, net::host_of(buffers_->peers[at]),
-              true);
+        take_({buffers_->bytes[at].data(), buffers_->messages[at].msg_len},
+              frames::host_of(buffers_->peers[at]), true);
     }
     wait(socket);
 }
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -13,7 +13,7 @@
 #include "net/catalog_server/guests.h"
 #include "net/catalog_server/settings.h"
 
-namespace wq::catalog_server {
+namespace wq::net::catalog_server {
 
 // The bytes of an update from this address.
 using TakeUpdate = std::function<void(std::string_view bytes, const std::string& address, bool by_udp)>;
@@ -22,7 +22,7 @@ using TakeUpdate = std::function<void(std::string_view bytes, const std::string&
 // rest.
 class DatagramReader {
   public:
-    DatagramReader(boost::asio::io_context& context, std::vector<net::OwnedDescriptor> sockets,
+    DatagramReader(boost::asio::io_context& context, std::vector<frames::OwnedDescriptor> sockets,
                    TakeUpdate take);
     ~DatagramReader();
 
@@ -41,4 +41,4 @@ class DatagramReader {
 void read_update_from(Door::Arrival arrival, boost::asio::io_context& context, Guests& guests,
                       const GuestLimits& limits, const TakeUpdate& take);
 
-}  // namespace wq::catalog_server
+}  // namespace wq::net::catalog_server

@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 namespace {
 
@@ -133,4 +133,4 @@ void Announcer::tell(std::string record) {
     keeper_.post([line = line_, text = std::move(record)] { return line->update(text); }, true);
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

@@ -9,7 +9,7 @@
 #include "net/catalog/send_update.h"
 #include "net/contact/keeper.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 // A record that is not sent again for this long is forgotten by the servers. Six updates may be lost.
 inline constexpr Duration record_lifetime = std::chrono::seconds(200);
@@ -43,4 +43,4 @@ class Announcer {
     Keeper keeper_;
 };
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

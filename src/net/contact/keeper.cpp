@@ -6,7 +6,7 @@
 
 #include "base/quiet_thread.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 struct Keeper::State {
     const Keeping keeping;
@@ -93,4 +93,4 @@ void Keeper::look() {
     if (!line.empty()) keeping.say(line);
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

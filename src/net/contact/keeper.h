@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 struct Keeping {
     std::optional<Duration> every{};             // the newest work is repeated; nothing: done once
@@ -45,4 +45,4 @@ class Keeper {
     std::thread thread_;
 };
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

@@ -7,10 +7,10 @@
 #include "base/time.h"
 #include "net/catalog/record.h"
 #include "net/frames/tcp_socket.h"
-#include "records/journal/run_status.h"
 #include "net/messages/messages.h"
+#include "records/journal/run_status.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 namespace {
 
@@ -40,7 +40,8 @@ std::uint64_t amount_in(const Json& record, const char* key) {
 // A numeric address with a zone ("fe80::1%eth0") is of no use on another host.
 bool is_address(const std::string& text) {
     return text.size() <= most_host_bytes &&
-           text.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos && net::is_numeric(text);
+           text.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos &&
+           frames::is_numeric(text);
 }
 
 bool is_host_name(const std::string& text) {
@@ -81,7 +82,7 @@ std::vector<std::string> in_order(const ManagerRecord& manager, const std::strin
     // Elsewhere a loopback address leads to whatever listens there, and nothing would tell.
     const bool elsewhere =
         std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) { return !is_loopback(host); });
-    if (elsewhere && manager.name != records::host_name()) std::erase_if(hosts, is_loopback);
+    if (elsewhere && manager.name != records::journal::host_name()) std::erase_if(hosts, is_loopback);
     hosts.resize(std::min(hosts.size(), most_record_hosts));
     return hosts;
 }
@@ -89,7 +90,7 @@ std::vector<std::string> in_order(const ManagerRecord& manager, const std::strin
 }  // namespace
 
 std::string wire_of_record() {
-    return "work_queue/" + std::to_string(wire::protocol_version);
+    return "work_queue/" + std::to_string(messages::protocol_version);
 }
 
 bool is_loopback(const std::string& host) {
@@ -149,4 +150,4 @@ std::optional<ManagerRecord> read_manager_record(const Json& record) {
     return manager;
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

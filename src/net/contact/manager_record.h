@@ -9,7 +9,7 @@
 
 #include "net/catalog/jx.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 // Workers connect only to managers whose record has this member with the value of wire_of_record(): CCTools'
 // managers speak another protocol.
@@ -56,4 +56,4 @@ bool is_loopback(const std::string& host);
 // A name of at most 255 bytes of UTF-8 without control characters.
 bool is_project_name(const std::string& text);
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

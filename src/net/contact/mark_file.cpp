@@ -9,7 +9,7 @@
 
 #include "net/session/session_table.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 MarkFile::MarkFile(std::string path, std::string mark) : path_(std::move(path)), mark_(std::move(mark)) {}
 
@@ -32,4 +32,4 @@ Result<MarkFile> MarkFile::make(const std::string& folder, const std::string& ru
     return Error{ExitCode::not_allowed, "cannot write '" + file.path_ + "'"};
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

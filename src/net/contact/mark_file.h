@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 class MarkFile {
   public:
@@ -25,4 +25,4 @@ class MarkFile {
     std::string mark_;
 };
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

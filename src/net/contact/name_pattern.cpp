@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 Result<NamePattern> NamePattern::of(const std::string& text) {
     auto compiled = std::make_unique<regex_t>();
@@ -33,4 +33,4 @@ bool NamePattern::matches(const std::string& name) const {
     return ::regexec(compiled_.get(), name.c_str(), 0, nullptr, 0) == 0;
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

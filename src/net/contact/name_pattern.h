@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 class NamePattern {
   public:
@@ -24,4 +24,4 @@ class NamePattern {
     std::string only_name_;
 };
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

@@ -8,13 +8,13 @@
 #include "base/units.h"
 #include "records/journal/run_status.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 namespace {
 
 NamedManager of_record(ManagerRecord record) {
     NamedManager manager;
-    net::Contact& contact = manager.listing.contact;
+    frames::Contact& contact = manager.listing.contact;
     contact.addresses = record.hosts;
     contact.port = record.port;
     contact.tls = record.ssl;
@@ -59,8 +59,8 @@ std::string none_matches(const std::string& pattern, const catalog::CatalogHosts
 }
 
 std::string place_of(const NamedManager& manager) {
-    const net::Contact& contact = manager.listing.contact;
-    const std::string place = net::to_text({contact.host, contact.port});
+    const frames::Contact& contact = manager.listing.contact;
+    const std::string place = frames::to_text({contact.host, contact.port});
     if (!manager.record) return place;
     const std::string& address = manager.record->address;
     return place + (address.empty() ? "" : " at " + address) + ", by catalog";
@@ -69,10 +69,10 @@ std::string place_of(const NamedManager& manager) {
 // Hosts of one site may have addresses in common that are not theirs alone, such as those of bridges for
 // containers: so all have to be the entry's, or the one by which others reach it. A loopback address is of
 // the manager's host, or of the server's: it says something only if both sides are this host.
-bool is_same_manager(const net::Contact& entry, const ManagerRecord& record) {
+bool is_same_manager(const frames::Contact& entry, const ManagerRecord& record) {
     if (entry.port != record.port) return false;
     const bool only_loopback = std::all_of(record.hosts.begin(), record.hosts.end(), is_loopback);
-    const std::string here = records::host_name();
+    const std::string here = records::journal::host_name();
     const bool both_here = entry.host == here && (record.name == here || only_loopback);
     const auto is_of_entry = [&](const std::string& address) {
         if (is_loopback(address)) return both_here;
@@ -149,4 +149,4 @@ Result<NamedManagers> NameFinder::find(const NamePattern& pattern, std::uint64_t
     return found;
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

@@ -17,7 +17,7 @@
 #include "net/contact/name_pattern.h"
 #include "net/contact/registry.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 struct NamedManager {
     Listing listing;                      // of a record: without a key
@@ -45,7 +45,7 @@ std::string none_matches(const std::string& pattern, const catalog::CatalogHosts
 std::string place_of(const NamedManager& manager);
 
 // A manager that is in the registry and in the catalog is listed once, as its entry.
-bool is_same_manager(const net::Contact& entry, const ManagerRecord& record);
+bool is_same_manager(const frames::Contact& entry, const ManagerRecord& record);
 
 // Those of both whose whole name matches.
 NamedManagers named_managers(std::vector<Listing> entries, const std::vector<catalog::Json>& records,
@@ -75,4 +75,4 @@ class NameFinder {
     std::string trouble_;
 };
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

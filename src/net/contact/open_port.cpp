@@ -5,31 +5,31 @@
 #include "base/units.h"
 #include "records/journal/run_status.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 namespace {
 
 // Two managers may have one name on purpose: workers serve one after the other.
-void say_who_has_it(const net::Contact& contact, const std::function<void(const std::string&)>& say) {
+void say_who_has_it(const frames::Contact& contact, const std::function<void(const std::string&)>& say) {
     const auto others = find_managers(registry_folder(), ".*", 0);
     if (!others || !say) return;
     for (const Listing& other : *others)
         if (other.contact.name == contact.name)
             return say(quote_for_message(contact.name) + " is also the name of the manager " +
-                       net::to_text({other.contact.host, other.contact.port}) +
+                       frames::to_text({other.contact.host, other.contact.port}) +
                        ": a worker serves one of them, then the other");
 }
 
 }  // namespace
 
-Result<OpenPort> open_port(net::TcpListenOptions options, const KnownAs& as,
+Result<OpenPort> open_port(frames::TcpListenOptions options, const KnownAs& as,
                            const std::function<void(const std::string&)>& say) {
-    net::Contact contact;
+    frames::Contact contact;
     contact.key = options.key;
     contact.tls = options.tls.has_value();
     contact.pid = ::getpid();
-    contact.host = records::host_name();
-    auto listener = net::TcpListener::open(std::move(options));
+    contact.host = records::journal::host_name();
+    auto listener = frames::TcpListener::open(std::move(options));
     if (!listener) return listener.error();
     contact.port = (*listener)->port();
     contact.certificate_digest = (*listener)->certificate_digest();
@@ -49,7 +49,7 @@ Status OpenPort::change(const KnownAs& as, const std::string& key,
     announcer.reset();
     note.reset();
     if (as.name.empty()) {
-        net::Contact noted = contact();
+        frames::Contact noted = contact();
         if (!as.generated) noted.key.clear();
         if (as.noted) note = note_manager(registry_folder(), noted);
         return success();
@@ -63,17 +63,17 @@ Status OpenPort::change(const KnownAs& as, const std::string& key,
     return success();
 }
 
-net::Contact OpenPort::contact() const {
-    net::Contact contact = contact_;
-    contact.addresses = net::own_addresses();
+frames::Contact OpenPort::contact() const {
+    frames::Contact contact = contact_;
+    contact.addresses = frames::own_addresses();
     return contact;
 }
 
 void OpenPort::remove_contact(const std::string& path) const {
-    const auto contact = net::read_contact(path);
+    const auto contact = frames::read_contact(path);
     if (contact && contact->pid == contact_.pid && contact->host == contact_.host &&
         contact->started == contact_.started)
         ::unlink(path.c_str());
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

@@ -12,7 +12,7 @@
 #include "net/frames/contact.h"
 #include "net/frames/tcp_listener.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 // Where workers find a manager by its name.
 struct KnownAs {
@@ -24,17 +24,17 @@ struct KnownAs {
 
 class OpenPort {
   public:
-    OpenPort(std::unique_ptr<net::TcpListener> that, net::Contact contact)
+    OpenPort(std::unique_ptr<frames::TcpListener> that, frames::Contact contact)
         : listener(std::move(that)), contact_(std::move(contact)) {}
 
-    std::unique_ptr<net::TcpListener> listener;  // may be moved to whoever polls it
-    std::unique_ptr<Registration> entry;         // if the manager has a name
-    std::unique_ptr<Announcer> announcer;        // likewise, if a catalog server is named
-    std::unique_ptr<Keeper> note;                // if it has none, and is noted
+    std::unique_ptr<frames::TcpListener> listener;  // may be moved to whoever polls it
+    std::unique_ptr<Registration> entry;            // if the manager has a name
+    std::unique_ptr<Announcer> announcer;           // likewise, if a catalog server is named
+    std::unique_ptr<Keeper> note;                   // if it has none, and is noted
 
     std::uint16_t number() const { return contact_.port; }
-    net::Contact contact() const;  // with the machine's current addresses
-    Status write_contact(const std::string& path) const { return net::write_contact(path, contact()); }
+    frames::Contact contact() const;  // with the machine's current addresses
+    Status write_contact(const std::string& path) const { return frames::write_contact(path, contact()); }
     // Another name and key; the entry and the announcer are others then. Errors: those of announcement_of(),
     // where nothing has changed, and register_manager().
     Status change(const KnownAs& as, const std::string& key,
@@ -43,12 +43,12 @@ class OpenPort {
     void remove_contact(const std::string& path) const;
 
   private:
-    net::Contact contact_;
+    frames::Contact contact_;
 };
 
 // `say` gets the messages of the entry and the announcer. Errors: those of TcpListener::open() and
 // OpenPort::change().
-Result<OpenPort> open_port(net::TcpListenOptions options, const KnownAs& as,
+Result<OpenPort> open_port(frames::TcpListenOptions options, const KnownAs& as,
                            const std::function<void(const std::string&)>& say);
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

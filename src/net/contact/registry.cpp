@@ -20,7 +20,7 @@
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 namespace {
 
@@ -53,9 +53,9 @@ std::string escaped(const std::string& name) {
     return text;
 }
 
-std::string entry_text(const net::Contact& contact, const Workload& load) {
+std::string entry_text(const frames::Contact& contact, const Workload& load) {
     json entry;
-    entry["contact"] = json::parse(net::to_json(contact));
+    entry["contact"] = json::parse(frames::to_json(contact));
     entry["waiting"] = load.waiting;
     entry["workers"] = load.workers;
     entry["priority"] = load.priority;
@@ -69,7 +69,8 @@ std::optional<Listing> parse_entry(const std::string& text) {
         const auto found = entry.find(key);
         return found != entry.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
     };
-    auto contact = net::parse_contact(entry["contact"].dump(-1, ' ', false, json::error_handler_t::replace));
+    auto contact =
+        frames::parse_contact(entry["contact"].dump(-1, ' ', false, json::error_handler_t::replace));
     if (!contact) return std::nullopt;
     const auto priority = entry.find("priority");
     const bool ranked = priority != entry.end() && priority->is_number_integer();
@@ -109,17 +110,17 @@ Status make_folder(const std::string& folder) {
 // mkstemp() makes files of mode 0600: an entry holds the key.
 Status write_file(const std::string& path, const std::string& text) {
     std::string part = fs::path(path).parent_path().string() + "/" + unfinished + "XXXXXX";
-    const records::Descriptor file(::mkstemp(part.data()));
-    if (!file) return records::write_error(part, errno);
+    const records::journal::Descriptor file(::mkstemp(part.data()));
+    if (!file) return records::journal::write_error(part, errno);
     errno = ENOSPC;  // for a partial write
     const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
     if (whole && ::rename(part.c_str(), path.c_str()) == 0) return success();
-    const Error failed = records::write_error(path, errno);
+    const Error failed = records::journal::write_error(path, errno);
     ::unlink(part.c_str());
     return failed;
 }
 
-Status write_entry(const std::string& path, const net::Contact& contact, const Workload& load) {
+Status write_entry(const std::string& path, const frames::Contact& contact, const Workload& load) {
     return write_file(path, entry_text(contact, load));
 }
 
@@ -141,8 +142,8 @@ Duration since(const timespec& then, const timespec& now) {
            std::chrono::nanoseconds(now.tv_nsec - then.tv_nsec);
 }
 
-bool is_gone(const net::Contact& contact) {
-    return records::is_gone(contact.host, contact.pid);
+bool is_gone(const frames::Contact& contact) {
+    return records::journal::is_gone(contact.host, contact.pid);
 }
 
 // Only this user (or root) can have written it.
@@ -153,7 +154,8 @@ bool is_trusted(const struct stat& file) {
 
 // Checks and reads the same open file: the name may be replaced in between.
 std::optional<std::string> read_trusted(const std::string& path) {
-    const records::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const records::journal::Descriptor file(
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat found {};
     if (!file || ::fstat(file.get(), &found) != 0 || !is_trusted(found)) return std::nullopt;
     std::string text(longest_entry, '\0');
@@ -214,7 +216,8 @@ void go_through(const std::string& folder, Duration stale, const std::function<v
 // shared one.
 class Entry final : public Registration {
   public:
-    Entry(std::string path, net::Contact contact, std::function<void(const std::string&)> say, Duration every)
+    Entry(std::string path, frames::Contact contact, std::function<void(const std::string&)> say,
+          Duration every)
         : file_(std::make_shared<const File>(File{std::move(path), std::move(contact)})),
           keeper_(keeping(file_, std::move(say), every)) {
         post(false);
@@ -229,7 +232,7 @@ class Entry final : public Registration {
   private:
     struct File {
         std::string path;
-        net::Contact contact;
+        frames::Contact contact;
     };
     using SharedFile = std::shared_ptr<const File>;
 
@@ -272,7 +275,8 @@ std::string registry_folder() {
     return state + "/work_queue/managers";
 }
 
-Result<std::unique_ptr<Registration>> register_manager(const std::string& folder, const net::Contact& contact,
+Result<std::unique_ptr<Registration>> register_manager(const std::string& folder,
+                                                       const frames::Contact& contact,
                                                        std::function<void(const std::string&)> say,
                                                        Duration every) {
     if (contact.name.empty() || std::any_of(contact.name.begin(), contact.name.end(),
@@ -322,7 +326,7 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
 namespace {
 
 std::string note_of_this_host() {
-    return escaped(records::host_name()) + "-";
+    return escaped(records::journal::host_name()) + "-";
 }
 
 // "HOST-PID-TIME.run"
@@ -331,7 +335,7 @@ bool is_of_gone_process(const std::string& name) {
     if (!name.starts_with(host)) return false;
     const auto pid =
         parse_count(name.substr(host.size(), name.find('-', host.size()) - host.size()), 1, INT_MAX);
-    return pid && records::is_gone(records::host_name(), *pid);
+    return pid && records::journal::is_gone(records::journal::host_name(), *pid);
 }
 
 // `ending`: of the file's name.
@@ -384,9 +388,9 @@ std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& r
     return note(folder, run_directory, suffix_of_runs);
 }
 
-std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact) {
+std::unique_ptr<Keeper> note_manager(const std::string& folder, const frames::Contact& contact) {
     // Threads may begin managers at the same time.
-    return note(folder, net::to_json(contact), "-" + std::to_string(contact.port) + suffix_of_unnamed);
+    return note(folder, frames::to_json(contact), "-" + std::to_string(contact.port) + suffix_of_unnamed);
 }
 
 void look_at_noted_runs(const std::string& folder,
@@ -401,7 +405,7 @@ std::vector<Listing> noted_managers(const std::string& folder) {
     std::vector<Listing> managers;
     const timespec now = now_in(folder);
     go_through_notes(folder, suffix_of_unnamed, [&](const fs::path& file, const std::string& text) {
-        auto contact = net::parse_contact(text);
+        auto contact = frames::parse_contact(text);
         if (!contact) return false;
         if (is_gone(*contact)) return true;
         managers.push_back({std::move(*contact), {}, age_of(file, now), file});
@@ -436,4 +440,4 @@ std::vector<FactoryListing> find_factories(const std::string& folder) {
     return factories;
 }
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

@@ -18,7 +18,7 @@
 #include "net/contact/keeper.h"
 #include "net/frames/contact.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 
 inline constexpr Duration stale_entry = std::chrono::minutes(2);
 
@@ -33,7 +33,7 @@ struct Workload {
 };
 
 struct Listing {
-    net::Contact contact;
+    frames::Contact contact;
     Workload load;
     Duration age{};      // since the entry was written
     std::string path{};  // of the entry
@@ -51,7 +51,8 @@ class Registration {
 // hangs.) `say` gets a line from tell() the first time that the entry cannot be rewritten, and one if the
 // file system does not answer at the end. Errors: not_allowed: it is not writable, belongs to another user,
 // or others may write there; usage: contact.name is empty or has a byte below 32.
-Result<std::unique_ptr<Registration>> register_manager(const std::string& folder, const net::Contact& contact,
+Result<std::unique_ptr<Registration>> register_manager(const std::string& folder,
+                                                       const frames::Contact& contact,
                                                        std::function<void(const std::string&)> say = {},
                                                        Duration every = std::chrono::seconds(10));
 
@@ -72,7 +73,7 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
 // user's. A note is written once, on another thread, and removed with the object; if that fails, nothing is
 // said. `run_directory`: a whole path.
 std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory);
-std::unique_ptr<Keeper> note_manager(const std::string& folder, const net::Contact& contact);
+std::unique_ptr<Keeper> note_manager(const std::string& folder, const frames::Contact& contact);
 
 // Calls `look` with the directory of each of these runs. Removes the notes of those that have ended, and of
 // processes of this host that are gone; a directory that cannot be seen here stays.
@@ -103,4 +104,4 @@ struct FactoryListing {
 // Removes those of processes of this host that are gone, and those that were not written for 2 minutes.
 std::vector<FactoryListing> find_factories(const std::string& folder);
 
-}  // namespace wq::listening
+}  // namespace wq::net::contact

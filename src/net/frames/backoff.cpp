@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -26,4 +26,4 @@ Duration Backoff::next() {
     return drawn;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 class Backoff {
   public:
@@ -24,4 +24,4 @@ class Backoff {
     std::mt19937_64 random_;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

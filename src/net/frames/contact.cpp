@@ -15,7 +15,7 @@
 #include "net/frames/handshake.h"
 #include "net/frames/tls_crypto.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -265,4 +265,4 @@ Result<std::string> read_password(const std::string& path,
     return text;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "net/frames/tcp_dialer.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 struct Contact {
     std::vector<std::string> addresses;  // numeric, in the order in which to try them
@@ -51,4 +51,4 @@ TcpDialOptions dial_options(const Contact& contact);
 // Adds what a user says of TLS: `ssl_ca` (a file) checks the certificate, `ssl` alone asks for TLS.
 void add_tls(TcpDialOptions& dial, bool ssl, const std::string& ssl_ca);
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -1,6 +1,6 @@
 #include "net/frames/frame_budget.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 bool FrameBudget::begun(LinkId link, std::size_t memory, std::size_t received) {
     Half& half = halves_[link];
@@ -73,4 +73,4 @@ std::optional<FrameBudget::LinkId> FrameBudget::largest_slow() const {
     return largest;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

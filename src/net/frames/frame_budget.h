@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 class FrameBudget {
   public:
@@ -55,4 +55,4 @@ class FrameBudget {
     std::optional<Instant> looked_at_;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

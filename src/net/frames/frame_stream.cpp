@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::string guess_protocol(std::string_view head) {
     return "it sent no frame but " + quote_for_message(head);
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

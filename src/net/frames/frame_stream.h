@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 inline constexpr std::size_t kFrameHeadBytes = 4;
 
@@ -47,4 +47,4 @@ class FrameSplitter {
 // The protocol that the peer seems to speak, if its first four bytes are no valid length.
 std::string guess_protocol(std::string_view head);
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

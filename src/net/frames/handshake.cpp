@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "net/frames/tls_crypto.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -141,4 +141,4 @@ void Handshake::refused(std::string_view frame) {
                 "the " + std::string(name(other(role_))) + " refused: " + reason};
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

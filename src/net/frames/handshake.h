@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 inline constexpr std::uint16_t kHandshakeVersion = 1;
 inline constexpr std::size_t kMostHandshakeFrame = 4096;
@@ -62,4 +62,4 @@ class Handshake {
     Error failure_;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

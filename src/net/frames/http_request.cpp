@@ -6,7 +6,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <charconv>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -76,4 +76,4 @@ Result<std::optional<HttpRequest>> read_request(std::string_view bytes, std::uin
     return std::optional(std::move(request));
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

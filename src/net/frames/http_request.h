@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 struct HttpRequest {
     std::string path{};  // decoded, with its first slash; without host and "?..."
@@ -25,4 +25,4 @@ std::string percent_decoded(std::string_view text);
 // `most_bytes`.
 Result<std::optional<HttpRequest>> read_request(std::string_view bytes, std::uint32_t most_bytes);
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

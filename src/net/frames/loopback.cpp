@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -183,4 +183,4 @@ Duration LoopbackNetwork::some_delay() {
         static_cast<Duration::rep>(random_() % static_cast<std::uint64_t>(faults_.most_delay.count())));
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

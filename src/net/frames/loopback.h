@@ -17,7 +17,7 @@
 
 #include "net/frames/transport.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // Probabilities per frame, 0 to 1. All zero: no faults.
 struct LoopbackFaults {
@@ -100,4 +100,4 @@ class LoopbackNetwork {
     std::map<std::pair<PeerId, PeerId>, Line> lines_;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

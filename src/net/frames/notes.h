@@ -9,7 +9,7 @@
 
 #include "net/frames/transport.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 class NoteBook {
   public:
@@ -36,4 +36,4 @@ class NoteBook {
     std::size_t lost_ = 0;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

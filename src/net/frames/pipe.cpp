@@ -8,7 +8,7 @@
 #include <cstring>
 #include <mutex>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -113,4 +113,4 @@ Result<Pipe> open_pipe(std::string name_of_first, std::string name_of_second) {
     return Pipe{std::make_unique<PipeEnd>(lines, 0), std::make_unique<PipeEnd>(lines, 1)};
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "net/frames/transport.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // Each end has one peer, PeerId(0), which has joined from the start; `names` are the addresses that the other
 // end sees. When an end is destroyed, the other sees Left. Error (unreachable): no descriptor is left.
@@ -19,4 +19,4 @@ struct Pipe {
 };
 Result<Pipe> open_pipe(std::string name_of_first, std::string name_of_second);
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

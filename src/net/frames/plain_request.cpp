@@ -9,7 +9,7 @@
 #include "net/frames/http_request.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -106,4 +106,4 @@ std::string list_of_questions() {
     return page + "</ul>\n</body></html>\n";
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

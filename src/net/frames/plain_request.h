@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 inline constexpr std::uint32_t most_plain_bytes = 8u << 10;
 
@@ -32,4 +32,4 @@ std::string plain_refusal(bool http, const std::string& why);
 // The answer to "/".
 std::string list_of_questions();
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -10,7 +10,7 @@
 #include "net/frames/tcp_options.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::vector<std::string> own_addresses() {
     return own;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -12,7 +12,7 @@
 #include "net/frames/tcp_resolver.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -308,4 +308,4 @@ Result<std::unique_ptr<TcpDialer>> TcpDialer::open(TcpDialOptions options) {
     }
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -15,7 +15,7 @@
 #include "net/frames/tcp_options.h"
 #include "net/frames/transport.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 struct TcpDialOptions {
     std::vector<HostPort> managers;
@@ -49,4 +49,4 @@ class TcpDialer : public Transport {
     virtual Heard heard() const = 0;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

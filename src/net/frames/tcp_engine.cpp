@@ -6,10 +6,10 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
-#include "net/frames/tcp_socket.h"
 #include "base/signals_held.h"
+#include "net/frames/tcp_socket.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -376,4 +376,4 @@ void TcpEngine::tick() {
     release_held_back();
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -18,7 +18,7 @@
 #include "net/frames/tcp_link.h"
 #include "net/frames/tcp_mailbox.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // The owner of an engine; called on its thread.
 class TcpEngineUser {
@@ -128,4 +128,4 @@ class TcpEngine final : public TcpLinkOwner {
     bool stopping_ = false;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -8,7 +8,7 @@
 
 #include "net/frames/tcp_socket.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -328,4 +328,4 @@ void TcpLink::drop_unsent() {
     first_done_ = outgoing_done_ = pending_bytes_ = 0;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

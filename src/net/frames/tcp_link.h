@@ -18,7 +18,7 @@
 #include "net/frames/tcp_options.h"
 #include "net/frames/tls_channel.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // Common to all links of one end.
 struct TcpLinkPlan {
@@ -183,4 +183,4 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     Instant waiting_since_{};  // since when data waits to be written
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -6,7 +6,7 @@
 #include "net/frames/plain_request.h"
 #include "net/frames/tcp_link.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::optional<Instant> TcpLink::waits_since() const {
     return std::max(sent_at_, waiting_since_);
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -7,7 +7,7 @@
 #include "net/frames/tcp_link.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -121,4 +121,4 @@ void TcpLink::vanish() {
     owner_.on_gone(*this);
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

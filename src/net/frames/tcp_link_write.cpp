@@ -10,7 +10,7 @@
 
 #include "net/frames/tcp_link.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -130,4 +130,4 @@ void TcpLink::seal() {
     }
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -16,7 +16,7 @@
 #include "net/frames/tcp_socket.h"
 #include "net/frames/tls_identity.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -275,7 +275,7 @@ Result<std::unique_ptr<TcpListener>> TcpListener::open(TcpListenOptions options)
         auto context = TlsContext::of_manager(*options.tls);
         if (!context) return context.error();
         plan.tls = *context;
-        auto found = net::certificate_digest(*options.tls);
+        auto found = frames::certificate_digest(*options.tls);
         if (!found) return found.error();
         digest = *found;
     }
@@ -435,4 +435,4 @@ Result<Listening> listen_with(const std::vector<int>& sockets) {
     return duplicates;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

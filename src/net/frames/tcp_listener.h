@@ -16,7 +16,7 @@
 #include "net/frames/tcp_options.h"
 #include "net/frames/transport.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 struct TcpListenOptions {
     // The first free port in this range; both 0: any free one. The same port for all addresses.
@@ -66,4 +66,4 @@ class TcpListener : public Transport {
 // are omitted: they mean nothing elsewhere.
 std::vector<std::string> own_addresses();
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

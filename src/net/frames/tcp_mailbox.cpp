@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -136,4 +136,4 @@ void TcpMailbox::left(std::size_t frame_bytes) {
     unsent_.fetch_sub(frame_bytes + 1, std::memory_order_acq_rel);
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -12,7 +12,7 @@
 
 #include "net/frames/transport.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // The memory of undelivered frames: many small ones cost as much as a few large ones.
 inline std::size_t cost_of(const std::vector<std::string>& frames) {
@@ -78,4 +78,4 @@ class TcpMailbox {
     std::unordered_set<PeerId> closing_;  // on the caller's side: their remaining arrivals are dropped
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

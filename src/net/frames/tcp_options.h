@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 struct HostPort {
     std::string host;  // a name, or a numeric address without brackets
@@ -74,4 +74,4 @@ struct TlsTrust {
     std::string value;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

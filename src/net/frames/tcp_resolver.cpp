@@ -4,7 +4,7 @@
 #include <system_error>
 #include <thread>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 struct TcpResolver::Shared {
     std::mutex mutex;
@@ -27,12 +27,12 @@ TcpResolver::~TcpResolver() {
 }
 
 void TcpResolver::resolve(std::size_t index, const HostPort& from) {
-    if (is_numeric(from.host)) return shared_->say(index, net::resolve(from));
+    if (is_numeric(from.host)) return shared_->say(index, frames::resolve(from));
     try {
         // Signals are blocked in the creating thread, so this one inherits that.
         std::thread([shared = shared_, index, from] {
             try {
-                shared->say(index, net::resolve(from));
+                shared->say(index, frames::resolve(from));
             } catch (const std::exception& error) {
                 shared->say(index, Error{ExitCode::unreachable, error.what()});
             }
@@ -42,4 +42,4 @@ void TcpResolver::resolve(std::size_t index, const HostPort& from) {
     }
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

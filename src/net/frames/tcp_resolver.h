@@ -10,7 +10,7 @@
 #include "net/frames/tcp_options.h"
 #include "net/frames/tcp_socket.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 using Resolved = Result<std::vector<SocketAddress>>;
 
@@ -27,4 +27,4 @@ class TcpResolver {
     std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -120,4 +120,4 @@ int connect_to(const SocketAddress& address, const TcpLimits& limits) {
     return -1;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "net/frames/tcp_options.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // Closes its descriptor unless it was released to another owner.
 class OwnedDescriptor {
@@ -69,4 +69,4 @@ Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t 
 // listen.
 Result<Listening> listen_with(const std::vector<int>& sockets);
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -9,7 +9,7 @@
 #include "net/frames/tls_pem.h"
 #include "net/frames/tls_use.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -246,4 +246,4 @@ const std::string& TlsChannel::why() const {
     return handle_->why;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

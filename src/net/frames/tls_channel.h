@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "net/frames/tcp_options.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 class TlsChannel;
 
@@ -56,4 +56,4 @@ class TlsChannel {
     std::unique_ptr<Handle> handle_;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -9,7 +9,7 @@
 
 #include "net/frames/tls_use.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -53,4 +53,4 @@ std::string to_hex(std::string_view bytes) {
     return text;
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -16,7 +16,7 @@
 #include "net/frames/tls_pem.h"
 #include "net/frames/tls_use.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 namespace {
 
@@ -163,4 +163,4 @@ Result<std::string> certificate_digest(const TlsIdentity& identity) {
     return digest_of(own.get());
 }
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "net/frames/tcp_options.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // A new key (P-256) with a self-signed certificate, in memory: for runs whose contact file has the
 // certificate's digest.
@@ -19,4 +19,4 @@ Result<TlsIdentity> read_identity(const std::string& key_file, const std::string
 // SHA-256 of the first certificate, 64 hex digits. Error (bad_input): no certificate.
 Result<std::string> certificate_digest(const TlsIdentity& identity);
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -13,7 +13,7 @@ struct x509_st;
 struct evp_pkey_st;
 struct bio_st;
 
-namespace wq::net {
+namespace wq::net::frames {
 
 struct Free {
     void operator()(ssl_ctx_st* object) const;
@@ -26,4 +26,4 @@ struct Free {
 std::string digest_of(const x509_st* certificate);  // SHA-256, 64 hex digits
 Status use_identity(ssl_ctx_st* context, const TlsIdentity& identity);
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -4,7 +4,7 @@
 
 #include "base/fork_gate.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 class TlsUse {
   public:
@@ -14,4 +14,4 @@ class TlsUse {
     NoFork held_;
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

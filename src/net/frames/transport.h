@@ -15,7 +15,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 
 // For MPI a peer is a rank.
 using PeerId = Id<struct PeerTag, std::uint32_t>;
@@ -91,4 +91,4 @@ class Transport {
     virtual bool wants_asking() const { return descriptors().empty(); }
 };
 
-}  // namespace wq::net
+}  // namespace wq::net::frames

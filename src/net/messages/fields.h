@@ -4,54 +4,54 @@
 
 #include "net/messages/messages.h"
 
-namespace wq::wire {
+namespace wq::net::messages {
 
 // Values of the core in messages.
 template <class V>
-void fields(core::Resources& v, V& visit) {
+void fields(engine::model::Resources& v, V& visit) {
     visit(v.cores, v.memory_mb, v.disk_mb, v.gpus, v.coprocesses);
 }
 template <class V>
-void fields(core::Needs& v, V& visit) {
+void fields(engine::model::Needs& v, V& visit) {
     visit(v.cores, v.memory_mb, v.disk_mb, v.gpus, v.coprocesses);
 }
 template <class V>
-void fields(core::AllocationRules& v, V& visit) {
+void fields(engine::model::AllocationRules& v, V& visit) {
     visit(v.rest, v.whole_tasks);
 }
 template <class V>
-void fields(core::Sizes& v, V& visit) {
+void fields(engine::model::Sizes& v, V& visit) {
     visit(v.cores, v.memory_mb, v.disk_mb, v.gpus);
 }
 template <class V>
-void fields(core::Watch& v, V& visit) {
+void fields(engine::model::Watch& v, V& visit) {
     visit(v.measures, v.limits, v.series);
 }
 template <class V>
-void fields(core::Usage& v, V& visit) {
+void fields(engine::model::Usage& v, V& visit) {
 #define WQ_REST(name, unit, meaning) , v.name
     visit(v.cores WQ_USAGE_BUT_CORES(WQ_REST));
 #undef WQ_REST
 }
 template <class V>
-void fields(core::Measured& v, V& visit) {
+void fields(engine::model::Measured& v, V& visit) {
     visit(v.usage, v.exceeded);
 }
 template <class V>
-void fields(core::Outcome& v, V& visit) {
+void fields(engine::model::Outcome& v, V& visit) {
     visit(v.ending, v.exit_code, v.signal, v.started_us, v.wall_us, v.user_us, v.system_us, v.peak_memory_kb,
           v.bytes_read, v.bytes_written, v.stdout_bytes, v.stderr_bytes, v.reason, v.measured);
 }
 template <class V>
-void fields(core::Output& v, V& visit) {
+void fields(engine::model::Output& v, V& visit) {
     visit(v.out, v.err, v.result, v.monitor);
 }
 template <class V>
-void fields(core::UsagePoint& v, V& visit) {
+void fields(engine::model::UsagePoint& v, V& visit) {
     visit(v.at_us, v.label, v.usage);
 }
 template <class V>
-void fields(core::MonitorReport& v, V& visit) {
+void fields(engine::model::MonitorReport& v, V& visit) {
     visit(v.machine_cpus, v.machine_load, v.peak_us, v.points);
 }
 template <class V>
@@ -250,4 +250,4 @@ void fields(Beat&, V& visit) {
     visit();
 }
 
-}  // namespace wq::wire
+}  // namespace wq::net::messages

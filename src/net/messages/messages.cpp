@@ -7,7 +7,7 @@
 #include "net/messages/pack.h"
 #include "net/messages/unpack.h"
 
-namespace wq::wire {
+namespace wq::net::messages {
 
 namespace {
 
@@ -95,4 +95,4 @@ std::optional<std::vector<Message>> decode(std::string_view frame, std::size_t& 
     return messages;
 }
 
-}  // namespace wq::wire
+}  // namespace wq::net::messages

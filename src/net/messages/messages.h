@@ -25,7 +25,7 @@
 #include "engine/model/outcome.h"
 #include "engine/model/resources.h"
 
-namespace wq::wire {
+namespace wq::net::messages {
 
 inline constexpr std::uint32_t protocol_version = 12;
 
@@ -35,7 +35,7 @@ struct Hello {
     std::uint32_t version = protocol_version;  // first, so that every version can read it
     std::optional<std::uint32_t> rank;         // in an MPI job; nullopt: a TCP worker
     std::string host;
-    core::Resources offers;
+    engine::model::Resources offers;
     std::optional<Duration> leaves_in;  // until its batch job ends; a duration, because clocks of hosts may
                                         // differ by hours
     WallMicros clock = 0;               // its wall clock when it sends this
@@ -58,8 +58,8 @@ struct Hello {
 struct Ended {
     TaskId task;
     Attempt attempt = 0;
-    core::Outcome outcome;
-    core::Output output;
+    engine::model::Outcome outcome;
+    engine::model::Output output;
 };
 struct GivenBack {
     TaskId task;
@@ -140,11 +140,11 @@ struct EnvironmentLine {  // a `#!` line that applies to this worker; sent in or
 struct Call {
     std::string function;
     std::string arguments;  // a msgpack array; for a coprocess: its event, a JSON object
-    core::CallMode mode = core::CallMode::fork;
+    engine::model::CallMode mode = engine::model::CallMode::fork;
     std::string coprocess{};  // whose function it is; empty: the worker's own
 };
-// A task's input. The bytes of `content` are a stream of files/trees/tree_format.h: small ones are in the lease,
-// the worker requests others unless its cache has them.
+// A task's input. The bytes of `content` are a stream of files/trees/tree_format.h: small ones are in the
+// lease, the worker requests others unless its cache has them.
 enum class InputKind : std::uint8_t { content, url, command };
 struct InputFile {
     std::string name;  // in the task's sandbox
@@ -169,9 +169,9 @@ struct LeaseFiles {
 struct Lease {
     TaskId task;
     Attempt attempt = 1;
-    core::Resources give;
+    engine::model::Resources give;
     Duration timeout{0};
-    core::Watch watch{};
+    engine::model::Watch watch{};
     std::uint64_t environment_position = 0;
     std::string text;
     EnvironmentChanges variables;
@@ -191,10 +191,10 @@ struct Recall {
 struct SealedBatch {  // may be claimed by ticket; ticket n is the n-th task of `tasks`, always as attempt 1
     BatchId batch;
     IntervalSet tasks;
-    core::Needs needs;
-    core::AllocationRules rules{};
+    engine::model::Needs needs;
+    engine::model::AllocationRules rules{};
     Duration timeout{0};
-    core::Watch watch{};
+    engine::model::Watch watch{};
     // If all tasks are items of one `--array`: its template and indexes, and the id of its first item.
     // Otherwise each ticket has a text.
     std::vector<std::string> command;
@@ -330,8 +330,8 @@ struct StatusPart {
 // Unfinished tasks that are equal in all this.
 struct TasksOfShape {
     std::string category;
-    core::Needs needs;  // what they specify, or what their category requests for them now
-    core::AllocationRules rules{};
+    engine::model::Needs needs;  // what they specify, or what their category requests for them now
+    engine::model::AllocationRules rules{};
     std::vector<std::string> features;
     std::uint64_t ready = 0;
     std::uint64_t on_workers = 0;  // dispatched, running or not, or in a batch that ranks claim
@@ -340,7 +340,7 @@ struct TasksOfShape {
 struct WorkerStatus {
     WorkerId worker;
     std::string host;
-    core::Resources offers;
+    engine::model::Resources offers;
     std::uint64_t tasks = 0;  // dispatched to it
     std::string job;          // as in its Hello
     std::string factory;      // that started it; empty: none
@@ -390,4 +390,4 @@ std::optional<std::vector<Message>> decode(std::string_view frame);
 // At most `most` messages from byte `at` on; moves `at` behind them.
 std::optional<std::vector<Message>> decode(std::string_view frame, std::size_t& at, std::size_t most);
 
-}  // namespace wq::wire
+}  // namespace wq::net::messages

@@ -11,7 +11,7 @@
 #include "net/messages/fields.h"
 #include "net/messages/msgpack_library.h"
 
-namespace wq::wire {
+namespace wq::net::messages {
 
 class Pack {
   public:
@@ -91,4 +91,4 @@ class Pack {
     std::optional<std::size_t> prefix_;
 };
 
-}  // namespace wq::wire
+}  // namespace wq::net::messages

@@ -13,7 +13,7 @@
 #include "net/messages/fields.h"
 #include "net/messages/msgpack_library.h"
 
-namespace wq::wire {
+namespace wq::net::messages {
 
 class Unpack {
   public:
@@ -89,28 +89,30 @@ class Unpack {
         for (std::uint32_t index = 0; index < in.via.array.size && ok_; ++index)
             get(in.via.array.ptr[index], values.emplace_back());
     }
-    void get(const msgpack::object& in, core::Resources& value) { get_amounts(in, value, 0); }
-    void get(const msgpack::object& in, core::Needs& value) { get_amounts(in, value, -1); }
-    void get(const msgpack::object& in, core::Sizes& value) {
+    void get(const msgpack::object& in, engine::model::Resources& value) { get_amounts(in, value, 0); }
+    void get(const msgpack::object& in, engine::model::Needs& value) { get_amounts(in, value, -1); }
+    void get(const msgpack::object& in, engine::model::Sizes& value) {
         nested(in, value);
-        for (const core::ResourceKind kind : core::resource_kinds)
-            if (value.at(kind) < core::unsaid || value.at(kind) > core::most_size) fail();
+        for (const engine::model::ResourceKind kind : engine::model::resource_kinds)
+            if (value.at(kind) < engine::model::unsaid || value.at(kind) > engine::model::most_size) fail();
     }
-    void get(const msgpack::object& in, core::Usage& value) {
+    void get(const msgpack::object& in, engine::model::Usage& value) {
         nested(in, value);
-        value = core::within_bounds(value);
+        value = engine::model::within_bounds(value);
     }
-    void get(const msgpack::object& in, core::UsagePoint& value) {
+    void get(const msgpack::object& in, engine::model::UsagePoint& value) {
         nested(in, value);
-        value.at_us = std::clamp<std::int64_t>(value.at_us, 0, core::most_measured);
+        value.at_us = std::clamp<std::int64_t>(value.at_us, 0, engine::model::most_measured);
     }
-    void get(const msgpack::object& in, core::Ending& value) {
-        get_enum(in, value, core::Ending(core::ending_count - 1));
+    void get(const msgpack::object& in, engine::model::Ending& value) {
+        get_enum(in, value, engine::model::Ending(engine::model::ending_count - 1));
     }
-    void get(const msgpack::object& in, core::CallMode& value) {
-        get_enum(in, value, core::CallMode::direct);
+    void get(const msgpack::object& in, engine::model::CallMode& value) {
+        get_enum(in, value, engine::model::CallMode::direct);
     }
-    void get(const msgpack::object& in, core::Rest& value) { get_enum(in, value, core::Rest::whole); }
+    void get(const msgpack::object& in, engine::model::Rest& value) {
+        get_enum(in, value, engine::model::Rest::whole);
+    }
     void get(const msgpack::object& in, InputKind& value) { get_enum(in, value, InputKind::command); }
     void get(const msgpack::object& in, StatusOf& value) { get_enum(in, value, StatusOf::categories); }
     template <class T>
@@ -125,10 +127,10 @@ class Unpack {
     void get_amounts(const msgpack::object& in, Amounts& value, std::int64_t least) {
         nested(in, value);
         for (const std::int64_t amount : {value.memory_mb, value.disk_mb})
-            if (amount < least || amount > core::most_size) fail();
+            if (amount < least || amount > engine::model::most_size) fail();
         for (const Count amount : {value.cores, value.gpus})
-            if (amount < least || amount.thousandths() > core::most_size) fail();
-        if (value.coprocesses < 0 || value.coprocesses > core::most_coprocesses) fail();
+            if (amount < least || amount.thousandths() > engine::model::most_size) fail();
+        if (value.coprocesses < 0 || value.coprocesses > engine::model::most_coprocesses) fail();
     }
     template <class T>
     void nested(const msgpack::object& in, T& value) {
@@ -158,4 +160,4 @@ class Unpack {
     bool ok_ = true;
 };
 
-}  // namespace wq::wire
+}  // namespace wq::net::messages

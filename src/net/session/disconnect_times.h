@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace wq::session {
+namespace wq::net::session {
 
 // Below this, load on the machine alone could make a worker miss its manager.
 inline constexpr Duration shortest_disconnect_limit = std::chrono::seconds(10);
@@ -17,9 +17,9 @@ constexpr bool sound_disconnect_limit(Duration disconnect_limit) {
     return disconnect_limit == Duration{0} || disconnect_limit >= shortest_disconnect_limit;
 }
 
-// A worker that closes a connection and lives says so before (wire::Keeps). If it says nothing, and nothing
-// relays the connection, its process has ended: then its launcher ends its tasks within 8 s, or their zygote
-// within another 5 s; and 2 s are for a loaded machine.
+// A worker that closes a connection and lives says so before (messages::Keeps). If it says nothing, and
+// nothing relays the connection, its process has ended: then its launcher ends its tasks within 8 s, or their
+// zygote within another 5 s; and 2 s are for a loaded machine.
 constexpr Duration disconnect_limit_if_closed(Duration disconnect_limit) {
     return std::min<Duration>(disconnect_limit, std::chrono::seconds(15));
 }
@@ -36,4 +36,4 @@ constexpr Duration silence_of(Duration grace) {
     return std::min<Duration>(grace / 4 * 3, std::chrono::seconds(15));
 }
 
-}  // namespace wq::session
+}  // namespace wq::net::session

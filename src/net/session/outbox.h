@@ -6,16 +6,16 @@
 #include "net/frames/transport.h"
 #include "net/messages/messages.h"
 
-namespace wq::session {
+namespace wq::net::session {
 
 class Outbox {
   public:
-    Outbox(net::Transport& transport, net::PeerId peer) : transport_(&transport), peer_(peer) {}
+    Outbox(frames::Transport& transport, frames::PeerId peer) : transport_(&transport), peer_(peer) {}
 
     static constexpr std::size_t enough = 1u << 20;  // bytes of a frame with more than one message
 
-    void put(const wire::Message& message) {
-        wire::encode(message, pending_);
+    void put(const messages::Message& message) {
+        messages::encode(message, pending_);
         if (pending_.size() >= enough) flush();
     }
     void put_encoded(std::string_view message) {
@@ -29,9 +29,9 @@ class Outbox {
     }
 
   private:
-    net::Transport* transport_;
-    net::PeerId peer_;
+    frames::Transport* transport_;
+    frames::PeerId peer_;
     ByteWriter pending_;
 };
 
-}  // namespace wq::session
+}  // namespace wq::net::session

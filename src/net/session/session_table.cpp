@@ -12,7 +12,7 @@
 #include "base/random_bits.h"
 #include "engine/model/task.h"
 
-namespace wq::session {
+namespace wq::net::session {
 
 namespace {
 
@@ -32,23 +32,23 @@ bool within(std::int64_t value, std::int64_t most) {
 std::optional<std::string> nonsense_in(const std::vector<std::string>& features) {
     std::size_t functions = 0;
     for (std::string_view feature : features) {
-        if (feature.starts_with(core::function_feature)) {
+        if (feature.starts_with(engine::model::function_feature)) {
             ++functions;
-            feature.remove_prefix(core::function_feature.size());
+            feature.remove_prefix(engine::model::function_feature.size());
         }
-        if (feature.size() > core::longest_feature)
+        if (feature.size() > engine::model::longest_feature)
             return "the name of one of its features or functions is too long";
     }
-    if (functions > core::most_functions)
-        return "it has more than " + std::to_string(core::most_functions) + " functions";
-    if (features.size() - functions > core::most_features)
-        return "it has more than " + std::to_string(core::most_features) + " features";
+    if (functions > engine::model::most_functions)
+        return "it has more than " + std::to_string(engine::model::most_functions) + " functions";
+    if (features.size() - functions > engine::model::most_features)
+        return "it has more than " + std::to_string(engine::model::most_features) + " features";
     return std::nullopt;
 }
 
 }  // namespace
 
-SessionTable::Claim SessionTable::judge(const wire::Hello& hello) const {
+SessionTable::Claim SessionTable::judge(const messages::Hello& hello) const {
     const auto known = sessions_.find(hello.identity);
     if (known == sessions_.end()) return Claim::first;
     if (hello.resume == known->second.token) return Claim::comes_back;
@@ -59,7 +59,7 @@ void SessionTable::keep_number(WorkerId of_a_rank) {
     if (of_a_rank != unknown_worker) next_number_ = std::max(next_number_, of_a_rank.value() + 1);
 }
 
-Session& SessionTable::open(std::string identity, records::WorkerRecord record) {
+Session& SessionTable::open(std::string identity, records::journal::WorkerRecord record) {
     identities_[record.worker] = identity;
     Session& session = sessions_[identity];
     session = {};
@@ -98,7 +98,7 @@ bool is_platform(std::string_view name) {
            name.find_first_not_of(letters) == name.npos;
 }
 
-std::optional<std::string> nonsense_in(const wire::Hello& hello) {
+std::optional<std::string> nonsense_in(const messages::Hello& hello) {
     if (hello.rank) return "a rank cannot join over TCP";
     if (hello.identity.empty() || hello.identity.size() > longest_name || !plain(hello.identity))
         return "it has no identity";
@@ -108,15 +108,15 @@ std::optional<std::string> nonsense_in(const wire::Hello& hello) {
     if (hello.node.size() > longest_name || !plain(hello.node)) return "its node name is invalid";
     if (hello.address.size() > longest_name || !plain(hello.address)) return "its address is invalid";
     if (hello.job.size() > longest_name || !plain(hello.job)) return "its job's id is invalid";
-    const core::Resources& offers = hello.offers;
+    const engine::model::Resources& offers = hello.offers;
     if (!within(offers.cores.rounded_up(), most_cores) || !within(offers.memory_mb, most_mb) ||
         !within(offers.disk_mb, most_mb) || !within(offers.gpus.rounded_up(), most_cores) ||
-        !within(offers.coprocesses, core::most_coprocesses))
+        !within(offers.coprocesses, engine::model::most_coprocesses))
         return "its offer is impossible";
     return nonsense_in(hello.features);
 }
 
-void make_plausible(core::Outcome& outcome) {
+void make_plausible(engine::model::Outcome& outcome) {
     for (std::int64_t* time : {&outcome.started_us, &outcome.wall_us, &outcome.user_us, &outcome.system_us})
         *time = std::clamp<std::int64_t>(*time, 0, longest_us);
     for (std::int64_t* count : {&outcome.peak_memory_kb, &outcome.bytes_read, &outcome.bytes_written})
@@ -129,4 +129,4 @@ std::string random_token() {
     return text.data();
 }
 
-}  // namespace wq::session
+}  // namespace wq::net::session

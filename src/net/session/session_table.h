@@ -10,15 +10,15 @@
 #include <unordered_map>
 
 #include "base/ids.h"
-#include "records/journal/records.h"
 #include "net/messages/messages.h"
+#include "records/journal/records.h"
 
-namespace wq::session {
+namespace wq::net::session {
 
 struct Session {
     std::string identity;
     std::string token;
-    records::WorkerRecord record;
+    records::journal::WorkerRecord record;
     std::uint64_t answers = 0;        // received since it first joined
     std::uint64_t acknowledged = 0;   // of these, those acknowledged
     Duration disconnect_limit{0};     // it must reconnect within this time; 0: it is lost at once
@@ -37,14 +37,14 @@ class SessionTable {
         anew,   // the known worker of this identity never got our Welcome: it is gone and ran nothing
         taken,  // another worker has this identity
     };
-    Claim judge(const wire::Hello& hello) const;
+    Claim judge(const messages::Hello& hello) const;
 
     // Numbers are unique, also among ranks.
     void keep_number(WorkerId of_a_rank);
     WorkerId next_number() { return WorkerId(next_number_++); }
 
     // Valid until close().
-    Session& open(std::string identity, records::WorkerRecord record);
+    Session& open(std::string identity, records::journal::WorkerRecord record);
     void close(WorkerId worker);
     Session* find(const std::string& identity);
     Session* find(WorkerId worker);
@@ -57,14 +57,14 @@ class SessionTable {
 };
 
 // Why a TCP worker's hello is invalid; nullopt: it is valid. Its fields end up in logs and sums.
-std::optional<std::string> nonsense_in(const wire::Hello& hello);
+std::optional<std::string> nonsense_in(const messages::Hello& hello);
 
 // Limits what a peer reports of an end to what sums and logs can hold.
-void make_plausible(core::Outcome& outcome);
+void make_plausible(engine::model::Outcome& outcome);
 
 // A value that $OS or $ARCH may have: it becomes a part of paths.
 bool is_platform(std::string_view name);
 
 std::string random_token();  // 128 bits in hex
 
-}  // namespace wq::session
+}  // namespace wq::net::session

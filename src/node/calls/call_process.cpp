@@ -13,7 +13,7 @@
 #include "node/calls/news.h"
 #include "node/process/passed_descriptors.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 namespace {
 
@@ -109,4 +109,4 @@ std::unique_ptr<Request> CallProcess::take_away() {
     return std::move(request_);
 }
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "node/calls/request.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 class CallProcess {
   public:
@@ -60,4 +60,4 @@ class CallProcess {
     rusage told_{};
 };
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

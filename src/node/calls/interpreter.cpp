@@ -18,7 +18,7 @@
 #include "node/process/process_tree.h"
 #include "node/process/task_environment.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 namespace {
 
@@ -336,4 +336,4 @@ bool Interpreter::idle() const {
                         [](const auto& process) { return process->request() != nullptr; });
 }
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

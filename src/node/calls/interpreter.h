@@ -25,7 +25,7 @@
 #include "node/process/poller.h"
 #include "node/process/spawn.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 struct InterpreterSettings {
     std::string file;                      // the interpreter; empty: that of `archive`
@@ -114,4 +114,4 @@ class Interpreter {
     Instant since_;
 };
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

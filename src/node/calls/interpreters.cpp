@@ -13,7 +13,7 @@
 #include "node/process/python.h"
 #include "node/process/spawn.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 namespace {
 
@@ -243,4 +243,4 @@ std::optional<Instant> Interpreters::next_check() const {
     return next;
 }
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

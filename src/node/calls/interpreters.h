@@ -13,7 +13,7 @@
 #include "node/calls/request.h"
 #include "node/process/poller.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 class Interpreters {
   public:
@@ -67,4 +67,4 @@ class Interpreters {
     std::size_t numbers_ = 0;
 };
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

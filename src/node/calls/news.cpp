@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 namespace {
 
@@ -91,4 +91,4 @@ std::optional<End> end_in(std::string_view text) {
     return end;
 }
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

@@ -11,7 +11,7 @@
 
 #include "node/calls/request.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 struct News {
     enum class Kind { started, forked, impossible, ended, imported };
@@ -28,4 +28,4 @@ std::optional<News> news_in(std::string_view text);
 // that.
 std::optional<End> end_in(std::string_view text);
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

@@ -7,7 +7,7 @@
 
 #include "node/process/python.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 namespace {
 
@@ -61,4 +61,4 @@ bool has_python() {
     return !find_python({}, path == nullptr ? "" : path).empty();
 }
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 inline constexpr std::string_view python_function = "python";
 
@@ -33,10 +33,11 @@ struct PythonCall {
 // nullopt: these are not the arguments of such a call.
 std::optional<PythonCall> python_call(std::string_view arguments);
 
-// The interpreter for it: $WORK_QUEUE_PYTHON (node/process/python.h), else the manager's if it exists here and its
-// file names no other version, else `python3.11` or `python3` in `path` (of PATH). Empty: there is none.
+// The interpreter for it: $WORK_QUEUE_PYTHON (node/process/python.h), else the manager's if it exists here
+// and its file names no other version, else `python3.11` or `python3` in `path` (of PATH). Empty: there is
+// none.
 std::string find_python(const PythonCall& call, const std::string& path);
 // Whether this machine has any.
 bool has_python();
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

@@ -10,7 +10,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 struct Request {
     std::uint64_t serial = 0;              // of the launcher's order
@@ -55,4 +55,4 @@ class Listener {
     ~Listener() = default;
 };
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace wq::interpreters {
+namespace wq::node::calls {
 
 extern const std::string_view script;
 extern const std::string_view unpack;
 
-}  // namespace wq::interpreters
+}  // namespace wq::node::calls

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -34,7 +34,7 @@ Accounts::Accounts(machine::Slice slice)
     for (const auto& core : slice_.cores) all_.add(core);
 }
 
-std::optional<Holding> Accounts::take(const core::Resources& give) {
+std::optional<Holding> Accounts::take(const engine::model::Resources& give) {
     if (!give.fits_in(free_)) return std::nullopt;
     auto seat = placement_.take({give.cores.thousandths(), give.gpus.thousandths()});
     if (!seat) return std::nullopt;
@@ -42,12 +42,13 @@ std::optional<Holding> Accounts::take(const core::Resources& give) {
     return Holding{give, std::move(*seat)};
 }
 
-Accounts::Lack Accounts::lack(const core::Resources& give) const {
+Accounts::Lack Accounts::lack(const engine::model::Resources& give) const {
     return {!placement_.fits_cores(give.cores.thousandths()), give.memory_mb > free_.memory_mb,
             give.disk_mb > free_.disk_mb, !placement_.fits_gpus(give.gpus.thousandths())};
 }
 
-std::optional<Holding> Accounts::take_behind(const core::Resources& head, const core::Resources& give) {
+std::optional<Holding> Accounts::take_behind(const engine::model::Resources& head,
+                                             const engine::model::Resources& give) {
     const Lack before = lack(head);
     if ((before.cores && give.cores > 0) || (before.memory && give.memory_mb > 0) ||
         (before.disk && give.disk_mb > 0) || (before.gpus && give.gpus > 0))
@@ -92,4 +93,4 @@ std::string Accounts::visible_gpus(const Holding& holding) const {
     return list;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -10,11 +10,11 @@
 #include "node/machine/placement.h"
 #include "node/machine/slice.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // The resources that one running task holds.
 struct Holding {
-    core::Resources amount;
+    engine::model::Resources amount;
     machine::Seat seat;  // indexes into Slice::cores and Slice::gpus
 };
 
@@ -23,12 +23,13 @@ class Accounts {
     explicit Accounts(machine::Slice slice);
 
     // Whether the slice could hold it if nothing ran. A task that never fits would block the queue forever.
-    bool ever_fits(const core::Resources& give) const { return give.fits_in(whole_); }
+    bool ever_fits(const engine::model::Resources& give) const { return give.fits_in(whole_); }
     // Allocates it if it fits now.
-    std::optional<Holding> take(const core::Resources& give);
+    std::optional<Holding> take(const engine::model::Resources& give);
     // The same for a task behind `head`, which has to wait. It takes nothing that the head waits for, and
     // leaves enough of all else that the head needs, so that the head starts no later.
-    std::optional<Holding> take_behind(const core::Resources& head, const core::Resources& give);
+    std::optional<Holding> take_behind(const engine::model::Resources& head,
+                                       const engine::model::Resources& give);
     void give_back(const Holding& holding);
 
     // The mask to bind the task to; empty if it may use all cores of the slice.
@@ -48,13 +49,13 @@ class Accounts {
         bool gpus = false;
         bool operator==(const Lack&) const = default;
     };
-    Lack lack(const core::Resources& give) const;
+    Lack lack(const engine::model::Resources& give) const;
 
     machine::Slice slice_;
-    core::Resources whole_;
-    core::Resources free_;
+    engine::model::Resources whole_;
+    engine::model::Resources free_;
     machine::Placement placement_;
     machine::CpuMask all_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

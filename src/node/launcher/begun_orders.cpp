@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 void BegunOrders::begin(std::uint64_t serial, std::span<const std::uint64_t> ahead) {
     if (serial <= last_.load(std::memory_order_relaxed)) {
@@ -38,4 +38,4 @@ bool BegunOrders::has(std::uint64_t serial) const {
                         [&](const auto& place) { return place.load(std::memory_order_acquire) == serial; });
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

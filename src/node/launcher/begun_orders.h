@@ -13,9 +13,9 @@
 
 #include "engine/model/queue_depth.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
-inline constexpr std::size_t most_passed_over = core::most_queued;  // of one kind
+inline constexpr std::size_t most_passed_over = engine::model::most_queued;  // of one kind
 
 class BegunOrders {
   public:
@@ -33,4 +33,4 @@ class BegunOrders {
     std::array<std::atomic<std::uint64_t>, most_passed_over> passed_over_{};
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -15,7 +15,7 @@
 
 #include "node/process/call.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -42,7 +42,7 @@ bool write_all(int fd, std::string_view bytes, std::size_t at) {
 }
 
 bool write_end(int fd, const process::CallEnd& end) {
-    const std::string& bytes = end.ending == core::Ending::exited ? end.result : end.reason;
+    const std::string& bytes = end.ending == engine::model::Ending::exited ? end.result : end.reason;
     const Header header{whole_mark, static_cast<std::int32_t>(end.ending), end.exit_code, bytes.size()};
     return write_all(fd, bytes, sizeof header) &&
            write_all(fd, {reinterpret_cast<const char*>(&header), sizeof header}, 0);
@@ -70,12 +70,12 @@ std::optional<process::CallEnd> read_end(int fd) {
         at += static_cast<std::size_t>(got);
     }
     process::CallEnd end;
-    const auto ending = static_cast<core::Ending>(header->ending);
-    if (ending == core::Ending::exited) {
+    const auto ending = static_cast<engine::model::Ending>(header->ending);
+    if (ending == engine::model::Ending::exited) {
         end.result = std::move(bytes);
         return end;
     }
-    end.ending = ending == core::Ending::not_started ? ending : core::Ending::raised;
+    end.ending = ending == engine::model::Ending::not_started ? ending : engine::model::Ending::raised;
     end.exit_code = header->exit_code;
     if (const std::size_t reason = bytes.find('\0'); reason != std::string::npos) {
         end.result = bytes.substr(reason + 1);
@@ -125,7 +125,8 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     if (mask.bytes() != 0) mask.apply_to(0);
     const int out = open(lane.out.writer_path(), O_WRONLY | O_CLOEXEC);
     const int err = open(lane.err.writer_path(), O_WRONLY | O_CLOEXEC);
-    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(core::exit_cannot_execute);
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+        _exit(engine::model::exit_cannot_execute);
     // The launcher's own descriptors must not outlive the launcher in this process.
     if (lane.result.get() != result_place) dup2(lane.result.get(), result_place);
     fcntl(result_place, F_SETFD, FD_CLOEXEC);
@@ -139,15 +140,18 @@ void CallStarter::child_main(const Lane& lane, const machine::CpuMask& mask, cha
     const std::string& directory = lane.order.order.directory;
     const bool entered = directory.empty() || chdir(directory.c_str()) == 0;
     process::CallEnd end = entered ? process::run_call(*table_of(call.function), call)
-                                   : process::CallEnd{core::Ending::not_started,
-                                                      core::exit_cannot_execute,
+                                   : process::CallEnd{engine::model::Ending::not_started,
+                                                      engine::model::exit_cannot_execute,
                                                       "cannot enter '" + directory + "': " + strerror(errno),
                                                       {}};
     std::cout.flush();
     std::cerr.flush();
     std::fflush(nullptr);
     if (!write_end(result_place, end)) {
-        end = {core::Ending::raised, 0, std::string("its result cannot be kept: ") + strerror(errno), {}};
+        end = {engine::model::Ending::raised,
+               0,
+               std::string("its result cannot be kept: ") + strerror(errno),
+               {}};
         static_cast<void>(ftruncate(result_place, 0) == 0 && write_end(result_place, end));
     }
     // Not exit(): the program's exit handlers must not run in this process.
@@ -160,19 +164,20 @@ bool CallStarter::has_result(const Lane& lane) {
 
 std::string CallStarter::take_result(Lane& lane) {
     const Descriptor memory = std::move(lane.result);
-    core::Outcome& outcome = lane.outcome;
+    engine::model::Outcome& outcome = lane.outcome;
     if (!outcome.succeeded()) return {};
     auto end = read_end(memory.get());
     if (!end) {
-        outcome.ending = core::Ending::raised;
+        outcome.ending = engine::model::Ending::raised;
         outcome.reason = "its process ended with exit 0 before the function returned";
         return {};
     }
     outcome.ending = end->ending;
-    if (outcome.ending == core::Ending::not_started) outcome.started_us = 0;  // the function did not begin
+    if (outcome.ending == engine::model::Ending::not_started)
+        outcome.started_us = 0;  // the function did not begin
     outcome.exit_code = end->exit_code;
     outcome.reason = std::move(end->reason);
     return std::move(end->result);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

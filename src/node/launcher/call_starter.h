@@ -13,7 +13,7 @@
 #include "node/process/fetch_url.h"
 #include "node/process/functions.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class CallStarter {
   public:
@@ -39,4 +39,4 @@ class CallStarter {
     const rlimit* files_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <system_error>
 
-#include "node/process/call_meter.h"
 #include "base/signals_held.h"
+#include "node/process/call_meter.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -102,7 +102,7 @@ struct CallThreads::Runner {
         lock.lock();
         std::erase(state.running, name);
         if (!state.killed.empty() && std::erase(state.killed, name) > 0) {
-            ended.outcome.ending = core::Ending::killed;
+            ended.outcome.ending = engine::model::Ending::killed;
             ended.outcome.reason = "a call within the worker cannot be stopped: it ran to its end";
             ended.output.result.clear();
         }
@@ -314,4 +314,4 @@ bool CallThreads::end(Duration limit) {
     return all;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -21,7 +21,7 @@
 #include "node/launcher/reports.h"
 #include "node/process/call.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 struct CallOrder {
     TaskId task;
@@ -84,4 +84,4 @@ class CallThreads {
     std::vector<std::thread> running_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

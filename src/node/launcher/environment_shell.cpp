@@ -13,7 +13,7 @@
 #include "base/single_quoted.h"
 #include "node/process/process_tree.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -199,7 +199,7 @@ void EnvironmentShell::begin_task() {
         if (!value) text += "; command unset " + name;
     if (!order.directory.empty())
         text += "; command cd -- " + single_quoted(order.directory) + " || exit " +
-                std::to_string(core::exit_cannot_execute);
+                std::to_string(engine::model::exit_cannot_execute);
     text += "; command eval " + single_quoted(order.text) + " ) </dev/null >" + fd_folder_ +
             std::to_string(lane_->out.read_end()) + " 2>" + fd_folder_ +
             std::to_string(lane_->err.read_end()) + " & command echo \"p " + generation + " $!\"" + reply +
@@ -286,4 +286,4 @@ void EnvironmentShell::died(int status) {
     }
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "node/launcher/lane.h"
-#include "node/launcher/start_listener.h"
 #include "node/launcher/reports.h"
+#include "node/launcher/start_listener.h"
 #include "node/process/capture.h"
 #include "node/process/spawn.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // Receives what happens to fed orders and lines.
 class ShellListener : public StartListener {
@@ -104,4 +104,4 @@ class EnvironmentShell {
     int restarts_ = 0;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -4,7 +4,7 @@
 #include "base/find_above.h"
 #include "node/launcher/launcher_program.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -32,4 +32,4 @@ Result<std::string> find_launcher_program(const std::string& wanted) {
                  ": set WORK_QUEUE_LAUNCHER to its path"};
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

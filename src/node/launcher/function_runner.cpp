@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -15,7 +15,8 @@ constexpr Duration pause = std::chrono::milliseconds(1);
 
 TaskEnded unable(TaskId task, Attempt attempt) {
     TaskEnded ended{task, attempt, {}, {}};
-    core::set_not_started(ended.outcome, "no thread can be made: raise the limit of processes (ulimit -u)");
+    engine::model::set_not_started(ended.outcome,
+                                   "no thread can be made: raise the limit of processes (ulimit -u)");
     return ended;
 }
 
@@ -42,8 +43,8 @@ void FunctionRunner::forget(Duration limit) {
     look_again_.reset();
 }
 
-void FunctionRunner::run(CallOrder order, core::CallMode mode) {
-    (mode == core::CallMode::thread ? to_pool_ : to_direct_).emplace_back(std::move(order));
+void FunctionRunner::run(CallOrder order, engine::model::CallMode mode) {
+    (mode == engine::model::CallMode::thread ? to_pool_ : to_direct_).emplace_back(std::move(order));
     ++held_;
 }
 
@@ -137,4 +138,4 @@ bool FunctionRunner::end(Duration limit) {
     return direct && pool && !one_runs_on_;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -11,7 +11,7 @@
 
 #include "node/launcher/call_threads.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class FunctionRunner {
   public:
@@ -26,7 +26,7 @@ class FunctionRunner {
     std::optional<Instant> wakeup() const { return look_again_; }
 
     // `mode`: direct or thread.
-    void run(CallOrder order, core::CallMode mode);
+    void run(CallOrder order, engine::model::CallMode mode);
     void run(RangeOrder order);  // direct
 
     // As in the launcher, calls that have not begun are returned. A running call continues to its end, which
@@ -71,4 +71,4 @@ class FunctionRunner {
     std::optional<Instant> look_again_;  // until then threads wake us only if they run dry
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

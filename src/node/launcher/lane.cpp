@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <new>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 Lane* Lanes::acquire() {
     if (idle_.empty()) {
@@ -35,4 +35,4 @@ void Lanes::release(Lane& lane) {
     idle_.push_back(&lane);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

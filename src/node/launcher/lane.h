@@ -16,7 +16,7 @@
 #include "node/process/task_environment.h"
 #include "node/usage/running_tasks.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // What a task's process starts with. The process reads this memory until it has executed the file.
 struct Execution {
@@ -28,10 +28,10 @@ struct Execution {
     enum class Try : std::uint8_t { first, searched_again, by_shell } attempt = Try::first;
 };
 
-struct Lane : watch::RunningTask {
+struct Lane : usage::RunningTask {
     Lane(std::size_t number, const process::BaseEnvironment& base, const std::string& temporary,
          const std::string& gpu_variable, process::HostFiles& hosts)
-        : watch::RunningTask(temporary), index(number), environment(base, temporary, gpu_variable, hosts) {}
+        : usage::RunningTask(temporary), index(number), environment(base, temporary, gpu_variable, hosts) {}
 
     std::size_t index;
     process::Capture out;
@@ -70,12 +70,12 @@ class Lanes {
     void release(Lane& lane);  // ready for the next task
     Lane& at(std::size_t index) { return *all_[index]; }
 
-    const watch::RunningTasks& running() const { return running_; }
+    const usage::RunningTasks& running() const { return running_; }
     Lane* by_pid(pid_t pid) const { return static_cast<Lane*>(running_.by_pid(pid)); }
     Lane* by_task(TaskId task, Attempt attempt) const {
         return static_cast<Lane*>(running_.by_task(task, attempt));
     }
-    static Lane& lane_of(watch::RunningTask& task) {
+    static Lane& lane_of(usage::RunningTask& task) {
         return static_cast<Lane&>(task);
     }  // `task`: from running()
 
@@ -86,7 +86,7 @@ class Lanes {
     process::HostFiles hosts_;
     std::vector<std::unique_ptr<Lane>> all_;
     std::vector<Lane*> idle_;
-    watch::RunningTasks running_;
+    usage::RunningTasks running_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -18,12 +18,12 @@
 #include <map>
 
 #include "node/launcher/launcher_program.h"
-#include "node/launcher/zygote.h"
 #include "node/launcher/launcher_wire.h"
 #include "node/launcher/shared_page.h"
+#include "node/launcher/zygote.h"
 #include "node/process/process_tree.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -349,4 +349,4 @@ Result<std::unique_ptr<Launcher>> Launcher::start_program(const std::string& pat
         std::make_unique<RankEnd>(std::move(memory), std::move(zygote).or_throw(), false, false));
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -32,13 +32,13 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "node/launcher/zygote.h"
 #include "node/launcher/options.h"
 #include "node/launcher/reports.h"
+#include "node/launcher/zygote.h"
 #include "node/process/functions.h"
 #include "node/process/order.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class Launcher {
   public:
@@ -102,4 +102,4 @@ class Launcher {
     virtual void close(Duration limit) = 0;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

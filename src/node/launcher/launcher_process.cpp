@@ -17,7 +17,7 @@
 #include "node/process/process_tree.h"
 #include "node/usage/oom_score.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -236,7 +236,7 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const process::Fu
     setsid();
     prctl(PR_SET_NAME, "wq_launcher");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    watch::offer_launcher_as_oom_victim();
+    usage::offer_launcher_as_oom_victim();
     // Any signal but SIGKILL is a task's mistake (`kill $PPID`). Tasks get an empty mask.
     sigset_t all;
     sigfillset(&all);
@@ -271,4 +271,4 @@ void launcher_main(int rank, int lifeline, SharedPage& shared, const process::Fu
     _exit(0);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -4,15 +4,15 @@
 
 #include <optional>
 
+#include "node/launcher/launcher_wire.h"
 #include "node/launcher/report_buffer.h"
+#include "node/launcher/shared_page.h"
 #include "node/launcher/starters.h"
 #include "node/launcher/task_runner.h"
-#include "node/launcher/launcher_wire.h"
-#include "node/launcher/shared_page.h"
 #include "node/process/poller.h"
 #include "node/process/scratch_folder.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class LauncherProcess final : private Starters::Work {
   public:
@@ -64,4 +64,4 @@ class LauncherProcess final : private Starters::Work {
 [[noreturn]] void launcher_main(int rank, int lifeline, SharedPage& shared,
                                 const process::FunctionTable* functions, process::ScratchFolder scratch);
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -19,7 +19,7 @@
 #include "base/units.h"
 #include "node/launcher/shared_page.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -115,4 +115,4 @@ int launcher_program(int argc, char**) {
     zygote_main(control_place, shared.page(), nullptr, nullptr);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

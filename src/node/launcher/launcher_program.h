@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "node/launcher/zygote.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // The program's path: `wanted`; else WORK_QUEUE_LAUNCHER; else libexec/work_queue/ in a folder above the
 // calling library or program, in a folder above one in PATH, or where this was installed. Error: it is not
@@ -23,4 +23,4 @@ Result<Zygote> spawn_zygote(const std::string& program, int memory,
 // Its main(). It returns an exit code only if it was not started by spawn_zygote().
 int launcher_program(int argc, char** argv);
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -9,7 +9,7 @@
 #include "engine/model/codec.h"
 #include "node/launcher/wire_fields.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -246,4 +246,4 @@ bool SendBuffer::send(int socket) {
     return alive;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

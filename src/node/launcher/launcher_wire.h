@@ -16,7 +16,7 @@
 #include "node/launcher/reports.h"
 #include "node/process/order.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // rank -> launcher. An order's serial counts the rank's orders from 1; reports name the order by it.
 struct KillMessage {
@@ -83,4 +83,4 @@ class SendBuffer {
     std::size_t sent_ = 0;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -1,5 +1,5 @@
 #include "node/launcher/launcher_program.h"
 
 int main(int argc, char** argv) {
-    return wq::launcher::launcher_program(argc, argv);
+    return wq::node::launcher::launcher_program(argc, argv);
 }

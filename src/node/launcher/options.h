@@ -8,7 +8,7 @@
 
 #include "node/machine/slice.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 struct LauncherOptions {
     machine::Slice slice;
@@ -26,4 +26,4 @@ struct LauncherOptions {
     bool work_in_scratch = false;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

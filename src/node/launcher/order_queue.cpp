@@ -4,7 +4,7 @@
 
 #include "node/launcher/begun_orders.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 void OrderQueue::push_back(process::OrderMessage message) {
     alike_ = empty() || (alike_ && orders_.back().order.give == message.order.give);
@@ -40,7 +40,7 @@ std::optional<OrderQueue::Next> OrderQueue::next(Accounts& accounts) const {
 // It does not pass an order that sees other `#!` lines, because the shell runs those lines in order.
 std::optional<OrderQueue::Next> OrderQueue::next_behind_head(Accounts& accounts) const {
     const process::Order& head = front().order;
-    std::optional<core::Resources> in_vain;
+    std::optional<engine::model::Resources> in_vain;
     const std::size_t end = std::min(orders_.size(), most_passed_over + 1);
     for (std::size_t at = 1; at < end; ++at) {
         const process::Order& order = orders_[at].order;
@@ -59,4 +59,4 @@ std::vector<std::uint64_t> OrderQueue::ahead_of(std::size_t position) const {
     return serials;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

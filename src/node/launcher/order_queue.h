@@ -9,7 +9,7 @@
 #include "node/launcher/accounts.h"
 #include "node/launcher/launcher_wire.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class OrderQueue {
   public:
@@ -45,4 +45,4 @@ class OrderQueue {
     bool alike_ = true;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

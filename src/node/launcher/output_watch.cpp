@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -43,4 +43,4 @@ void OutputWatch::drain(process::Capture& capture, process::Source source, std::
     if (capture.drain() != process::Capture::State::closed) watch_stream(capture, source, number);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

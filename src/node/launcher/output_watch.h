@@ -6,7 +6,7 @@
 #include "node/launcher/lane.h"
 #include "node/process/poller.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class OutputWatch {
   public:
@@ -30,4 +30,4 @@ class OutputWatch {
     std::size_t unwatched_ = 0;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -12,7 +12,7 @@
 #include "node/calls/python_call.h"
 #include "node/launcher/call_starter.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -46,11 +46,11 @@ std::vector<std::string> environment_for(Lane& lane) {
 
 void PythonCalls::start(Lane& lane, const std::string& cores) {
     const process::Order& order = lane.order.order;
-    const auto call = interpreters::python_call(order.call->arguments);
+    const auto call = calls::python_call(order.call->arguments);
     if (!call)
         return listener_.task_not_started(lane,
                                           {"these are not the arguments of a call of a Python function"});
-    auto request = std::make_unique<interpreters::Request>();
+    auto request = std::make_unique<calls::Request>();
     request->serial = lane.order.serial;
     request->fresh = order.sets_variables;
     // What is measured must be its own. And where listing orphans is costly, ended tasks' process groups are
@@ -109,7 +109,7 @@ void PythonCalls::call_refused(std::uint64_t serial, std::string reason, bool ma
     if (Lane* const lane = lane_of(serial)) listener_.task_not_started(*lane, {std::move(reason), may_pass});
 }
 
-void PythonCalls::call_ended(std::uint64_t serial, const interpreters::End& end) {
+void PythonCalls::call_ended(std::uint64_t serial, const calls::End& end) {
     if (Lane* const lane = lane_of(serial)) listener_.call_ended(*lane, end.status, end.usage);
 }
 
@@ -122,4 +122,4 @@ void PythonCalls::call_orphaned(std::uint64_t serial, pid_t pid) {
     listener_.call_ended(*lane, CallStarter::has_result(*lane) ? 0 : SIGKILL, {});
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -10,7 +10,7 @@
 #include "node/launcher/start_listener.h"
 #include "node/usage/leftovers.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class PythonListener : public StartListener {
   public:
@@ -22,11 +22,11 @@ class PythonListener : public StartListener {
     ~PythonListener() = default;
 };
 
-class PythonCalls final : private interpreters::Listener {
+class PythonCalls final : private calls::Listener {
   public:
     // `environment`, `path`, `files`: of interpreters (interpreters.h).
     PythonCalls(std::vector<std::string> environment, std::string path, const rlimit* files,
-                process::Poller& poller, const watch::RunningTasks& running, watch::Leftovers& leftovers,
+                process::Poller& poller, const usage::RunningTasks& running, usage::Leftovers& leftovers,
                 PythonListener& listener)
         : running_(running),
           leftovers_(leftovers),
@@ -50,15 +50,15 @@ class PythonCalls final : private interpreters::Listener {
     void interpreter_started(pid_t pid) override { leftovers_.add_own(pid); }
     void call_given(std::uint64_t serial, pid_t pid) override;
     void call_taken_back(std::uint64_t serial) override;
-    void call_ended(std::uint64_t serial, const interpreters::End& end) override;
+    void call_ended(std::uint64_t serial, const calls::End& end) override;
     void call_orphaned(std::uint64_t serial, pid_t pid) override;
     void call_refused(std::uint64_t serial, std::string reason, bool may_pass) override;
     Lane* lane_of(std::uint64_t serial) const;
 
-    const watch::RunningTasks& running_;
-    watch::Leftovers& leftovers_;
+    const usage::RunningTasks& running_;
+    usage::Leftovers& leftovers_;
     PythonListener& listener_;
-    interpreters::Interpreters interpreters_;
+    calls::Interpreters interpreters_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

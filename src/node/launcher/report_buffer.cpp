@@ -1,6 +1,6 @@
 #include "node/launcher/report_buffer.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 void ReportBuffer::add(std::uint64_t serial, Report report, Instant now) {
     append(batch_, ReportMessage{serial, std::move(report)});
@@ -27,4 +27,4 @@ bool ReportBuffer::flush(int socket) {
     return leaving_.empty() || leaving_.send(socket);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

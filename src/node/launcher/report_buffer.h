@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "node/launcher/launcher_wire.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class ReportBuffer {
   public:
@@ -36,4 +36,4 @@ class ReportBuffer {
     std::optional<Instant> first_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "engine/model/outcome.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // A `#!` line that applies to this worker. Lines are sent once each, in order; `position` counts them from 1.
 struct EnvironmentLine {
@@ -27,8 +27,8 @@ struct TaskStarted {  // omitted if the task ended within the same batch of repo
 struct TaskEnded {
     TaskId task;
     Attempt attempt;
-    core::Outcome outcome;
-    core::Output output;
+    engine::model::Outcome outcome;
+    engine::model::Output output;
     // Files with its stdout and stderr, if these are too large for `output`; whoever has the report removes
     // them. Empty: none.
     std::array<std::string, 2> files{};
@@ -40,7 +40,7 @@ struct OrderReturned {  // it had not started: after recall(), kill(), kill_all(
 struct EnvironmentOutput {  // a `#!` line that failed or wrote something
     std::uint64_t position = 0;
     int exit_code = 0;
-    core::Output output;
+    engine::model::Output output;
 };
 // A `#!` line ended the worker's shell with `exit` (or by a signal: 128 + its number). Orders below that line
 // are returned as OrderReturned.
@@ -56,4 +56,4 @@ struct LauncherDied {
 using Report =
     std::variant<TaskStarted, TaskEnded, OrderReturned, EnvironmentOutput, EnvironmentExit, LauncherDied>;
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 SharedMemory::SharedMemory(int file)
     : page_(mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE,
@@ -17,4 +17,4 @@ SharedMemory::~SharedMemory() {
     munmap(page_, sizeof(SharedPage));
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -6,7 +6,7 @@
 
 #include "node/launcher/begun_orders.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 struct SharedPage {
     BegunOrders begun;
@@ -28,4 +28,4 @@ class SharedMemory {
     void* page_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 ShellWatch::ShellWatch(EnvironmentShell& shell, process::Poller& poller, OutputWatch& outputs,
-                       watch::Leftovers& leftovers)
+                       usage::Leftovers& leftovers)
     : shell_(shell), poller_(poller), outputs_(outputs), leftovers_(leftovers) {
     poller_.add(shell_.reply(), process::Source::shell_reply, EPOLLIN);
 }
@@ -42,4 +42,4 @@ void ShellWatch::look() {
         poller_.add(shell_.script(), process::Source::shell_script, EPOLLOUT | EPOLLONESHOT);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

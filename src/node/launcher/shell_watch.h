@@ -7,12 +7,12 @@
 #include "node/process/poller.h"
 #include "node/usage/leftovers.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class ShellWatch {
   public:
     ShellWatch(EnvironmentShell& shell, process::Poller& poller, OutputWatch& outputs,
-               watch::Leftovers& leftovers);
+               usage::Leftovers& leftovers);
 
     // One of the shell's descriptors in the poller.
     void ready(process::Source source);
@@ -23,9 +23,9 @@ class ShellWatch {
     EnvironmentShell& shell_;
     process::Poller& poller_;
     OutputWatch& outputs_;
-    watch::Leftovers& leftovers_;
+    usage::Leftovers& leftovers_;
     std::uint64_t generation_ = 0;  // of the shell that is watched
     bool script_in_poller_ = false;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -6,7 +6,7 @@
 
 #include "node/launcher/lane.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // Why a task was not started.
 struct StartProblem {
@@ -23,4 +23,4 @@ class StartListener {
     ~StartListener() = default;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -92,4 +92,4 @@ void Starters::run(Starter& self) {
     }
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -15,7 +15,7 @@
 #include "base/descriptor.h"
 #include "node/machine/cpu_mask.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class Starters {
   public:
@@ -78,4 +78,4 @@ class Starters {
     Descriptor loop_asked_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -11,19 +11,19 @@
 #include "node/process/cpu_clock.h"
 #include "node/process/process_tree.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
 constexpr std::int64_t rusage_block_bytes = 512;  // the unit of ru_inblock and ru_oublock
 
 void note_end(Lane& lane, int status, const rusage& usage, Instant now) {
-    core::Outcome& outcome = lane.outcome;
+    engine::model::Outcome& outcome = lane.outcome;
     if (WIFEXITED(status)) {
-        outcome.ending = core::Ending::exited;
+        outcome.ending = engine::model::Ending::exited;
         outcome.exit_code = WEXITSTATUS(status);
     } else {
-        outcome.ending = core::Ending::signalled;
+        outcome.ending = engine::model::Ending::signalled;
         outcome.signal = WTERMSIG(status);
     }
     outcome.wall_us = (now - lane.started).count() / 1000;
@@ -36,24 +36,24 @@ void note_end(Lane& lane, int status, const rusage& usage, Instant now) {
 
 // Sets why the task ended, if we or the kernel ended it.
 void judge(Lane& lane, bool by_kernel) {
-    core::Outcome& outcome = lane.outcome;
+    engine::model::Outcome& outcome = lane.outcome;
     switch (lane.verdict) {
-        case watch::Verdict::timed_out:
-            outcome.ending = core::Ending::timed_out;
+        case usage::Verdict::timed_out:
+            outcome.ending = engine::model::Ending::timed_out;
             return;
-        case watch::Verdict::out_of_memory:
-            outcome.ending = core::Ending::out_of_memory;
+        case usage::Verdict::out_of_memory:
+            outcome.ending = engine::model::Ending::out_of_memory;
             return;
-        case watch::Verdict::exhausted:
-            outcome.ending = core::Ending::exhausted;
+        case usage::Verdict::exhausted:
+            outcome.ending = engine::model::Ending::exhausted;
             return;
-        case watch::Verdict::killed:
-            outcome.ending = core::Ending::killed;
+        case usage::Verdict::killed:
+            outcome.ending = engine::model::Ending::killed;
             return;
-        case watch::Verdict::none:
+        case usage::Verdict::none:
             break;
     }
-    if (by_kernel) outcome.ending = core::Ending::out_of_memory;
+    if (by_kernel) outcome.ending = engine::model::Ending::out_of_memory;
 }
 
 // Reads the rest of its output. True if some process still holds one of its streams.
@@ -103,7 +103,8 @@ void TaskEnds::finish(Lane& lane, bool may_be_held, Instant now) {
     lane.outcome.stdout_bytes = lane.out.total();
     lane.outcome.stderr_bytes = lane.err.total();
     const process::Order& order = lane.order.order;
-    core::Output output{lane.out.take("stdout"), lane.err.take("stderr"), {}, std::move(lane.report)};
+    engine::model::Output output{
+        lane.out.take("stdout"), lane.err.take("stderr"), {}, std::move(lane.report)};
     if (order.call) output.result = CallStarter::take_result(lane);
     reports_.add(lane.order.serial,
                  TaskEnded{order.task,
@@ -130,4 +131,4 @@ void TaskEnds::release(Lane& lane) {
     lanes_.release(lane);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

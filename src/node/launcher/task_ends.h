@@ -13,11 +13,11 @@
 #include "node/usage/leftovers.h"
 #include "node/usage/resource_watch.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class TaskEnds {
   public:
-    TaskEnds(Accounts& accounts, Lanes& lanes, watch::Leftovers& leftovers, watch::ResourceWatch& watch,
+    TaskEnds(Accounts& accounts, Lanes& lanes, usage::Leftovers& leftovers, usage::ResourceWatch& watch,
              OutputWatch& outputs, ReportBuffer& reports)
         : accounts_(accounts),
           lanes_(lanes),
@@ -43,8 +43,8 @@ class TaskEnds {
 
     Accounts& accounts_;
     Lanes& lanes_;
-    watch::Leftovers& leftovers_;
-    watch::ResourceWatch& watch_;
+    usage::Leftovers& leftovers_;
+    usage::ResourceWatch& watch_;
     OutputWatch& outputs_;
     ReportBuffer& reports_;
     std::vector<Lane*> noted_;
@@ -52,4 +52,4 @@ class TaskEnds {
     bool killed_orphans_ = false;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -26,7 +26,7 @@ std::optional<rlimit> make_room_for_files(std::size_t lanes) {
 }
 
 // Reaps an ended child of this thread without waiting; 0 or -1 if there is none.
-pid_t wait_for_child(watch::ResourceWatch& watch, int& status, rusage& usage) {
+pid_t wait_for_child(usage::ResourceWatch& watch, int& status, rusage& usage) {
     constexpr int own = __WALL | __WNOTHREAD;
     if (watch.idle()) return wait4(-1, &status, WNOHANG | own, &usage);
     siginfo_t info{};
@@ -76,8 +76,8 @@ void TaskRunner::enqueue(process::OrderMessage message, Instant now) {
 }
 
 void TaskRunner::refuse(const process::OrderMessage& message, std::string reason) {
-    core::Outcome outcome;
-    core::set_not_started(outcome, std::move(reason));
+    engine::model::Outcome outcome;
+    engine::model::set_not_started(outcome, std::move(reason));
     const process::Order& order = message.order;
     reports_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now_);
 }
@@ -94,7 +94,7 @@ void TaskRunner::recall(std::uint64_t most, Instant now) {
 void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
     now_ = now;
     if (Lane* lane = lanes_.by_task(task, attempt)) {
-        limits_.kill(*lane, watch::Verdict::killed, now);
+        limits_.kill(*lane, usage::Verdict::killed, now);
         if (lane->pid != 0) return;
         // It is being started.
         lane->order.order.call ? python_.abandon(*lane) : shell_->abandon();
@@ -105,8 +105,8 @@ void TaskRunner::kill(TaskId task, Attempt attempt, Instant now) {
 
 void TaskRunner::kill_all(Instant now) {
     recall(queue_.size(), now);
-    const std::vector<watch::RunningTask*> running = lanes_.running().all();
-    for (const watch::RunningTask* task : running)
+    const std::vector<usage::RunningTask*> running = lanes_.running().all();
+    for (const usage::RunningTask* task : running)
         kill(task->order.order.task, task->order.order.attempt, now);
 }
 
@@ -171,7 +171,7 @@ void TaskRunner::children_ended(Instant now) {
         if (!watch_.idle()) watch_.waited_for(pid, lane, usage, now);
         if (lane != nullptr) lane->execution.stack.reaped();
         if (lane != nullptr && lane->execution.stack.failure().pid < 0 &&
-            lane->verdict == watch::Verdict::none) {
+            lane->verdict == usage::Verdict::none) {
             lane->pid = 0;
             not_executed.push_back(lane);
         } else if (lane != nullptr) {
@@ -208,15 +208,15 @@ void TaskRunner::release(Lane& lane) {
 }
 
 bool TaskRunner::loop_runs_tasks() const {
-    const std::vector<watch::RunningTask*>& running = lanes_.running().all();
-    return std::any_of(running.begin(), running.end(), [](watch::RunningTask* task) {
+    const std::vector<usage::RunningTask*>& running = lanes_.running().all();
+    return std::any_of(running.begin(), running.end(), [](usage::RunningTask* task) {
         return Lanes::lane_of(*task).starter == Starters::loop;
     });
 }
 
 bool TaskRunner::announce_starts(Instant now) {
     bool more = false;
-    for (watch::RunningTask* task : lanes_.running().all()) {
+    for (usage::RunningTask* task : lanes_.running().all()) {
         Lane& lane = Lanes::lane_of(*task);
         if (lane.announced || lane.pid == 0) continue;
         if (!is_executed(lane)) {
@@ -230,10 +230,10 @@ bool TaskRunner::announce_starts(Instant now) {
 }
 
 void TaskRunner::watch_outputs(Instant now) {
-    for (watch::RunningTask* task : lanes_.running().all()) {
+    for (usage::RunningTask* task : lanes_.running().all()) {
         Lane& lane = Lanes::lane_of(*task);
         if (lane.pid != 0 && OutputWatch::due(lane, now) && is_executed(lane)) outputs_.watch(lane);
     }
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

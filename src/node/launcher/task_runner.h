@@ -10,15 +10,15 @@
 #include "node/launcher/call_starter.h"
 #include "node/launcher/environment_shell.h"
 #include "node/launcher/lane.h"
+#include "node/launcher/launcher_wire.h"
 #include "node/launcher/order_queue.h"
 #include "node/launcher/output_watch.h"
 #include "node/launcher/python_calls.h"
 #include "node/launcher/report_buffer.h"
+#include "node/launcher/shared_page.h"
 #include "node/launcher/shell_watch.h"
 #include "node/launcher/task_ends.h"
 #include "node/launcher/task_starter.h"
-#include "node/launcher/launcher_wire.h"
-#include "node/launcher/shared_page.h"
 #include "node/process/poller.h"
 #include "node/usage/leftovers.h"
 #include "node/usage/limits.h"
@@ -26,7 +26,7 @@
 #include "node/usage/oom_score.h"
 #include "node/usage/resource_watch.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class TaskRunner final : private ShellListener, private PythonListener {
   public:
@@ -88,11 +88,11 @@ class TaskRunner final : private ShellListener, private PythonListener {
     process::BaseEnvironment base_;
     Accounts accounts_;
     Lanes lanes_;
-    watch::Leftovers leftovers_;
-    watch::Limits limits_;
-    watch::OomCounter oom_;
-    watch::ResourceWatch watch_;
-    const watch::OomScore oom_score_;
+    usage::Leftovers leftovers_;
+    usage::Limits limits_;
+    usage::OomCounter oom_;
+    usage::ResourceWatch watch_;
+    const usage::OomScore oom_score_;
     std::optional<rlimit> files_;  // the tasks' limit, if the launcher had to raise its own
     TaskStarter starter_;
     CallStarter calls_;
@@ -107,4 +107,4 @@ class TaskRunner final : private ShellListener, private PythonListener {
     bool forks_fail_ = false;  // until a lane is free
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -33,7 +33,7 @@ TaskStarter::Result TaskStarter::start(Lane& lane, const machine::CpuMask& mask,
     lane.execution.mask = mask;
     lane.execution.envp = envp;
     lane.execution.attempt = Execution::Try::first;
-    const core::Watch& watch = lane.order.order.watch;
+    const engine::model::Watch& watch = lane.order.order.watch;
     const auto until = watch.measures || watch.limited() ? process::Until::executed : process::Until::begun;
     return lane.order.order.argv.empty() ? start_line(lane, until) : start_words(lane, until);
 }
@@ -57,8 +57,9 @@ TaskStarter::Result TaskStarter::start_words(Lane& lane, process::Until until) {
     const process::PathLookup::Found found = locate(lane);
     if (found.file.empty()) {
         const std::string name = "'" + lane.order.order.argv.front() + "'";
-        if (found.denied) return refuse(lane, core::exit_cannot_execute, name + " may not be executed");
-        return refuse(lane, core::exit_not_found, name + " is not in PATH");
+        if (found.denied)
+            return refuse(lane, engine::model::exit_cannot_execute, name + " may not be executed");
+        return refuse(lane, engine::model::exit_not_found, name + " is not in PATH");
     }
     lane.execution.file = found.file;
     lane.execution.argv.clear();
@@ -133,20 +134,21 @@ TaskStarter::Result TaskStarter::go_on(Lane& lane, const process::Spawned& failu
         }
         if (failure.error == ENOENT && name.find('/') == std::string::npos) {
             if (execution.attempt == Execution::Try::searched_again)
-                return refuse(lane, core::exit_not_found, "'" + name + "' is not in PATH");
+                return refuse(lane, engine::model::exit_not_found, "'" + name + "' is not in PATH");
             execution.attempt = Execution::Try::searched_again;
             lookup_.forget(name);  // it was found there earlier, and is gone
             return start_words(lane, process::Until::executed);
         }
     }
-    return refuse(lane, failure.error == ENOENT ? core::exit_not_found : core::exit_cannot_execute,
-                  "cannot execute '" + execution.file + "': " + strerror(failure.error));
+    return refuse(
+        lane, failure.error == ENOENT ? engine::model::exit_not_found : engine::model::exit_cannot_execute,
+        "cannot execute '" + execution.file + "': " + strerror(failure.error));
 }
 
 // For a task whose command was never tried.
 TaskStarter::Result TaskStarter::give_up(Lane& lane, std::string reason) {
     lane.outcome.started_us = 0;
-    return refuse(lane, core::exit_cannot_execute, std::move(reason));
+    return refuse(lane, engine::model::exit_cannot_execute, std::move(reason));
 }
 
 TaskStarter::Result TaskStarter::put_off(Lane& lane, std::string reason) {
@@ -155,8 +157,8 @@ TaskStarter::Result TaskStarter::put_off(Lane& lane, std::string reason) {
 }
 
 TaskStarter::Result TaskStarter::refuse(Lane& lane, int exit_code, std::string reason) {
-    core::set_not_started(lane.outcome, std::move(reason), exit_code);
+    engine::model::set_not_started(lane.outcome, std::move(reason), exit_code);
     return Result::impossible;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

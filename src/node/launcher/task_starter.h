@@ -9,7 +9,7 @@
 #include "node/process/path_lookup.h"
 #include "node/process/spawn.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 class TaskStarter {
   public:
@@ -47,4 +47,4 @@ class TaskStarter {
     const rlimit* files_;
 };
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -9,7 +9,7 @@
 #include "engine/model/outcome.h"
 #include "node/launcher/task_runner.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -92,7 +92,7 @@ bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
     lane->cores_list = accounts_.cores_list(lane->holding);
     lane->visible_gpus = accounts_.visible_gpus(lane->holding);
     const std::uint64_t most = lane->order.order.output_limit.value_or(options_.output_limit);
-    const std::string aside = most > core::most_output_limit && !options_.scratch.empty()
+    const std::string aside = most > engine::model::most_output_limit && !options_.scratch.empty()
                                   ? options_.scratch + "/stream." + std::to_string(lane->order.serial)
                                   : "";
     lane->out.begin(most, aside.empty() ? "" : aside + ".out");
@@ -102,7 +102,7 @@ bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
         shell_watch_->look();
         return true;
     }
-    if (lane->order.order.call && lane->order.order.call->function == interpreters::python_function) {
+    if (lane->order.order.call && lane->order.order.call->function == calls::python_function) {
         watch_.prepare(*lane);
         python_.start(*lane, accounts_.mask(lane->holding).bytes() == 0 ? "" : lane->cores_list);
     } else {
@@ -200,7 +200,7 @@ void TaskRunner::task_started(Lane& lane) {
     lane.outcome.started_us = wall_now();
     started(lane);
     // It was to be killed before it had a process.
-    if (lane.verdict != watch::Verdict::none) limits_.kill(lane, lane.verdict, now_);
+    if (lane.verdict != usage::Verdict::none) limits_.kill(lane, lane.verdict, now_);
 }
 
 void TaskRunner::task_taken_back(Lane& lane) {
@@ -210,12 +210,12 @@ void TaskRunner::task_taken_back(Lane& lane) {
 }
 
 void TaskRunner::task_not_started(Lane& lane, StartProblem problem) {
-    if (lane.verdict == watch::Verdict::killed) {
+    if (lane.verdict == usage::Verdict::killed) {
         lanes_.retire(lane);
         give_back(lane.order);
         return release(lane);
     }
-    core::set_not_started(lane.outcome, std::move(problem.reason));
+    engine::model::set_not_started(lane.outcome, std::move(problem.reason));
     problem.may_pass ? put_back(lane) : start_failed(lane);
 }
 
@@ -233,4 +233,4 @@ void TaskRunner::line_left(EnvironmentExit exit, Lane& lane) {
     while (!rest.empty()) enqueue(rest.pop_front(), now_);
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -2,7 +2,7 @@
 
 #include "engine/model/codec.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 void write_field(ByteWriter& out, const machine::Slice& slice) {
     out.u64(slice.cores.size());
@@ -108,4 +108,4 @@ process::Order read_order(ByteReader& in) {
     return order;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

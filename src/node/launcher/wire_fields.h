@@ -5,7 +5,7 @@
 #include "node/launcher/options.h"
 #include "node/process/order.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 void write_field(ByteWriter& out, const machine::Slice& slice);
 machine::Slice read_slice(ByteReader& in);
@@ -30,4 +30,4 @@ Message read_task(ByteReader& in) {
     return message;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

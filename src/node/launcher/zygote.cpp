@@ -22,7 +22,7 @@
 #include "node/process/scratch_folder.h"
 #include "node/usage/task_groups.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 namespace {
 
@@ -178,7 +178,7 @@ class ZygoteProcess {
         lifeline_.reset();
         process::end_all_children(process::kill_limit_ms, spared_);
         std::erase_if(spared_, [](pid_t pid) { return kill(pid, 0) != 0; });  // reaped there
-        watch::remove_task_groups_of(launcher);
+        usage::remove_task_groups_of(launcher);
         scratch_.remove();
     }
 
@@ -300,4 +300,4 @@ std::optional<ZygoteNews> hear_zygote(int control, bool& gone) {
     return news;
 }
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

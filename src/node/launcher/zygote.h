@@ -20,7 +20,7 @@
 #include "node/launcher/shared_page.h"
 #include "node/process/functions.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 
 // The zygote reports, for every requested launcher, that it runs (or why not, or why it has no scratch
 // folder), and later how it ended.
@@ -57,4 +57,4 @@ bool leave_last_words(int control, const std::string& words);
 // The zygote's next message, without waiting. Sets `gone` if there will be no more.
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone);
 
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -5,7 +5,7 @@
 
 #include "node/machine/cpu_mask.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::string what_is_less(const Allowance& before, const Allowance& now) {
     return {};
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -8,7 +8,7 @@
 
 #include "node/machine/control_group.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 struct Allowance {
     std::size_t threads = 0;                // in its affinity mask, which a cpuset may reduce
@@ -21,4 +21,4 @@ struct Allowance {
 // "its memory is limited to 2000 MB now, to 8000 MB before"; "": nothing was reduced.
 std::string what_is_less(const Allowance& before, const Allowance& now);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -155,4 +155,4 @@ std::optional<std::string> AskedCommand::answer(Duration limit, int stop) {
     return text;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -10,7 +10,7 @@
 #include "base/descriptor.h"
 #include "base/time.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 class AskedCommand {
   public:
@@ -45,4 +45,4 @@ class AskedCommand {
     bool stopped_ = false;
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -162,4 +162,4 @@ std::optional<WallMicros> end_in_condor_ads(std::string_view job, std::string_vi
     return end;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

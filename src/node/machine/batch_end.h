@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "node/machine/asked_command.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // `scontrol show job ID`: its EndTime, in local time.
 std::optional<WallMicros> end_in_scontrol(std::string_view text);
@@ -44,4 +44,4 @@ class BatchEnd {
     AskedCommand command_;
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -13,7 +13,7 @@
 
 #include "node/machine/gpus.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -264,4 +264,4 @@ BatchSources batch_environment() {
     return sources;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -10,7 +10,7 @@
 
 #include "node/machine/bound.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 struct BatchSources {
     std::function<const char*(const char*)> variable;
@@ -41,4 +41,4 @@ bool in_job_script(const BatchSources& sources);
 
 BatchSources batch_environment();  // of this process
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 enum class BoundKind : std::uint8_t { cores, memory, disk, gpus };
 
@@ -35,4 +35,4 @@ inline std::optional<Bound> binding_bound(const Bounds& bounds, BoundKind kind) 
     return best;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string_view>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -167,4 +167,4 @@ std::vector<std::string> oom_event_files(const ControlGroupRoots& roots) {
     return files;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // Where the files are; tests use their own folder.
 struct ControlGroupRoots {
@@ -47,4 +47,4 @@ std::optional<OwnGroup> own_group(const ControlGroupRoots& roots = {});
 // Files with a line "oom_kill N"; /proc/vmstat if our group has no readable one.
 std::vector<std::string> oom_event_files(const ControlGroupRoots& roots = {});
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

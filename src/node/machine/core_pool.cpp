@@ -10,7 +10,7 @@
 #include "node/machine/pick_cores.h"
 #include "node/machine/spread.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -198,4 +198,4 @@ void CorePool::spread(std::size_t count, std::vector<std::size_t>& taken) {
             take_in(packages_[at].children[i], amounts[at][i], taken);
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

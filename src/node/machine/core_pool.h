@@ -13,7 +13,7 @@
 
 #include "node/machine/layout.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // How many groups of each kind a set of cores touches: fewer is closer, in this order.
 struct Closeness {
@@ -71,4 +71,4 @@ class CorePool {
     std::size_t free_ = 0;
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cerrno>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 constexpr std::size_t word_bits = sizeof(unsigned long) * 8;
@@ -78,4 +78,4 @@ bool CpuMask::apply_to(int pid) const {
     return syscall(SYS_sched_setaffinity, pid, bytes(), words()) == 0;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

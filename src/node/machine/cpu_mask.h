@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 class CpuMask {
   public:
@@ -30,4 +30,4 @@ class CpuMask {
     std::vector<unsigned long> words_;
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -109,4 +109,4 @@ std::vector<std::string> warnings(const Machine& machine, std::size_t ranks) {
     return lines;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

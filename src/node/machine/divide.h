@@ -8,7 +8,7 @@
 #include "node/machine/slice.h"
 #include "node/machine/topology.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // Slice r is for the node's rank r. Cores are divided into runs of neighbours whose lengths differ by at most
 // one; memory and disk follow the cores, GPUs are divided likewise. With more ranks than cores, every slice
@@ -28,4 +28,4 @@ void bind_as(Slice& slice, std::optional<Binding> bind, std::optional<std::size_
 // more ranks than cores. One line each, with the remedy.
 std::vector<std::string> warnings(const Machine& machine, std::size_t ranks);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <map>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::vector<DriverGpu> amd_gpus(const std::string& root) {
     return found;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

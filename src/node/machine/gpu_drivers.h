@@ -7,7 +7,7 @@
 
 #include "node/machine/layout.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 struct DriverGpu {
     GpuDevice device;  // its node is unknown here
@@ -21,4 +21,4 @@ std::vector<DriverGpu> amd_gpus(const std::string& root);
 // Parses the output of `nvidia-smi --query-gpu=pci.bus_id,uuid --format=csv,noheader`.
 std::vector<DriverGpu> gpus_in_nvidia_smi(std::string_view text);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -9,7 +9,7 @@
 
 #include "node/machine/gpu_drivers.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -195,4 +195,4 @@ std::vector<std::string> first_numbers(std::size_t count) {
     return names;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

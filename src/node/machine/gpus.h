@@ -10,7 +10,7 @@
 
 #include "node/machine/layout.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 struct Gpus {
     std::vector<std::string> names;
@@ -55,4 +55,4 @@ std::vector<std::string> visible_devices(std::string_view text);
 
 std::vector<std::string> first_numbers(std::size_t count);  // "0", "1", ...
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::string how_memory_is_held(const GroupRights& rights) {
     return "by checking ten times a second: " + rights.why;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

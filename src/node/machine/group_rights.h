@@ -9,7 +9,7 @@
 
 #include "node/machine/control_group.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // Subgroup of a divided group for the processes that were in it before.
 inline constexpr std::string_view group_of_processes = "work_queue_own";
@@ -30,4 +30,4 @@ std::string how_memory_is_held(const GroupRights& rights);
 std::string text_of_file(const std::string& file);
 bool has_word(const std::string& text, std::string_view word);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

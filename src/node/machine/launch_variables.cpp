@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -64,4 +64,4 @@ bool LaunchVariables::has(std::string_view name) const {
     return of_open_mpi_ && starts_with_any(name, of_open_mpi);
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

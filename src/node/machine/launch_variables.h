@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 class LaunchVariables {
   public:
@@ -17,4 +17,4 @@ class LaunchVariables {
     bool of_open_mpi_ = false;  // a rank
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // The groups of a core, each numbered from 0 over the whole machine. A machine without packages, NUMA nodes
 // or shared caches has one group of that kind.
@@ -52,4 +52,4 @@ struct Layout {
     }
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -10,7 +10,7 @@
 #include "node/machine/gpus.h"
 #include "node/machine/layout.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 struct Machine {
     // For each usable core the OS indexes of its usable PUs, in topological order: neighbours share caches
@@ -42,4 +42,4 @@ struct Machine {
     const Place& place(std::size_t core) const { return layout.cores[numbers[core]].place; }
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -37,4 +37,4 @@ std::vector<std::size_t> pick_cores(const std::vector<bool>& free, std::size_t c
     return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // `count` indexes of free cores, ascending, as close together as possible: the window with the smallest span;
 // among equals the one in the shortest run of free cores (so that long runs stay whole for wide tasks), then
@@ -12,4 +12,4 @@ namespace wq::machine {
 // indexes share caches and memory.
 std::vector<std::size_t> pick_cores(const std::vector<bool>& free, std::size_t count);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

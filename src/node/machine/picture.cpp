@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -177,4 +177,4 @@ std::string draw_machine(const Machine& machine, const PictureStyle& style) {
                std::max(style.columns, least_columns));
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -9,7 +9,7 @@
 #include "node/machine/layout.h"
 #include "node/machine/machine.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 struct PictureStyle {
     std::size_t columns = 80;  // maximum line length; at least 24
@@ -33,4 +33,4 @@ std::string draw_machine(const Machine& machine, const PictureStyle& style);
 // Cells "[ a]" with one word per core, padded to equal length.
 std::vector<std::string> cells_of(const std::vector<std::string>& words, char open, char close);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

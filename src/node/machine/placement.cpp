@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -285,4 +285,4 @@ void Placement::take_core_part(Seat& seat, std::int64_t part, const std::vector<
     seat.cores.push_back(best);
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -5,7 +5,7 @@
 
 #include "node/machine/gpus.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -62,4 +62,4 @@ NodeGpus gpus_of_node(const std::vector<RankGpus>& ranks) {
     return node;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

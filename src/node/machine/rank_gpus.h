@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 struct RankGpus {
     std::string variable;            // names them; empty: none does
@@ -28,4 +28,4 @@ struct NodeGpus {
 
 NodeGpus gpus_of_node(const std::vector<RankGpus>& ranks);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -5,7 +5,7 @@
 
 #include "node/machine/core_pool.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -93,4 +93,4 @@ void leave_threads(Machine& machine, std::size_t most) {
         if (core.size() > most) core.resize(most);
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

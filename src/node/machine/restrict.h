@@ -4,7 +4,7 @@
 #include "node/machine/bound.h"
 #include "node/machine/machine.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // Adds `bounds` to the machine's and applies them: the smallest counts, or the one that decides. A core count
 // that differs from the usable cores is only a number: core_count. GPUs beyond those found are numbered from
@@ -21,4 +21,4 @@ void choose_nearest(Machine& machine);
 // Keeps at most the first `most` units of each core.
 void leave_threads(Machine& machine, std::size_t most);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -7,7 +7,7 @@
 
 #include "node/machine/layout.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // What a task is bound to: nothing, its cores, or all cores of the slice on the NUMA nodes of its cores.
 enum class Binding : std::uint8_t { none, core, node };
@@ -24,4 +24,4 @@ struct Slice {
     bool of_this_machine = true;   // false: its units belong to a machine that is only described
 };
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

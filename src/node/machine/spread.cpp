@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -156,4 +156,4 @@ std::vector<std::vector<std::size_t>> spread_cores(const std::vector<SpreadPacka
     return amounts;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 // For each node of a package the free cores of its caches.
 using SpreadPackage = std::vector<std::vector<std::size_t>>;
@@ -16,4 +16,4 @@ using SpreadPackage = std::vector<std::vector<std::size_t>>;
 std::vector<std::vector<std::size_t>> spread_cores(const std::vector<SpreadPackage>& packages,
                                                    std::size_t count);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -14,7 +14,7 @@
 #include "node/machine/group_rights.h"
 #include "node/machine/topology_layout.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -176,4 +176,4 @@ std::int64_t free_disk_mb(const std::string& folder) {
     return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize) >> 20;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

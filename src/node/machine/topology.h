@@ -9,7 +9,7 @@
 #include "node/machine/cpu_mask.h"
 #include "node/machine/machine.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 inline constexpr const char* affinity_mask = "affinity mask";  // the source of a bound
 
@@ -31,4 +31,4 @@ Result<Machine> discover_file(const std::string& path, const CpuMask& allowed);
 
 std::int64_t free_disk_mb(const std::string& folder);  // available to us; 0 if the folder cannot be queried
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -13,7 +13,7 @@
 
 #include "base/units.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 namespace {
 
@@ -192,4 +192,4 @@ LayoutFound read_layout(hwloc_topology_t topology) {
     return found;
 }
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -10,7 +10,7 @@
 
 struct hwloc_topology;
 
-namespace wq::machine {
+namespace wq::node::machine {
 
 using Topology = std::unique_ptr<hwloc_topology, void (*)(hwloc_topology*)>;
 
@@ -35,4 +35,4 @@ struct LayoutFound {
 };
 LayoutFound read_layout(hwloc_topology* topology);
 
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <exception>
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -18,7 +18,7 @@ std::string one_line(std::string text) {
     return text;
 }
 
-CallEnd end_with(core::Ending ending, int exit_code, std::string reason) {
+CallEnd end_with(engine::model::Ending ending, int exit_code, std::string reason) {
     return {ending, exit_code, one_line(std::move(reason)), {}};
 }
 
@@ -28,9 +28,9 @@ CallEnd raised() {
     try {
         throw;
     } catch (const std::exception& error) {
-        return end_with(core::Ending::raised, 0, error.what());
+        return end_with(engine::model::Ending::raised, 0, error.what());
     } catch (...) {
-        return end_with(core::Ending::raised, 0, "it threw what is no std::exception");
+        return end_with(engine::model::Ending::raised, 0, "it threw what is no std::exception");
     }
 }
 
@@ -42,22 +42,22 @@ CallEnd no_such_function(const FunctionTable& functions, const std::string& name
     });
     const std::string unknown = "the worker knows no function '" + name + "'; it knows ";
     if (names.empty())
-        return end_with(core::Ending::not_started, core::exit_not_found,
+        return end_with(engine::model::Ending::not_started, engine::model::exit_not_found,
                         unknown + "none: calls need workers of your program, which run wq::worker_main()");
     if (told > names_told) names += ", and " + std::to_string(told - names_told) + " more";
-    return end_with(core::Ending::not_started, core::exit_not_found,
+    return end_with(engine::model::Ending::not_started, engine::model::exit_not_found,
                     unknown + names + ": add() it to the worker's functions");
 }
 
 CallEnd forks_no_calls() {
     return end_with(
-        core::Ending::not_started, core::exit_cannot_execute,
+        engine::model::Ending::not_started, engine::model::exit_cannot_execute,
         "this rank forks no calls, for its program called MPI_Init before it made the MpiSession: "
         "choose CallMode::thread or direct, or make the MpiSession first");
 }
 
 CallEnd takes_no_index(const std::string& name) {
-    return end_with(core::Ending::raised, 0, "function '" + name + "' does not take one integer");
+    return end_with(engine::model::Ending::raised, 0, "function '" + name + "' does not take one integer");
 }
 
 CallEnd run_call(const FunctionTable& functions, const Call& call) {
@@ -67,7 +67,7 @@ CallEnd run_call(const FunctionTable& functions, const Call& call) {
         CallEnd end;
         end.result = function->call(call.arguments);
         if (end.result.size() <= most_result_bytes) return end;
-        return end_with(core::Ending::raised, 0,
+        return end_with(engine::model::Ending::raised, 0,
                         "its result has " + std::to_string(end.result.size()) + " bytes, and may have " +
                             std::to_string(most_result_bytes));
     } catch (...) {
@@ -75,4 +75,4 @@ CallEnd run_call(const FunctionTable& functions, const Call& call) {
     }
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

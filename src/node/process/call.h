@@ -7,13 +7,13 @@
 #include "engine/model/outcome.h"
 #include "node/process/functions.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 // The largest result. It fits into a frame of any wire.
 inline constexpr std::size_t most_result_bytes = std::size_t{960} << 20;
 
 struct CallEnd {
-    core::Ending ending = core::Ending::exited;
+    engine::model::Ending ending = engine::model::Ending::exited;
     int exit_code = 0;
     std::string reason;
     std::string result;
@@ -28,4 +28,4 @@ CallEnd takes_no_index(const std::string& name);
 // Called in a catch block: the end of a call whose reason is the exception.
 CallEnd raised();
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -11,7 +11,7 @@
 #include "engine/model/outcome.h"
 #include "node/process/cpu_clock.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 class CallMeter {
   public:
@@ -19,7 +19,7 @@ class CallMeter {
         began_ = instant_now();
         if (began_ - asked_ >= worth_asking) ask(began_);
     }
-    void end(core::Outcome& outcome) {
+    void end(engine::model::Outcome& outcome) {
         const Instant now = instant_now();
         const Duration wall = now - began_;
         outcome.wall_us = wall.count() / 1000;
@@ -44,4 +44,4 @@ class CallMeter {
     rusage usage_{};
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -11,7 +11,7 @@
 #include "base/write_all.h"
 #include "engine/model/outcome.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -65,8 +65,9 @@ std::int64_t Capture::read_some() {
 }
 
 void Capture::keep(std::string_view bytes) {
-    const bool too_large = !aside_.empty() && text_.size() + bytes.size() > core::most_in_memory;
-    if (too_large && !file_.valid() && !move_aside()) limit_ = std::min(limit_, core::most_output_limit);
+    const bool too_large = !aside_.empty() && text_.size() + bytes.size() > engine::model::most_in_memory;
+    if (too_large && !file_.valid() && !move_aside())
+        limit_ = std::min(limit_, engine::model::most_output_limit);
     if (!file_.valid()) {
         text_ += bytes;
     } else if (!write_all(file_.get(), bytes)) {
@@ -102,12 +103,12 @@ std::string Capture::take(const char* stream) {
     if (file_.valid() && total_ > limit_) {
         // The marker is the last thing; without room for it, only that is missing.
         std::string marker;
-        core::cut_at(limit_, marker, stream, total_);
+        engine::model::cut_at(limit_, marker, stream, total_);
         std::ignore = write_all(file_.get(), "\n" + marker);
         return {};
     }
-    core::cut_at(limit_, text_, stream, total_);
+    engine::model::cut_at(limit_, text_, stream, total_);
     return std::exchange(text_, {});
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 class Capture {
   public:
@@ -18,7 +18,7 @@ class Capture {
     bool renew();
     bool has_pipe() const { return read_.valid(); }
 
-    // `aside`: a file to make for the stream once it exceeds core::most_in_memory; empty: none.
+    // `aside`: a file to make for the stream once it exceeds engine::model::most_in_memory; empty: none.
     void begin(std::uint64_t limit, std::string aside = {});
 
     enum class State : std::uint8_t { more, empty, closed };
@@ -53,4 +53,4 @@ class Capture {
     Descriptor file_;  // has the kept bytes
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

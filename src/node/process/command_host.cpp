@@ -26,7 +26,7 @@
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -345,4 +345,4 @@ void host_commands_if_asked(int argc, char** argv) {
     if (argv[1] == telling_host_word) host_commands(true);
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -23,7 +23,7 @@
 #include "base/result.h"
 #include "node/process/spawn.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 // The command line of that process is the program with this word, or the second one, alone.
 inline constexpr std::string_view command_host_word = "--host-of-commands";
@@ -107,4 +107,4 @@ class CommandHost {
 // Does so, if the command line is that of a host.
 void host_commands_if_asked(int argc, char** argv);
 
-}  // namespace wq::process
+}  // namespace wq::node::process

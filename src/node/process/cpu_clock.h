@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 // `clock`: CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID.
 inline Duration cpu_time(clockid_t clock) {
@@ -19,4 +19,4 @@ inline std::int64_t micros_of(const timeval& time) {
     return std::int64_t{time.tv_sec} * micros_per_second + time.tv_usec;
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

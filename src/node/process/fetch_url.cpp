@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -149,4 +149,4 @@ FunctionTable built_in_functions() {
     return table;
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

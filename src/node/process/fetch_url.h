@@ -12,7 +12,7 @@
 
 #include "node/process/functions.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 struct Fetch {
     std::string url;
@@ -36,4 +36,4 @@ FetchEnd fetch_end_of(std::string_view result);
 // The functions that a launcher has in addition to the program's.
 FunctionTable built_in_functions();
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace wq::process {
+namespace wq::node::process {
 
 struct Function {
     // Takes an array of arguments and returns the result. Throws what the function throws, and
@@ -49,4 +49,4 @@ class FunctionTable {
     std::map<std::string, Function, std::less<>> functions_;
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -35,4 +35,4 @@ bool HostFiles::made(std::string_view path) {
     return path.find(file_name) != std::string_view::npos;
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

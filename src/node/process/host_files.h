@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::process {
+namespace wq::node::process {
 
 class HostFiles {
   public:
@@ -27,4 +27,4 @@ class HostFiles {
     std::map<std::int64_t, Paths> paths_;
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -13,14 +13,14 @@
 #include "engine/model/resources.h"
 #include "node/process/functions.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 struct Order {
     TaskId task;
     Attempt attempt = 1;
-    core::Resources give;                    // its allocation
+    engine::model::Resources give;           // its allocation
     Duration timeout{0};                     // 0: none
-    core::Watch watch{};                     // how it is monitored, and its enforced limits
+    engine::model::Watch watch{};            // how it is monitored, and its enforced limits
     std::uint64_t environment_position = 0;  // it sees the `#!` lines up to this position
     std::string text;                        // the shell line
     std::vector<std::string> argv;  // if not empty: executed directly, by PATH (not with environment lines)
@@ -38,4 +38,4 @@ struct OrderMessage {
     Order order;
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -68,4 +68,4 @@ ssize_t receive_descriptors(int socket, std::span<std::byte> bytes, std::vector<
     return got;
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -9,7 +9,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 inline constexpr std::size_t most_at_once = 250;  // the kernel takes 253
 
@@ -30,4 +30,4 @@ std::span<std::byte> writable_bytes_of_value(T& value) {
     return std::as_writable_bytes(std::span<T, 1>(&value, 1));
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

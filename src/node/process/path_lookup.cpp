@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -58,4 +58,4 @@ PathLookup::Found PathLookup::search(std::string_view path, const std::string& n
     return result;
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

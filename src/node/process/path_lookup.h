@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace wq::process {
+namespace wq::node::process {
 
 class PathLookup {
   public:
@@ -32,4 +32,4 @@ class PathLookup {
     Found last_;
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

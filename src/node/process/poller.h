@@ -9,7 +9,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 enum class Source : std::uint32_t {
     rank,
@@ -70,4 +70,4 @@ class Poller {
     std::size_t count_ = 0;
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -18,7 +18,7 @@
 
 #include "base/time.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -214,4 +214,4 @@ bool end_all_children(int limit_ms, const std::vector<pid_t>& spared) {
     }
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

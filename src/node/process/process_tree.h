@@ -13,7 +13,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 // The children that the main thread of this process started, and the orphans that it adopted as a subreaper.
 // Children of its other threads are found only if /proc is scanned.
@@ -71,4 +71,4 @@ void signal_tree(pid_t pid, int signal);
 bool end_all_children(int limit_ms, const std::vector<pid_t>& spared = {});
 inline constexpr int kill_limit_ms = 5000;  // how long a launcher waits for them
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -6,7 +6,7 @@
 
 #include "node/process/path_lookup.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -35,4 +35,4 @@ std::string chooser_of_python() {
     return chosen().empty() ? "" : "; the worker's WORK_QUEUE_PYTHON names it";
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::process {
+namespace wq::node::process {
 
 // $WORK_QUEUE_PYTHON of this process, if it is set, whether or not it can be used; else the first of
 // `candidates` that can be executed. Names without '/' are looked up in `path` (of PATH). Empty: there is
@@ -15,4 +15,4 @@ std::string find_python(const std::vector<std::string>& candidates, const std::s
 // set.
 std::string chooser_of_python();
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -82,4 +82,4 @@ std::string LaneDirectory::make_empty() {
     return moved ? aside : std::string();
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

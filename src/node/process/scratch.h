@@ -6,7 +6,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 class LaneDirectory {
   public:
@@ -27,4 +27,4 @@ class LaneDirectory {
     std::size_t moved_ = 0;
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

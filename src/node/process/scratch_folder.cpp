@@ -16,7 +16,7 @@
 
 #include "base/remove_tree.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -80,4 +80,4 @@ void remove_abandoned_scratch(const std::string& parent) {
     }
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

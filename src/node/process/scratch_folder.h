@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 class ScratchFolder {
   public:
@@ -29,4 +29,4 @@ class ScratchFolder {
 // Removes folders in `parent` that this user's runs on this host left behind and no longer lock.
 void remove_abandoned_scratch(const std::string& parent);
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -18,7 +18,7 @@
 // caller's stack.
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -215,4 +215,4 @@ Spawned spawn(const SpawnPlan& plan, ChildStack& stack, Until until) {
     return stack.failure();
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -12,7 +12,7 @@
 
 #include "node/machine/cpu_mask.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 struct SpawnPlan {
     const char* file = nullptr;  // all that is pointed to must stay valid until the exec
@@ -80,4 +80,4 @@ enum class Until : std::uint8_t { begun, executed };
 // Error: the kernel, or a container's filter, does not support it.
 Spawned spawn(const SpawnPlan& plan, ChildStack& stack, Until until = Until::executed);
 
-}  // namespace wq::process
+}  // namespace wq::node::process

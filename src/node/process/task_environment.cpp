@@ -7,7 +7,7 @@
 #include "node/machine/launch_variables.h"
 #include "node/process/path_lookup.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 namespace {
 
@@ -237,4 +237,4 @@ std::vector<std::string> TaskEnvironment::differences(const TaskFacts& facts,
     return entries;
 }
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -12,7 +12,7 @@
 #include "engine/model/resources.h"
 #include "node/process/host_files.h"
 
-namespace wq::process {
+namespace wq::node::process {
 
 // In the environment of interpreters, and so of the processes that they fork.
 inline constexpr const char* interpreter_mark = "WORK_QUEUE_INTERPRETER";
@@ -65,7 +65,7 @@ class BaseEnvironment {
 struct TaskFacts {
     TaskId task;
     Attempt attempt = 1;
-    core::Resources give;
+    engine::model::Resources give;
     std::string cores_list;    // "0,4": OS indexes of its cores' units
     std::string visible_gpus;  // "0,2"
 };
@@ -126,4 +126,4 @@ class TaskEnvironment {
     bool gpus_managed_;
 };
 
-}  // namespace wq::process
+}  // namespace wq::node::process

@@ -19,7 +19,7 @@
 #include "base/time.h"
 #include "node/process/cpu_clock.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -179,4 +179,4 @@ void DiskMeter::gone() {
     begun_.clear();
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

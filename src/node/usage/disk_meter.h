@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "node/usage/disk_use.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 class DiskMeter {
   public:
@@ -57,4 +57,4 @@ class DiskMeter {
     std::set<std::uint64_t> begun_;  // unfinished walks
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -106,4 +106,4 @@ void DiskWalk::find_again() {
     here_ = std::move(above);
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

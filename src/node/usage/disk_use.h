@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 struct DiskUse {
     std::int64_t bytes = 0;
@@ -63,4 +63,4 @@ class DiskWalk {
     int turns_ = 0;
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -8,7 +8,7 @@
 
 #include "node/process/task_environment.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 std::uint64_t number(const std::optional<std::string>& text) {
@@ -122,4 +122,4 @@ std::vector<pid_t> Leftovers::of(const RunningTask& task) const {
     return pids;
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

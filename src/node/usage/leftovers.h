@@ -12,7 +12,7 @@
 #include "node/process/process_tree.h"
 #include "node/usage/running_tasks.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 class Leftovers {
   public:
@@ -66,4 +66,4 @@ class Leftovers {
     Instant not_before_{};
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -62,4 +62,4 @@ void Limits::signal(const RunningTask& task, int signal) const {
     if (signal == SIGKILL && task.group) task.group->kill();  // also kills processes forked meanwhile
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

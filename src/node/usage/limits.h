@@ -6,7 +6,7 @@
 #include "node/usage/leftovers.h"
 #include "node/usage/running_tasks.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 class Limits {
   public:
@@ -29,4 +29,4 @@ class Limits {
     const Leftovers& leftovers_;
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "node/process/cpu_clock.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -45,7 +45,7 @@ std::optional<std::int64_t> RateWindow::take(std::int64_t sum, std::int64_t scal
     return rate;
 }
 
-Monitor::Monitor(const core::Watch& watch, Instant started)
+Monitor::Monitor(const engine::model::Watch& watch, Instant started)
     : watch_(watch),
       started_(started),
       series_every_(window),
@@ -205,7 +205,8 @@ void Monitor::ended(const rusage& usage, const std::optional<ProcessSample>& byt
         sum.bytes_written += process.bytes_written;
     }
     const bool told = bytes && bytes->bytes_told;
-    count(sum.cpu_us, told ? sum.bytes_read : core::unsaid, told ? sum.bytes_written : core::unsaid);
+    count(sum.cpu_us, told ? sum.bytes_read : engine::model::unsaid,
+          told ? sum.bytes_written : engine::model::unsaid);
     take_windows(now);
     switches_ += usage.ru_nvcsw + usage.ru_nivcsw;
     peak_.context_switches = switches_;
@@ -226,9 +227,9 @@ void Monitor::reached_memory_limit() {
     raise(memory_kb_, watch_.limits.memory_mb * kb_per_mb + 1);  // it needed at least one more page
 }
 
-core::Sizes Monitor::excess() const {
-    const core::Sizes& limits = watch_.limits;
-    core::Sizes over;
+engine::model::Sizes Monitor::excess() const {
+    const engine::model::Sizes& limits = watch_.limits;
+    engine::model::Sizes over;
     if (limits.memory_mb > 0 && memory_now_kb_ > limits.memory_mb * kb_per_mb)
         over.memory_mb = limits.memory_mb;
     if (limits.disk_mb > 0 && disk_now_bytes_ > limits.disk_mb * bytes_per_mb) over.disk_mb = limits.disk_mb;
@@ -236,21 +237,21 @@ core::Sizes Monitor::excess() const {
     return over;
 }
 
-core::Usage Monitor::usage() const {
-    core::Usage usage = peak_;
+engine::model::Usage Monitor::usage() const {
+    engine::model::Usage usage = peak_;
     usage.memory = up(memory_kb_, kb_per_mb);
     return usage;
 }
 
-core::Usage Monitor::now() const {
-    core::Usage usage = this->usage();
+engine::model::Usage Monitor::now() const {
+    engine::model::Usage usage = this->usage();
     if (memory_now_kb_ > 0) usage.memory = up(memory_now_kb_, kb_per_mb);
     if (usage.disk >= 0) usage.disk = up(disk_now_bytes_, bytes_per_mb);
     return usage;
 }
 
 void Monitor::note_peaks(std::int64_t at_us) {
-    const core::Usage peaks = usage();
+    const engine::model::Usage peaks = usage();
 #define WQ_NOTE(name, unit, meaning) \
     if (peaks.name > noted_.name) report_.peak_us.name = at_us;
     WQ_USAGE(WQ_NOTE)
@@ -270,8 +271,9 @@ void Monitor::note(const std::vector<std::string>& labels, Instant now) {
     // Every other one is enough for a task that takes so long.
     series_every_ *= 2;
     std::size_t number = 0;
-    std::erase_if(report_.points,
-                  [&](const core::UsagePoint& point) { return point.label.empty() && ++number % 2 == 0; });
+    std::erase_if(report_.points, [&](const engine::model::UsagePoint& point) {
+        return point.label.empty() && ++number % 2 == 0;
+    });
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

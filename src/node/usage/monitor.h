@@ -17,7 +17,7 @@
 #include "node/usage/socket_meter.h"
 #include "node/usage/tree_sample.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 // How fast a sum grows, over windows of at least `length`.
 class RateWindow {
@@ -34,9 +34,9 @@ class RateWindow {
 
 class Monitor {
   public:
-    Monitor(const core::Watch& watch, Instant started);
+    Monitor(const engine::model::Watch& watch, Instant started);
 
-    const core::Watch& watch() const { return watch_; }
+    const engine::model::Watch& watch() const { return watch_; }
     const std::vector<ProcessSample>& processes() const { return processes_; }  // of the last sample
     // Whether the last sample had that process. `began`: distinguishes it from a later process with the same
     // pid.
@@ -67,18 +67,18 @@ class Monitor {
                const std::vector<ProcessSample>& left, Instant now);
 
     // The limits that it exceeds now; unsaid for the others.
-    core::Sizes excess() const;
-    core::Usage usage() const;
+    engine::model::Sizes excess() const;
+    engine::model::Usage usage() const;
     // The sums so far, and memory and disk now.
-    core::Usage now() const;
+    engine::model::Usage now() const;
 
     // Notes a point for each label, and one of the time series if that is wanted and due.
     void note(const std::vector<std::string>& labels, Instant now);
-    core::MonitorReport take_report() { return std::move(report_); }
+    engine::model::MonitorReport take_report() { return std::move(report_); }
 
     std::unique_ptr<SnapshotEvents> events;  // null: the task has none
 
-    core::Sizes exceeded{};  // it is being killed for these
+    engine::model::Sizes exceeded{};  // it is being killed for these
     Instant next_sample;
     Instant next_disk;
     bool disk_hangs = false;       // the meter hung on its folders
@@ -93,17 +93,17 @@ class Monitor {
 
     void note_peaks(std::int64_t at_us);
 
-    const core::Watch watch_;
+    const engine::model::Watch watch_;
     const Instant started_;
-    core::Usage noted_;  // peaks
-    core::MonitorReport report_;
+    engine::model::Usage noted_;  // peaks
+    engine::model::MonitorReport report_;
     Duration series_every_;
     Instant next_of_series_;
     static constexpr std::size_t most_snapshots = 1000;
     static constexpr std::size_t most_of_series = 3600;
     std::size_t snapshots_ = 0;
     std::vector<ProcessSample> processes_;
-    core::Usage peak_;  // except memory, which is kept in kB
+    engine::model::Usage peak_;  // except memory, which is kept in kB
     // Processes that the last sample missed. Their parents have reaped them or soon will, and then have their
     // time; if a parent ignores SIGCHLD, their time is lost.
     std::vector<ProcessSample> missing_;
@@ -127,4 +127,4 @@ class Monitor {
     RateWindow long_window_;
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -5,7 +5,7 @@
 
 #include "node/machine/control_group.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 OomCounter::OomCounter() : OomCounter(machine::oom_event_files()) {}
 
@@ -34,4 +34,4 @@ std::uint64_t OomCounter::read() const {
     return sum;
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 inline constexpr const char* killed_by_kernel = "killed by the kernel for lack of memory";
 
@@ -25,4 +25,4 @@ class OomCounter {
     bool grew_before_ = false;
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

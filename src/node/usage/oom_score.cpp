@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 constexpr int highest = 1000;
@@ -34,4 +34,4 @@ void OomScore::offer(pid_t pid) const {
     if (file.valid() && write(file.get(), of_tasks_.data(), of_tasks_.size()) < 0) return;
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

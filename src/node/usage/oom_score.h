@@ -7,7 +7,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 // Makes the kernel kill this process, a launcher, before its rank. Its children inherit that.
 void offer_launcher_as_oom_victim();
@@ -23,4 +23,4 @@ class OomScore {
     std::string of_tasks_;  // empty: no score is higher than ours
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "node/process/cpu_clock.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -64,7 +64,7 @@ std::vector<std::string> folders_of(const RunningTask& task) {
     return folders;
 }
 
-bool is_to_be_watched(const core::Watch& watch) {
+bool is_to_be_watched(const engine::model::Watch& watch) {
     return watch.measures || watch.limited();
 }
 
@@ -79,7 +79,7 @@ std::string cores_text(std::int64_t thousandths) {
     return text.data();
 }
 
-std::string text_of(const core::Sizes& exceeded, const core::Usage& used) {
+std::string text_of(const engine::model::Sizes& exceeded, const engine::model::Usage& used) {
     const auto mbs = [](std::int64_t amount, const char* of, std::int64_t limit) {
         return "used " + std::to_string(amount) + " MB of " + of + ", its limit is " + std::to_string(limit) +
                " MB";
@@ -92,7 +92,7 @@ std::string text_of(const core::Sizes& exceeded, const core::Usage& used) {
 }  // namespace
 
 void ResourceWatch::prepare(RunningTask& task) {
-    const core::Watch& watch = task.order.order.watch;
+    const engine::model::Watch& watch = task.order.order.watch;
     if (!is_to_be_watched(watch)) return;
     const bool first = !groups_.begun();
     task.group = groups_.make(task.order.serial);
@@ -112,7 +112,7 @@ Duration rest_of_walks_for_limits(Duration walked) {
 }
 
 void ResourceWatch::begin(RunningTask& task) {
-    const core::Watch& watch = task.order.order.watch;
+    const engine::model::Watch& watch = task.order.order.watch;
     if (!is_to_be_watched(watch)) return;
     task.monitor = std::make_unique<Monitor>(watch, task.started);
     task.monitor->next_sample = task.started + first_sample;
@@ -219,7 +219,7 @@ void ResourceWatch::take_kernels_count(const RunningTask& task) {
 }
 
 bool ResourceWatch::ended_by_kernel(RunningTask& task) {
-    core::Outcome& outcome = task.outcome;
+    engine::model::Outcome& outcome = task.outcome;
     // A task may continue and succeed although the kernel killed one of its children.
     const bool looks_so = task.verdict == Verdict::none &&
                           (outcome.signal == SIGKILL || outcome.exit_code == killed_by_oom_in_shell);
@@ -282,8 +282,8 @@ std::int64_t ResourceWatch::own_kb(const RunningTask& task, const std::vector<Pr
 
 void ResourceWatch::hold_to_limits(RunningTask& task, Instant now) {
     if (task.verdict != Verdict::none) return;
-    const core::Sizes excess = task.monitor->excess();
-    if (excess == core::Sizes{}) return;
+    const engine::model::Sizes excess = task.monitor->excess();
+    if (excess == engine::model::Sizes{}) return;
     task.monitor->exceeded = excess;
     task.outcome.reason = text_of(excess, task.monitor->usage());
     limits_.kill(task, excess.memory_mb >= 0 ? Verdict::out_of_memory : Verdict::exhausted, now);
@@ -319,13 +319,13 @@ void ResourceWatch::finish(RunningTask& task) {
     std::erase(watched_, &task);
     disk_.forget(task.order.serial);
     const std::int64_t limit_mb = monitor->watch().limits.memory_mb;
-    if (task.outcome.ending == core::Ending::out_of_memory && monitor->exceeded == core::Sizes{} &&
-        limit_mb > 0 && monitor->usage().memory > limit_mb)
+    if (task.outcome.ending == engine::model::Ending::out_of_memory &&
+        monitor->exceeded == engine::model::Sizes{} && limit_mb > 0 && monitor->usage().memory > limit_mb)
         monitor->exceeded.memory_mb = limit_mb;  // the kernel noticed it first
-    const bool exceeded = monitor->exceeded != core::Sizes{};
+    const bool exceeded = monitor->exceeded != engine::model::Sizes{};
     if (!monitor->watch().measures && !exceeded) return;
     last_look_at_disk(task, *monitor);
-    task.outcome.measured = core::Measured{monitor->usage(), monitor->exceeded};
+    task.outcome.measured = engine::model::Measured{monitor->usage(), monitor->exceeded};
     if (!monitor->watch().measures) return;
     monitor->note(monitor->events ? monitor->events->look() : std::vector<std::string>(), instant_now());
     task.report = monitor->take_report();
@@ -394,7 +394,7 @@ void ResourceWatch::take_disk_answer(Instant now) {
             monitor.disk_seems_over = over;
             monitor.take(answer->use);
         } else if (over) {
-            monitor.take({answer->use.bytes, core::unsaid});
+            monitor.take({answer->use.bytes, engine::model::unsaid});
         }
         return hold_to_limits(*task, now);
     }
@@ -409,4 +409,4 @@ void ResourceWatch::give_up_meter(Instant now) {
         }
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

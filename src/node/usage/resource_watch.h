@@ -16,7 +16,7 @@
 #include "node/usage/task_groups.h"
 #include "node/usage/tree_sample.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 // How long to rest after walks over the mappings of tasks that seem to exceed their memory limit. The walks
 // may take 1/200 of a core, or up to 1/20 so that exceeded limits are noticed within seconds.
@@ -85,4 +85,4 @@ class ResourceWatch {
     Instant connections_not_before_{};
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

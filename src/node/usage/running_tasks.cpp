@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 void RunningTask::begin_anew() {
     pid = 0;
@@ -34,4 +34,4 @@ RunningTask* RunningTasks::by_serial(std::uint64_t serial) const {
     return find(all_, [&](const RunningTask* task) { return task->order.serial == serial; });
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

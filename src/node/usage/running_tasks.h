@@ -15,7 +15,7 @@
 #include "node/usage/monitor.h"
 #include "node/usage/task_groups.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 // Why we are killing a task.
 enum class Verdict : std::uint8_t { none, timed_out, out_of_memory, exhausted, killed };
@@ -28,8 +28,8 @@ struct RunningTask {
     process::OrderMessage order;
     pid_t pid = 0;  // leader of its own process group; 0: not started
     Instant started;
-    core::Outcome outcome;                        // filled as it becomes known
-    std::optional<core::MonitorReport> report{};  // the same
+    engine::model::Outcome outcome;                        // filled as it becomes known
+    std::optional<engine::model::MonitorReport> report{};  // the same
     Verdict verdict = Verdict::none;
     Instant next_action_at;  // the time limit, or when to send SIGKILL after SIGTERM
     bool has_next_action = false;
@@ -52,4 +52,4 @@ class RunningTasks {
     std::vector<RunningTask*> all_;
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

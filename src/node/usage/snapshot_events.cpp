@@ -15,7 +15,7 @@
 #include "base/descriptor.h"
 #include "engine/model/usage.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -52,7 +52,7 @@ void SnapshotEvents::FreePattern::operator()(regex_t* pattern) const {
 }
 
 std::unique_ptr<SnapshotEvents> SnapshotEvents::in(const std::string& folder, WallMicros began) {
-    const std::string path = folder + "/" + core::snapshots_file;
+    const std::string path = folder + "/" + engine::model::snapshots_file;
     struct stat is {};
     // Other tasks wait meanwhile: a pipe would be waited for, and a device has no end.
     if (::stat(path.c_str(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_size > most_read) return nullptr;
@@ -138,4 +138,4 @@ void SnapshotEvents::read_lines(File& file, int descriptor, std::vector<std::str
     }
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -15,12 +15,12 @@
 
 #include "base/time.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 class SnapshotEvents {
   public:
-    // Reads core::snapshots_file in this folder, of a task that began then. Null: there is none, or it has no
-    // such object.
+    // Reads engine::model::snapshots_file in this folder, of a task that began then. Null: there is none, or
+    // it has no such object.
     static std::unique_ptr<SnapshotEvents> in(const std::string& folder, WallMicros began);
 
     // Labels of the events since the last call, each once.
@@ -55,4 +55,4 @@ class SnapshotEvents {
     std::vector<File> files_;
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::optional<TrafficOf> SocketMeter::look() {
     return all;
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

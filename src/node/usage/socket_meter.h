@@ -11,7 +11,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 struct Traffic {
     std::int64_t received = 0;
@@ -34,4 +34,4 @@ class SocketMeter {
     std::uint32_t asked_ = 0;  // number of requests; each answer has its request's number
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -16,7 +16,7 @@
 
 #include "base/units.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -244,4 +244,4 @@ void remove_task_groups_of(pid_t launcher, const machine::ControlGroupRoots& roo
     if (!rights.folder.empty()) remove_with_parts(launcher_folder(rights.folder, launcher));
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "node/machine/group_rights.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 // The group of one task.
 class TaskGroup {
@@ -99,4 +99,4 @@ class TaskGroups {
 // Called after a launcher was killed and all that it had started has ended.
 void remove_task_groups_of(pid_t launcher, const machine::ControlGroupRoots& roots = {});
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 namespace {
 
@@ -175,4 +175,4 @@ std::int64_t TreeReader::swapped_kb(pid_t pid) const {
     return number_after({buffer.data(), slurp(pid, "status", buffer.data(), buffer.size())}, "VmSwap:");
 }
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -10,7 +10,7 @@
 #include "base/descriptor.h"
 #include "node/process/process_tree.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 
 // CPU time and bytes include all children that the process has reaped, as the kernel counts them. So the sum
 // over a tree misses only children whose parent chose not to reap them.
@@ -73,4 +73,4 @@ class TreeReader {
     std::int64_t page_kb_;
 };
 
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -16,15 +16,11 @@
 #include "programs/help_text.h"
 #include "programs/option_values.h"
 
-namespace wq::cli {
+namespace wq::programs::factory {
 
 namespace {
 
 namespace po = boost::program_options;
-using options::between;
-using options::help_width;
-using options::take;
-using options::usage_error;
 
 auto text(const char* name) {
     return po::value<std::string>()->value_name(name);
@@ -123,7 +119,7 @@ std::string absolute(const std::string& path) {
 }
 
 Status take_place(const Given& given, FactoryCommand& command) {
-    factory::ManagerPlace& place = command.place;
+    wq::factory::ManagerPlace& place = command.place;
     const auto words = given_texts(given, "place");
     place.contact = given_text(given, "contact");
     std::string& name = command.settings.manager_name;
@@ -134,13 +130,13 @@ Status take_place(const Given& given, FactoryCommand& command) {
         by_default != nullptr)
         name = by_default;
     command.settings.catalog = given_text(given, "catalog");
-    if (const auto hosts = catalog::named_catalog_hosts(command.settings.catalog); !hosts)
+    if (const auto hosts = net::catalog::named_catalog_hosts(command.settings.catalog); !hosts)
         return usage_error(hosts.error().message);
     const int ways = (words.empty() ? 0 : 1) + (place.contact.empty() ? 0 : 1) +
                      (command.settings.manager_name.empty() ? 0 : 1);
     if (ways > 1 || (ways == 0 && command.config_file.empty()))
         return usage_error("name the managers in one way: HOST PORT, --contact FILE or -M REGEX");
-    if (const auto status = listening::check_manager_pattern(command.settings.manager_name); !status)
+    if (const auto status = net::contact::check_manager_pattern(command.settings.manager_name); !status)
         return usage_error("-M: " + status.error().message);
     if (!place.contact.empty()) place.contact = absolute(place.contact);
     place.password_file = given_text(given, "password");
@@ -150,14 +146,14 @@ Status take_place(const Given& given, FactoryCommand& command) {
     if (words.size() != 2) return usage_error("a manager is HOST PORT");
     const auto port = parse_count(words[1], 1, 65535);
     if (!port) return usage_error("PORT: " + port.error().message);
-    auto addresses = net::parse_addresses(words[0], static_cast<std::uint16_t>(*port));
+    auto addresses = net::frames::parse_addresses(words[0], static_cast<std::uint16_t>(*port));
     if (!addresses) return usage_error(addresses.error().message);
     place.managers = std::move(*addresses);
     return success();
 }
 
 Status take_settings(const Given& given, FactoryCommand& command) {
-    factory::Settings& settings = command.settings;
+    wq::factory::Settings& settings = command.settings;
     std::optional<Status> bad;
     const auto check = [&](Status status) {
         if (!status && !bad) bad = std::move(status);
@@ -238,8 +234,8 @@ Status pass_on(const Given& given, FactoryCommand& command) {
 Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* argv) {
     // What follows -- goes to the batch system.
     const auto* const end = std::find(argv, argv + argc, std::string_view("--"));
-    const auto split = options::split_words(options::words_of(static_cast<int>(end - argv), argv),
-                                            visible_options(), "place", hidden_options());
+    const auto split = split_words(words_of(static_cast<int>(end - argv), argv), visible_options(), "place",
+                                   hidden_options());
     if (!split) return split.error();
     const Given& given = *split;
     FactoryCommand command;
@@ -261,7 +257,7 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
          {take_place(given, command), take_settings(given, command), pass_on(given, command)})
         if (!status) return status.error();
     for (const auto& [name, value] : given)
-        if (const std::string_view why = factory::why_refused(name); !why.empty())
+        if (const std::string_view why = wq::factory::why_refused(name); !why.empty())
             return usage_error("--" + name + ": " + std::string(why));
     for (const auto& [name, why] : {std::pair{"debug", "its lines say what it does"},
                                     {"debug-file", "its lines say what it does"},
@@ -296,7 +292,7 @@ std::string factory_help() {
            "\nExit codes: 0 ended by a signal or --factory-timeout, 64 usage, 65 bad input,\n"
            "69 its jobs could not be removed, 71 no processes, open files or memory left,\n"
            "or stdout cannot be written, 77 not allowed.\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::factory

@@ -8,7 +8,7 @@
 #include "factory/found_managers.h"
 #include "factory/settings.h"
 
-namespace wq::cli {
+namespace wq::programs::factory {
 
 struct FactoryCommand {
     enum class Kind { run, help, version };
@@ -16,8 +16,8 @@ struct FactoryCommand {
     std::string batch_type;   // a system, or the path of a driver
     std::string config_file;  // empty: none
     std::string scratch;      // folder
-    factory::ManagerPlace place;
-    factory::Settings settings;
+    wq::factory::ManagerPlace place;
+    wq::factory::Settings settings;
     // Of the *_submit_workers command, as they are: its options, the manager, and what the system's command
     // gets.
     std::vector<std::string> submit_options;
@@ -38,4 +38,4 @@ Result<FactoryCommand> parse_factory_command_line(int argc, const char* const* a
 
 std::string factory_help();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::factory

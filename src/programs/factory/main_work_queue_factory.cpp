@@ -14,19 +14,19 @@
 
 #include "base/find_above.h"
 #include "base/shortage.h"
+#include "base/signals.h"
 #include "base/units.h"
-#include "programs/factory/factory_options.h"
 #include "factory/factory.h"
 #include "factory/factory_process.h"
 #include "factory/own_folder.h"
 #include "factory/scripts.h"
+#include "manager/run/loop.h"
 #include "net/contact/announcer.h"
 #include "net/contact/registry.h"
 #include "net/frames/contact.h"
+#include "programs/factory/factory_options.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
-#include "manager/run/loop.h"
-#include "base/signals.h"
 
 namespace {
 
@@ -53,23 +53,23 @@ struct Version {
 
 class Configuration {
   public:
-    explicit Configuration(const cli::FactoryCommand& command)
+    explicit Configuration(const programs::factory::FactoryCommand& command)
         : path_(command.config_file), has_place_(!command.place_words.empty()), before_(command.settings) {}
 
     // The options, and what the file says in their place.
-    Result<factory::Settings> read() {
+    Result<wq::factory::Settings> read() {
         if (path_.empty()) return before_;
         version_ = Version::of(path_);
         std::error_code missing;
         if (std::filesystem::exists(path_, missing) && !std::filesystem::is_regular_file(path_, missing))
-            return records::not_regular(path_, ExitCode::bad_input);
-        const auto text = records::read_whole(path_);
+            return records::journal::not_regular(path_, ExitCode::bad_input);
+        const auto text = records::journal::read_whole(path_);
         if (!text)
             return Error{text.error().code,
                          text.error().message + " (-C is a file of settings; catalog servers: --catalog)"};
-        auto settings = factory::read_settings(*text, before_);
+        auto settings = wq::factory::read_settings(*text, before_);
         if (!settings) return Error{ExitCode::bad_input, path_ + ": " + settings.error().message};
-        if (const Status pattern = listening::check_manager_pattern(settings->manager_name); !pattern)
+        if (const Status pattern = net::contact::check_manager_pattern(settings->manager_name); !pattern)
             return Error{ExitCode::bad_input, path_ + ": manager-name: " + pattern.error().message};
         if (has_place_ && !settings->manager_name.empty())
             return Error{ExitCode::bad_input,
@@ -81,13 +81,13 @@ class Configuration {
   private:
     std::string path_;
     bool has_place_;
-    factory::Settings before_;
+    wq::factory::Settings before_;
     Version version_;
 };
 
 // The options of the submit command that never change. The worker is that beside this program, unless another
 // was given.
-std::vector<std::string> submit_words(const cli::FactoryCommand& command,
+std::vector<std::string> submit_words(const programs::factory::FactoryCommand& command,
                                       const std::vector<std::string>& place) {
     std::vector<std::string> words = command.submit_options;
     std::error_code error;
@@ -104,21 +104,22 @@ std::vector<std::string> submit_words(const cli::FactoryCommand& command,
 
 // The script and the command for one worker. Error (usage): an option that this system does not have, for
 // example.
-Result<std::string> shown(const cli::FactoryCommand& command, const factory::Scripts& scripts,
-                          const factory::Settings& settings, const std::vector<std::string>& place) {
-    factory::Submission one;
+Result<std::string> shown(const programs::factory::FactoryCommand& command,
+                          const wq::factory::Scripts& scripts, const wq::factory::Settings& settings,
+                          const std::vector<std::string>& place) {
+    wq::factory::Submission one;
     one.name = "wqWorker-xxxxxx";
     one.folder = command.scratch;
     one.options =
-        factory::submit_options(settings, settings.factory_name.empty() ? "NAME" : settings.factory_name);
+        wq::factory::submit_options(settings, settings.factory_name.empty() ? "NAME" : settings.factory_name);
     const std::vector<std::string> words = submit_words(command, place);
     one.options.insert(one.options.end(), words.begin(), words.end());
-    auto text = factory::BatchDriver({scripts.driver, scripts.submit}).show(one);
+    auto text = wq::factory::BatchDriver({scripts.driver, scripts.submit}).show(one);
     if (!text) return Error{ExitCode::usage, text.error().message};
     return text;
 }
 
-core::Now now() {
+engine::model::Now now() {
     return {instant_now(), wall_now()};
 }
 
@@ -131,12 +132,12 @@ Duration longest_submission() {
 
 // A factory that has lost its reader may still be removing its jobs: the next one of a resumed run waits for
 // it.
-factory::OwnFolder own_folder(const cli::FactoryCommand& command, const Signals& signals) {
+wq::factory::OwnFolder own_folder(const programs::factory::FactoryCommand& command, const Signals& signals) {
     constexpr Duration longest = std::chrono::minutes(3);
     const Instant until = instant_now() + longest;
-    run::Waiter waiter;
+    manager::run::Waiter waiter;
     for (bool told = false;; told = true) {
-        auto folder = factory::OwnFolder::open(command.scratch);
+        auto folder = wq::factory::OwnFolder::open(command.scratch);
         if (folder || !command.ends_with_reader || instant_now() > until) return std::move(folder).or_throw();
         if (!told) complain("waiting: " + folder.error().message);
         waiter.clear();
@@ -148,13 +149,13 @@ factory::OwnFolder own_folder(const cli::FactoryCommand& command, const Signals&
 
 class Program {
   public:
-    Program(const cli::FactoryCommand& command, const factory::Scripts& scripts)
+    Program(const programs::factory::FactoryCommand& command, const wq::factory::Scripts& scripts)
         : command_(command),
           signals_(Signals::block().or_throw()),
           configuration_(command),
           settings_(configuration_.read().or_throw()),
           folder_(own_folder(command, signals_)),
-          book_(factory::JobBook::open(folder_.path() + "/jobs", longest_submission(), instant_now())
+          book_(wq::factory::JobBook::open(folder_.path() + "/jobs", longest_submission(), instant_now())
                     .or_throw()),
           batch_({scripts.driver, scripts.submit, longest_submission(), signals_.descriptor()}),
           managers_(place()),
@@ -170,13 +171,13 @@ class Program {
     }
 
     int run() {
-        complain(std::string(factory::words_of_begin) + "factory:" + name_ + "; scripts and logs are in " +
-                 folder_.path());
+        complain(std::string(wq::factory::words_of_begin) + "factory:" + name_ +
+                 "; scripts and logs are in " + folder_.path());
         if (settings_.max_workers == 0) complain("--max-workers is 0: no workers are submitted");
         while (!stopped()) {
             reread();
             const Instant begun = instant_now();
-            const factory::CycleReport seen = factory_.cycle(now());
+            const wq::factory::CycleReport seen = factory_.cycle(now());
             report(seen);
             announce(seen);
             tell_if_nobody(seen);
@@ -194,7 +195,7 @@ class Program {
     bool wait_for_news(Instant until) {
         constexpr Duration between_looks = std::chrono::seconds(1);
         const Version contact = contact_version();
-        run::Waiter waiter;
+        manager::run::Waiter waiter;
         while (instant_now() < until && !configuration_.changed() && contact_version() == contact) {
             waiter.clear();
             waiter.watch(signals_.descriptor());
@@ -215,15 +216,15 @@ class Program {
         return version == Version{} ? Version::of(contact.parent_path() / "status") : version;
     }
 
-    factory::ManagerPlace place() const {
-        factory::ManagerPlace place = command_.place;
+    wq::factory::ManagerPlace place() const {
+        wq::factory::ManagerPlace place = command_.place;
         place.stop = signals_.descriptor();
         return place;
     }
 
-    factory::FactoryOptions options() {
+    wq::factory::FactoryOptions options() {
         name_ = folder_.name(settings_.factory_name).or_throw();
-        factory::FactoryOptions options;
+        wq::factory::FactoryOptions options;
         options.name = name_;
         options.submit_options = submit_words(command_, command_.place_words);
         options.features = command_.features;
@@ -252,21 +253,21 @@ class Program {
     }
 
     // Once, until there is one again.
-    void tell_if_nobody(const factory::CycleReport& report) {
+    void tell_if_nobody(const wq::factory::CycleReport& report) {
         const bool nobody = report.managers + report.unanswered == 0 && !settings_.manager_name.empty();
         if (nobody && !nobody_)
             complain("no manager has a name like " + quote_for_message(settings_.manager_name) + " in " +
-                     listening::registry_folder() + ", where they register" +
+                     net::contact::registry_folder() + ", where they register" +
                      (announcer_ ? ", or on the named catalog servers" : "") + "; the factory waits for one");
         nobody_ = nobody;
     }
 
     // To the registry, and to the catalog servers, if one is named; the settings may name others later.
-    void announce(const factory::CycleReport& report) {
+    void announce(const wq::factory::CycleReport& report) {
         if (announced_to_ != settings_.catalog) {
             announcer_.reset();
             announced_to_ = settings_.catalog;
-            auto announcement = listening::announcement_of(settings_.catalog);
+            auto announcement = net::contact::announcement_of(settings_.catalog);
             if (!announcement)
                 complain(announcement.error().message);
             else if (!announcement->hosts.empty())
@@ -284,11 +285,12 @@ class Program {
         told_again_at_ = instant_now() + std::chrono::seconds(30);
     }
 
-    void report(const factory::CycleReport& report) const {
+    void report(const wq::factory::CycleReport& report) const {
         if (command_.json)
             std::printf("%s\n", json_of(report).c_str());
         else
-            std::printf("%s %s\n", records::format_utc(report.time).c_str(), text_of(report).c_str());
+            std::printf("%s %s\n", records::journal::format_utc(report.time).c_str(),
+                        text_of(report).c_str());
         std::fflush(stdout);
     }
 
@@ -309,30 +311,30 @@ class Program {
         return to_int(ExitCode::unreachable);
     }
 
-    const cli::FactoryCommand& command_;
+    const programs::factory::FactoryCommand& command_;
     Signals signals_;
     Configuration configuration_;
-    factory::Settings settings_;
-    factory::OwnFolder folder_;
-    factory::JobBook book_;
-    factory::BatchDriver batch_;
-    factory::FoundManagers managers_;
+    wq::factory::Settings settings_;
+    wq::factory::OwnFolder folder_;
+    wq::factory::JobBook book_;
+    wq::factory::BatchDriver batch_;
+    wq::factory::FoundManagers managers_;
     std::string name_;
     bool nobody_ = false;
-    factory::Factory factory_;
+    wq::factory::Factory factory_;
     std::optional<std::string> announced_to_;  // settings_.catalog, then
-    std::optional<listening::Announcer> announcer_;
-    listening::FactoryEntry entry_{listening::registry_folder()};
+    std::optional<net::contact::Announcer> announcer_;
+    net::contact::FactoryEntry entry_{net::contact::registry_folder()};
     std::string record_;
     Instant told_again_at_ = Instant::max();
 };
 
-int keep_workers(const cli::FactoryCommand& command) {
-    const factory::Scripts scripts = factory::find_scripts(command.batch_type).or_throw();
+int keep_workers(const programs::factory::FactoryCommand& command) {
+    const wq::factory::Scripts scripts = wq::factory::find_scripts(command.batch_type).or_throw();
     for (const std::string& remark : command.remarks) complain(remark);
     if (const std::string& file = command.place.password_file; !file.empty())
-        std::ignore = net::read_password(file, complain).or_throw();
-    const factory::Settings settings = Configuration(command).read().or_throw();
+        std::ignore = net::frames::read_password(file, complain).or_throw();
+    const wq::factory::Settings settings = Configuration(command).read().or_throw();
     if (command.dry_run)
         return std::fputs(shown(command, scripts, settings, command.place_words).or_throw().c_str(), stdout) <
                        0
@@ -357,16 +359,16 @@ int keep_workers(const cli::FactoryCommand& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto command = cli::parse_factory_command_line(argc, argv);
+    const auto command = programs::factory::parse_factory_command_line(argc, argv);
     if (!command) {
         complain(command.error().message);
         return to_int(command.error().code);
     }
-    using Kind = cli::FactoryCommand::Kind;
+    using Kind = programs::factory::FactoryCommand::Kind;
     try {
         int code = 0;
         if (command->kind == Kind::help)
-            std::fputs(cli::factory_help().c_str(), stdout);
+            std::fputs(programs::factory::factory_help().c_str(), stdout);
         else if (command->kind == Kind::version)
             std::puts("work_queue_factory " WQ_VERSION);
         else

@@ -3,66 +3,66 @@
 #include <cstdio>
 
 #include "base/units.h"
-#include "programs/run/run_place.h"
-#include "node/machine/batch_share.h"
 #include "manager/manager.h"
-#include "net/frames/transport.h"
 #include "manager/run/rank_loop.h"
+#include "net/frames/transport.h"
+#include "node/machine/batch_share.h"
+#include "programs/run/run_place.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
 
 // Rehearsed tasks end at once, so the output shows order and place, not time.
-class Rehearsal : public net::Transport {
+class Rehearsal : public net::frames::Transport {
   public:
-    explicit Rehearsal(std::vector<wire::Hello> workers) : workers_(std::move(workers)) {}
+    explicit Rehearsal(std::vector<net::messages::Hello> workers) : workers_(std::move(workers)) {}
 
     void begin() {
         for (std::size_t index = 0; index < workers_.size(); ++index) {
-            const net::PeerId peer(static_cast<std::uint32_t>(index));
-            arrivals_.push_back(net::Joined{peer, workers_[index].host});
-            arrivals_.push_back(net::Frame{peer, wire::encode(workers_[index])});
+            const net::frames::PeerId peer(static_cast<std::uint32_t>(index));
+            arrivals_.push_back(net::frames::Joined{peer, workers_[index].host});
+            arrivals_.push_back(net::frames::Frame{peer, net::messages::encode(workers_[index])});
         }
     }
 
-    void send(net::PeerId peer, std::string frame) override {
-        const auto messages = wire::decode(frame);
+    void send(net::frames::PeerId peer, std::string frame) override {
+        const auto messages = net::messages::decode(frame);
         ByteWriter answer;
         if (!messages) return;
-        for (const wire::Message& message : *messages) {
-            const auto* lease = std::get_if<wire::Lease>(&message);
+        for (const net::messages::Message& message : *messages) {
+            const auto* lease = std::get_if<net::messages::Lease>(&message);
             if (lease == nullptr) continue;
             print(workers_[peer.value()], *lease);
-            wire::encode(wire::Ended{lease->task, lease->attempt, {}, {}}, answer);
+            net::messages::encode(net::messages::Ended{lease->task, lease->attempt, {}, {}}, answer);
         }
-        if (answer.size() > 0) arrivals_.push_back(net::Frame{peer, answer.take()});
+        if (answer.size() > 0) arrivals_.push_back(net::frames::Frame{peer, answer.take()});
     }
-    bool poll(std::vector<net::Arrival>& inbox) override {
+    bool poll(std::vector<net::frames::Arrival>& inbox) override {
         const bool moved = !arrivals_.empty();
-        for (net::Arrival& arrival : arrivals_) inbox.push_back(std::move(arrival));
+        for (net::frames::Arrival& arrival : arrivals_) inbox.push_back(std::move(arrival));
         arrivals_.clear();
         return moved;
     }
-    void close(net::PeerId) override {}
+    void close(net::frames::PeerId) override {}
     bool idle() const override { return true; }
     std::vector<int> descriptors() const override { return {}; }
 
   private:
-    static void print(const wire::Hello& worker, const wire::Lease& lease) {
+    static void print(const net::messages::Hello& worker, const net::messages::Lease& lease) {
         std::printf("task %llu\tworker %u on %s\t%s\t%s\n",
                     static_cast<unsigned long long>(lease.task.value() + 1), *worker.rank,
-                    worker.host.c_str(), core::describe(lease.give).c_str(), lease.text.c_str());
+                    worker.host.c_str(), engine::model::describe(lease.give).c_str(), lease.text.c_str());
     }
-    std::vector<wire::Hello> workers_;
-    std::vector<net::Arrival> arrivals_;
+    std::vector<net::messages::Hello> workers_;
+    std::vector<net::frames::Arrival> arrivals_;
 };
 
-class NoRecords : public stats::Recorder {
+class NoRecords : public records::hdf5::Recorder {
   public:
-    void task(stats::Recorded) override { ++count_; }
-    void worker(const records::WorkerRecord&) override {}
-    void sample(const records::Sample&) override {}
+    void task(records::hdf5::Recorded) override { ++count_; }
+    void worker(const records::journal::WorkerRecord&) override {}
+    void sample(const records::journal::Sample&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     std::uint64_t acknowledged() const override { return count_; }
@@ -78,11 +78,12 @@ class NoRecords : public stats::Recorder {
     std::uint64_t count_ = 0;
 };
 
-std::vector<wire::Hello> decode_workers(const std::vector<std::string>& hellos) {
-    std::vector<wire::Hello> workers;
+std::vector<net::messages::Hello> decode_workers(const std::vector<std::string>& hellos) {
+    std::vector<net::messages::Hello> workers;
     for (const std::string& bytes : hellos) {
-        const auto messages = wire::decode(bytes);
-        if (messages && !messages->empty()) workers.push_back(std::get<wire::Hello>(messages->front()));
+        const auto messages = net::messages::decode(bytes);
+        if (messages && !messages->empty())
+            workers.push_back(std::get<net::messages::Hello>(messages->front()));
     }
     return workers;
 }
@@ -90,45 +91,47 @@ std::vector<wire::Hello> decode_workers(const std::vector<std::string>& hellos) 
 }  // namespace
 
 int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
-    run::SourceSummary checked = run::check_source(options.source).or_throw();
-    std::vector<wire::Hello> workers = decode_workers(hellos);
-    for (const wire::Hello& worker : workers)
+    manager::run::SourceSummary checked = manager::run::check_source(options.source).or_throw();
+    std::vector<net::messages::Hello> workers = decode_workers(hellos);
+    for (const net::messages::Hello& worker : workers)
         std::printf("worker %u on %s\t%s\n", *worker.rank, worker.host.c_str(),
-                    core::describe(worker.offers).c_str());
+                    engine::model::describe(worker.offers).c_str());
     manager::ManagerOptions manager_options;
     manager_options.reactor.expected_workers = static_cast<std::uint32_t>(workers.size());
     NoRecords records;
     manager::TaskTable tasks;
-    manager::Manager manager(std::move(manager_options), tasks, records, run::now());
+    manager::Manager manager(std::move(manager_options), tasks, records, manager::run::now());
     manager.say = [](const std::string& text) { std::printf("# %s\n", text.c_str()); };
     Rehearsal rehearsal(std::move(workers));
     const auto move = [&] {
-        std::vector<net::Arrival> inbox;
+        std::vector<net::frames::Arrival> inbox;
         manager.flush();
         rehearsal.poll(inbox);
-        for (const net::Arrival& arrival : inbox) manager.on_arrival(rehearsal, arrival, run::now());
+        for (const net::frames::Arrival& arrival : inbox)
+            manager.on_arrival(rehearsal, arrival, manager::run::now());
         return !inbox.empty();
     };
     rehearsal.begin();
     while (move()) {
     }
-    run::SourceOptions source_options{
+    manager::run::SourceOptions source_options{
         options.defaults, {}, {}, options.monitoring.measures, std::move(checked.categories)};
     if (options.resume) {
         const std::string path =
-            choose_run_directory(options, machine::batch_job(machine::batch_environment()));
+            choose_run_directory(options, node::machine::batch_job(node::machine::batch_environment()));
         auto earlier = earlier_run(options, path);
         if (!earlier) throw Failure{earlier.error()};
         if (*earlier) source_options.earlier = std::move(**earlier);
     }
-    const auto source = run::open_source(options.source, std::move(source_options), tasks).or_throw();
-    run::Waiter waiter;
+    const auto source =
+        manager::run::open_source(options.source, std::move(source_options), tasks).or_throw();
+    manager::run::Waiter waiter;
     while (!manager.finished()) {
         if (!source->ended()) {
             waiter.clear();
             waiter.watch(source->descriptor());
             if (source->descriptor() >= 0) waiter.wait(std::nullopt);
-            const Status read = source->read(manager, run::now());
+            const Status read = source->read(manager, manager::run::now());
             if (!read) throw Failure{read.error()};
         }
         const bool moved = move();
@@ -144,4 +147,4 @@ int dry_run(const RunOptions& options, const std::vector<std::string>& hellos) {
     return to_int(manager.finished()->code);
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

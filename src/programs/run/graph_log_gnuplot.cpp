@@ -16,7 +16,7 @@
 
 extern char** environ;
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
 
@@ -94,10 +94,10 @@ int spawn(const std::string& program, int input, int complaints, pid_t& child) {
 }
 
 // Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
-Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) {
-    for (const std::string& path : stats::plot_paths(style, plots)) {
+Status check_writable(const records::hdf5::PlotStyle& style, const records::hdf5::Plots& plots) {
+    for (const std::string& path : records::hdf5::plot_paths(style, plots)) {
         const bool existed = ::access(path.c_str(), F_OK) == 0;
-        const auto file = records::AppendFile::open(path);
+        const auto file = records::journal::AppendFile::open(path);
         if (!file) {
             const bool forbidden = file.error().code == ExitCode::not_allowed;
             return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,
@@ -110,10 +110,10 @@ Status check_writable(const stats::PlotStyle& style, const stats::Plots& plots) 
 
 }  // namespace
 
-Status draw_with_gnuplot(const std::string& program, const stats::PlotStyle& style,
-                         const stats::Plots& plots) {
+Status draw_with_gnuplot(const std::string& program, const records::hdf5::PlotStyle& style,
+                         const records::hdf5::Plots& plots) {
     if (auto checked = check_writable(style, plots); !checked) return checked;
-    const std::string script = stats::plot_script(style, plots);
+    const std::string script = records::hdf5::plot_script(style, plots);
     const Complaints complaints;
     Pipe input;
     if (complaints.fd < 0 || input.read_end < 0) return refused_by_system("no pipe");
@@ -135,4 +135,4 @@ Status draw_with_gnuplot(const std::string& program, const stats::PlotStyle& sty
     return Error{ExitCode::internal, program + " failed: " + (said.empty() ? how : said)};
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -6,11 +6,11 @@
 #include "base/result.h"
 #include "records/hdf5/plot_script.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 // Runs `program`, a gnuplot, and waits for its end. Errors: usage, not_allowed (a file cannot be written),
 // unreachable (no such program), internal (it failed; the message is its first error, in one line).
-Status draw_with_gnuplot(const std::string& program, const stats::PlotStyle& style,
-                         const stats::Plots& plots);
+Status draw_with_gnuplot(const std::string& program, const records::hdf5::PlotStyle& style,
+                         const records::hdf5::Plots& plots);
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -12,13 +12,9 @@
 #include "programs/help_text.h"
 #include "programs/option_values.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
-
-using options::help_width;
-using options::usage_error;
-using options::without_trailing_blanks;
 
 namespace po = boost::program_options;
 
@@ -47,9 +43,9 @@ bool parse_bound(const std::string& text, double& value) {
     return end != text.c_str() && *end == '\0' && std::isfinite(value);
 }
 
-Result<stats::PlotRange> parse_range(const std::string& text) {
+Result<records::hdf5::PlotRange> parse_range(const std::string& text) {
     const auto colon = text.find(':');
-    stats::PlotRange range;
+    records::hdf5::PlotRange range;
     if (colon == std::string::npos || colon != text.rfind(':'))
         return usage_error("-r takes MIN:MAX, not '" + text + "'");
     const std::string low = text.substr(0, colon);
@@ -85,11 +81,11 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
     if (given.count("-c") > 0) options.gnuplot = text("-c");
     if (const std::string type = text("-T"); !type.empty()) {
         if (type == "png")
-            options.format = stats::PlotFormat::png;
+            options.format = records::hdf5::PlotFormat::png;
         else if (type == "svg")
-            options.format = stats::PlotFormat::svg;
+            options.format = records::hdf5::PlotFormat::svg;
         else if (type == "pdf")
-            options.format = stats::PlotFormat::pdf;
+            options.format = records::hdf5::PlotFormat::pdf;
         else if (type == "script")
             options.script_only = true;
         else
@@ -104,7 +100,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
         if (unit.size() != 1 || std::string("smhd").find(unit) == std::string::npos) {
             return usage_error("-u takes s, m, h or d, not '" + unit + "'");
         }
-        options.unit = static_cast<stats::TimeUnit>(unit[0]);
+        options.unit = static_cast<records::hdf5::TimeUnit>(unit[0]);
     }
     return success();
 }
@@ -112,8 +108,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
 }  // namespace
 
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv) {
-    const auto given =
-        options::split_words(options::words_of(argc, argv), visible_graph_log_options(), "place");
+    const auto given = split_words(words_of(argc, argv), visible_graph_log_options(), "place");
     if (!given) return given.error();
     GraphLogOptions options;
     if (auto filled = fill(*given, options); !filled) return filled.error();
@@ -141,4 +136,4 @@ std::string graph_log_help() {
     return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

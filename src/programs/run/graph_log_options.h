@@ -7,15 +7,15 @@
 #include "base/result.h"
 #include "records/hdf5/plot_script.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 struct GraphLogOptions {
     std::string log;     // stats.h5 or a text statistics log
     std::string prefix;  // of the plots; default: the log's name
     std::string gnuplot = "gnuplot";
-    stats::PlotFormat format = stats::PlotFormat::png;
-    std::optional<stats::PlotRange> range;
-    std::optional<stats::TimeUnit> unit;
+    records::hdf5::PlotFormat format = records::hdf5::PlotFormat::png;
+    std::optional<records::hdf5::PlotRange> range;
+    std::optional<records::hdf5::TimeUnit> unit;
     bool help = false;
     bool version = false;
     bool log_scale = false;    // plots over time also on a logarithmic scale
@@ -27,4 +27,4 @@ struct GraphLogOptions {
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv);
 std::string graph_log_help();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

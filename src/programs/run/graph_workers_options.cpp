@@ -8,12 +8,9 @@
 #include "programs/help_text.h"
 #include "programs/option_values.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
-
-using options::help_width;
-using options::usage_error;
 
 namespace po = boost::program_options;
 
@@ -54,8 +51,7 @@ Status fill(const po::variables_map& given, GraphWorkersOptions& options) {
 }  // namespace
 
 Result<GraphWorkersOptions> parse_graph_workers_options(int argc, const char* const* argv) {
-    const auto given =
-        options::split_words(options::words_of(argc, argv), visible_graph_workers_options(), "place");
+    const auto given = split_words(words_of(argc, argv), visible_graph_workers_options(), "place");
     if (!given) return given.error();
     GraphWorkersOptions options;
     if (auto filled = fill(*given, options); !filled) return filled.error();
@@ -80,7 +76,7 @@ std::string graph_workers_help() {
            "\nExit codes: 0 written, 64 wrong options or a file that cannot be written,\n"
            "65 a log that cannot be read, 69 no gnuplot, 70 gnuplot failed, 71 stdout cannot\n"
            "be written, 77 not allowed.\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

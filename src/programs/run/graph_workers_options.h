@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "views/attempts_page.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 struct GraphWorkersOptions {
     std::string log;     // a run directory, stats.h5 or transactions log
@@ -22,4 +22,4 @@ struct GraphWorkersOptions {
 Result<GraphWorkersOptions> parse_graph_workers_options(int argc, const char* const* argv);
 std::string graph_workers_help();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

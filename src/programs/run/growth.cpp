@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "node/machine/asked_command.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
 
@@ -17,13 +17,13 @@ constexpr Duration longest_end = std::chrono::seconds(20);
 
 // Options that the factory does not take are refused before the run begins.
 Status check(const Grow& grow) {
-    const auto program = factory::find_factory_program();
+    const auto program = wq::factory::find_factory_program();
     if (!program) return program.error();
     constexpr Duration limit = std::chrono::seconds(30);
-    machine::AskedCommand asked(
+    node::machine::AskedCommand asked(
         {"/bin/sh", "-c", "exec \"$@\" " + grow.options, "sh", *program, "--dry-run", "-T", grow.system, "-w",
          std::to_string(grow.least), "-W", std::to_string(grow.most), "--manager-name", "any"},
-        machine::AskedCommand::Errors::kept);
+        node::machine::AskedCommand::Errors::kept);
     if (!asked.answer(limit))
         return Error{ExitCode::unreachable, "--grow: work_queue_factory does not answer"};
     if (asked.exit_code() == 0) return success();
@@ -36,9 +36,9 @@ Status check(const Grow& grow) {
 }
 
 Result<Growth> Growth::start(const Grow& grow, const std::string& run_directory, const std::string& contact) {
-    const auto program = factory::find_factory_program();
+    const auto program = wq::factory::find_factory_program();
     if (!program) return program.error();
-    auto factory = factory::FactoryProcess::start(
+    auto factory = wq::factory::FactoryProcess::start(
         *program,
         {"-T", grow.system, "-w", std::to_string(grow.least), "-W", std::to_string(grow.most), "-S",
          run_directory + "/workers", "--contact", contact},
@@ -83,4 +83,4 @@ void Growth::end(const std::function<void(const std::string&)>& say) {
     factory_.stop(longest_end, say);
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "programs/run/run_options.h"
 #include "factory/factory_process.h"
+#include "programs/run/run_options.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 // Whether a factory takes these options. Error (usage): one line.
 Status check(const Grow& grow);
@@ -22,7 +22,7 @@ class Growth {
 
     // `connected`: workers, now.
     void look(const std::function<void(const std::string&)>& say, std::int64_t connected);
-    const std::optional<factory::CycleReport>& report() const { return factory_.report(); }
+    const std::optional<wq::factory::CycleReport>& report() const { return factory_.report(); }
     // "3 workers pending": of the batch system, for the progress line; why none is submitted. Empty: none
     // waits.
     std::string text() const;
@@ -32,13 +32,13 @@ class Growth {
     void end(const std::function<void(const std::string&)>& say);
 
   private:
-    explicit Growth(factory::FactoryProcess factory) : factory_(std::move(factory)) {}
+    explicit Growth(wq::factory::FactoryProcess factory) : factory_(std::move(factory)) {}
 
-    factory::FactoryProcess factory_;
+    wq::factory::FactoryProcess factory_;
     bool told_end_ = false;
     WallMicros reported_ = 0;          // when the last report was made
     std::int64_t connected_then_ = 0;  // workers, when it was read
     std::int64_t connected_ = 0;       // now
 };
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

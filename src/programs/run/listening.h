@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "programs/run/run_options.h"
+#include "manager/status/records.h"
 #include "net/contact/mark_file.h"
 #include "net/contact/open_port.h"
-#include "manager/status/records.h"
+#include "programs/run/run_options.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 class Listening {
   public:
@@ -25,15 +25,15 @@ class Listening {
     Listening(const Listening&) = delete;
     Listening& operator=(const Listening&) = delete;
 
-    net::Transport& workers() { return *port_.listener; }
+    net::frames::Transport& workers() { return *port_.listener; }
     const std::string& contact_path() const { return contact_path_; }
-    const listening::MarkFile& mark() const { return mark_; }
+    const net::contact::MarkFile& mark() const { return mark_; }
     // The message for the user: "listening on port 40123 ..., workers join by: work_queue_worker --contact
     // FILE".
     std::string description() const;
     // What to tell the user of connections: all that happened, or only the first worker that was refused.
     std::vector<std::string> take_news(bool all);
-    void tell(const listening::Workload& load) {
+    void tell(const net::contact::Workload& load) {
         if (port_.entry) port_.entry->tell(load);
     }
     // To the catalog servers, if the run has a name and one is named (manager/status/announcing.h).
@@ -41,17 +41,17 @@ class Listening {
         if (port_.announcer) port_.announcer->take(record);
     }
     // To those who look at the run.
-    status::QueueOfStatus described() const;
+    manager::status::QueueOfStatus described() const;
 
   private:
-    Listening(listening::OpenPort port, std::string contact_path, listening::MarkFile mark)
+    Listening(net::contact::OpenPort port, std::string contact_path, net::contact::MarkFile mark)
         : port_(std::move(port)), contact_path_(std::move(contact_path)), mark_(std::move(mark)) {}
 
-    listening::OpenPort port_;
+    net::contact::OpenPort port_;
     std::string contact_path_;
-    std::string of_catalogs_;   // for those who see no registry; empty: no catalog server is named
-    listening::MarkFile mark_;  // for workers that see the run's folder
+    std::string of_catalogs_;      // for those who see no registry; empty: no catalog server is named
+    net::contact::MarkFile mark_;  // for workers that see the run's folder
     bool told_refusal_ = false;
 };
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

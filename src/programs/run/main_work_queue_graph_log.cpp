@@ -5,13 +5,13 @@
 #include "base/shortage.h"
 #include "programs/run/graph_log_gnuplot.h"
 #include "programs/run/graph_log_options.h"
-#include "records/journal/append_file.h"
 #include "records/hdf5/h5_open.h"
 #include "records/hdf5/plot_script.h"
 #include "records/hdf5/slice_figures.h"
 #include "records/hdf5/stats_log.h"
 #include "records/hdf5/stats_reader.h"
 #include "records/hdf5/task_figures.h"
+#include "records/journal/append_file.h"
 #include "views/attempts_figure.h"
 #include "views/stats_attempts.h"
 
@@ -20,24 +20,24 @@ namespace {
 using namespace wq;
 
 struct Statistics {
-    std::vector<stats::ManagerRow> rows;  // none: of a SliceQueue
-    std::vector<stats::SliceQueueRow> slice_queue;
-    std::vector<stats::SliceRankRow> slice_ranks;
+    std::vector<records::hdf5::ManagerRow> rows;  // none: of a SliceQueue
+    std::vector<records::hdf5::SliceQueueRow> slice_queue;
+    std::vector<records::hdf5::SliceRankRow> slice_ranks;
     std::string caption;
-    std::vector<stats::Figure> figures;  // of tasks and nodes; only in stats.h5, as the next
+    std::vector<records::hdf5::Figure> figures;  // of tasks and nodes; only in stats.h5, as the next
     views::Attempts attempts;
 };
 
 Result<Statistics> read_statistics(const std::string& path) {
     const std::string name = std::filesystem::path(path).filename().string();
-    if (!stats::is_hdf5(path)) {
-        const auto text = records::read_whole(path);
+    if (!records::hdf5::is_hdf5(path)) {
+        const auto text = records::journal::read_whole(path);
         if (!text) return text.error();
-        auto rows = stats::read_stats_log(*text, path);
+        auto rows = records::hdf5::read_stats_log(*text, path);
         if (!rows) return rows.error();
         return Statistics{std::move(*rows), {}, {}, name, {}, {}};
     }
-    const auto reader = stats::StatsReader::open(path);
+    const auto reader = records::hdf5::StatsReader::open(path);
     if (!reader) return reader.error();
     auto rows = reader->manager();
     if (!rows) return rows.error();
@@ -49,9 +49,9 @@ Result<Statistics> read_statistics(const std::string& path) {
     auto workers = reader->workers();
     if (!workers) return workers.error();
     const auto categories = reader->categories();  // old files have none
-    stats::TaskFigures tasks(stats::WorkerSessions(std::move(*workers), *rows),
-                             categories ? *categories : std::vector<stats::CategoryRow>());
-    if (auto read = reader->each_task([&](const stats::TaskRow& task) { tasks.add(task); }); !read)
+    records::hdf5::TaskFigures tasks(records::hdf5::WorkerSessions(std::move(*workers), *rows),
+                                     categories ? *categories : std::vector<records::hdf5::CategoryRow>());
+    if (auto read = reader->each_task([&](const records::hdf5::TaskRow& task) { tasks.add(task); }); !read)
         return read.error();
     auto attempts = views::read_stats(*reader);
     if (!attempts) return attempts.error();
@@ -59,7 +59,7 @@ Result<Statistics> read_statistics(const std::string& path) {
                       std::move(*attempts)};
 }
 
-Status draw(const cli::GraphLogOptions& options) {
+Status draw(const programs::run::GraphLogOptions& options) {
     auto statistics = read_statistics(options.log);
     if (!statistics) return statistics.error();
     const bool of_slices = !statistics->slice_queue.empty();
@@ -67,38 +67,39 @@ Status draw(const cli::GraphLogOptions& options) {
         return Error{ExitCode::bad_input,
                      options.log + ": no samples yet; a run takes one about every second"};
     }
-    stats::Plots plots = of_slices ? stats::make_slice_plots(statistics->slice_queue, statistics->slice_ranks,
-                                                             options.unit, options.range)
-                                   : stats::make_plots(statistics->rows, options.unit, options.range);
+    records::hdf5::Plots plots =
+        of_slices ? records::hdf5::make_slice_plots(statistics->slice_queue, statistics->slice_ranks,
+                                                    options.unit, options.range)
+                  : records::hdf5::make_plots(statistics->rows, options.unit, options.range);
     if (plots.x.empty()) {
         return Error{ExitCode::bad_input, options.log + ": no samples in the range of -r (in " +
-                                              stats::name_of(plots.unit) + " since the start)"};
+                                              records::hdf5::name_of(plots.unit) + " since the start)"};
     }
     if (!statistics->attempts.attempts.empty())
         plots.figures.push_back(views::attempts_figure(statistics->attempts, views::Order::attempts,
-                                                       stats::start_of(statistics->rows), plots.unit,
+                                                       records::hdf5::start_of(statistics->rows), plots.unit,
                                                        options.range));
     if (!options.range)  // of the time
         plots.figures.insert(plots.figures.end(), statistics->figures.begin(), statistics->figures.end());
-    if (options.skip_empty) stats::drop_empty_figures(plots);
-    const stats::PlotStyle style{options.prefix, options.format, statistics->caption, options.range,
-                                 options.log_scale};
+    if (options.skip_empty) records::hdf5::drop_empty_figures(plots);
+    const records::hdf5::PlotStyle style{options.prefix, options.format, statistics->caption, options.range,
+                                         options.log_scale};
     if (options.script_only) {
-        std::fputs(stats::plot_script(style, plots).c_str(), stdout);
+        std::fputs(records::hdf5::plot_script(style, plots).c_str(), stdout);
         return success();
     }
-    if (auto drawn = cli::draw_with_gnuplot(options.gnuplot, style, plots); !drawn) return drawn;
-    for (const std::string& path : stats::plot_paths(style, plots)) std::printf("%s\n", path.c_str());
+    if (auto drawn = programs::run::draw_with_gnuplot(options.gnuplot, style, plots); !drawn) return drawn;
+    for (const std::string& path : records::hdf5::plot_paths(style, plots)) std::printf("%s\n", path.c_str());
     return success();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto options = cli::parse_graph_log_options(argc, argv);
+    const auto options = programs::run::parse_graph_log_options(argc, argv);
     Status done = options.ok() ? success() : Status(options.error());
     if (options.ok() && options->help) {
-        std::fputs(cli::graph_log_help().c_str(), stdout);
+        std::fputs(programs::run::graph_log_help().c_str(), stdout);
     } else if (options.ok() && options->version) {
         std::puts("work_queue_graph_log " WQ_VERSION);
     } else if (options.ok()) {

@@ -9,8 +9,8 @@
 #include "base/shortage.h"
 #include "programs/run/graph_log_gnuplot.h"
 #include "programs/run/graph_workers_options.h"
-#include "records/journal/append_file.h"
 #include "records/hdf5/plot_script.h"
+#include "records/journal/append_file.h"
 #include "views/attempts_figure.h"
 #include "views/attempts_page.h"
 #include "views/stats_attempts.h"
@@ -28,26 +28,26 @@ void say_what_takes_long(const std::string& path) {
         std::fprintf(stderr, "work_queue_graph_workers: reading %s (%ju MB)\n", path.c_str(), size >> 20);
 }
 
-Status draw_picture(const cli::GraphWorkersOptions& options, const views::Source& source,
+Status draw_picture(const programs::run::GraphWorkersOptions& options, const views::Source& source,
                     const std::string& output) {
-    stats::Plots plots;
+    records::hdf5::Plots plots;
     plots.figures.push_back(
         views::attempts_figure(source.attempts, options.order, source.attempts.begin, {}, {}));
-    const stats::PlotStyle style{"", stats::PlotFormat::png, source.title, {}, false, output};
-    return cli::draw_with_gnuplot(options.gnuplot, style, plots);
+    const records::hdf5::PlotStyle style{"", records::hdf5::PlotFormat::png, source.title, {}, false, output};
+    return programs::run::draw_with_gnuplot(options.gnuplot, style, plots);
 }
 
-Status write_page(const cli::GraphWorkersOptions& options, const views::Source& source,
+Status write_page(const programs::run::GraphWorkersOptions& options, const views::Source& source,
                   const std::string& output) {
     const std::string page = views::attempts_page(source.attempts, source.title, options.order);
-    const auto written = records::write_atomically(output, page, false);
+    const auto written = records::journal::write_atomically(output, page, false);
     if (written) return success();
     const bool forbidden = written.error().code == ExitCode::not_allowed;
     return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,
                  written.error().message + "; choose another place with -o"};
 }
 
-Status run(const cli::GraphWorkersOptions& options) {
+Status run(const programs::run::GraphWorkersOptions& options) {
     say_what_takes_long(options.log);
     const auto source = views::read_source(options.log);
     if (!source) return source.error();
@@ -61,10 +61,10 @@ Status run(const cli::GraphWorkersOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto options = cli::parse_graph_workers_options(argc, argv);
+    const auto options = programs::run::parse_graph_workers_options(argc, argv);
     Status done = options.ok() ? success() : Status(options.error());
     if (options.ok() && options->help) {
-        std::fputs(cli::graph_workers_help().c_str(), stdout);
+        std::fputs(programs::run::graph_workers_help().c_str(), stdout);
     } else if (options.ok() && options->version) {
         std::puts("work_queue_graph_workers " WQ_VERSION);
     } else if (options.ok()) {

@@ -7,19 +7,19 @@
 #include <cstdlib>
 
 #include "base/shortage.h"
+#include "manager/report/kept_output.h"
 #include "programs/run/mpi_rank_main.h"
 #include "programs/run/run_options.h"
 #include "programs/run/status.h"
 #include "programs/run/why.h"
 #include "ranks/mpi/guard.h"
 #include "ranks/mpi/launch_environment.h"
-#include "manager/report/kept_output.h"
 
 namespace {
 
 // Every rank has the same command line; only one answers.
 bool speaks_for_all() {
-    return wq::mpi::read_launch_environment().rank == 0;
+    return wq::ranks::mpi::read_launch_environment().rank == 0;
 }
 
 int fail(const wq::Error& error) {
@@ -41,8 +41,9 @@ void fill_standard_descriptors() {
     if (descriptor >= 0) ::close(descriptor);
 }
 
-int print_output(const wq::cli::Command& command) {
-    const auto output = wq::report::kept_output(command.output_directory, wq::TaskId(command.output_task));
+int print_output(const wq::programs::run::Command& command) {
+    const auto output =
+        wq::manager::report::kept_output(command.output_directory, wq::TaskId(command.output_task));
     if (!output) return fail(output.error());
     if (!speaks_for_all()) return 0;
     std::fwrite(output->out.data(), 1, output->out.size(), stdout);
@@ -54,28 +55,31 @@ int print_output(const wq::cli::Command& command) {
 
 int main(int argc, char** argv) {
     fill_standard_descriptors();
-    const auto command = wq::cli::parse_command_line(argc, argv);
+    const auto command = wq::programs::run::parse_command_line(argc, argv);
     if (!command) return fail(command.error());
-    using Kind = wq::cli::Command::Kind;
-    if (command->kind == Kind::help) return print(wq::cli::help_text());
+    using Kind = wq::programs::run::Command::Kind;
+    if (command->kind == Kind::help) return print(wq::programs::run::help_text());
     if (command->kind == Kind::version) return print("work_queue_run " WQ_VERSION "\n");
     if (command->kind == Kind::output) return print_output(*command);
     if (command->kind == Kind::why) {
-        const auto line = wq::cli::why(command->run, command->why_line);
+        const auto line = wq::programs::run::why(command->run, command->why_line);
         return line ? print(*line + "\n") : fail(line.error());
     }
     if (command->kind == Kind::status) {
-        const auto text = wq::cli::run_status(command->status_of, command->run.json);
+        const auto text = wq::programs::run::run_status(command->status_of, command->run.json);
         return text ? print(*text + "\n") : fail(text.error());
     }
-    wq::mpi::GuardOptions guard;
+    wq::ranks::mpi::GuardOptions guard;
     guard.tell = [](const std::string& text) { std::fprintf(stderr, "work_queue_run: %s\n", text.c_str()); };
     guard.resumable = true;
     const std::vector<std::string> words(argv, argv + argc);
     // With a file size limit, the write then fails with an error that has the path, instead of ending the
     // run.
     std::signal(SIGXFSZ, SIG_IGN);
-    return wq::mpi::run_guarded(
-        wq::mpi::read_launch_environment(),
-        [&](wq::mpi::GuardLink& link) { return wq::cli::rank_main(command->run, words, link); }, guard);
+    return wq::ranks::mpi::run_guarded(
+        wq::ranks::mpi::read_launch_environment(),
+        [&](wq::ranks::mpi::GuardLink& link) {
+            return wq::programs::run::rank_main(command->run, words, link);
+        },
+        guard);
 }

@@ -5,16 +5,8 @@
 #include <filesystem>
 #include <random>
 
+#include "base/background_thread.h"
 #include "base/units.h"
-#include "programs/run/growth.h"
-#include "programs/run/listening.h"
-#include "programs/run/plots.h"
-#include "programs/run/run_place.h"
-#include "programs/run/run_queue.h"
-#include "programs/run/shared_list.h"
-#include "node/machine/batch_share.h"
-#include "records/journal/append_file.h"
-#include "records/journal/run_status.h"
 #include "manager/report/failed_list.h"
 #include "manager/report/live_report.h"
 #include "manager/report/never_ran.h"
@@ -23,11 +15,19 @@
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
 #include "manager/run/task_index.h"
-#include "shared_list/source/marking_recorder.h"
 #include "manager/status/announcing.h"
-#include "base/background_thread.h"
+#include "node/machine/batch_share.h"
+#include "programs/run/growth.h"
+#include "programs/run/listening.h"
+#include "programs/run/plots.h"
+#include "programs/run/run_place.h"
+#include "programs/run/run_queue.h"
+#include "programs/run/shared_list.h"
+#include "records/journal/append_file.h"
+#include "records/journal/run_status.h"
+#include "shared_list/source/marking_recorder.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
 
@@ -40,16 +40,17 @@ std::string new_run_id() {
     return text.data();
 }
 
-report::ProgressLine::Style progress_style(const RunOptions& options) {
-    if (options.progress == Progress::never) return report::ProgressLine::Style::none;
-    if (report::stderr_ends_at_terminal()) return report::ProgressLine::Style::rewritten;
-    return options.progress == Progress::always ? report::ProgressLine::Style::every_second
-                                                : report::ProgressLine::Style::now_and_then;
+manager::report::ProgressLine::Style progress_style(const RunOptions& options) {
+    if (options.progress == Progress::never) return manager::report::ProgressLine::Style::none;
+    if (manager::report::stderr_ends_at_terminal()) return manager::report::ProgressLine::Style::rewritten;
+    return options.progress == Progress::always ? manager::report::ProgressLine::Style::every_second
+                                                : manager::report::ProgressLine::Style::now_and_then;
 }
 
-run::RunDeadline deadline(const std::optional<Instant>& job_end, core::Now now) {
+manager::run::RunDeadline deadline(const std::optional<Instant>& job_end, engine::model::Now now) {
     if (!job_end) return {};
-    return {std::max(*job_end - run::drain_before_end, now.instant), run::drain_before_end - kill_before_end};
+    return {std::max(*job_end - manager::run::drain_before_end, now.instant),
+            manager::run::drain_before_end - kill_before_end};
 }
 
 std::uint32_t expected_workers(const ManagerRank& rank) {
@@ -59,14 +60,14 @@ std::uint32_t expected_workers(const ManagerRank& rank) {
 // A manager and its parts, in order of construction; they are destroyed in reverse order.
 class Run {
   public:
-    explicit Run(ManagerRank& rank, RunPlace place, run::ListCategories::Foreseen categories)
+    explicit Run(ManagerRank& rank, RunPlace place, manager::run::ListCategories::Foreseen categories)
         : rank_(rank),
-          started_(run::now()),
+          started_(manager::run::now()),
           place_(std::move(place)),
           progress_(progress_style(rank.options), started_.instant),
           tasks_(rank.worker.launcher.working_directory) {
         open_recorder();
-        scheduling::ReactorOptions reactor;
+        engine::policies::ReactorOptions reactor;
         reactor.max_losses = rank.options.max_losses;
         reactor.halt_on_failure = rank.options.halt_on_failure;
         reactor.excludes_failing_hosts = !rank.options.keep_hosts;
@@ -78,7 +79,8 @@ class Run {
             rank.tickets != nullptr && rank.options.jobs == 0;  // ranks do not know the limit
         if (rank.options.listen) listen(reactor);
         // A line is for one worker. When that worker leaves, the list's dispatcher takes the line back.
-        if (rank.options.source.kind == run::SourceSpec::Kind::shared) reactor.wait_for_fitting = true;
+        if (rank.options.source.kind == manager::run::SourceSpec::Kind::shared)
+            reactor.wait_for_fitting = true;
         manager::ManagerOptions options;
         options.reactor = reactor;
         options.disconnect_limit = rank.options.disconnect_limit;
@@ -96,11 +98,13 @@ class Run {
         options.counters = rank.counters;
         options.earlier_attempts = std::move(place_.earlier.attempts);
         manager_ = std::make_unique<manager::Manager>(std::move(options), tasks_, *recorder_, started_);
-        if (rank.options.speculate > 0) manager_->ask(core::Tuned{{}, {}, rank.options.speculate}, started_);
+        if (rank.options.speculate > 0)
+            manager_->ask(engine::model::Tuned{{}, {}, rank.options.speculate}, started_);
         manager_->say = [this](const std::string& text) { progress_.say(text); };
         if (listening_) be_looked_at();
-        run::SourceOptions source{rank.options.defaults, std::move(place_.earlier), place_.directory.path(),
-                                  rank.options.monitoring.measures, std::move(categories)};
+        manager::run::SourceOptions source{rank.options.defaults, std::move(place_.earlier),
+                                           place_.directory.path(), rank.options.monitoring.measures,
+                                           std::move(categories)};
         open_source(std::move(source));
         if (!rank.options.manager_only) own_worker_.emplace(rank.worker, rank.launcher, rank.tickets);
     }
@@ -110,13 +114,13 @@ class Run {
         write_status(status("running", std::nullopt, "")).or_throw();
         for (const std::string& remark : rank_.remarks) progress_.say(remark);
         if (rank_.options.name.empty())
-            noted_ = listening::note_run(listening::registry_folder(),
-                                         std::filesystem::absolute(place_.directory.path()).string());
+            noted_ = net::contact::note_run(net::contact::registry_folder(),
+                                            std::filesystem::absolute(place_.directory.path()).string());
         if (rank_.options.grow) grow();
         if (rank_.options.verbose)
             progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
                           " with " + count_of(expected_workers(rank_), "worker"));
-        run::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
+        manager::run::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
         if (rank_.ranks != nullptr) parts.wires.push_back(rank_.ranks);
         if (listening_) parts.wires.push_back(&listening_->workers());
         parts.own_worker = own_worker_ ? &*own_worker_ : nullptr;
@@ -139,7 +143,7 @@ class Run {
             return std::min(next, progress_.wakeup().value_or(next));
         };
         parts.others = &*live_files_;
-        run::ManagerLoop loop(std::move(parts));
+        manager::run::ManagerLoop loop(std::move(parts));
         const Status read = loop.run();
         if (growth_) growth_->begin_end();
         live_files_.reset();  // from here on, this thread writes `status`
@@ -152,15 +156,15 @@ class Run {
 
   private:
     std::vector<std::string> progress_details(Instant now) const {
-        const core::WorkerTable& workers = manager_->reactor().workers();
-        std::vector<std::string> details{report::disconnected_text(workers, now)};
-        if (listening_) details.push_back(report::workers_text(workers));
+        const engine::model::WorkerTable& workers = manager_->reactor().workers();
+        std::vector<std::string> details{manager::report::disconnected_text(workers, now)};
+        if (listening_) details.push_back(manager::report::workers_text(workers));
         if (growth_) details.push_back(growth_->text());
         return details;
     }
 
     void open_recorder() {
-        stats::RecorderOptions options;
+        records::hdf5::RecorderOptions options;
         options.run_directory = place_.directory.path();
         options.run_id = new_run_id();
         options.list_name = rank_.options.source.name();
@@ -170,18 +174,18 @@ class Run {
             options.summaries = std::filesystem::absolute(rank_.options.monitor_output).string();
         options.categories = {"default"};
         options.failed_run_again = rank_.options.resume_failed;
-        std::unique_ptr<run::TaskIndex> listed;
-        if (place_.resumed) listed = run::TaskIndex::read(rank_.options.source).or_throw();
-        recorder_ = stats::open_recorder(options, listed.get()).or_throw();
-        if (rank_.options.source.kind != run::SourceSpec::Kind::shared) return;
-        auto marks = std::make_unique<shared_run::MarkingRecorder>(std::move(recorder_));
+        std::unique_ptr<manager::run::TaskIndex> listed;
+        if (place_.resumed) listed = manager::run::TaskIndex::read(rank_.options.source).or_throw();
+        recorder_ = records::hdf5::open_recorder(options, listed.get()).or_throw();
+        if (rank_.options.source.kind != manager::run::SourceSpec::Kind::shared) return;
+        auto marks = std::make_unique<shared_list::source::MarkingRecorder>(std::move(recorder_));
         marks_ = marks.get();
         recorder_ = std::move(marks);
     }
 
-    void open_source(run::SourceOptions options) {
-        if (rank_.options.source.kind != run::SourceSpec::Kind::shared) {
-            source_ = run::open_source(rank_.options.source, std::move(options), tasks_).or_throw();
+    void open_source(manager::run::SourceOptions options) {
+        if (rank_.options.source.kind != manager::run::SourceSpec::Kind::shared) {
+            source_ = manager::run::open_source(rank_.options.source, std::move(options), tasks_).or_throw();
             return;
         }
         auto shared =
@@ -194,7 +198,7 @@ class Run {
     }
 
     // More workers may join at any time, so a task that fits no worker waits.
-    void listen(scheduling::ReactorOptions& reactor) {
+    void listen(engine::policies::ReactorOptions& reactor) {
         listening_ =
             Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
                 .or_throw();
@@ -215,7 +219,7 @@ class Run {
 
     // Returns when to call it next.
     std::optional<Instant> tell_those_who_look(Instant now) {
-        const core::ManagerStats stats = manager::brief_stats(manager_->reactor());
+        const engine::model::ManagerStats stats = manager::brief_stats(manager_->reactor());
         listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
                           static_cast<std::uint64_t>(stats.workers_connected)});
         return announcing_->look(stats, now);
@@ -235,16 +239,16 @@ class Run {
     }
 
     // After the recorder is closed, results that it could not write do not count as done.
-    core::ManagerStats recorded_stats() const {
-        core::ManagerStats stats = manager_->stats();
+    engine::model::ManagerStats recorded_stats() const {
+        engine::model::ManagerStats stats = manager_->stats();
         stats.tasks_done -= static_cast<std::int64_t>(unrecorded_.tasks);
         stats.tasks_failed -= static_cast<std::int64_t>(unrecorded_.failed);
         return stats;
     }
 
-    records::RunStatus status(const std::string& state, std::optional<int> code,
-                              const std::string& message) const {
-        records::RunStatus status;
+    records::journal::RunStatus status(const std::string& state, std::optional<int> code,
+                                       const std::string& message) const {
+        records::journal::RunStatus status;
         status.state = state;
         status.exit_code = code;
         status.started_us = started_.wall;
@@ -255,20 +259,21 @@ class Run {
         return status;
     }
 
-    Status write_status(const records::RunStatus& status) {
-        return records::write_status(place_.directory.path(), status);
+    Status write_status(const records::journal::RunStatus& status) {
+        return records::journal::write_status(place_.directory.path(), status);
     }
 
-    report::LiveReport::Content live_content() {
+    manager::report::LiveReport::Content live_content() {
         return {[this] {
-                    records::RunStatus now = status("running", std::nullopt, "");
+                    records::journal::RunStatus now = status("running", std::nullopt, "");
                     const std::uint64_t ended = manager_->records().attempts_ended();
                     now.tasks_per_second = rate_.update(ended, instant_now());
                     manager_->note_rate(started_.wall, now.tasks_per_second);
                     return now;
                 },
-                [this](std::uint64_t line, core::Now now) {
-                    const std::string why = report::why_line(*manager_, tasks_, source_->ended(), line, now);
+                [this](std::uint64_t line, engine::model::Now now) {
+                    const std::string why =
+                        manager::report::why_line(*manager_, tasks_, source_->ended(), line, now);
                     const std::string coming = growth_ ? growth_->text() : "";
                     const bool waits = why.find(": not now: ") != std::string::npos;
                     return waits && !coming.empty() ? why + "; " + coming : why;
@@ -276,7 +281,7 @@ class Run {
     }
 
     // A line that failed here may have succeeded on another worker: the list says it.
-    Status close_shared_list(const core::Finished& finished, ExitCode& code) {
+    Status close_shared_list(const engine::model::Finished& finished, ExitCode& code) {
         if (shared_ == nullptr) return success();
         // Those that ended the run: mpirun passes on what the terminal has sent, too.
         while (rank_.signals.next()) continue;
@@ -292,24 +297,26 @@ class Run {
         const std::string path = place_.directory.file("failed.sh");
         const IntervalSet& failed = manager_->reactor().ledger().failed();
         if (!failed.empty())
-            return records::write_atomically(
-                path, report::failed_list(tasks_, failed,
-                                          manager_->reactor().ledger().count(core::TaskState::skipped),
-                                          rank_.options.source.name(), rank_.options.index_variable));
+            return records::journal::write_atomically(
+                path,
+                manager::report::failed_list(
+                    tasks_, failed, manager_->reactor().ledger().count(engine::model::TaskState::skipped),
+                    rank_.options.source.name(), rank_.options.index_variable));
         std::error_code none_there;
         std::filesystem::remove(path, none_there);
         return success();
     }
 
     int finish(const Status& read) {
-        const core::Finished finished = *manager_->finished();
+        const engine::model::Finished finished = *manager_->finished();
         ExitCode code = finished.code;
         std::string message;
         recorder_->sample({wall_now(), manager_->stats()});
         const Status written = recorder_->close();
         unrecorded_ = recorder_->unrecorded();
         const Status listed = write_failed_list();
-        const Status never = report::write_never_ran(place_.directory.path(), manager_->records().failures());
+        const Status never =
+            manager::report::write_never_ran(place_.directory.path(), manager_->records().failures());
         const Status marked = close_shared_list(finished, code);
         for (const Status* status : {&listed, &never, &marked, &read, &written}) {
             if (*status) continue;
@@ -320,10 +327,10 @@ class Run {
         const Instant ended = instant_now();
         progress_.finish(recorded_stats(), manager_->records().attempts_ended(), ended);
 
-        report::Summary summary;
+        manager::report::Summary summary;
         summary.stats = recorded_stats();
         summary.unrecorded = unrecorded_.tasks;
-        summary.skipped = manager_->reactor().ledger().count(core::TaskState::skipped);
+        summary.skipped = manager_->reactor().ledger().count(engine::model::TaskState::skipped);
         summary.stale_reports = manager_->reactor().stale_reports();
         summary.seconds = std::chrono::duration<double>(ended - started_.instant).count();
         summary.code = code;
@@ -331,17 +338,17 @@ class Run {
         summary.run_directory = place_.directory.path();
         if (shared_ != nullptr) summary.shared_list = shared_->name();
         summary.failures = &manager_->records().failures();
-        summary.categories = report::category_figures(*manager_, rank_.options.monitoring.measures);
+        summary.categories = manager::report::category_figures(*manager_, rank_.options.monitoring.measures);
         summary.succeeded_earlier = manager_->records().succeeded_earlier();
         summary.attempts = manager_->records().attempts_ended();
         summary.outputs_truncated = manager_->records().outputs_truncated();
         summary.output_limit = rank_.options.output_limit;
         summary.started = {rank_.command_line, rank_.launched_by,
-                           machine::in_job_script(machine::batch_environment())};
+                           node::machine::in_job_script(node::machine::batch_environment())};
         const bool quick_end =
-            rank_.stop.killed_after_signal && finished.stopped == core::StopReason::interrupted;
-        if (message.empty() && finished.stopped) message = report::name_of(*finished.stopped);
-        const bool halted = finished.stopped == core::StopReason::halted;
+            rank_.stop.killed_after_signal && finished.stopped == engine::model::StopReason::interrupted;
+        if (message.empty() && finished.stopped) message = manager::report::name_of(*finished.stopped);
+        const bool halted = finished.stopped == engine::model::StopReason::halted;
         const std::string state = finished.stopped && !halted ? "interrupted"
                                   : code == ExitCode::ok      ? "finished"
                                                               : "failed";
@@ -349,45 +356,46 @@ class Run {
             progress_.say(told.error().message);
         if (!quick_end)
             summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
-        const std::string text =
-            rank_.options.json ? report::summary_json(summary) : report::summary_text(summary);
+        const std::string text = rank_.options.json ? manager::report::summary_json(summary)
+                                                    : manager::report::summary_text(summary);
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
         return to_int(code);
     }
 
     ManagerRank& rank_;
-    core::Now started_;
+    engine::model::Now started_;
     RunPlace place_;
-    report::ProgressLine progress_;
-    report::RecentRate rate_{started_.instant};  // for those who ask from elsewhere
+    manager::report::ProgressLine progress_;
+    manager::report::RecentRate rate_{started_.instant};  // for those who ask from elsewhere
     manager::TaskTable tasks_;
     std::unique_ptr<Listening> listening_;
     std::optional<RunQueue> queue_;  // these three: if it listens
-    std::optional<status::Lister> lister_;
-    std::optional<status::Announcing> announcing_;
-    std::unique_ptr<listening::Keeper> noted_;  // if it has no name
+    std::optional<manager::status::Lister> lister_;
+    std::optional<manager::status::Announcing> announcing_;
+    std::unique_ptr<net::contact::Keeper> noted_;  // if it has no name
     std::optional<Growth> growth_;
-    std::unique_ptr<stats::Recorder> recorder_;
-    stats::Recorder::Unrecorded unrecorded_;
+    std::unique_ptr<records::hdf5::Recorder> recorder_;
+    records::hdf5::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<manager::Manager> manager_;
     std::optional<BackgroundThread> files_;  // ends before the manager, because it serves the manager
-    std::unique_ptr<run::Source> source_;
-    shared_run::MarkingRecorder* marks_ = nullptr;  // recorder_, for a shared list
-    shared_run::SharedSource* shared_ = nullptr;    // source_, likewise
-    std::optional<run::OwnWorker> own_worker_;
+    std::unique_ptr<manager::run::Source> source_;
+    shared_list::source::MarkingRecorder* marks_ = nullptr;  // recorder_, for a shared list
+    shared_list::source::SharedSource* shared_ = nullptr;    // source_, likewise
+    std::optional<manager::run::OwnWorker> own_worker_;
     std::optional<BackgroundThread> live_files_{std::in_place};
-    report::LiveReport live_report_{*live_files_, place_.directory.path(), live_content(), started_.instant};
+    manager::report::LiveReport live_report_{*live_files_, place_.directory.path(), live_content(),
+                                             started_.instant};
 };
 
 }  // namespace
 
 int ManagerRank::run() {
-    auto checked = run::check_source(options.source);
+    auto checked = manager::run::check_source(options.source);
     if (!checked) throw Failure{checked.error()};
     if (options.grow)
         if (const Status taken = check(*options.grow); !taken) throw Failure{taken.error()};
-    const std::string job = machine::batch_job(machine::batch_environment());
+    const std::string job = node::machine::batch_job(node::machine::batch_environment());
     std::string path = choose_run_directory(options, job);
     if (const Status log = check_stats_log(options.stats_log); !log) throw Failure{log.error()};
     if (const Status folder = make_summary_folder(options.monitor_output); !folder)
@@ -403,4 +411,4 @@ int ManagerRank::run() {
     return Run(*this, std::move(*place), std::move(checked->categories)).go();
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -6,39 +6,39 @@
 #include <string>
 #include <vector>
 
-#include "programs/run/run_options.h"
-#include "node/launcher/launcher.h"
-#include "ranks/mpi/mpi_session.h"
-#include "net/frames/transport.h"
+#include "base/signals.h"
 #include "manager/report/progress.h"
 #include "manager/run/early_stop.h"
 #include "manager/run/mpi_node_share.h"
 #include "manager/run/rank_loop.h"
-#include "base/signals.h"
+#include "net/frames/transport.h"
+#include "node/launcher/launcher.h"
+#include "programs/run/run_options.h"
+#include "ranks/mpi/mpi_session.h"
 #include "ranks/tickets/counters.h"
 #include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 struct ManagerRank {
     const RunOptions& options;
     const std::vector<std::string>& command_line;
     std::string launched_by;  // "mpirun", "srun"; empty: no launcher
-    mpi::MpiSession& session;
-    net::Transport* ranks;  // null: one rank
-    launcher::Launcher& launcher;
+    ranks::mpi::MpiSession& session;
+    net::frames::Transport* ranks;  // null: one rank
+    node::launcher::Launcher& launcher;
     Signals& signals;
-    run::EarlyStop& early_stop;    // ended when the loop starts
-    worker::WorkerOptions worker;  // of its own worker; unused with --manager-only
-    run::StopPolicy stop;
+    manager::run::EarlyStop& early_stop;  // ended when the loop starts
+    wq::worker::WorkerOptions worker;     // of its own worker; unused with --manager-only
+    manager::run::StopPolicy stop;
     std::vector<std::string> remarks;
-    tickets::TicketPool* tickets;  // of this node; null: all tasks are leased
-    tickets::Counters* counters;   // null: nodes refill by message
+    ranks::tickets::TicketPool* tickets;  // of this node; null: all tasks are leased
+    ranks::tickets::Counters* counters;   // null: nodes refill by message
 
     // Returns the exit code. Throws Failure if the run cannot start; the caller must then dismiss the other
     // ranks.
     int run();
 };
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -7,19 +7,19 @@
 
 #include "base/find_shell.h"
 #include "base/shortage.h"
-#include "programs/run/dry_run.h"
-#include "programs/run/manager_rank.h"
-#include "node/machine/batch_share.h"
-#include "node/machine/divide.h"
-#include "ranks/mpi/launch_environment.h"
 #include "manager/run/dismiss_ranks.h"
 #include "manager/run/early_stop.h"
 #include "manager/run/job_end.h"
 #include "manager/run/mpi_rank_session.h"
 #include "manager/run/rank_loop.h"
 #include "manager/run/rank_worker.h"
+#include "node/machine/batch_share.h"
+#include "node/machine/divide.h"
+#include "programs/run/dry_run.h"
+#include "programs/run/manager_rank.h"
+#include "ranks/mpi/launch_environment.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
 
@@ -30,48 +30,52 @@ std::string short_name(const std::string& launcher) {
     return "launcher";
 }
 
-worker::WorkerOptions worker_options(const RunOptions& options, int rank, const run::NodeShare& share,
-                                     std::optional<Instant> leaves_at) {
+wq::worker::WorkerOptions worker_options(const RunOptions& options, int rank,
+                                         const manager::run::NodeShare& share,
+                                         std::optional<Instant> leaves_at) {
     const auto shell = find_shell(options.shell);
     if (!shell) throw Failure{{shell.error().code, "--shell: " + shell.error().message}};
-    auto worker = run::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
-    machine::bind_as(worker.launcher.slice, options.bind, options.threads_per_core);
+    auto worker = manager::run::rank_worker({rank, *shell, options.index_variable, true, leaves_at}, share);
+    node::machine::bind_as(worker.launcher.slice, options.bind, options.threads_per_core);
     return worker;
 }
 
 std::string last_words_at_start() {
-    if (mpi::read_launch_environment().rank != 0) return {};
+    if (ranks::mpi::read_launch_environment().rank != 0) return {};
     return "work_queue_run: stopped by a signal before the run began; run the same command again";
 }
 
 class Rank {
   public:
-    Rank(const RunOptions& options, const std::vector<std::string>& command_line, mpi::GuardLink& guard)
+    Rank(const RunOptions& options, const std::vector<std::string>& command_line,
+         ranks::mpi::GuardLink& guard)
         : options_(options),
           command_line_(command_line),
-          launcher_(launcher::Launcher::start().or_throw()),
+          launcher_(node::launcher::Launcher::start().or_throw()),
           signals_(Signals::block().or_throw()),
           early_stop_(signals_, last_words_at_start()),
-          session_(mpi::read_launch_environment(), guard) {
+          session_(ranks::mpi::read_launch_environment(), guard) {
         // If the reader of our output is gone, the run continues. Set after the launcher, so its tasks do not
         // inherit it.
         ::signal(SIGPIPE, SIG_IGN);
-        const mpi::LaunchEnvironment& environment = session_.environment();
-        machine::BatchEnd batch_end;
-        if (!options.walltime) batch_end = run::ask_for_end(environment.rank == 0);
+        const ranks::mpi::LaunchEnvironment& environment = session_.environment();
+        node::machine::BatchEnd batch_end;
+        if (!options.walltime) batch_end = manager::run::ask_for_end(environment.rank == 0);
         if (environment.launched) launched_by_ = short_name(environment.launcher);
         session_.start();
         session_.open_ranks();
         if (session_.ranks() != nullptr) open_tickets();
-        leaves_at_ = options.walltime ? instant_now() + *options.walltime : run::known_end(batch_end);
+        leaves_at_ =
+            options.walltime ? instant_now() + *options.walltime : manager::run::known_end(batch_end);
         stop_.grace = options.grace;
         stop_.killed_after_signal = environment.kills_after_signal;
         works_ = !(options.manager_only && session_.mpi().rank() == 0);
-        share_ = run::share_node(session_.mpi(), ".", works_).or_throw();
+        share_ = manager::run::share_node(session_.mpi(), ".", works_).or_throw();
         if (options.dry_run) {
-            const wire::Hello hello =
+            const net::messages::Hello hello =
                 worker_options(options, session_.mpi().rank(), share_, leaves_at_).hello;
-            rehearsal_ = session_.mpi().gather_world(works_ ? wire::encode(hello) : std::string()).or_throw();
+            rehearsal_ =
+                session_.mpi().gather_world(works_ ? net::messages::encode(hello) : std::string()).or_throw();
         }
         session_.ready();
     }
@@ -83,7 +87,7 @@ class Rank {
     }
 
     int leave(int code) {
-        launcher_->close(run::rank_close_limit);
+        launcher_->close(manager::run::rank_close_limit);
         session_.end(code);
         return code;
     }
@@ -92,12 +96,12 @@ class Rank {
     static int printed(int code) { return after_output("work_queue_run", code); }
 
     void open_tickets() {
-        const auto refill = options_.tickets == Tickets::rma       ? run::NodeRefill::window
-                            : options_.tickets == Tickets::message ? run::NodeRefill::message
-                                                                   : run::NodeRefill::measured;
+        const auto refill = options_.tickets == Tickets::rma       ? manager::run::NodeRefill::window
+                            : options_.tickets == Tickets::message ? manager::run::NodeRefill::message
+                                                                   : manager::run::NodeRefill::measured;
         session_.open_tickets(refill);
-        const run::RankTickets& tickets = session_.tickets();
-        if (refill == run::NodeRefill::window && !tickets.no_window.empty())
+        const manager::run::RankTickets& tickets = session_.tickets();
+        if (refill == manager::run::NodeRefill::window && !tickets.no_window.empty())
             throw Failure{{ExitCode::usage,
                            "--tickets rma: " + tickets.no_window + "; --tickets auto uses messages instead"}};
         if (!tickets.not_shared.empty())
@@ -133,8 +137,9 @@ class Rank {
         } catch (const Failure& failure) {
             std::fprintf(stderr, "work_queue_run: %s\n", failure.error.message.c_str());
             if (session_.ranks() != nullptr)
-                run::dismiss_ranks(*session_.ranks(), static_cast<std::uint32_t>(session_.mpi().size()),
-                                   failure.error.message);
+                manager::run::dismiss_ranks(*session_.ranks(),
+                                            static_cast<std::uint32_t>(session_.mpi().size()),
+                                            failure.error.message);
             return to_int(failure.error.code);
         }
     }
@@ -142,17 +147,19 @@ class Rank {
     // A job script may have several nodes, and start this program without a launcher.
     std::string unused_nodes() {
         if (!launched_by_.empty() || session_.mpi().size() > 1 || options_.listen) return {};
-        const auto nodes = machine::batch_nodes(machine::batch_environment());
+        const auto nodes = node::machine::batch_nodes(node::machine::batch_environment());
         if (!nodes || *nodes <= 1) return {};
         return "this run uses one of the " + std::to_string(*nodes) +
                " nodes of its job: start it with mpirun or srun --mpi=pmix to use all";
     }
 
     int work() {
-        worker::WorkerOptions options = worker_options(options_, session_.mpi().rank(), share_, leaves_at_);
+        wq::worker::WorkerOptions options =
+            worker_options(options_, session_.mpi().rank(), share_, leaves_at_);
         launcher_->open(options.launcher).or_throw();
         early_stop_.end();
-        const run::RankWorkEnd end = session_.work({std::move(options), *launcher_, &signals_, stop_});
+        const manager::run::RankWorkEnd end =
+            session_.work({std::move(options), *launcher_, &signals_, stop_});
         if (end.ranks_lost) session_.mpi().note_lost_rank();
         return end.exit_code;
     }
@@ -160,22 +167,22 @@ class Rank {
     const RunOptions& options_;
     const std::vector<std::string>& command_line_;
     std::string launched_by_;
-    std::unique_ptr<launcher::Launcher> launcher_;
+    std::unique_ptr<node::launcher::Launcher> launcher_;
     Signals signals_;
-    run::EarlyStop early_stop_;
-    run::MpiRankSession session_;
+    manager::run::EarlyStop early_stop_;
+    manager::run::MpiRankSession session_;
     std::vector<std::string> ticket_remarks_;
     std::vector<std::string> rehearsal_;  // for --dry-run: every rank's hello
-    run::StopPolicy stop_;
+    manager::run::StopPolicy stop_;
     std::optional<Instant> leaves_at_;  // when the batch job ends
     bool works_ = true;
-    run::NodeShare share_;
+    manager::run::NodeShare share_;
 };
 
 }  // namespace
 
 int rank_main(const RunOptions& options, const std::vector<std::string>& command_line,
-              mpi::GuardLink& guard) {
+              ranks::mpi::GuardLink& guard) {
     try {
         Rank rank(options, command_line, guard);
         const int code = rank.run();
@@ -193,4 +200,4 @@ int rank_main(const RunOptions& options, const std::vector<std::string>& command
     }
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

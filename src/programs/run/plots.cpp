@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace fs = std::filesystem;
 
@@ -78,4 +78,4 @@ std::vector<std::string> draw_plots(Plots when, const std::string& run_directory
     return files;
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

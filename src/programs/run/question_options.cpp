@@ -2,16 +2,14 @@
 
 #include <filesystem>
 
-#include "programs/run/run_place.h"
 #include "programs/option_values.h"
+#include "programs/run/run_place.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace {
 
 namespace po = boost::program_options;
-
-using options::usage_error;
 
 Result<Command> output_command(const po::variables_map& given) {
     const auto& words = given["output"].as<std::vector<std::string>>();
@@ -69,4 +67,4 @@ Result<Command> parse_question(const po::variables_map& given) {
     return status_command(given);
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

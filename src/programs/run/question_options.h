@@ -6,10 +6,10 @@
 #include "base/result.h"
 #include "programs/run/run_options.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 bool asks(const boost::program_options::variables_map& given);
 // Errors: usage.
 Result<Command> parse_question(const boost::program_options::variables_map& given);
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -8,31 +8,23 @@
 
 #include "base/amounts.h"
 #include "base/units.h"
-#include "net/catalog/catalog_hosts.h"
-#include "programs/run/question_options.h"
 #include "engine/model/outcome.h"
+#include "engine/tasklist/sources.h"
+#include "manager/run/job_end.h"
+#include "net/catalog/catalog_hosts.h"
+#include "net/session/disconnect_times.h"
 #include "programs/binding_word.h"
 #include "programs/command_line.h"
 #include "programs/help_text.h"
 #include "programs/option_values.h"
-#include "manager/run/job_end.h"
-#include "net/session/disconnect_times.h"
+#include "programs/run/question_options.h"
 #include "shared_list/replica/lease.h"
-#include "engine/tasklist/sources.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace po = boost::program_options;
 
 namespace {
-
-using options::between;
-using options::help_width;
-using options::parse_binding;
-using options::parse_threads;
-using options::take;
-using options::usage_error;
-using options::without_trailing_blanks;
 
 po::options_description visible_run_options() {
     po::options_description all("", help_width, help_width / 2);
@@ -193,7 +185,7 @@ Result<double> multiple(const std::string& text) {
 
 Result<Duration> disconnect_limit(const std::string& text) {
     auto limit = parse_duration(text);
-    if (limit && !session::sound_disconnect_limit(*limit))
+    if (limit && !net::session::sound_disconnect_limit(*limit))
         return Error{ExitCode::usage, "give at least 10 s, or 0 (a disconnected worker is lost at once)"};
     return limit;
 }
@@ -257,7 +249,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "disk", run.defaults.needs.disk_mb, megabytes));
     check(take(given, "gpus", run.defaults.needs.gpus, fraction(most_cores)));
     std::size_t threads = 0;
-    machine::Binding bind{};
+    node::machine::Binding bind{};
     check(take(given, "bind", bind, parse_binding));
     if (given.count("bind") != 0) run.bind = bind;
     check(take(given, "threads-per-core", threads, parse_threads));
@@ -269,14 +261,14 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "grace", run.grace, duration()));
     check(take(given, "walltime", walltime, duration()));
     if (given.count("walltime") != 0) {
-        if (walltime <= run::drain_before_end)
+        if (walltime <= manager::run::drain_before_end)
             check(usage_error("--walltime: tasks are dispatched until " +
-                              format_duration(run::drain_before_end) +
+                              format_duration(manager::run::drain_before_end) +
                               " before the end: give more than that"));
         run.walltime = walltime;
     }
-    check(take(given, "poll", run.shared.poll, shared_list::parse_poll));
-    check(take(given, "lease", run.shared.lease, shared_list::parse_lease));
+    check(take(given, "poll", run.shared.poll, shared_list::replica::parse_poll));
+    check(take(given, "lease", run.shared.lease, shared_list::replica::parse_lease));
     check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
     check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
     check(take_port(given, run.listen));
@@ -286,7 +278,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     check(take(given, "index-variable", run.index_variable, variable_name));
     check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
         auto bytes = parse_size(text, 1);
-        if (bytes && static_cast<std::uint64_t>(*bytes) > core::most_output_limit)
+        if (bytes && static_cast<std::uint64_t>(*bytes) > engine::model::most_output_limit)
             return Error{ExitCode::usage, "at most 256M; redirect larger outputs to a file"};
         return bytes;
     }));
@@ -310,7 +302,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
     text("catalog", run.catalog);
     text("password", run.password_file);
     if (!run.catalog.empty() && run.name.empty()) return usage_error("--catalog needs --name");
-    if (const auto hosts = catalog::read_catalog_hosts(run.catalog); !hosts)
+    if (const auto hosts = net::catalog::read_catalog_hosts(run.catalog); !hosts)
         return usage_error("--catalog: " + hosts.error().message);
     for (const char* const option : {"name", "password", "reconnect-timeout"})
         if (given.count(option) != 0 && !run.listen)
@@ -329,7 +321,7 @@ Status convert(const po::variables_map& given, RunOptions& run) {
 }
 
 Status choose_source(const po::variables_map& given, const std::vector<std::string>& command,
-                     run::SourceSpec& source) {
+                     manager::run::SourceSpec& source) {
     const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
                                                     : std::vector<std::string>{};
     const bool each = given.count("each") != 0;
@@ -352,10 +344,10 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
                            " needs a command after --, e.g. -- gzip {}");
     if (!each && !array && !command.empty()) return usage_error("a command after -- needs --each or --array");
     source.command = command;
-    if (Status bad = taskfile::CommandTemplate(command).check(); !bad) return bad;
-    source.kind = each    ? run::SourceSpec::Kind::each
-                  : array ? run::SourceSpec::Kind::array
-                          : run::SourceSpec::Kind::list;
+    if (Status bad = engine::tasklist::CommandTemplate(command).check(); !bad) return bad;
+    source.kind = each    ? manager::run::SourceSpec::Kind::each
+                  : array ? manager::run::SourceSpec::Kind::array
+                          : manager::run::SourceSpec::Kind::list;
     if (each) source.path = given["each"].as<std::string>();
     if (array) source.indexes = given["array"].as<std::string>();
     if (!lists.empty()) source.path = lists.front();
@@ -363,23 +355,23 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
 }
 
 Status check_shared(const po::variables_map& given, RunOptions& run) {
-    run::SourceSpec& source = run.source;
+    manager::run::SourceSpec& source = run.source;
     if (given.count("shared-list") == 0) {
         for (const char* const option : {"once", "poll", "lease"})
             if (given.count(option) != 0)
                 return usage_error("--" + std::string(option) + " needs --shared-list");
         return success();
     }
-    if (source.kind != run::SourceSpec::Kind::list || source.path == "-")
+    if (source.kind != manager::run::SourceSpec::Kind::list || source.path == "-")
         return usage_error("--shared-list needs a task list in a file");
     for (const char* const option : {"resume", "resume-failed", "dry-run"})
         if (given.count(option) != 0)
             return usage_error("--" + std::string(option) +
                                ": the shared list itself says what is done; see " +
                                (std::string(option) == "dry-run" ? "runtask --check" : "runtask --status"));
-    source.kind = run::SourceSpec::Kind::shared;
-    const auto lapse = shared_list::lapse_of(Instant{}, run.shared.lease);
-    const Duration kept = run.listen ? session::grace_of(run.disconnect_limit) : Duration{0};
+    source.kind = manager::run::SourceSpec::Kind::shared;
+    const auto lapse = shared_list::replica::lapse_of(Instant{}, run.shared.lease);
+    const Duration kept = run.listen ? net::session::grace_of(run.disconnect_limit) : Duration{0};
     if (lapse && *lapse - Instant{} < kept)
         return usage_error(
             "--lease: too short for --listen: without the manager, workers over TCP keep their lines for " +
@@ -433,8 +425,8 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     const std::vector<std::string> after(dashes == end ? end : dashes + 1, end);
 
     const std::vector<std::string> before =
-        with_left_out_values(with_present_names(options::words_of(static_cast<int>(dashes - argv), argv)));
-    const auto split = options::split_words(before, visible_run_options(), "tasklist");
+        with_left_out_values(with_present_names(words_of(static_cast<int>(dashes - argv), argv)));
+    const auto split = split_words(before, visible_run_options(), "tasklist");
     if (!split) return split.error();
     const po::variables_map& given = *split;
     Command command;
@@ -478,4 +470,4 @@ std::string help_text() {
     return without_trailing_blanks(text.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

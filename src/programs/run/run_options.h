@@ -9,10 +9,10 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/model/events.h"
-#include "node/launcher/launcher.h"
 #include "manager/run/source.h"
+#include "node/launcher/launcher.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 enum class Progress { automatic, always, never };
 enum class Tickets { automatic, rma, message };
@@ -34,19 +34,19 @@ struct SharedList {
 };
 
 struct RunOptions {
-    run::SourceSpec source;
+    manager::run::SourceSpec source;
     SharedList shared;  // for a source of that kind
-    run::TaskDefaults defaults;
+    manager::run::TaskDefaults defaults;
     std::string run_directory;  // empty: derived from the source's name
     bool resume = false;
     bool resume_failed = false;
     std::uint32_t max_losses = 3;
     std::uint64_t jobs = 0;  // run at most so many tasks at once; 0: as many as fit
     bool halt_on_failure = false;
-    bool keep_hosts = false;      // never exclude hosts, even if tasks that fail there succeed elsewhere
-    core::Monitoring monitoring;  // of tasks
-    bool ends_none = false;       // --monitor=measure: kill no task for its memory
-    std::string monitor_output;   // folder for a report per task; empty: none
+    bool keep_hosts = false;  // never exclude hosts, even if tasks that fail there succeed elsewhere
+    engine::model::Monitoring monitoring;  // of tasks
+    bool ends_none = false;                // --monitor=measure: kill no task for its memory
+    std::string monitor_output;            // folder for a report per task; empty: none
     double speculate = 0;  // speculative copies of tasks that run for this many times the mean; 0: none
     bool manager_only = false;
     std::optional<std::uint16_t> listen;  // accept TCP workers at this port; 0: any free one
@@ -59,7 +59,7 @@ struct RunOptions {
     std::optional<Duration> walltime;
     Duration grace = std::chrono::seconds(10);
     Duration storage_retry_limit = std::chrono::seconds(60);
-    std::optional<machine::Binding> bind;         // nothing: to cores, if each rank has its own
+    std::optional<node::machine::Binding> bind;   // nothing: to cores, if each rank has its own
     std::optional<std::size_t> threads_per_core;  // nothing: all
     std::string index_variable;                   // another name of WORK_QUEUE_TASK_INDEX; empty: none
     std::string shell;                            // empty: bash, else sh
@@ -88,4 +88,4 @@ Result<Command> parse_command_line(int argc, const char* const* argv);
 
 std::string help_text();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -9,48 +9,48 @@
 
 #include "base/units.h"
 #include "node/machine/batch_share.h"
+#include "records/hdf5/stats_log.h"
 #include "records/journal/journal.h"
 #include "records/journal/text_log.h"
-#include "records/hdf5/stats_log.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-class EndsByKey : public records::JournalVisitor {
+class EndsByKey : public records::journal::JournalVisitor {
   public:
-    EndsByKey(run::EarlierRun& run, bool forget_failed) : run_(run), forget_failed_(forget_failed) {}
-    void task(const records::TaskRecord& record) override {
+    EndsByKey(manager::run::EarlierRun& run, bool forget_failed) : run_(run), forget_failed_(forget_failed) {}
+    void task(const records::journal::TaskRecord& record) override {
         Attempt& attempts = run_.attempts[record.key.value];
         attempts = std::max(attempts, record.attempt);
         if (!record.final) return;
         const bool runs_again = forget_failed_ && !record.outcome.succeeded();
         if (!runs_again) run_.attempts.erase(record.key.value);
         if (record.outcome.succeeded())
-            run_.ends[record.key.value] = run::EarlierRun::End::done;
+            run_.ends[record.key.value] = manager::run::EarlierRun::End::done;
         else if (forget_failed_)
             run_.ends.erase(record.key.value);
         else
-            run_.ends[record.key.value] = run::EarlierRun::End::failed;
+            run_.ends[record.key.value] = manager::run::EarlierRun::End::failed;
     }
-    void worker(const records::WorkerRecord&) override {}
-    void sample(const records::Sample&) override {}
+    void worker(const records::journal::WorkerRecord&) override {}
+    void sample(const records::journal::Sample&) override {}
 
   private:
-    run::EarlierRun& run_;
+    manager::run::EarlierRun& run_;
     bool forget_failed_;
 };
 
-std::string base_name(const run::SourceSpec& source) {
+std::string base_name(const manager::run::SourceSpec& source) {
     switch (source.kind) {
-        case run::SourceSpec::Kind::array:
+        case manager::run::SourceSpec::Kind::array:
             return "array.wq";
-        case run::SourceSpec::Kind::shared:  // perhaps on another machine
+        case manager::run::SourceSpec::Kind::shared:  // perhaps on another machine
             return fs::path(source.path.substr(source.path.rfind(':') + 1)).filename().string() + ".wq";
-        case run::SourceSpec::Kind::each:
-        case run::SourceSpec::Kind::list:
+        case manager::run::SourceSpec::Kind::each:
+        case manager::run::SourceSpec::Kind::list:
             if (source.path == "-") return "stdin.wq";
             // No directory next to /dev/null or the file of a shell's <(...).
             if (source.path.starts_with("/dev/") || source.path.starts_with("/proc/"))
@@ -61,10 +61,10 @@ std::string base_name(const run::SourceSpec& source) {
 }
 
 // Describes the difference if the names of two sources are equal.
-std::string other_source(const run::SourceSpec& source, const std::string& held) {
+std::string other_source(const manager::run::SourceSpec& source, const std::string& held) {
     const bool same_name = fs::path(held).filename() == fs::path(source.name()).filename();
-    const bool arrays = source.kind == run::SourceSpec::Kind::array && held.starts_with("--array ");
-    if (arrays || (same_name && source.kind == run::SourceSpec::Kind::each)) {
+    const bool arrays = source.kind == manager::run::SourceSpec::Kind::array && held.starts_with("--array ");
+    if (arrays || (same_name && source.kind == manager::run::SourceSpec::Kind::each)) {
         std::string command;
         for (const std::string& word : source.command) command += (command.empty() ? "" : " ") + word;
         return "holds the run of " + held + " with another command, not with " + quote_for_message(command);
@@ -97,8 +97,8 @@ std::string newest_run(const fs::path& base) {
 }
 
 // Of sources whose runs are always new: a shared list knows what is done, and standard input has no name.
-bool starts_anew(const run::SourceSpec& source) {
-    return source.kind == run::SourceSpec::Kind::shared || source.path == "-";
+bool starts_anew(const manager::run::SourceSpec& source) {
+    return source.kind == manager::run::SourceSpec::Kind::shared || source.path == "-";
 }
 
 // `own`, or the first free of own-2, own-3 ...
@@ -127,11 +127,11 @@ std::string directory_of_run(const std::string& list_or_directory) {
     RunOptions list;
     list.source.path = list_or_directory;
     list.resume = true;
-    return choose_run_directory(list, machine::batch_job(machine::batch_environment()));
+    return choose_run_directory(list, node::machine::batch_job(node::machine::batch_environment()));
 }
 
 bool is_of_a_run(const std::string& path) {
-    return has_journal(path) || records::RunDirectory::is_taken(path);
+    return has_journal(path) || records::journal::RunDirectory::is_taken(path);
 }
 
 Status check_stats_log(const std::string& path) {
@@ -143,7 +143,7 @@ Status check_stats_log(const std::string& path) {
     std::error_code unknown;
     if (problem == 0 && there && fs::is_directory(path, unknown)) problem = EISDIR;
     if (problem == 0) {
-        const Status ours = records::TextLog::check(path, stats::stats_log_heading());
+        const Status ours = records::journal::TextLog::check(path, records::hdf5::stats_log_heading());
         return ours ? ours : Error{ours.error().code, "--stats-log: " + ours.error().message};
     }
     return Error{problem == EACCES || problem == EROFS ? ExitCode::not_allowed : ExitCode::usage,
@@ -166,11 +166,12 @@ Status make_summary_folder(const std::string& path) {
                  "--monitor-output: " + path + " cannot be used: " + problem.message()};
 }
 
-Result<std::optional<run::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path) {
-    if (!has_journal(path)) return std::optional<run::EarlierRun>();
-    run::EarlierRun earlier;
+Result<std::optional<manager::run::EarlierRun>> earlier_run(const RunOptions& options,
+                                                            const std::string& path) {
+    if (!has_journal(path)) return std::optional<manager::run::EarlierRun>();
+    manager::run::EarlierRun earlier;
     EndsByKey ends(earlier, options.resume_failed);
-    const auto journal = records::scan_journal(path + "/journal", ends);
+    const auto journal = records::journal::scan_journal(path + "/journal", ends);
     if (!journal) return journal.error();
     if (journal->header.source_fingerprint != options.source.fingerprint())
         return Error{ExitCode::bad_input, path + " " +
@@ -180,8 +181,9 @@ Result<std::optional<run::EarlierRun>> earlier_run(const RunOptions& options, co
 }
 
 Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path) {
-    using Use = records::RunDirectory::Use;
-    auto directory = records::RunDirectory::take(path, options.resume ? Use::resume_or_fresh : Use::fresh);
+    using Use = records::journal::RunDirectory::Use;
+    auto directory =
+        records::journal::RunDirectory::take(path, options.resume ? Use::resume_or_fresh : Use::fresh);
     if (!directory) return directory.error();
     RunPlace place{std::move(*directory), {}, false};
     auto earlier = earlier_run(options, path);
@@ -191,4 +193,4 @@ Result<RunPlace> take_run_place(const RunOptions& options, const std::string& pa
     return place;
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "base/result.h"
+#include "manager/run/source.h"
 #include "programs/run/run_options.h"
 #include "records/journal/run_directory.h"
-#include "manager/run/source.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 // Chooses LIST.wq next to the list, or LIST.wq-JOBID in a batch job (`job_id` is empty otherwise); for
 // standard input the first free of stdin.wq, stdin.wq-2 ... --resume takes the newest of them that has a
@@ -28,17 +28,18 @@ Status make_summary_folder(const std::string& path);
 bool is_of_a_run(const std::string& path);
 
 struct RunPlace {
-    records::RunDirectory directory;
-    run::EarlierRun earlier;
+    records::journal::RunDirectory directory;
+    manager::run::EarlierRun earlier;
     bool resumed = false;
 };
 
 // Reads the results of the run in `path` without locking the directory; nothing if there is no run. Errors:
 // those of take_run_place().
-Result<std::optional<run::EarlierRun>> earlier_run(const RunOptions& options, const std::string& path);
+Result<std::optional<manager::run::EarlierRun>> earlier_run(const RunOptions& options,
+                                                            const std::string& path);
 
 // Locks the directory and reads the journal of an earlier run. Errors: those of RunDirectory::take and of the
 // journal; bad_input if the directory has a run of another source.
 Result<RunPlace> take_run_place(const RunOptions& options, const std::string& path);
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

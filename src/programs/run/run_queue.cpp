@@ -1,15 +1,15 @@
 #include "programs/run/run_queue.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
-core::ManagerStats RunQueue::stats() const {
-    core::ManagerStats stats = manager_.stats();
+engine::model::ManagerStats RunQueue::stats() const {
+    engine::model::ManagerStats stats = manager_.stats();
     stats.time_when_started = started_.wall;
     return stats;
 }
 
-std::optional<status::TaskOfStatus> RunQueue::task(TaskId task) const {
-    status::TaskOfStatus named;
+std::optional<manager::status::TaskOfStatus> RunQueue::task(TaskId task) const {
+    manager::status::TaskOfStatus named;
     const std::uint64_t line = tasks_.line(task);
     named.id = static_cast<std::int64_t>(line > 0 ? line : tasks_.key(task).value);
     named.command = tasks_.command(task);
@@ -17,4 +17,4 @@ std::optional<status::TaskOfStatus> RunQueue::task(TaskId task) const {
     return named;
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

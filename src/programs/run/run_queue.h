@@ -3,27 +3,27 @@
 #pragma once
 
 #include "manager/manager.h"
-#include "manager/task_table.h"
 #include "manager/status/lister.h"
+#include "manager/task_table.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
-class RunQueue final : public status::Queue {
+class RunQueue final : public manager::status::Queue {
   public:
     // All outlive it.
-    RunQueue(status::QueueOfStatus described, const manager::Manager& manager,
-             const manager::TaskTable& tasks, core::Now started)
+    RunQueue(manager::status::QueueOfStatus described, const manager::Manager& manager,
+             const manager::TaskTable& tasks, engine::model::Now started)
         : described_(std::move(described)), manager_(manager), tasks_(tasks), started_(started) {}
 
-    status::QueueOfStatus described() const override { return described_; }
-    core::ManagerStats stats() const override;
-    std::optional<status::TaskOfStatus> task(TaskId task) const override;
+    manager::status::QueueOfStatus described() const override { return described_; }
+    engine::model::ManagerStats stats() const override;
+    std::optional<manager::status::TaskOfStatus> task(TaskId task) const override;
 
   private:
-    const status::QueueOfStatus described_;
+    const manager::status::QueueOfStatus described_;
     const manager::Manager& manager_;
     const manager::TaskTable& tasks_;
-    const core::Now started_;
+    const engine::model::Now started_;
 };
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 // `run`: its list or directory, or its contact file, over which its manager is asked. Returns a line, or with
 // `json` an object. Errors: bad_input (neither), unreachable, not_allowed.
@@ -15,4 +15,4 @@ Result<std::string> run_status(const std::string& run, bool json);
 // does not listen, or has ended).
 Result<std::string> contact_of_run(const std::string& run);
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

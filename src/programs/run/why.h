@@ -6,10 +6,10 @@
 #include "base/result.h"
 #include "programs/run/run_options.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 
 // Returns one line without a newline, from the live run in the run directory or from its journal. Errors:
 // bad_input (no run there, no such line), and those of ask_why().
 Result<std::string> why(const RunOptions& options, std::uint64_t line);
 
-}  // namespace wq::cli
+}  // namespace wq::programs::run

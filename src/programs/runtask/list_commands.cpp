@@ -12,33 +12,33 @@
 #include <utility>
 #include <vector>
 
+#include "base/signals.h"
 #include "base/units.h"
+#include "programs/runtask/terminal.h"
+#include "shared_list/replica/list_view.h"
+#include "shared_list/replica/shared_list.h"
+#include "shared_list/ssh/store_at.h"
 #include "shared_list/store/list_place.h"
 #include "shared_list/text/group_graph.h"
 #include "shared_list/text/rehearsal.h"
 #include "shared_list/text/reset.h"
 #include "shared_list/text/status_table.h"
 #include "shared_list/text/typos.h"
-#include "programs/runtask/terminal.h"
-#include "shared_list/replica/list_view.h"
-#include "shared_list/replica/shared_list.h"
-#include "shared_list/ssh/store_at.h"
-#include "base/signals.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
-using list_store::Sign;
-using marked_list::Document;
+using shared_list::store::Sign;
+using shared_list::text::Document;
 
 constexpr std::uint64_t most_waiting_lines = 20;
 constexpr std::size_t most_typos = 20;
 
 // A list that is looked at or changed once.
 struct OpenedList {
-    std::unique_ptr<list_store::ListStore> store;
-    std::unique_ptr<shared_list::SharedList> list;
+    std::unique_ptr<shared_list::store::ListStore> store;
+    std::unique_ptr<shared_list::replica::SharedList> list;
 };
 
 void say(const std::string& line) {
@@ -47,24 +47,24 @@ void say(const std::string& line) {
 
 Result<OpenedList> open_list(const Options& options) {
     OpenedList opened;
-    opened.store = list_store::store_at(options.list, say);
+    opened.store = shared_list::ssh::store_at(options.list, say);
     // A name that was mistyped must not make a list.
     if (auto there = opened.store->open_to_read(); !there) return there.error();
-    opened.list = std::make_unique<shared_list::SharedList>(*opened.store, say);
+    opened.list = std::make_unique<shared_list::replica::SharedList>(*opened.store, say);
     if (auto done = opened.list->open(); !done) return done.error();
     if (opened.list->list().lines() == 0) say(opened.store->name() + " is empty: is this its name?");
     return opened;
 }
 
 // A list that is only looked at.
-Result<Document> view_list(list_store::ListStore& store) {
-    auto list = shared_list::view(store);
+Result<Document> view_list(shared_list::store::ListStore& store) {
+    auto list = shared_list::replica::view(store);
     if (list && list->lines() == 0) say(store.name() + " is empty: is this its name?");
     return list;
 }
 
 // Of a worker that has not been lost.
-std::optional<Sign> sign_of(marked_list::WorkerId worker, const std::vector<Sign>& signs) {
+std::optional<Sign> sign_of(shared_list::text::WorkerId worker, const std::vector<Sign>& signs) {
     for (const Sign& sign : signs)
         if (sign.worker == worker && sign.lives()) return sign;
     return std::nullopt;
@@ -75,13 +75,13 @@ std::string gave(const Sign& sign) {
 }
 
 // Whose worker lives would run twice.
-Status refuse_running(const Document& list, std::uint64_t from, list_store::ListStore& store) {
+Status refuse_running(const Document& list, std::uint64_t from, shared_list::store::ListStore& store) {
     const auto signs = store.signs();
     if (!signs) return signs.error();
     for (const std::uint64_t number : list.live_lines()) {
-        const marked_list::MarkedLine& line = list.line(number);
-        if (number < from || line.kind != marked_list::LineKind::running) continue;
-        const marked_list::WorkerId worker = line.tries.back().worker;
+        const shared_list::text::MarkedLine& line = list.line(number);
+        if (number < from || line.kind != shared_list::text::LineKind::running) continue;
+        const shared_list::text::WorkerId worker = line.tries.back().worker;
         if (const auto sign = sign_of(worker, *signs))
             return Error{ExitCode::usage, "line " + std::to_string(number) + " of " + store.name() +
                                               " runs on worker " + std::to_string(worker) + ", which" +
@@ -92,15 +92,17 @@ Status refuse_running(const Document& list, std::uint64_t from, list_store::List
 }
 
 // A mistyped id would release nothing, without a word.
-Status refuse_unknown(marked_list::WorkerId worker, const Document& list, list_store::ListStore& store) {
+Status refuse_unknown(shared_list::text::WorkerId worker, const Document& list,
+                      shared_list::store::ListStore& store) {
     const auto signs = store.signs();
     if (!signs) return signs.error();
     if (std::ranges::any_of(*signs, [&](const Sign& sign) { return sign.worker == worker; }))
         return success();
     for (std::uint64_t number = 1; number <= list.lines(); ++number) {
-        const marked_list::MarkedLine& line = list.line(number);
-        const auto joined =
-            line.kind == marked_list::LineKind::text ? marked_list::worker_of(line.text) : std::nullopt;
+        const shared_list::text::MarkedLine& line = list.line(number);
+        const auto joined = line.kind == shared_list::text::LineKind::text
+                                ? shared_list::text::worker_of(line.text)
+                                : std::nullopt;
         if (joined && joined->worker == worker) return success();
         if (std::ranges::any_of(line.tries, [&](const auto& one) { return one.worker == worker; }))
             return success();
@@ -110,7 +112,7 @@ Status refuse_unknown(marked_list::WorkerId worker, const Document& list, list_s
 }
 
 void warn_of_typos(const Document& list) {
-    const auto typos = marked_list::likely_typos(list);
+    const auto typos = shared_list::text::likely_typos(list);
     for (std::size_t at = 0; at < std::min(typos.size(), most_typos); ++at)
         say(line_for_message(typos[at], 400));
     if (typos.size() > most_typos)
@@ -133,12 +135,12 @@ Result<int> reset_list(const Options& options) {
             return Error{ExitCode::bad_input, opened->store->name() + " has " +
                                                   count_of(list.lines(), "line") + ": --reset " +
                                                   std::to_string(options.reset_from) + " is beyond its end"};
-        running = marked_list::count(list).running;
-        again = marked_list::lines_reset(list, options.reset_from);
+        running = shared_list::text::count(list).running;
+        again = shared_list::text::lines_reset(list, options.reset_from);
         if (auto over = options.force ? success() : refuse_running(list, options.reset_from, *opened->store);
             !over)
             return over.error();
-        return marked_list::reset(list, options.reset_from);
+        return shared_list::text::reset(list, options.reset_from);
     });
     if (!done) return done.error();
     say(count_of(again, "line") + (again == 1 ? " waits again" : " wait again"));
@@ -183,7 +185,7 @@ Result<int> release_worker(const Options& options) {
         return Error{ExitCode::usage, worker + " of " + opened->store->name() + gave(*sign) +
                                           ": end it first (Ctrl-C); if it is gone, add --force"};
     const auto released = opened->list->change("release", [&](const Document& list) {
-        return marked_list::release(list, options.released, opened->list->stamp());
+        return shared_list::text::release(list, options.released, opened->list->stamp());
     });
     if (!released) return released.error();
     if (auto removed = opened->store->remove_sign(options.released); !removed) return removed.error();
@@ -194,34 +196,34 @@ Result<int> release_worker(const Options& options) {
 }
 
 Result<int> print_status(const Options& options) {
-    const auto store = list_store::store_at(options.list, say);
+    const auto store = shared_list::ssh::store_at(options.list, say);
     const auto list = view_list(*store);
     if (!list) return list.error();
     const auto signs = store->signs();
     if (!signs) return signs.error();
-    std::vector<marked_list::WorkerSign> told;
+    std::vector<shared_list::text::WorkerSign> told;
     for (const Sign& sign : *signs)
         told.push_back({sign.worker, sign.lives() ? format_duration(sign.age) + " ago"
                                                   : "lost since " + format_duration(sign.age - sign.lease)});
-    print(marked_list::status_table(*list, store->name(), told, most_waiting_lines));
+    print(shared_list::text::status_table(*list, store->name(), told, most_waiting_lines));
     return 0;
 }
 
 Result<int> check_list(const Options& options) {
-    const auto store = list_store::store_at(options.list, say);
+    const auto store = shared_list::ssh::store_at(options.list, say);
     const auto viewed = view_list(*store);
     if (!viewed) return viewed.error();
     const Document& list = *viewed;
-    const auto graph = marked_list::group_graph(list);
+    const auto graph = shared_list::text::group_graph(list);
     if (options.dot) {
-        print(marked_list::graph_dot(graph, store->name()));
+        print(shared_list::text::graph_dot(graph, store->name()));
         return 0;
     }
-    const auto rehearsal = marked_list::rehearse(list, marked_list::workers_named(list));
-    print(marked_list::rehearsal_text(list, rehearsal));
-    if (!graph.empty()) print("\n" + marked_list::graph_text(graph));
+    const auto rehearsal = shared_list::text::rehearse(list, shared_list::text::workers_named(list));
+    print(shared_list::text::rehearsal_text(list, rehearsal));
+    if (!graph.empty()) print("\n" + shared_list::text::graph_text(graph));
     warn_of_typos(list);
     return to_int(rehearsal.never.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

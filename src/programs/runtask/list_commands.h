@@ -4,7 +4,7 @@
 #include "base/result.h"
 #include "programs/runtask/options.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 Result<int> reset_list(const Options& options);
 Result<int> lock_list(const Options& options);  // until a signal comes
@@ -12,4 +12,4 @@ Result<int> release_worker(const Options& options);
 Result<int> print_status(const Options& options);
 Result<int> check_list(const Options& options);
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

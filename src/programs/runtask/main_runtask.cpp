@@ -3,17 +3,17 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/broken_pipes.h"
 #include "base/shortage.h"
 #include "node/process/command_host.h"
 #include "programs/runtask/list_commands.h"
 #include "programs/runtask/options.h"
 #include "programs/runtask/ranks.h"
 #include "programs/runtask/worker.h"
-#include "base/broken_pipes.h"
 
 namespace {
 
-using wq::runtask::Options;
+using wq::programs::runtask::Options;
 
 std::string variable(const char* name) {
     const char* const value = std::getenv(name);
@@ -23,26 +23,26 @@ std::string variable(const char* name) {
 wq::Result<int> carry_out(const Options& options) {
     switch (options.mode) {
         case Options::Mode::help:
-            std::fputs(wq::runtask::help().c_str(), stdout);
+            std::fputs(wq::programs::runtask::help().c_str(), stdout);
             return 0;
         case Options::Mode::version:
             std::puts("runtask " WQ_VERSION);
             return 0;
         case Options::Mode::lock:
-            return wq::runtask::lock_list(options);
+            return wq::programs::runtask::lock_list(options);
         case Options::Mode::reset:
-            return wq::runtask::reset_list(options);
+            return wq::programs::runtask::reset_list(options);
         case Options::Mode::release:
-            return wq::runtask::release_worker(options);
+            return wq::programs::runtask::release_worker(options);
         case Options::Mode::status:
-            return wq::runtask::print_status(options);
+            return wq::programs::runtask::print_status(options);
         case Options::Mode::check:
-            return wq::runtask::check_list(options);
+            return wq::programs::runtask::check_list(options);
         case Options::Mode::run:
             break;
     }
-    if (wq::runtask::needs_manager(options)) return wq::runtask::become_manager(options);
-    return wq::runtask::Worker(options).run();
+    if (wq::programs::runtask::needs_manager(options)) return wq::programs::runtask::become_manager(options);
+    return wq::programs::runtask::Worker(options).run();
 }
 
 int fail(const wq::Error& error) {
@@ -53,10 +53,10 @@ int fail(const wq::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    wq::process::host_commands_if_asked(argc, argv);
+    wq::node::process::host_commands_if_asked(argc, argv);
     // If the reader of our output ends, we must not end in the middle of a line.
     wq::block_broken_pipes();
-    const auto options = wq::runtask::parse_options(argc, argv, variable);
+    const auto options = wq::programs::runtask::parse_options(argc, argv, variable);
     if (!options) return fail(options.error());
     try {
         const auto code = carry_out(*options);

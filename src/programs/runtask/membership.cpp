@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -16,7 +16,7 @@ Membership::Membership(Joining joining, std::function<void(const std::string&)> 
                        std::function<void()> beaten)
     : joining_(std::move(joining)),
       say_(std::move(say)),
-      store_(list_store::store_at(joining_.place, say_)),
+      store_(shared_list::ssh::store_at(joining_.place, say_)),
       list_(*store_, say_),
       lease_(joining_.lease),
       others_(*store_, list_, say_) {
@@ -88,12 +88,12 @@ Status Membership::leave() {
     if (!joined()) return success();
     // First, so that nothing that was sent before is made later.
     if (auto settled = list_.settle(); !settled) return settled;
-    const auto lost = list_.change("farewell", [&](const marked_list::Document& list) {
-        return marked_list::release(list, *id_, list_.stamp());
+    const auto lost = list_.change("farewell", [&](const shared_list::text::Document& list) {
+        return shared_list::text::release(list, *id_, list_.stamp());
     });
     if (!lost) return lost.error();
     if (auto settled = list_.unsettled() ? list_.settle() : success(); !settled) return settled;
     return store_->remove_sign(*id_);
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

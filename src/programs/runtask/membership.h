@@ -8,20 +8,20 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/store/list_place.h"
-#include "shared_list/text/marked_line.h"
 #include "shared_list/replica/lease.h"
 #include "shared_list/replica/line_taker.h"
 #include "shared_list/replica/other_workers.h"
 #include "shared_list/replica/shared_list.h"
+#include "shared_list/store/list_place.h"
+#include "shared_list/text/marked_line.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 struct Joining {
-    list_store::ListPlace place;
-    std::string name;                           // of the worker
-    std::optional<marked_list::WorkerId> id;    // none: the next one
-    Duration lease = std::chrono::minutes(10);  // 0: never
+    shared_list::store::ListPlace place;
+    std::string name;                               // of the worker
+    std::optional<shared_list::text::WorkerId> id;  // none: the next one
+    Duration lease = std::chrono::minutes(10);      // 0: never
 };
 
 class Membership {
@@ -32,11 +32,11 @@ class Membership {
     // Opens the list and joins; after `unreachable`, call it again.
     Status join();
     bool joined() const { return lease_.last().has_value(); }
-    marked_list::WorkerId id() const { return *id_; }
-    const list_store::ListPlace& place() const { return joining_.place; }
+    shared_list::text::WorkerId id() const { return *id_; }
+    const shared_list::store::ListPlace& place() const { return joining_.place; }
     std::string name() const { return store_->name(); }  // of the list
-    shared_list::SharedList& list() { return list_; }
-    shared_list::LineTaker& lines() { return *lines_; }  // of one that has joined
+    shared_list::replica::SharedList& list() { return list_; }
+    shared_list::replica::LineTaker& lines() { return *lines_; }  // of one that has joined
 
     // Does what is due: a sign of life, the release of lines of lost workers, the rewriting of the list.
     // `idle`: others are looked after now.
@@ -44,7 +44,7 @@ class Membership {
     Instant next(Instant now) const;                                // when something is due
     std::optional<std::string> state() { return store_->state(); }  // of the list, see ListStore
     // When other workers may take the lines that this one runs.
-    const shared_list::Lease& lease() const { return lease_; }
+    const shared_list::replica::Lease& lease() const { return lease_; }
     // When lines of workers that seem to be lost may be free; nullopt: none seems to be.
     std::optional<Instant> next_look_at_lost() const { return others_.next_look(); }
 
@@ -57,13 +57,13 @@ class Membership {
 
     Joining joining_;
     std::function<void(const std::string&)> say_;
-    std::unique_ptr<list_store::ListStore> store_;
-    shared_list::SharedList list_;
+    std::unique_ptr<shared_list::store::ListStore> store_;
+    shared_list::replica::SharedList list_;
     bool open_ = false;
-    std::optional<marked_list::WorkerId> id_;
-    std::optional<shared_list::LineTaker> lines_;
-    shared_list::Lease lease_;
-    shared_list::OtherWorkers others_;
+    std::optional<shared_list::text::WorkerId> id_;
+    std::optional<shared_list::replica::LineTaker> lines_;
+    shared_list::replica::Lease lease_;
+    shared_list::replica::OtherWorkers others_;
 };
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

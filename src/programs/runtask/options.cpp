@@ -13,14 +13,9 @@
 #include "programs/option_values.h"
 #include "shared_list/replica/lease.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
-
-using options::between;
-using options::help_width;
-using options::take;
-using options::usage_error;
 
 namespace po = boost::program_options;
 
@@ -59,7 +54,7 @@ po::options_description visible_options() {
     return all;
 }
 
-constexpr std::int64_t most_worker = std::int64_t{marked_list::no_worker} - 1;
+constexpr std::int64_t most_worker = std::int64_t{shared_list::text::no_worker} - 1;
 
 bool is_number(const std::string& word) {
     return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
@@ -113,8 +108,9 @@ Status take_numbers(const po::variables_map& given, Options& options) {
 
 Status take_times(const po::variables_map& given, Options& options) {
     if (auto done = take(given, "timeout", options.timeout, parse_duration); !done) return done;
-    if (auto done = take(given, "poll", options.poll, shared_list::parse_poll); !done) return done;
-    if (auto done = take(given, "lease", options.lease, shared_list::parse_lease); !done) return done;
+    if (auto done = take(given, "poll", options.poll, shared_list::replica::parse_poll); !done) return done;
+    if (auto done = take(given, "lease", options.lease, shared_list::replica::parse_lease); !done)
+        return done;
     if (options.timeout && *options.timeout == Duration{0})
         return usage_error("--timeout: a time above 0; without --timeout there is no limit");
     return success();
@@ -135,7 +131,7 @@ Status take_place(const po::variables_map& given, const Environment& environment
     if (file.empty()) return usage_error("give a task list: FILE, or HOST:FILE (or set TASK_FILE)");
     const std::string master =
         given.count("master") > 0 ? given["master"].as<std::string>() : environment("MASTER_SERVER");
-    auto place = list_store::list_place(file, master);
+    auto place = shared_list::store::list_place(file, master);
     if (!place) return usage_error(place.error().message);
     options.list = std::move(*place);
     return success();
@@ -163,8 +159,7 @@ Status fill(const po::variables_map& given, const Environment& environment, Opti
 }  // namespace
 
 Result<Options> parse_options(int argc, const char* const* argv, const Environment& environment) {
-    const auto given =
-        options::split_words(with_reset_number(options::words_of(argc, argv)), visible_options(), "file");
+    const auto given = split_words(with_reset_number(words_of(argc, argv)), visible_options(), "file");
     if (!given) return given.error();
     Options options;
     if (auto filled = fill(*given, environment, options); !filled) return filled.error();
@@ -208,7 +203,7 @@ std::string help() {
            "Lines that are for other workers (#@K) leave a worker's 0 as it is; with mpirun\n"
            "the ranks are all workers there are, and such lines make it 1.\n"
            "A worker that a line ends by 'exit K' has the exit code K.\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

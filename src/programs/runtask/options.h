@@ -11,16 +11,16 @@
 #include "shared_list/store/list_place.h"
 #include "shared_list/text/marked_line.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 struct Options {
     enum class Mode { run, help, version, lock, reset, release, status, check };
     Mode mode = Mode::run;
-    list_store::ListPlace list;
+    shared_list::store::ListPlace list;
 
     std::string name;    // of the worker; empty: a default
     bool named = false;  // by --name, not by the variable
-    std::optional<marked_list::WorkerId> id;
+    std::optional<shared_list::text::WorkerId> id;
     bool once = false;
     bool serve = false;  // for workers over TCP
     std::uint64_t jobs = 1;
@@ -30,7 +30,7 @@ struct Options {
     Duration poll = std::chrono::seconds(3);    // how often to look for new lines
     std::uint64_t reset_from = 0;               // Mode::reset
     bool dot = false;                           // Mode::check: the graph of groups alone
-    marked_list::WorkerId released = 0;         // Mode::release
+    shared_list::text::WorkerId released = 0;   // Mode::release
     bool force = false;                         // Mode::reset, Mode::release: also if workers live
 };
 
@@ -41,4 +41,4 @@ using Environment = std::function<std::string(const char* name)>;
 Result<Options> parse_options(int argc, const char* const* argv, const Environment& environment);
 std::string help();
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "ranks/mpi/launch_environment.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -37,7 +37,7 @@ std::string beside_us() {
 
 bool needs_manager(const Options& options) {
     if (options.mode != Options::Mode::run) return false;
-    return options.serve || mpi::read_launch_environment().expected_size.value_or(1) > 1;
+    return options.serve || ranks::mpi::read_launch_environment().expected_size.value_or(1) > 1;
 }
 
 Result<std::vector<std::string>> manager_command(const Options& options) {
@@ -51,7 +51,7 @@ Result<std::vector<std::string>> manager_command(const Options& options) {
     if (options.id) return refused("--id");
     if (options.named) return refused("--name");
     if (options.jobs != 1) return refused("--jobs");
-    std::vector<std::string> words{program, "--shared-list", list_store::name_of(options.list)};
+    std::vector<std::string> words{program, "--shared-list", shared_list::store::name_of(options.list)};
     if (options.serve) words.insert(words.end(), {"--listen", "--manager-only"});
     if (options.once) words.emplace_back("--once");
     if (options.retries != 0) words.insert(words.end(), {"--retries", std::to_string(options.retries)});
@@ -74,4 +74,4 @@ Error become_manager(const Options& options) {
                 "; install it beside runtask, or set PATH"};
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

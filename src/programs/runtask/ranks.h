@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "programs/runtask/options.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 // Whether a launcher has started this process as one of several, or the lines are for other workers.
 bool needs_manager(const Options& options);
@@ -19,4 +19,4 @@ Result<std::vector<std::string>> manager_command(const Options& options);
 // Becomes work_queue_run, which is looked for beside this program, and then in PATH. Returns why it cannot.
 Error become_manager(const Options& options);
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

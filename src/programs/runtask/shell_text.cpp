@@ -5,7 +5,7 @@
 
 #include "base/single_quoted.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -109,4 +109,4 @@ std::optional<ShellAnswer> take_answer(std::string& bytes) {
     return answer;
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

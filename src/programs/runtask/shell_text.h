@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 // Paths by which the shell and its subshells open our descriptors.
 struct ShellPaths {
@@ -69,4 +69,4 @@ struct ShellAnswer {
 // Takes the first answer off `bytes`; nullopt: it is not complete.
 std::optional<ShellAnswer> take_answer(std::string& bytes);
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -12,7 +12,7 @@
 
 #include "base/exit_code.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -108,4 +108,4 @@ void SignalWatch::check_times() {
     calls_.lapsed();
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

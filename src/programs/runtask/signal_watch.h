@@ -10,10 +10,10 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "base/time.h"
 #include "base/signals.h"
+#include "base/time.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 class SignalWatch {
   public:
@@ -58,4 +58,4 @@ class SignalWatch {
     std::thread thread_;
 };
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

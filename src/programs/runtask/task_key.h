@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 // Names one run of a line. Chosen by the caller, another one for each run.
 using TaskKey = std::uint64_t;
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

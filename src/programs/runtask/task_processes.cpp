@@ -13,12 +13,12 @@
 #include "node/process/process_tree.h"
 #include "programs/runtask/shell_text.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
 std::vector<pid_t> children_of(pid_t pid) {
-    process::ChildLists lists;
+    node::process::ChildLists lists;
     lists.renew();
     std::vector<pid_t> found;
     lists.append(pid, true, found);
@@ -26,7 +26,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 }
 
 std::vector<pid_t> own_children() {
-    process::ChildLists lists;
+    node::process::ChildLists lists;
     lists.renew();
     std::vector<pid_t> found;
     lists.append(::getpid(), false, found);
@@ -34,7 +34,7 @@ std::vector<pid_t> own_children() {
 }
 
 std::set<pid_t> kill_tree(pid_t pid) {
-    const std::vector<pid_t> below = process::descendants_of(pid);
+    const std::vector<pid_t> below = node::process::descendants_of(pid);
     std::set<pid_t> all(below.begin(), below.end());
     all.insert(pid);
     for (const pid_t one : all) ::kill(one, SIGKILL);
@@ -50,7 +50,7 @@ bool is_dead(pid_t pid) {
 
 // Amid an exec a process has no environment; what else we have started has one.
 bool may_be_of(pid_t pid, const char* variable, const std::string& value) {
-    const auto known = process::environment_of(pid, variable);
+    const auto known = node::process::environment_of(pid, variable);
     if (known) return *known == value;
     std::ifstream environment("/proc/" + std::to_string(pid) + "/environ");
     return environment.peek() == std::ifstream::traits_type::eof();
@@ -97,7 +97,7 @@ bool ForegroundProcesses::runs() const {
 
 void ForegroundProcesses::kill(bool gently) const {
     for (const pid_t pid : younger(roots(host_, shell_))) {
-        const std::vector<pid_t> below = process::descendants_of(pid);
+        const std::vector<pid_t> below = node::process::descendants_of(pid);
         ::kill(pid, gently ? gentle_signal(pid) : SIGKILL);
         for (const pid_t other : below) ::kill(other, SIGKILL);
     }
@@ -110,15 +110,15 @@ bool BackgroundProcesses::runs() const {
 
 void BackgroundProcesses::kill(bool) const {
     for (const pid_t pid : children_of(host_))
-        if (pid == task_ || process::environment_of(pid, task_key_variable) == key_)
-            process::signal_tree(pid, SIGKILL);
+        if (pid == task_ || node::process::environment_of(pid, task_key_variable) == key_)
+            node::process::signal_tree(pid, SIGKILL);
 }
 
 void kill_services(pid_t host, const std::vector<pid_t>& tasks) {
     for (const pid_t pid : children_of(host)) {
         const bool of_task = std::ranges::find(tasks, pid) != tasks.end() ||
-                             process::environment_of(pid, task_key_variable).has_value();
-        if (!of_task) process::signal_tree(pid, SIGKILL);
+                             node::process::environment_of(pid, task_key_variable).has_value();
+        if (!of_task) node::process::signal_tree(pid, SIGKILL);
     }
 }
 
@@ -141,4 +141,4 @@ void kill_adopted(const char* variable, const std::string& value) {
     }
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 // What a line runs. Its pids may be out of date, and belong to others: that is looked at anew at each call.
 class LineProcesses {
@@ -56,4 +56,4 @@ void kill_services(pid_t host, const std::vector<pid_t>& tasks);
 // environment.
 void kill_adopted(const char* variable, const std::string& value);
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

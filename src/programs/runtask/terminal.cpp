@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -44,14 +44,14 @@ void Terminal::flush() {
     if (std::fflush(stdout) != 0 && errno == EPIPE) broken_ = true;
 }
 
-void Terminal::line_begins(marked_list::WorkerId worker, const std::string& directory,
+void Terminal::line_begins(shared_list::text::WorkerId worker, const std::string& directory,
                            const std::string& line) {
     std::printf("(worker %u)-> %s> %s\n", worker, directory.c_str(),
                 line_for_message(line, most_of_a_line).c_str());
     flush();
 }
 
-void Terminal::line_ended(marked_list::WorkerId worker, std::uint64_t number, const std::string& mark) {
+void Terminal::line_ended(shared_list::text::WorkerId worker, std::uint64_t number, const std::string& mark) {
     std::printf("(worker %u)<- line %llu %s\n", worker, static_cast<unsigned long long>(number),
                 mark.c_str());
     flush();
@@ -69,4 +69,4 @@ void Terminal::say(const std::string& text) const {
     std::fprintf(stderr, "runtask: %s\n", text.c_str());
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -5,7 +5,7 @@
 
 #include "shared_list/text/marked_line.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 class Terminal {
   public:
@@ -20,9 +20,10 @@ class Terminal {
     int descriptor() const;
 
     // "(worker 0)-> DIR> LINE"
-    void line_begins(marked_list::WorkerId worker, const std::string& directory, const std::string& line);
+    void line_begins(shared_list::text::WorkerId worker, const std::string& directory,
+                     const std::string& line);
     // "(worker 0)<- line 7 # (BEGUN ... ENDED) #ok"; `mark`: from the first '#' on.
-    void line_ended(marked_list::WorkerId worker, std::uint64_t number, const std::string& mark);
+    void line_ended(shared_list::text::WorkerId worker, std::uint64_t number, const std::string& mark);
     // The contents of a file.
     void output(int file);
     // "runtask: TEXT"
@@ -35,4 +36,4 @@ class Terminal {
     bool broken_ = false;  // a write has failed
 };
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

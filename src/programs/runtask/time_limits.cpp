@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::optional<Instant> TimeLimits::next() const {
     return next;
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

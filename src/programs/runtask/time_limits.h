@@ -12,7 +12,7 @@
 #include "programs/runtask/task_key.h"
 #include "programs/runtask/task_processes.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 class TimeLimits {
   public:
@@ -38,4 +38,4 @@ class TimeLimits {
     std::set<TaskKey> end_at_once_;
 };
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -7,13 +7,13 @@
 
 #include "base/units.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
 constexpr std::size_t most_ids_named = 8;
 
-std::string first_blocked(const marked_list::Waiting& why) {
+std::string first_blocked(const shared_list::text::Waiting& why) {
     return "line " + std::to_string(why.first_blocked) + " waits for line " + std::to_string(why.blocked_by) +
            (why.group.empty() ? "" : " (group " + line_for_message(why.group) + ")");
 }
@@ -24,20 +24,20 @@ std::string joined(const std::vector<std::string>& parts) {
     return text;
 }
 
-bool is_for_others(const marked_list::MarkedLine& line, marked_list::WorkerId worker) {
-    return line.kind == marked_list::LineKind::open && !line.workers.empty() &&
+bool is_for_others(const shared_list::text::MarkedLine& line, shared_list::text::WorkerId worker) {
+    return line.kind == shared_list::text::LineKind::open && !line.workers.empty() &&
            std::ranges::find(line.workers, worker) == line.workers.end();
 }
 
 struct Others {
     std::uint64_t lines = 0;
-    std::set<marked_list::WorkerId> ids;
+    std::set<shared_list::text::WorkerId> ids;
 };
 
-Others others_of(const marked_list::Document& list, marked_list::WorkerId worker) {
+Others others_of(const shared_list::text::Document& list, shared_list::text::WorkerId worker) {
     Others others;
     for (const std::uint64_t number : list.live_lines()) {
-        const marked_list::MarkedLine& line = list.line(number);
+        const shared_list::text::MarkedLine& line = list.line(number);
         if (!is_for_others(line, worker)) continue;
         ++others.lines;
         others.ids.insert(line.workers.begin(), line.workers.end());
@@ -45,34 +45,36 @@ Others others_of(const marked_list::Document& list, marked_list::WorkerId worker
     return others;
 }
 
-std::string named(const std::set<marked_list::WorkerId>& ids) {
+std::string named(const std::set<shared_list::text::WorkerId>& ids) {
     std::string text;
     std::size_t count = 0;
-    for (const marked_list::WorkerId id : ids) {
+    for (const shared_list::text::WorkerId id : ids) {
         if (count++ == most_ids_named) return text + " ...";
-        text += id == marked_list::no_worker ? " #@ (no number)" : " #@" + std::to_string(id);
+        text += id == shared_list::text::no_worker ? " #@ (no number)" : " #@" + std::to_string(id);
     }
     return text;
 }
 
-bool may_run_elsewhere(const marked_list::MarkedLine& line, marked_list::WorkerId worker) {
-    return is_for_others(line, worker) && !std::ranges::all_of(line.workers, [&](marked_list::WorkerId id) {
-               return marked_list::has_tried(line, id);
+bool may_run_elsewhere(const shared_list::text::MarkedLine& line, shared_list::text::WorkerId worker) {
+    return is_for_others(line, worker) &&
+           !std::ranges::all_of(line.workers, [&](shared_list::text::WorkerId id) {
+               return shared_list::text::has_tried(line, id);
            });
 }
 
 // Blocked lines whose chain of waiting begins at a line that another worker may run.
-std::set<std::uint64_t> waiting_for_others(const marked_list::Document& list, marked_list::WorkerId worker,
-                                           const std::map<std::uint64_t, marked_list::Block>& blocks) {
+std::set<std::uint64_t> waiting_for_others(const shared_list::text::Document& list,
+                                           shared_list::text::WorkerId worker,
+                                           const std::map<std::uint64_t, shared_list::text::Block>& blocks) {
     std::set<std::uint64_t> waiting;
     std::uint64_t first = 0;  // that is to be run: a bare `#:` waits for it
     for (const std::uint64_t number : list.live_lines()) {
-        const marked_list::MarkedLine& line = list.line(number);
-        if (line.kind == marked_list::LineKind::environment) continue;
-        if (first == 0 && line.kind != marked_list::LineKind::barrier) first = number;
+        const shared_list::text::MarkedLine& line = list.line(number);
+        if (line.kind == shared_list::text::LineKind::environment) continue;
+        if (first == 0 && line.kind != shared_list::text::LineKind::barrier) first = number;
         const auto block = blocks.find(number);
         std::uint64_t by = block == blocks.end() ? 0 : block->second.by;
-        if (by != 0 && list.line(by).kind == marked_list::LineKind::barrier) by = first;
+        if (by != 0 && list.line(by).kind == shared_list::text::LineKind::barrier) by = first;
         if (by == 0) continue;
         if (waiting.contains(by) || may_run_elsewhere(list.line(by), worker)) waiting.insert(number);
     }
@@ -81,14 +83,16 @@ std::set<std::uint64_t> waiting_for_others(const marked_list::Document& list, ma
 
 }  // namespace
 
-marked_list::Waiting blocked_for_good(marked_list::Waiting why, const marked_list::Document& list,
-                                      marked_list::WorkerId worker) {
-    const auto blocks = marked_list::blocked_lines(list);
+shared_list::text::Waiting blocked_for_good(shared_list::text::Waiting why,
+                                            const shared_list::text::Document& list,
+                                            shared_list::text::WorkerId worker) {
+    const auto blocks = shared_list::text::blocked_lines(list);
     const auto waiting = waiting_for_others(list, worker, blocks);
     why.blocked = why.first_blocked = 0;
     for (const auto& [number, block] : blocks) {
-        const marked_list::MarkedLine& line = list.line(number);
-        if (waiting.contains(number) || is_for_others(line, worker) || marked_list::has_tried(line, worker))
+        const shared_list::text::MarkedLine& line = list.line(number);
+        if (waiting.contains(number) || is_for_others(line, worker) ||
+            shared_list::text::has_tried(line, worker))
             continue;
         ++why.blocked;
         if (why.first_blocked != 0) continue;
@@ -99,8 +103,8 @@ marked_list::Waiting blocked_for_good(marked_list::Waiting why, const marked_lis
     return why;
 }
 
-std::string waiting_text(const marked_list::Waiting& why, const marked_list::Document& list,
-                         marked_list::WorkerId worker) {
+std::string waiting_text(const shared_list::text::Waiting& why, const shared_list::text::Document& list,
+                         shared_list::text::WorkerId worker) {
     std::vector<std::string> parts;
     if (why.blocked != 0) parts.push_back(first_blocked(why));
     if (why.running != 0) parts.push_back(count_of(why.running, "line") + " running");
@@ -111,7 +115,7 @@ std::string waiting_text(const marked_list::Waiting& why, const marked_list::Doc
     return parts.empty() ? "waiting for new lines" : "waiting: " + joined(parts);
 }
 
-std::string undone_text(const marked_list::Waiting& why, std::uint64_t failed) {
+std::string undone_text(const shared_list::text::Waiting& why, std::uint64_t failed) {
     std::vector<std::string> parts;
     if (failed != 0) parts.push_back(count_of(failed, "line") + " failed");
     if (why.blocked != 0)
@@ -119,7 +123,7 @@ std::string undone_text(const marked_list::Waiting& why, std::uint64_t failed) {
     return joined(parts);
 }
 
-std::string others_text(const marked_list::Document& list, marked_list::WorkerId worker,
+std::string others_text(const shared_list::text::Document& list, shared_list::text::WorkerId worker,
                         std::uint64_t blocked) {
     const Others others = others_of(list, worker);
     if (others.lines == 0) return {};
@@ -130,4 +134,4 @@ std::string others_text(const marked_list::Document& list, marked_list::WorkerId
                 : "; " + count_of(blocked, "line") + (blocked == 1 ? " waits" : " wait") + " for them");
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

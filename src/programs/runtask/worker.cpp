@@ -11,16 +11,16 @@
 
 #include "base/find_shell.h"
 #include "base/units.h"
-#include "shared_list/text/status_table.h"
 #include "programs/runtask/waiting_text.h"
 #include "programs/runtask/worker_name.h"
+#include "shared_list/text/status_table.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
-using marked_list::Choice;
-using marked_list::TryEnd;
+using shared_list::text::Choice;
+using shared_list::text::TryEnd;
 
 constexpr Duration least_pause = std::chrono::seconds(1);
 constexpr Duration most_pause = std::chrono::seconds(30);
@@ -118,7 +118,7 @@ void Worker::lapse() {
 void Worker::serve_and_report(Instant now) {
     if (const Status served = serve(now); !served) {
         if (served.error().code == ExitCode::interrupted) return;
-        const shared_list::SharedList& list = member_->list();
+        const shared_list::replica::SharedList& list = member_->list();
         const bool damaged = list.is_damaged() && served.error().code == ExitCode::bad_input;
         if (list.lock_failed() || (damaged && running_.empty())) {
             fatal_ = served.error();
@@ -192,7 +192,7 @@ Status Worker::take_lines(Instant now) {
 
 // Records ends, and begins a line in the same change. False: none was begun.
 Result<bool> Worker::take_line(Instant now) {
-    shared_list::LineTaker& lines = member_->lines();
+    shared_list::replica::LineTaker& lines = member_->lines();
     const bool recorded = lines.has_ends();
     const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || recorded);
     if (!may_begin && !recorded) return false;
@@ -204,7 +204,7 @@ Result<bool> Worker::take_line(Instant now) {
     if (member_->lease().has_lapsed() && (is_task || !*next)) {
         // The change has waited for long: others may have found us lost, and have taken the line.
         if (is_task) {
-            const marked_list::MarkedLine& line = member_->list().list().line((**next).number);
+            const shared_list::text::MarkedLine& line = member_->list().list().line((**next).number);
             lines.add_end(
                 {(**next).number, member_->id(), line.tries.back().begun, {}, TryEnd::lost, 0, line.command});
         }
@@ -229,13 +229,13 @@ bool Worker::has_room() const {
 }
 
 bool Worker::can_choose() {
-    const shared_list::SharedList& shared = member_->list();
-    const marked_list::WorkerId id = member_->id();
-    return marked_list::choose(shared.list(), id, shared.place(id)).has_value();
+    const shared_list::replica::SharedList& shared = member_->list();
+    const shared_list::text::WorkerId id = member_->id();
+    return shared_list::text::choose(shared.list(), id, shared.place(id)).has_value();
 }
 
 void Worker::begin(const Choice& choice) {
-    shared_list::SharedList& shared = member_->list();
+    shared_list::replica::SharedList& shared = member_->list();
     const auto run_environment = [&](std::uint64_t number) {
         const std::string& line = shared.list().line(number).command;
         environment_ = number;
@@ -244,7 +244,7 @@ void Worker::begin(const Choice& choice) {
     };
     waits_for_.clear();
     if (choice.environment) return run_environment(choice.number);
-    const marked_list::MarkedLine& line = shared.list().line(choice.number);
+    const shared_list::text::MarkedLine& line = shared.list().line(choice.number);
     ++lines_here_;
     const TaskKey key = ++keys_;
     running_[key] = {choice.number, line.tries.back().begun, line.command, {}, options_.retries};
@@ -338,7 +338,8 @@ void Worker::on_nothing_to_take(Instant now) {
     earliest(look_at_, member_->next_look_at_lost());
     if (member_->list().has_unfinished_line()) earliest(look_at_, member_->list().unsettled());
     peek_at_ = looked + std::max(between_peeks, looks_of_time * (looked - now));
-    const marked_list::Waiting why = marked_list::why_waiting(member_->list().list(), member_->id());
+    const shared_list::text::Waiting why =
+        shared_list::text::why_waiting(member_->list().list(), member_->id());
     const bool more_may_come =
         why.may_become_free != 0 || member_->next_look_at_lost() || member_->list().has_unfinished_line();
     if (options_.once && running_.empty() && !more_may_come) {
@@ -350,19 +351,19 @@ void Worker::on_nothing_to_take(Instant now) {
 }
 
 // Returns the exit code.
-int Worker::say_what_is_left(const marked_list::Waiting& why) {
-    const marked_list::Document& list = member_->list().list();
+int Worker::say_what_is_left(const shared_list::text::Waiting& why) {
+    const shared_list::text::Document& list = member_->list().list();
     const auto say = [&](const std::string& text) { say_(member_->name() + ": " + text); };
-    const marked_list::Waiting for_good = blocked_for_good(why, list, member_->id());
-    const std::string undone = undone_text(for_good, marked_list::count(list).failed);
+    const shared_list::text::Waiting for_good = blocked_for_good(why, list, member_->id());
+    const std::string undone = undone_text(for_good, shared_list::text::count(list).failed);
     if (!undone.empty())
         say(undone);
     else if (why.running != 0)
         say(count_of(why.running, "line") + " still running on other workers");
     if (why.running == 0 && why.others != 0)
         say(others_text(list, member_->id(), why.blocked - for_good.blocked));
-    if (const std::uint64_t number = marked_list::first_misaddressed(list); number != 0) {
-        say("line " + std::to_string(number) + ": " + marked_list::misaddressed_text);
+    if (const std::uint64_t number = shared_list::text::first_misaddressed(list); number != 0) {
+        say("line " + std::to_string(number) + ": " + shared_list::text::misaddressed_text);
         return to_int(ExitCode::bad_input);
     }
     // Not these: this worker has done all that it may.
@@ -378,14 +379,14 @@ void Worker::peek(Instant now) {
 }
 
 void Worker::plan_move(const LineAnswer& answer) {
-    auto jump =
-        shared_list::jump_of({answer.newtask, answer.newid, answer.jumpto}, member_->id(), member_->place());
+    auto jump = shared_list::replica::jump_of({answer.newtask, answer.newid, answer.jumpto}, member_->id(),
+                                              member_->place());
     if (!jump) return say_("stays in " + member_->name() + ": " + jump.error().message);
     move_ = std::move(*jump);
 }
 
 void Worker::move_now(Instant now) {
-    const shared_list::Jump move = *std::exchange(move_, std::nullopt);
+    const shared_list::replica::Jump move = *std::exchange(move_, std::nullopt);
     place_ = move.same_list ? member_->list().place(member_->id()) : 0;
     // The sign of a worker that is gone is removed by others.
     if (auto left = member_->leave(); !left) say_(left.error().message);
@@ -470,4 +471,4 @@ void Worker::record_and_leave() {
     if (!recorded) say_(recorded.error().message + "; lines that ran wait again when the lease is over");
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -15,15 +15,15 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/text/choice.h"
 #include "programs/runtask/membership.h"
 #include "programs/runtask/options.h"
 #include "programs/runtask/signal_watch.h"
 #include "programs/runtask/terminal.h"
 #include "programs/runtask/worker_shell.h"
 #include "shared_list/replica/jump.h"
+#include "shared_list/text/choice.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 class Worker {
   public:
@@ -61,16 +61,16 @@ class Worker {
     // Of lines.
     bool has_room() const;
     bool can_choose();
-    void begin(const marked_list::Choice& choice);
+    void begin(const shared_list::text::Choice& choice);
     void begin_task(TaskKey key);
     void on(EnvironmentLineEnded event);
     void on(ShellLeft event);
     void on(TaskEnded event);
     bool tries_again(Running& line, const TaskEnded& event);
     bool is_lost(const TaskEnded& event) const;
-    void end_line(const Running& line, marked_list::TryEnd end, int exit_code);
+    void end_line(const Running& line, shared_list::text::TryEnd end, int exit_code);
     void on_nothing_to_take(Instant now);
-    int say_what_is_left(const marked_list::Waiting& why);
+    int say_what_is_left(const shared_list::text::Waiting& why);
     void peek(Instant now);
 
     // Of lists.
@@ -104,11 +104,11 @@ class Worker {
     std::optional<std::string> seen_;  // state of the list before the last look
     std::string waits_for_;            // as said
 
-    std::optional<shared_list::Jump> move_;  // to another list, or to another id
-    std::uint64_t place_ = 0;                // in the list that it joins
-    std::uint64_t lines_here_ = 0;           // run since it joined
-    int idle_moves_ = 0;                     // one after the other, without a line between
-    std::optional<Instant> join_at_{};       // not before
+    std::optional<shared_list::replica::Jump> move_;  // to another list, or to another id
+    std::uint64_t place_ = 0;                         // in the list that it joins
+    std::uint64_t lines_here_ = 0;                    // run since it joined
+    int idle_moves_ = 0;                              // one after the other, without a line between
+    std::optional<Instant> join_at_{};                // not before
 
     std::optional<int> leaves_;     // with this exit code, when no line runs any more
     std::optional<int> exit_code_;  // it has left
@@ -121,4 +121,4 @@ class Worker {
     Instant try_at_{};
 };
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -8,7 +8,7 @@
 #include <array>
 #include <memory>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::string default_worker_name() {
     return name;
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 // What `hostname` and `hostname -I` print, with a blank between.
 std::string default_worker_name();
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

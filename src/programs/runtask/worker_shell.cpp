@@ -18,7 +18,7 @@
 #include "base/shortage.h"
 #include "programs/runtask/task_processes.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 namespace {
 
@@ -122,9 +122,9 @@ Status WorkerShell::start_shell() {
     ::fcntl(answer_.get(), F_SETFL, O_NONBLOCK);
     paths_ = {path_of(wake_read_), path_of(step_), path_of(answer_write_), settings_.shell.ends_with("bash")};
     answer_text_.clear();
-    process::CommandLine command{settings_.shell,
-                                 {settings_.shell, "-c", shell_program(paths_), "runtask"},
-                                 {std::string(mark_variable) + "=" + mark_}};
+    node::process::CommandLine command{settings_.shell,
+                                       {settings_.shell, "-c", shell_program(paths_), "runtask"},
+                                       {std::string(mark_variable) + "=" + mark_}};
     for (char** entry = ::environ; *entry != nullptr; ++entry)
         if (!std::string_view(*entry).starts_with(std::string(mark_variable) + "="))
             command.environment.emplace_back(*entry);
@@ -248,7 +248,7 @@ void WorkerShell::read_ends() {
     }
 }
 
-void WorkerShell::on_end(const process::CommandHost::End& end) {
+void WorkerShell::on_end(const node::process::CommandHost::End& end) {
     if (end.pid == shell_) return shell_died(end.status);
     for (const auto& [key, task] : tasks_) {
         if (task.pid != end.pid) continue;
@@ -335,4 +335,4 @@ std::optional<Instant> WorkerShell::enforce_limits(Instant now) {
     return limits_.next();
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -29,7 +29,7 @@
 #include "programs/runtask/task_key.h"
 #include "programs/runtask/time_limits.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 inline constexpr int timeout_exit_code = 124;
 
@@ -110,7 +110,7 @@ class WorkerShell {
     void on_line(const LineAnswer& answer);
     void on_orphan();
     void read_ends();
-    void on_end(const process::CommandHost::End& end);
+    void on_end(const node::process::CommandHost::End& end);
     void shell_died(int status);
     void host_gone();
     void end_task(TaskKey key, int exit_code);
@@ -119,7 +119,7 @@ class WorkerShell {
 
     Settings settings_;
     std::string mark_;  // in the environment of all that the shell starts
-    process::CommandHost host_;
+    node::process::CommandHost host_;
     Descriptor null_;
 
     Descriptor wake_read_, wake_, step_, answer_, answer_write_;
@@ -142,4 +142,4 @@ class WorkerShell {
     std::vector<ShellEvent> events_;
 };
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -9,13 +9,13 @@
 #include "base/units.h"
 #include "records/hdf5/stats_reader.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 namespace {
 
 constexpr std::size_t most_problems = 10;
 
-std::string name_of(const stats::SliceRow& row) {
+std::string name_of(const records::hdf5::SliceRow& row) {
     const std::string work(row.work.view());
     return row.end == 0 ? work
                         : work + "?start=" + std::to_string(row.first) + "&end=" + std::to_string(row.end);
@@ -33,15 +33,15 @@ void add_problem(Audit& audit, std::string problem) {
 }
 
 // A row holds the beginning of a long name only.
-bool is_of(const stats::SliceRow& row, const Slice& slice, const std::string& prefix) {
+bool is_of(const records::hdf5::SliceRow& row, const Slice& slice, const std::string& prefix) {
     return row.epoch == slice.epoch && row.first == slice.start.value_or(0) &&
            row.end == slice.end.value_or(0) &&
-           row.work.view() == stats::Text<64>(slice.work.substr(prefix.size())).view();
+           row.work.view() == records::hdf5::Text<64>(slice.work.substr(prefix.size())).view();
 }
 
 // One row, and the part of the run that it is of.
 struct Done {
-    const stats::SliceRow* row = nullptr;
+    const records::hdf5::SliceRow* row = nullptr;
     std::size_t part = 0;
 };
 
@@ -70,7 +70,7 @@ void judge(Audit& audit, const Slice& slice, const std::vector<Done>& all, const
     if (all.empty()) return add_problem(audit, "not committed: " + where(slice));
     if (all.size() > 1)
         add_problem(audit, "committed " + std::to_string(all.size()) + " times: " + where(slice));
-    const stats::SliceRow& first = *all.front().row;
+    const records::hdf5::SliceRow& first = *all.front().row;
     if (!is_of(first, slice, prefix))
         return add_problem(audit, "in its place is " + name_of(first) + ": " + where(slice));
     if (all.size() > 1) return;
@@ -82,11 +82,11 @@ void judge(Audit& audit, const Slice& slice, const std::vector<Done>& all, const
 
 struct Part {
     std::uint64_t seed = 0;
-    std::vector<stats::SliceRow> rows;
+    std::vector<records::hdf5::SliceRow> rows;
 };
 
 Result<Part> read_part(const std::string& path) {
-    const auto file = stats::StatsReader::open(path);
+    const auto file = records::hdf5::StatsReader::open(path);
     if (!file) return file.error();
     const std::string seed = file->attribute("seed");
     Part part;
@@ -101,10 +101,11 @@ Result<Part> read_part(const std::string& path) {
 
 }  // namespace
 
-Audit audit(const Options& options, const std::vector<std::vector<stats::SliceRow>>& parts) {
+Audit audit(const Options& options, const std::vector<std::vector<records::hdf5::SliceRow>>& parts) {
     std::map<std::uint64_t, std::vector<Done>> committed;  // by position
     for (std::size_t part = 0; part < parts.size(); ++part)
-        for (const stats::SliceRow& row : parts[part]) committed[row.position].push_back({&row, part});
+        for (const records::hdf5::SliceRow& row : parts[part])
+            committed[row.position].push_back({&row, part});
     Audit audit;
     audit.parts = parts.size();
     for (const auto& rows : parts) audit.rows += rows.size();
@@ -151,7 +152,7 @@ std::string text_of(const Audit& audit) {
 }
 
 Result<int> audit_files(Options options) {
-    std::vector<std::vector<stats::SliceRow>> parts;
+    std::vector<std::vector<records::hdf5::SliceRow>> parts;
     for (const std::string& path : options.audits) {
         auto part = read_part(path);
         if (!part) return part.error();
@@ -167,4 +168,4 @@ Result<int> audit_files(Options options) {
     return found.complete() ? 0 : 1;
 }
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -12,7 +12,7 @@
 #include "programs/slices/options.h"
 #include "records/hdf5/schema.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 struct RankTimes {
     std::uint64_t slices = 0;
@@ -36,9 +36,9 @@ struct Audit {
 
 // `parts`: the rows of each part of the run. What failed in one and was done in another one counts as done.
 // Throws SetupError as SliceQueue does.
-Audit audit(const Options& options, const std::vector<std::vector<stats::SliceRow>>& parts);
+Audit audit(const Options& options, const std::vector<std::vector<records::hdf5::SliceRow>>& parts);
 std::string text_of(const Audit& audit);
 // Reads the files, prints the audit. Returns the exit code.
 Result<int> audit_files(Options options);
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -2,22 +2,22 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/broken_pipes.h"
 #include "base/shortage.h"
-#include "ranks/mpi/launch_environment.h"
 #include "node/process/command_host.h"
 #include "programs/slices/audit.h"
 #include "programs/slices/loop.h"
 #include "programs/slices/options.h"
 #include "programs/slices/plan_text.h"
-#include "base/broken_pipes.h"
+#include "ranks/mpi/launch_environment.h"
 
 namespace {
 
-using wq::slices_program::Options;
+using wq::programs::slices::Options;
 
 // Every rank has the same command line; only one answers.
 bool speaks_for_all() {
-    return wq::mpi::read_launch_environment().rank == 0;
+    return wq::ranks::mpi::read_launch_environment().rank == 0;
 }
 
 int fail(const std::string& why, int code) {
@@ -28,19 +28,19 @@ int fail(const std::string& why, int code) {
 int answer(const Options& options) {
     switch (options.mode) {
         case Options::Mode::help:
-            std::fputs(wq::slices_program::help().c_str(), stdout);
+            std::fputs(wq::programs::slices::help().c_str(), stdout);
             return 0;
         case Options::Mode::version:
             std::puts("work_queue_slices " WQ_VERSION);
             return 0;
         case Options::Mode::explain:
-            wq::slices_program::explain(options, stdout);
+            wq::programs::slices::explain(options, stdout);
             return 0;
         case Options::Mode::audit:
         case Options::Mode::run:
             break;
     }
-    const auto audited = wq::slices_program::audit_files(options);
+    const auto audited = wq::programs::slices::audit_files(options);
     return audited ? *audited : fail(audited.error().message, wq::to_int(audited.error().code));
 }
 
@@ -50,7 +50,7 @@ wq::Error error_of(const std::exception& error) {
 
 int take(wq::MpiSession& mpi, const Options& options) {
     try {
-        return wq::slices_program::take_slices(mpi, options);
+        return wq::programs::slices::take_slices(mpi, options);
     } catch (const wq::SetupError& error) {
         // All ranks have the same to say.
         if (mpi.rank() == 0) std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
@@ -64,7 +64,7 @@ int take(wq::MpiSession& mpi, const Options& options) {
 
 int join(const Options& options) {
     try {
-        return wq::slices_program::take_slices_of_other_run(options);
+        return wq::programs::slices::take_slices_of_other_run(options);
     } catch (const wq::SetupError& error) {
         std::fprintf(stderr, "work_queue_slices: %s\n", error.what());
         return error.exit_code();
@@ -89,8 +89,8 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    wq::process::host_commands_if_asked(argc, argv);
-    const auto options = wq::slices_program::parse_options(argc, argv);
+    wq::node::process::host_commands_if_asked(argc, argv);
+    const auto options = wq::programs::slices::parse_options(argc, argv);
     if (!options) return fail(options.error().message, wq::to_int(options.error().code));
     if (options->mode == Options::Mode::run) return wq::after_output("work_queue_slices", run(*options));
     if (!speaks_for_all()) return 0;

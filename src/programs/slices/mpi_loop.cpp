@@ -12,7 +12,7 @@
 #include "programs/slices/runner.h"
 #include "programs/slices/saver.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 namespace {
 
@@ -120,4 +120,4 @@ int take_slices_of_other_run(const Options& options) {
     return code_of(slices, could_run);
 }
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

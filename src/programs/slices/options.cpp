@@ -12,14 +12,9 @@
 #include "programs/option_values.h"
 #include "records/journal/append_file.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 namespace {
-
-using options::between;
-using options::help_width;
-using options::take;
-using options::usage_error;
 
 namespace po = boost::program_options;
 
@@ -121,7 +116,7 @@ Status take_numbers(const po::variables_map& given, Options& options) {
 Status take_works(const po::variables_map& given, Options& options) {
     if (given.count("work") > 0) options.works = given["work"].as<std::vector<std::string>>();
     if (given.count("works") == 0) return success();
-    const auto list = records::read_whole(given["works"].as<std::string>());
+    const auto list = records::journal::read_whole(given["works"].as<std::string>());
     if (!list) return list.error();
     const std::vector<std::string> listed = lines_of(*list);
     options.works.insert(options.works.end(), listed.begin(), listed.end());
@@ -195,8 +190,8 @@ Result<Options> parse_options(int argc, const char* const* argv) {
     const char* const* const command =
         std::find_if(argv, end, [](const char* word) { return std::strcmp(word, "--") == 0; });
     if (command != end) options.command.assign(command + 1, end);
-    const auto given = options::split_words(options::words_of(static_cast<int>(command - argv), argv),
-                                            visible_options(), "work");
+    const auto given =
+        split_words(words_of(static_cast<int>(command - argv), argv), visible_options(), "work");
     if (!given) return given.error();
     if (auto filled = fill(*given, options); !filled) return filled.error();
     return options;
@@ -234,7 +229,7 @@ std::string help() {
            "that cannot be written, 69 rank 0 was lost or not found, 71 no processes, open\n"
            "files or memory left, or stdout cannot be written, 77 a contact file with\n"
            "another key.\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "work_queue/slice_queue.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 struct Options {
     enum class Mode { help, version, explain, audit, run };
@@ -28,4 +28,4 @@ struct Options {
 Result<Options> parse_options(int argc, const char* const* argv);
 std::string help();
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

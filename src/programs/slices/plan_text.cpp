@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 void explain(const Options& options, std::FILE* out) {
     SliceQueue plan(options.works, options.slices);
@@ -20,4 +20,4 @@ void explain(const Options& options, std::FILE* out) {
     }
 }
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

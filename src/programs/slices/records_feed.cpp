@@ -11,7 +11,7 @@
 
 #include "slices/sources/h5_name.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 namespace {
 
@@ -55,14 +55,14 @@ RecordsFeed::RecordsFeed(SliceQueue& slices)
     : slices_(slices), records_(std::max<std::uint64_t>(slices.options().record_bytes, 1)), bytes_(1) {}
 
 RecordsFeed::Format RecordsFeed::format_of(const Slice& slice) {
-    if (sources::split_h5_name(slice.work)) return {rows_, records_at_once, ""};
+    if (wq::slices::sources::split_h5_name(slice.work)) return {rows_, records_at_once, ""};
     if (!slice.start) return {bytes_, bytes_at_once, ""};
     if (slices_.options().record_bytes > 0) return {records_, records_at_once, ""};
     return {lines_, records_at_once, "\n"};
 }
 
 Status RecordsFeed::feed(const Slice& slice, Pipe pipe) {
-    const bool rows = sources::split_h5_name(slice.work).has_value();
+    const bool rows = wq::slices::sources::split_h5_name(slice.work).has_value();
     const auto [reader, at_once, end] = format_of(slice);
     try {
         if (!rows && !slice.start && !slices_.is_file(slice)) return success();
@@ -74,4 +74,4 @@ Status RecordsFeed::feed(const Slice& slice, Pipe pipe) {
     return success();
 }
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

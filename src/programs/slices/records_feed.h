@@ -8,7 +8,7 @@
 #include "work_queue/slice_queue.h"
 #include "work_queue/slice_readers.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 class RecordsFeed {
   public:
@@ -41,4 +41,4 @@ class RecordsFeed {
     RecordReader bytes_;
 };
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

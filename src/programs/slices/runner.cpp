@@ -16,7 +16,7 @@
 #include "node/process/path_lookup.h"
 #include "node/process/task_environment.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 namespace {
 
@@ -45,7 +45,7 @@ std::string text_of(int error_number) {
 
 std::string end_of(std::optional<int> status) {
     if (!status) return "its end is not known: the process that starts commands was killed";
-    if (WIFSIGNALED(*status)) return "killed by " + core::signal_name(WTERMSIG(*status));
+    if (WIFSIGNALED(*status)) return "killed by " + engine::model::signal_name(WTERMSIG(*status));
     return WEXITSTATUS(*status) == 0 ? "" : "exit code " + std::to_string(WEXITSTATUS(*status));
 }
 
@@ -53,13 +53,13 @@ std::string end_of(std::optional<int> status) {
 
 Runner::Runner(std::vector<std::string> command, int rank)
     : command_(std::move(command)), rank_(std::to_string(rank)), host_({.program = "work_queue_slices"}) {
-    const process::BaseEnvironment base(::environ, {});
+    const node::process::BaseEnvironment base(::environ, {});
     environment_ = without_slice(base.entries());
     path_ = base.value("PATH");
 }
 
-process::CommandLine Runner::line_of(const Slice& slice) const {
-    process::CommandLine line;
+node::process::CommandLine Runner::line_of(const Slice& slice) const {
+    node::process::CommandLine line;
     for (const std::string& word : command_) line.words.push_back(replaced(word, slice.text()));
     line.environment = environment_;
     const std::array values{slice.work,
@@ -76,7 +76,7 @@ process::CommandLine Runner::line_of(const Slice& slice) const {
 std::string Runner::problem() const {
     const std::string& name = command_.front();
     if (name.find("{}") != std::string::npos) return {};
-    const auto found = process::PathLookup::search(path_, name);
+    const auto found = node::process::PathLookup::search(path_, name);
     int why = found.denied ? EACCES : ENOENT;
     if (!found.file.empty()) why = ::access(found.file.c_str(), X_OK) == 0 ? 0 : errno;
     if (why == 0) return {};
@@ -86,8 +86,8 @@ std::string Runner::problem() const {
 }
 
 std::string Runner::run(const Slice& slice, RecordsFeed& records) {
-    process::CommandLine line = line_of(slice);
-    const auto found = process::PathLookup::search(path_, line.words.front());
+    node::process::CommandLine line = line_of(slice);
+    const auto found = node::process::PathLookup::search(path_, line.words.front());
     const auto cannot_run = [&](const std::string& why) {
         return "cannot run " + line.words.front() + ": " + why;
     };
@@ -111,4 +111,4 @@ std::string Runner::run(const Slice& slice, RecordsFeed& records) {
     return end_of(host_.wait());
 }
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

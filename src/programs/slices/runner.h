@@ -8,7 +8,7 @@
 #include "programs/slices/records_feed.h"
 #include "work_queue/slice_queue.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 class Runner {
   public:
@@ -22,13 +22,13 @@ class Runner {
     void stop() { host_.stop(); }  // on any thread: ends the command, and runs no other
 
   private:
-    process::CommandLine line_of(const Slice& slice) const;
+    node::process::CommandLine line_of(const Slice& slice) const;
 
     std::vector<std::string> command_;
     std::string rank_;
     std::vector<std::string> environment_;  // without what makes a process a rank, or is of a slice
     std::string path_;
-    process::CommandHost host_;
+    node::process::CommandHost host_;
 };
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

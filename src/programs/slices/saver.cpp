@@ -5,7 +5,7 @@
 
 #include "base/quiet_thread.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 Saver::Saver(std::function<void()> save, std::function<void(const std::string&)> say, Duration every)
     : save_(std::move(save)), say_(std::move(say)) {
@@ -54,4 +54,4 @@ bool Saver::finish() {
     return problem_.empty();
 }
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 
 class Saver {
   public:
@@ -38,4 +38,4 @@ class Saver {
     std::thread thread_;
 };
 
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -8,13 +8,11 @@
 #include "programs/help_text.h"
 #include "programs/option_values.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 namespace {
 
 namespace po = boost::program_options;
-using options::help_width;
-using options::usage_error;
 
 auto catalog_word(const char* name) {
     return po::value<std::string>()->value_name(name);
@@ -56,8 +54,8 @@ Status fill_catalog_options(const po::variables_map& given, Command& command) {
     command.version = given.count("version") > 0;
     if (command.help || command.version) return success();
     if (given.count("place") > 0) return usage_error("options only, no other words");
-    auto hosts =
-        catalog::named_catalog_hosts(given.count("catalog") > 0 ? given["catalog"].as<std::string>() : "");
+    auto hosts = net::catalog::named_catalog_hosts(
+        given.count("catalog") > 0 ? given["catalog"].as<std::string>() : "");
     if (!hosts) return usage_error(hosts.error().message);
     if (hosts->empty()) return usage_error("name a catalog server: --catalog HOST[:PORT], or $CATALOG_HOST");
     command.hosts = std::move(*hosts);
@@ -67,17 +65,17 @@ Status fill_catalog_options(const po::variables_map& given, Command& command) {
 }  // namespace
 
 Result<CatalogQueryCommand> parse_catalog_query_options(int argc, const char* const* argv) {
-    const auto given = options::split_words(options::words_of(argc, argv), visible_query_options(), "place",
-                                            hidden_catalog_options());
+    const auto given =
+        split_words(words_of(argc, argv), visible_query_options(), "place", hidden_catalog_options());
     if (!given) return given.error();
     CatalogQueryCommand command;
     if (const Status filled = fill_catalog_options(*given, command); !filled) return filled.error();
-    if (const Status time = options::take(*given, "timeout", command.timeout, parse_duration); !time)
+    if (const Status time = take(*given, "timeout", command.timeout, parse_duration); !time)
         return time.error();
     const auto checked = [](const char* option, const std::string& expression) {
-        auto parsed = catalog::JxExpression::parse(expression);
+        auto parsed = net::catalog::JxExpression::parse(expression);
         if (parsed) return parsed;
-        return Result<catalog::JxExpression>(
+        return Result<net::catalog::JxExpression>(
             Error{ExitCode::bad_input, std::string(option) + ": " + parsed.error().message});
     };
     if (given->count("where") > 0) {
@@ -107,12 +105,12 @@ std::string catalog_query_help() {
            "  catalog_query -w 'like(project, \"sim.*\")' -p project -p 'tasks_waiting>0'\n"
            "\nExit codes: 0 printed, 64 wrong options, 65 an expression that cannot be read,\n"
            "69 no server answers, 71 stdout cannot be written.\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
 Result<CatalogUpdateCommand> parse_catalog_update_options(int argc, const char* const* argv) {
-    const auto given = options::split_words(options::words_of(argc, argv), visible_update_options(), "place",
-                                            hidden_catalog_options());
+    const auto given =
+        split_words(words_of(argc, argv), visible_update_options(), "place", hidden_catalog_options());
     if (!given) return given.error();
     CatalogUpdateCommand command;
     if (const Status filled = fill_catalog_options(*given, command); !filled) return filled.error();
@@ -133,7 +131,7 @@ std::string catalog_update_help() {
            "  echo '{\"type\": \"license\", \"free\": 3}' | catalog_update -c localhost -f -\n"
            "\nExit codes: 0 a server has it, 64 wrong options, 65 FILE is no JSON object,\n"
            "69 no server takes it.\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

@@ -9,12 +9,12 @@
 #include "net/catalog/catalog_hosts.h"
 #include "net/catalog/jx.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 struct CatalogQueryCommand {
-    catalog::CatalogHosts hosts;
+    net::catalog::CatalogHosts hosts;
     std::string where;
-    std::vector<std::pair<std::string, catalog::JxExpression>> columns;  // none: whole records
+    std::vector<std::pair<std::string, net::catalog::JxExpression>> columns;  // none: whole records
     Duration timeout = std::chrono::seconds(60);
     bool help = false;
     bool version = false;
@@ -24,7 +24,7 @@ Result<CatalogQueryCommand> parse_catalog_query_options(int argc, const char* co
 std::string catalog_query_help();
 
 struct CatalogUpdateCommand {
-    catalog::CatalogHosts hosts;
+    net::catalog::CatalogHosts hosts;
     std::string file;  // empty: none; "-": stdin
     bool help = false;
     bool version = false;
@@ -33,4 +33,4 @@ struct CatalogUpdateCommand {
 Result<CatalogUpdateCommand> parse_catalog_update_options(int argc, const char* const* argv);
 std::string catalog_update_help();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

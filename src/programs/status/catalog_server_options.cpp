@@ -8,15 +8,11 @@
 #include "programs/help_text.h"
 #include "programs/option_values.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 namespace {
 
 namespace po = boost::program_options;
-using options::between;
-using options::help_width;
-using options::take;
-using options::usage_error;
 
 po::options_description visible_server_options() {
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
@@ -57,7 +53,7 @@ po::options_description hidden_server_options() {
 }
 
 Status fill_server_options(const po::variables_map& given, CatalogServerCommand& command) {
-    catalog_server::ServerSettings& settings = command.settings;
+    net::catalog_server::ServerSettings& settings = command.settings;
     const auto text = [&](const char* name) {
         return given.count(name) > 0 ? given[name].as<std::string>() : std::string();
     };
@@ -82,7 +78,7 @@ Status fill_server_options(const po::variables_map& given, CatalogServerCommand&
     for (const char* const name : {"max-jobs", "update-log", "single"})
         if (given.count(name) > 0)
             command.remarks.push_back("--" + std::string(name) + " has no effect: one thread serves all");
-    auto hosts = catalog::read_catalog_hosts(text("update-host"));
+    auto hosts = net::catalog::read_catalog_hosts(text("update-host"));
     if (!hosts) return usage_error("-u: " + hosts.error().message);
     settings.upstream = std::move(*hosts);
     Status taken = success();
@@ -112,8 +108,8 @@ Status fill_server_options(const po::variables_map& given, CatalogServerCommand&
 }  // namespace
 
 Result<CatalogServerCommand> parse_catalog_server_options(int argc, const char* const* argv) {
-    const auto given = options::split_words(options::words_of(argc, argv), visible_server_options(), "place",
-                                            hidden_server_options());
+    const auto given =
+        split_words(words_of(argc, argv), visible_server_options(), "place", hidden_server_options());
     if (!given) return given.error();
     CatalogServerCommand command;
     if (const Status filled = fill_server_options(*given, command); !filled) return filled.error();
@@ -139,7 +135,7 @@ std::string catalog_server_help() {
            "\nExit codes: 0 ended by a signal, 64 wrong options, 65 certificate, key or DIR\n"
            "that cannot be used, 69 port or address that cannot be had, 71 refused by the\n"
            "system, 77 not allowed.\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

@@ -7,10 +7,10 @@
 #include "base/result.h"
 #include "net/catalog_server/settings.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 struct CatalogServerCommand {
-    catalog_server::ServerSettings settings;
+    net::catalog_server::ServerSettings settings;
     std::string port_file, ssl_port_file, pid_file;
     bool background = false;
     bool help = false;
@@ -22,4 +22,4 @@ struct CatalogServerCommand {
 Result<CatalogServerCommand> parse_catalog_server_options(int argc, const char* const* argv);
 std::string catalog_server_help();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

@@ -11,35 +11,36 @@ namespace {
 
 using namespace wq;
 
-void print_records(const std::vector<catalog::Json>& records) {
+void print_records(const std::vector<net::catalog::Json>& records) {
     std::fputs("[\n", stdout);
     bool first = true;
-    for (const catalog::Json& record : records) {
-        std::printf("%s%s", first ? "" : ",\n", catalog::text_of(record, 2).c_str());
+    for (const net::catalog::Json& record : records) {
+        std::printf("%s%s", first ? "" : ",\n", net::catalog::text_of(record, 2).c_str());
         first = false;
     }
     std::fputs("\n]\n", stdout);
 }
 
-void print_columns(const cli::CatalogQueryCommand& command, const std::vector<catalog::Json>& records) {
+void print_columns(const programs::status::CatalogQueryCommand& command,
+                   const std::vector<net::catalog::Json>& records) {
     for (const auto& column : command.columns)
-        std::printf("%s\t", catalog::without_controls(column.first).c_str());
+        std::printf("%s\t", net::catalog::without_controls(column.first).c_str());
     std::fputs("\n", stdout);
-    for (const catalog::Json& record : records) {
+    for (const net::catalog::Json& record : records) {
         for (const auto& column : command.columns) {
             const auto value = column.second.value(record);
             const std::string text = !value               ? "???"
                                      : value->is_string() ? value->get<std::string>()
-                                                          : catalog::text_of(*value);
-            std::printf("%s\t", catalog::without_controls(text).c_str());
+                                                          : net::catalog::text_of(*value);
+            std::printf("%s\t", net::catalog::without_controls(text).c_str());
         }
         std::fputs("\n", stdout);
     }
 }
 
-Status ask(const cli::CatalogQueryCommand& command) {
+Status ask(const programs::status::CatalogQueryCommand& command) {
     const auto records =
-        catalog::CatalogClient(command.hosts).query(command.where, instant_now() + command.timeout);
+        net::catalog::CatalogClient(command.hosts).query(command.where, instant_now() + command.timeout);
     if (!records) return records.error();
     command.columns.empty() ? print_records(*records) : print_columns(command, *records);
     return success();
@@ -48,10 +49,10 @@ Status ask(const cli::CatalogQueryCommand& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto command = cli::parse_catalog_query_options(argc, argv);
+    const auto command = programs::status::parse_catalog_query_options(argc, argv);
     Status done = command ? success() : Status(command.error());
     if (command && command->help)
-        std::fputs(cli::catalog_query_help().c_str(), stdout);
+        std::fputs(programs::status::catalog_query_help().c_str(), stdout);
     else if (command && command->version)
         std::puts("catalog_query " WQ_VERSION);
     else if (command)

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/broken_pipes.h"
 #include "base/shortage.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "net/catalog_server/catalog_server.h"
 #include "programs/status/catalog_server_options.h"
 #include "records/journal/run_status.h"
-#include "base/broken_pipes.h"
-#include "base/signals.h"
 
 namespace {
 
@@ -68,11 +68,11 @@ class Daemon {
     int tells_ = -1;
 };
 
-void serve(const cli::CatalogServerCommand& command, Daemon& daemon) {
+void serve(const programs::status::CatalogServerCommand& command, Daemon& daemon) {
     const auto signals = Signals::block().or_throw();
     block_broken_pipes();
     for (const std::string& remark : command.remarks) complain(remark);
-    auto server = catalog_server::CatalogServer::open(command.settings, complain).or_throw();
+    auto server = net::catalog_server::CatalogServer::open(command.settings, complain).or_throw();
     write_number(command.port_file, server.port());
     write_number(command.ssl_port_file, server.ssl_port());
     write_number(command.pid_file, ::getpid());
@@ -83,10 +83,10 @@ void serve(const cli::CatalogServerCommand& command, Daemon& daemon) {
     server.run(signals.descriptor());
 }
 
-int run(cli::CatalogServerCommand& command) {
+int run(programs::status::CatalogServerCommand& command) {
     command.settings.version = WQ_VERSION;
-    command.settings.owner = records::user_name();
-    if (command.settings.name.empty()) command.settings.name = records::host_name();
+    command.settings.owner = records::journal::user_name();
+    if (command.settings.name.empty()) command.settings.name = records::journal::host_name();
     Daemon daemon(command.background);
     try {
         serve(command, daemon);
@@ -106,13 +106,13 @@ int run(cli::CatalogServerCommand& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    auto command = cli::parse_catalog_server_options(argc, argv);
+    auto command = programs::status::parse_catalog_server_options(argc, argv);
     if (!command) {
         complain(command.error().message);
         return to_int(command.error().code);
     }
     if (command->help)
-        std::fputs(cli::catalog_server_help().c_str(), stdout);
+        std::fputs(programs::status::catalog_server_help().c_str(), stdout);
     else if (command->version)
         std::puts("catalog_server " WQ_VERSION);
     else

@@ -20,7 +20,7 @@ namespace {
 
 using namespace wq;
 
-catalog::Json record_of_machine() {
+net::catalog::Json record_of_machine() {
     utsname system{};
     ::uname(&system);
     struct sysinfo info {};
@@ -39,39 +39,39 @@ catalog::Json record_of_machine() {
             {"memory_avail", std::uint64_t{info.freeram} * info.mem_unit},
             {"cpus", ::sysconf(_SC_NPROCESSORS_ONLN)},
             {"uptime", info.uptime},
-            {"owner", records::user_name()}};
+            {"owner", records::journal::user_name()}};
 }
 
-Result<catalog::Json> object_of(const std::string& file) {
+Result<net::catalog::Json> object_of(const std::string& file) {
     const bool from_stdin = file == "-";
     const auto text = from_stdin
                           ? Result<std::string>(std::string(std::istreambuf_iterator<char>(std::cin), {}))
-                          : records::read_whole(file);
+                          : records::journal::read_whole(file);
     if (!text) return Error{ExitCode::bad_input, text.error().message};
-    const auto record = catalog::read_update(*text);
+    const auto record = net::catalog::read_update(*text);
     if (!record)
         return Error{ExitCode::bad_input, (from_stdin ? "stdin" : file) + ": " + record.error().message};
     return record->json();
 }
 
-Status tell(const cli::CatalogUpdateCommand& command) {
-    catalog::Json record = record_of_machine();
+Status tell(const programs::status::CatalogUpdateCommand& command) {
+    net::catalog::Json record = record_of_machine();
     if (!command.file.empty()) {
         const auto more = object_of(command.file);
         if (!more) return more.error();
         record.update(*more);
     }
-    const auto way = catalog::update_way_of_environment();
-    return way ? catalog::send_update(command.hosts, record, *way) : Status(way.error());
+    const auto way = net::catalog::update_way_of_environment();
+    return way ? net::catalog::send_update(command.hosts, record, *way) : Status(way.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto command = cli::parse_catalog_update_options(argc, argv);
+    const auto command = programs::status::parse_catalog_update_options(argc, argv);
     Status done = command ? success() : Status(command.error());
     if (command && command->help)
-        std::fputs(cli::catalog_update_help().c_str(), stdout);
+        std::fputs(programs::status::catalog_update_help().c_str(), stdout);
     else if (command && command->version)
         std::puts("catalog_update " WQ_VERSION);
     else if (command)

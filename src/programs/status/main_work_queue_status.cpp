@@ -9,38 +9,38 @@
 #include "base/shortage.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "factory/ask_status.h"
+#include "manager/report/run_view.h"
+#include "net/contact/named_managers.h"
 #include "programs/run/status.h"
 #include "programs/status/status_options.h"
 #include "programs/status/status_records.h"
 #include "programs/status/status_table.h"
-#include "factory/ask_status.h"
-#include "net/contact/named_managers.h"
-#include "manager/report/run_view.h"
 
 namespace {
 
 using namespace wq;
-using cli::StatusOptions;
+using programs::status::StatusOptions;
 
-const cli::StatusColumns& columns_of(StatusOptions::Mode mode) {
+const programs::status::StatusColumns& columns_of(StatusOptions::Mode mode) {
     using Mode = StatusOptions::Mode;
     switch (mode) {
         case Mode::tasks:
-            return cli::task_columns;
+            return programs::status::task_columns;
         case Mode::workers:
-            return cli::worker_columns;
+            return programs::status::worker_columns;
         case Mode::categories:
-            return cli::category_columns;
+            return programs::status::category_columns;
         case Mode::resources:
-            return cli::resource_columns;
+            return programs::status::resource_columns;
         case Mode::capacity:
-            return cli::capacity_columns;
+            return programs::status::capacity_columns;
         case Mode::factories:
-            return cli::factory_columns;
+            return programs::status::factory_columns;
         case Mode::queues:
             break;
     }
-    return cli::queue_columns;
+    return programs::status::queue_columns;
 }
 
 int complain(const Error& error) {
@@ -52,13 +52,15 @@ int complain(const Error& error) {
 class Printer {
   public:
     explicit Printer(const StatusOptions& options)
-        : options_(options), json_(options.json), table_(columns_of(options.mode), cli::line_width()) {}
+        : options_(options),
+          json_(options.json),
+          table_(columns_of(options.mode), programs::status::line_width()) {}
 
     // Ends the table, and begins one for records of another kind. A JSON array holds both kinds.
     void begin_table(StatusOptions::Mode mode) {
         if (json_) return;
         begin();
-        table_ = cli::StatusTable(columns_of(mode), cli::line_width());
+        table_ = programs::status::StatusTable(columns_of(mode), programs::status::line_width());
         print_later_ = printed_ ? "\n" : "";
         begun_ = false;
     }
@@ -109,7 +111,7 @@ class Printer {
 
     const StatusOptions& options_;
     const bool json_;
-    cli::StatusTable table_;
+    programs::status::StatusTable table_;
     nlohmann::ordered_json manager_;
     std::string print_later_;
     bool printed_ = false;
@@ -117,12 +119,12 @@ class Printer {
     bool has_records_ = false;
 };
 
-bool is_unnamed(const factory::FoundManager& manager) {
+bool is_unnamed(const wq::factory::FoundManager& manager) {
     return manager.listing && manager.listing->contact.name.empty();
 }
 
 // Of what the manager has last written; a note is written once.
-std::optional<Duration> age_of(const factory::FoundManager& manager) {
+std::optional<Duration> age_of(const wq::factory::FoundManager& manager) {
     if (!manager.listing || is_unnamed(manager)) return std::nullopt;
     if (!manager.record) return manager.listing->age;
     if (manager.record->heard == 0) return std::nullopt;
@@ -130,8 +132,8 @@ std::optional<Duration> age_of(const factory::FoundManager& manager) {
 }
 
 // In one line.
-std::string failure_of(const factory::FoundManager& manager, const Error& error) {
-    const std::string why = net::in_one_line(error.message);
+std::string failure_of(const wq::factory::FoundManager& manager, const Error& error) {
+    const std::string why = net::frames::in_one_line(error.message);
     if (error.code != ExitCode::unreachable || !manager.listing) return manager.name + ": " + why;
     const auto known = age_of(manager);
     if (!known) return manager.name + ": not reached: " + why;
@@ -142,8 +144,8 @@ std::string failure_of(const factory::FoundManager& manager, const Error& error)
 }
 
 // What is known of a manager that does not answer: of one with a name, what its entry says.
-nlohmann::ordered_json known_of(const listening::Listing& listing) {
-    const net::Contact& contact = listing.contact;
+nlohmann::ordered_json known_of(const net::contact::Listing& listing) {
+    const net::frames::Contact& contact = listing.contact;
     if (contact.name.empty()) return {{"project", "-"}, {"name", contact.host}, {"port", contact.port}};
     return {{"project", contact.name},
             {"name", contact.host},
@@ -158,16 +160,16 @@ class Survey {
     Survey(const StatusOptions& options, Printer& printer) : options_(options), printer_(printer) {}
 
     // One after the other: each may have many tasks.
-    void list(const std::vector<factory::FoundManager>& managers) {
-        for (const factory::FoundManager& manager : managers) {
+    void list(const std::vector<wq::factory::FoundManager>& managers) {
+        for (const wq::factory::FoundManager& manager : managers) {
             const nlohmann::ordered_json known = options_.name.empty() ? nullptr : who_is(manager);
             printer_.begin_manager(known, managers.size() > 1 ? line_for_message(manager.name) : "");
             Status shown = success();
-            Status end = factory::ask_listing({manager.dial}, options_.listing(), options_.place.limit,
-                                              [&](std::size_t, const std::string& part) {
-                                                  const Status added = printer_.add(part);
-                                                  if (!added) shown = added;
-                                              })
+            Status end = wq::factory::ask_listing({manager.dial}, options_.listing(), options_.place.limit,
+                                                  [&](std::size_t, const std::string& part) {
+                                                      const Status added = printer_.add(part);
+                                                      if (!added) shown = added;
+                                                  })
                              .front();
             if (end && !shown) end = shown;
             if (end) printer_.begin();  // also without tasks
@@ -176,7 +178,7 @@ class Survey {
     }
 
     // Many at once, as far as descriptors allow.
-    void sum_up(const std::vector<factory::FoundManager>& managers) {
+    void sum_up(const std::vector<wq::factory::FoundManager>& managers) {
         constexpr std::ptrdiff_t most_at_once = 100;  // each has 5, and one for each further address
         for (auto first = managers.begin(); first != managers.end();) {
             const auto end = first + std::min(most_at_once, managers.end() - first);
@@ -192,13 +194,13 @@ class Survey {
     }
 
   private:
-    void sum_up_together(const std::vector<factory::FoundManager>& managers) {
-        std::vector<net::TcpDialOptions> lines;
-        for (const factory::FoundManager& manager : managers) lines.push_back(manager.dial);
+    void sum_up_together(const std::vector<wq::factory::FoundManager>& managers) {
+        std::vector<net::frames::TcpDialOptions> lines;
+        for (const wq::factory::FoundManager& manager : managers) lines.push_back(manager.dial);
         std::vector<std::string> records(lines.size());
         const auto ends =
-            factory::ask_listing(lines, options_.listing(), options_.place.limit,
-                                 [&](std::size_t n, const std::string& part) { records[n] += part; });
+            wq::factory::ask_listing(lines, options_.listing(), options_.place.limit,
+                                     [&](std::size_t n, const std::string& part) { records[n] += part; });
         for (std::size_t n = 0; n < managers.size(); ++n) {
             const Status shown = ends[n] ? add(managers[n], records[n]) : ends[n];
             if (!shown && managers[n].listing)
@@ -207,18 +209,18 @@ class Survey {
         }
     }
 
-    static nlohmann::ordered_json who_is(const factory::FoundManager& manager) {
-        const net::Contact& contact = manager.listing->contact;
+    static nlohmann::ordered_json who_is(const wq::factory::FoundManager& manager) {
+        const net::frames::Contact& contact = manager.listing->contact;
         return {{"project", contact.name}, {"name", contact.host}, {"port", contact.port}};
     }
 
-    static std::string mark_of(const factory::FoundManager& manager, const Error& error) {
-        const std::string silent = cli::mark_of(age_of(manager).value_or(Duration{}));
+    static std::string mark_of(const wq::factory::FoundManager& manager, const Error& error) {
+        const std::string silent = programs::status::mark_of(age_of(manager).value_or(Duration{}));
         if (!silent.empty()) return silent;
         return error.code == ExitCode::not_allowed ? "not allowed" : "not reached";
     }
 
-    Status add(const factory::FoundManager& manager, const std::string& text) {
+    Status add(const wq::factory::FoundManager& manager, const std::string& text) {
         auto record = nlohmann::ordered_json::parse(text, nullptr, false);
         if (!record.is_object()) return Error{ExitCode::bad_input, "what it answered cannot be read"};
         if (manager.listing && !record.contains("project")) record["project"] = "-";
@@ -226,7 +228,7 @@ class Survey {
         return success();
     }
 
-    void note(const factory::FoundManager& manager, const Status& end) {
+    void note(const wq::factory::FoundManager& manager, const Status& end) {
         answered_ = answered_ || end;
         if (end) return;
         const Error& error = end.error();
@@ -236,8 +238,8 @@ class Survey {
                              (is_name ? "; if this is a manager's name: -M " + options_.perhaps_name : "")});
         int& first = error.code == ExitCode::unreachable ? unreached_ : failed_;
         if (first == 0) first = code;
-        if (is_unnamed(manager) && factory::nobody_listens(error))
-            listening::forget_manager(*manager.listing);
+        if (is_unnamed(manager) && wq::factory::nobody_listens(error))
+            net::contact::forget_manager(*manager.listing);
     }
 
     const StatusOptions& options_;
@@ -249,12 +251,12 @@ class Survey {
 
 // Runs of lists without a name. They need no answer of their manager: the figures are in their directory.
 void add_noted_runs(Printer& printer) {
-    using listening::RunSeen;
+    using net::contact::RunSeen;
     const auto look = [&](const std::string& run) {
-        const auto found = report::view_of_directory(run);
+        const auto found = manager::report::view_of_directory(run);
         if (!found) return RunSeen::unknown;
         if (!found->live) return found->status.exit_code ? RunSeen::ended : RunSeen::unknown;
-        const core::ManagerStats& tasks = found->status.tasks;
+        const engine::model::ManagerStats& tasks = found->status.tasks;
         printer.add({{"type", "wq_run"},
                      {"project", "-"},
                      {"name", run},
@@ -267,7 +269,7 @@ void add_noted_runs(Printer& printer) {
                      {"workers", "-"}});
         return RunSeen::lives;
     };
-    listening::look_at_noted_runs(listening::registry_folder(), look);
+    net::contact::look_at_noted_runs(net::contact::registry_folder(), look);
 }
 
 struct RecordsShown {
@@ -277,12 +279,12 @@ struct RecordsShown {
 
 // Managers that only catalog servers know: their records say enough.
 Result<RecordsShown> add_records(const StatusOptions& options,
-                                 const std::vector<factory::FoundManager>& found, Printer& printer) {
-    const auto managers = cli::managers_of_catalogs(options, found);
+                                 const std::vector<wq::factory::FoundManager>& found, Printer& printer) {
+    const auto managers = programs::status::managers_of_catalogs(options, found);
     if (!managers) return managers.error();
     RecordsShown shown{managers->records.size()};
     for (const nlohmann::ordered_json& record : managers->records) {
-        const std::string mark = cli::mark_of(record, managers->asked_at);
+        const std::string mark = programs::status::mark_of(record, managers->asked_at);
         if (mark.empty()) ++shown.current;
         printer.add(record, mark);
     }
@@ -292,29 +294,29 @@ Result<RecordsShown> add_records(const StatusOptions& options,
 // Those of the user, then those that only catalog servers know. Returns their number; error: no server
 // answers.
 Result<std::size_t> add_factories(const StatusOptions& options, bool with_catalogs, Printer& printer) {
-    auto factories = cli::factories_of_user(options);
+    auto factories = programs::status::factories_of_user(options);
     Status asked = success();
     if (with_catalogs && !options.place.catalogs.empty())
-        asked = cli::add_factories_of_catalogs(options, factories);
+        asked = programs::status::add_factories_of_catalogs(options, factories);
     if (options.mode != StatusOptions::Mode::factories && !factories.empty())
         printer.begin_table(StatusOptions::Mode::factories);
-    for (const cli::FoundFactory& one : factories) printer.put(one.record, one.mark);
+    for (const programs::status::FoundFactory& one : factories) printer.put(one.record, one.mark);
     if (!asked) return asked.error();
     return factories.size();
 }
 
 // HOST PORT of a row that the user sees needs no key, since the registry has it. Of several that had this
 // port, the last one that was started.
-std::optional<net::Contact> contact_in_registry(const StatusOptions& options) {
-    const factory::ManagerPlace& place = options.place;
+std::optional<net::frames::Contact> contact_in_registry(const StatusOptions& options) {
+    const wq::factory::ManagerPlace& place = options.place;
     if (place.managers.size() != 1 || !place.password_file.empty() || place.ssl) return std::nullopt;
-    const net::HostPort& at = place.managers.front();
-    auto known = listening::noted_managers(listening::registry_folder());
-    if (auto named = listening::find_managers(listening::registry_folder(), ".*", 0))
+    const net::frames::HostPort& at = place.managers.front();
+    auto known = net::contact::noted_managers(net::contact::registry_folder());
+    if (auto named = net::contact::find_managers(net::contact::registry_folder(), ".*", 0))
         std::move(named->begin(), named->end(), std::back_inserter(known));
-    std::optional<net::Contact> found;
-    for (listening::Listing& listing : known) {
-        net::Contact& contact = listing.contact;
+    std::optional<net::frames::Contact> found;
+    for (net::contact::Listing& listing : known) {
+        net::frames::Contact& contact = listing.contact;
         if (contact.host != at.host || contact.port != at.port) continue;
         if (!found || contact.started > found->started) found = std::move(contact);
     }
@@ -322,24 +324,25 @@ std::optional<net::Contact> contact_in_registry(const StatusOptions& options) {
 }
 
 // Those without a name only where all are shown.
-Result<std::vector<factory::FoundManager>> find(const StatusOptions& options, listening::NameFinder& finder) {
-    factory::ManagerPlace place = options.place;
+Result<std::vector<wq::factory::FoundManager>> find(const StatusOptions& options,
+                                                    net::contact::NameFinder& finder) {
+    wq::factory::ManagerPlace place = options.place;
     if (!options.needs_manager()) place.catalogs.clear();
     if (const auto contact = contact_in_registry(options))
-        return std::vector<factory::FoundManager>{
-            {net::to_text(place.managers.front()), net::dial_options(*contact)}};
-    auto found = factory::find_managers(
+        return std::vector<wq::factory::FoundManager>{
+            {net::frames::to_text(place.managers.front()), net::frames::dial_options(*contact)}};
+    auto found = wq::factory::find_managers(
         place, options.name.empty() ? ".*" : options.name,
         [](const std::string& line) { std::fprintf(stderr, "work_queue_status: %s\n", line.c_str()); },
         &finder);
     if (!found || !options.shows_all()) return found;
-    for (listening::Listing& listing : listening::noted_managers(listening::registry_folder())) {
-        const net::Contact& contact = listing.contact;
-        factory::FoundManager manager{net::to_text({contact.host, contact.port}), net::dial_options(contact),
-                                      listing};
+    for (net::contact::Listing& listing : net::contact::noted_managers(net::contact::registry_folder())) {
+        const net::frames::Contact& contact = listing.contact;
+        wq::factory::FoundManager manager{net::frames::to_text({contact.host, contact.port}),
+                                          net::frames::dial_options(contact), listing};
         // A note has no password of the user.
         if (contact.key.empty())
-            if (const Status secured = factory::add_security(place, manager.dial); !secured)
+            if (const Status secured = wq::factory::add_security(place, manager.dial); !secured)
                 return secured.error();
         found->push_back(std::move(manager));
     }
@@ -348,7 +351,7 @@ Result<std::vector<factory::FoundManager>> find(const StatusOptions& options, li
 
 // Returns the exit code.
 int show_managers(const StatusOptions& options) {
-    listening::NameFinder finder(options.place.catalogs);
+    net::contact::NameFinder finder(options.place.catalogs);
     const auto found = find(options, finder);
     if (!found) return complain(found.error());
     Printer printer(options);
@@ -372,7 +375,7 @@ int show_managers(const StatusOptions& options) {
             code = complain(factories.error());
     if (!any && !options.name.empty())
         return complain({ExitCode::unreachable,
-                         listening::none_matches(options.name, options.place.catalogs, finder.trouble())});
+                         net::contact::none_matches(options.name, options.place.catalogs, finder.trouble())});
     if (code == 0 || found->size() > 1 || (options.by_name() && !options.needs_manager())) printer.end();
     return code;
 }
@@ -385,18 +388,19 @@ int show_factories(const StatusOptions& options) {
         return complain(shown.error());
     }
     if (*shown == 0 && !options.name.empty())
-        return complain({ExitCode::unreachable,
-                         "no factory in " + listening::registry_folder() +
-                             (options.place.catalogs.empty()
-                                  ? ""
-                                  : " or on the catalog server " + catalog::to_text(options.place.catalogs)) +
-                             " has a name, or a -M, that matches " + quote_for_message(options.name)});
+        return complain(
+            {ExitCode::unreachable,
+             "no factory in " + net::contact::registry_folder() +
+                 (options.place.catalogs.empty()
+                      ? ""
+                      : " or on the catalog server " + net::catalog::to_text(options.place.catalogs)) +
+                 " has a name, or a -M, that matches " + quote_for_message(options.name)});
     printer.end();
     return 0;
 }
 
 int show_run(const StatusOptions& options) {
-    const auto text = cli::run_status(options.run, options.json);
+    const auto text = programs::run::run_status(options.run, options.json);
     if (!text) return complain(text.error());
     std::printf("%s\n", text->c_str());
     std::fflush(stdout);
@@ -408,7 +412,7 @@ int show(StatusOptions options) {
     if (options.mode == StatusOptions::Mode::factories) return show_factories(options);
     if (options.run.empty()) return show_managers(options);
     if (!options.has_mode) return show_run(options);
-    const auto contact = cli::contact_of_run(options.run);
+    const auto contact = programs::run::contact_of_run(options.run);
     if (!contact) return complain(contact.error());
     options.place.contact = *contact;
     return show_managers(options);
@@ -428,11 +432,11 @@ int repeat(const StatusOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto options = cli::parse_status_options(argc, argv);
+    const auto options = programs::status::parse_status_options(argc, argv);
     if (!options) return complain(options.error());
     int code = 0;
     if (options->help)
-        std::fputs(cli::status_help().c_str(), stdout);
+        std::fputs(programs::status::status_help().c_str(), stdout);
     else if (options->version)
         std::puts("work_queue_status " WQ_VERSION);
     else

@@ -12,13 +12,11 @@
 #include "programs/help_text.h"
 #include "programs/option_values.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 namespace {
 
 namespace po = boost::program_options;
-using options::help_width;
-using options::usage_error;
 
 constexpr std::uint16_t default_status_port = 9123;
 
@@ -81,7 +79,7 @@ Status take_status_address(const std::vector<std::string>& words, StatusOptions&
         if (!number) return usage_error("PORT: " + number.error().message);
         port = static_cast<std::uint16_t>(*number);
     }
-    auto addresses = net::parse_addresses(words[0], port);
+    auto addresses = net::frames::parse_addresses(words[0], port);
     if (!addresses) return usage_error(addresses.error().message);
     if (words.size() == 1 && words[0].find_first_of(":;,") == std::string::npos)
         options.perhaps_name = words[0];
@@ -92,7 +90,7 @@ Status take_status_address(const std::vector<std::string>& words, StatusOptions&
 // Only servers that the user named are asked.
 Status take_status_catalogs(const StatusGiven& given, StatusOptions& options) {
     if (given.count("where") != 0) {
-        auto where = catalog::JxExpression::parse(given["where"].as<std::string>());
+        auto where = net::catalog::JxExpression::parse(given["where"].as<std::string>());
         if (!where) return usage_error("--where: " + where.error().message);
         options.where = std::move(*where);
     }
@@ -101,8 +99,8 @@ Status take_status_catalogs(const StatusGiven& given, StatusOptions& options) {
         return factories || given.count("catalog") != 0
                    ? usage_error("--catalog and --factories: without HOST PORT, RUN and --contact")
                    : success();
-    auto hosts = catalog::named_catalog_hosts(given.count("catalog") != 0 ? given["catalog"].as<std::string>()
-                                                                          : std::string());
+    auto hosts = net::catalog::named_catalog_hosts(
+        given.count("catalog") != 0 ? given["catalog"].as<std::string>() : std::string());
     if (!hosts) return usage_error(hosts.error().message);
     options.place.catalogs = std::move(*hosts);
     return success();
@@ -126,7 +124,7 @@ Status take_status_place(const StatusGiven& given, StatusOptions& options) {
         return usage_error("name the managers in one way: HOST PORT, RUN, --contact FILE or -M REGEX");
     if (ways == 0 && options.needs_manager())
         return usage_error("-A, -T and -W need a manager: HOST PORT, RUN, --contact FILE or -M REGEX");
-    if (const Status sound = listening::check_manager_pattern(options.name); !sound)
+    if (const Status sound = net::contact::check_manager_pattern(options.name); !sound)
         return usage_error("-M: " + sound.error().message);
     if (words.empty()) return success();
     std::error_code unknown;
@@ -147,8 +145,8 @@ Status fill_status(const StatusGiven& given, StatusOptions& options) {
     if (const Status catalogs = take_status_catalogs(given, options); !catalogs) return catalogs;
     options.place.limit = std::chrono::seconds(30);
     const auto time = [](const std::string& word) { return parse_duration(word); };
-    if (const Status limit = options::take(given, "timeout", options.place.limit, time); !limit) return limit;
-    if (const Status every = options::take(given, "every", options.every, time); !every) return every;
+    if (const Status limit = take(given, "timeout", options.place.limit, time); !limit) return limit;
+    if (const Status every = take(given, "every", options.every, time); !every) return every;
     if (options.every && *options.every < std::chrono::milliseconds(100))
         return usage_error("--every: at least 0.1 s");
     return success();
@@ -156,25 +154,25 @@ Status fill_status(const StatusGiven& given, StatusOptions& options) {
 
 }  // namespace
 
-wire::StatusOf StatusOptions::listing() const {
+net::messages::StatusOf StatusOptions::listing() const {
     switch (mode) {
         case StatusMode::tasks:
-            return wire::StatusOf::tasks;
+            return net::messages::StatusOf::tasks;
         case StatusMode::workers:
-            return wire::StatusOf::workers;
+            return net::messages::StatusOf::workers;
         case StatusMode::categories:
-            return wire::StatusOf::categories;
+            return net::messages::StatusOf::categories;
         case StatusMode::queues:
         case StatusMode::resources:
         case StatusMode::capacity:
         case StatusMode::factories:
             break;
     }
-    return wire::StatusOf::queue;
+    return net::messages::StatusOf::queue;
 }
 
 Result<StatusOptions> parse_status_options(int argc, const char* const* argv) {
-    const auto given = options::split_words(options::words_of(argc, argv), visible_status_options(), "place");
+    const auto given = split_words(words_of(argc, argv), visible_status_options(), "place");
     if (!given) return given.error();
     StatusOptions options;
     if (const Status filled = fill_status(*given, options); !filled) return filled.error();
@@ -205,7 +203,7 @@ std::string status_help() {
            "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 no manager or factory of the\n"
            "name was found, none was reached, or no catalog server answered, 71 stdout\n"
            "cannot be written, 77 not allowed (key, password or version).\n";
-    return options::without_trailing_blanks(out.str());
+    return without_trailing_blanks(out.str());
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

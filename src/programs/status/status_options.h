@@ -6,11 +6,11 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "net/catalog/jx.h"
 #include "factory/found_managers.h"
+#include "net/catalog/jx.h"
 #include "net/messages/messages.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 struct StatusOptions {
     enum class Mode { queues, workers, tasks, categories, resources, capacity, factories };
@@ -18,16 +18,16 @@ struct StatusOptions {
     bool has_mode = false;
     bool json = false;
     // Where the managers are: HOST PORT; a contact file; a run; else `name`, or all managers of the user.
-    factory::ManagerPlace place;
-    std::string perhaps_name;                    // the one word that was given as HOST; else empty
-    std::string run;                             // a run directory, a list, or a contact file
-    std::string name;                            // a regular expression for whole names; empty: all
-    std::optional<catalog::JxExpression> where;  // only records for which it is true
+    wq::factory::ManagerPlace place;
+    std::string perhaps_name;                         // the one word that was given as HOST; else empty
+    std::string run;                                  // a run directory, a list, or a contact file
+    std::string name;                                 // a regular expression for whole names; empty: all
+    std::optional<net::catalog::JxExpression> where;  // only records for which it is true
     std::optional<Duration> every;
     bool help = false;
     bool version = false;
 
-    wire::StatusOf listing() const;
+    net::messages::StatusOf listing() const;
     bool shows_all() const {  // of the user
         return place.managers.empty() && place.contact.empty() && run.empty() && name.empty();
     }
@@ -36,11 +36,11 @@ struct StatusOptions {
     }
     // Whether managers are looked for, and not said.
     bool by_name() const { return place.managers.empty() && place.contact.empty(); }
-    bool shows(const catalog::Json& record) const { return !where || where->matches(record); }
+    bool shows(const net::catalog::Json& record) const { return !where || where->matches(record); }
 };
 
 // Error usage.
 Result<StatusOptions> parse_status_options(int argc, const char* const* argv);
 std::string status_help();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

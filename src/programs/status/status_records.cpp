@@ -11,13 +11,13 @@
 #include "net/contact/named_managers.h"
 #include "net/contact/registry.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 namespace {
 
-using catalog::Json;
+using net::catalog::Json;
 
-Result<std::vector<Json>> query_catalogs(catalog::CatalogClient& client, const StatusOptions& options,
+Result<std::vector<Json>> query_catalogs(net::catalog::CatalogClient& client, const StatusOptions& options,
                                          const std::string& where) {
     auto records = client.query(where, instant_now() + options.place.limit, -1, true);
     if (!records && records.error().code == ExitCode::unreachable)
@@ -25,8 +25,8 @@ Result<std::vector<Json>> query_catalogs(catalog::CatalogClient& client, const S
     return records;
 }
 
-using catalog::integer_in;
-using catalog::text_in;
+using net::catalog::integer_in;
+using net::catalog::text_in;
 
 std::string name_of(const Json& manager) {
     std::string project = text_in(manager, "project");
@@ -60,7 +60,7 @@ WallMicros heard_at(const Json& record) {
 }
 
 // By the server's clock; without it by ours, but not before the server has heard the last.
-WallMicros asked(const catalog::CatalogClient& client, const std::vector<Json>& records) {
+WallMicros asked(const net::catalog::CatalogClient& client, const std::vector<Json>& records) {
     WallMicros at = client.answered_at().value_or(wall_now());
     for (const Json& record : records) at = std::max(at, heard_at(record));
     return at;
@@ -77,7 +77,7 @@ std::string mark_of(Duration silent) {
 }
 
 std::string mark_of(const Json& record, WallMicros asked_at) {
-    const auto manager = listening::read_manager_record(record);
+    const auto manager = net::contact::read_manager_record(record);
     const WallMicros heard = heard_at(record);
     if (!manager || heard <= 0) return {};
     return mark_of(std::chrono::microseconds(asked_at - heard),
@@ -85,18 +85,18 @@ std::string mark_of(const Json& record, WallMicros asked_at) {
 }
 
 Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
-                                              const std::vector<factory::FoundManager>& listed) {
-    const auto pattern = listening::NamePattern::of(options.name.empty() ? ".*" : options.name);
+                                              const std::vector<wq::factory::FoundManager>& listed) {
+    const auto pattern = net::contact::NamePattern::of(options.name.empty() ? ".*" : options.name);
     if (!pattern) return pattern.error();
-    catalog::CatalogClient client(options.place.catalogs);
-    auto records = query_catalogs(client, options, listening::query_for_managers(*pattern));
+    net::catalog::CatalogClient client(options.place.catalogs);
+    auto records = query_catalogs(client, options, net::contact::query_for_managers(*pattern));
     if (!records) return records.error();
     const WallMicros asked_at = asked(client, *records);
     std::erase_if(*records, [&](const Json& record) {
-        const auto manager = listening::read_manager_record(record);
+        const auto manager = net::contact::read_manager_record(record);
         if (!manager || !pattern->matches(manager->project)) return true;
-        return std::any_of(listed.begin(), listed.end(), [&](const factory::FoundManager& each) {
-            return each.listing && listening::is_same_manager(each.listing->contact, *manager);
+        return std::any_of(listed.begin(), listed.end(), [&](const wq::factory::FoundManager& each) {
+            return each.listing && net::contact::is_same_manager(each.listing->contact, *manager);
         });
     });
     return RecordedManagers{std::move(*records), asked_at};
@@ -106,7 +106,7 @@ namespace {
 
 // nullopt: another one, or what is no record of a factory.
 std::optional<Json> wanted_factory(Json record, const StatusOptions& options) {
-    const auto pattern = listening::NamePattern::of(options.name.empty() ? ".*" : options.name);
+    const auto pattern = net::contact::NamePattern::of(options.name.empty() ? ".*" : options.name);
     if (!pattern || !record.is_object() || text_in(record, "type") != "wq_factory") return std::nullopt;
     if (!pattern->matches(text_in(record, "factory_name")) &&
         !pattern->matches(text_in(record, "project_regex")))
@@ -140,8 +140,9 @@ std::string mark_of_factory(const Json& record, WallMicros asked_at) {
 
 std::vector<FoundFactory> factories_of_user(const StatusOptions& options) {
     std::vector<FoundFactory> factories;
-    for (const listening::FactoryListing& one : listening::find_factories(listening::registry_folder())) {
-        if (catalog::is_too_deep(one.record)) continue;
+    for (const net::contact::FactoryListing& one :
+         net::contact::find_factories(net::contact::registry_folder())) {
+        if (net::catalog::is_too_deep(one.record)) continue;
         if (auto record = wanted_factory(Json::parse(one.record, nullptr, false), options))
             factories.push_back({as_shown(std::move(*record), options), mark_of(one.age)});
     }
@@ -149,7 +150,7 @@ std::vector<FoundFactory> factories_of_user(const StatusOptions& options) {
 }
 
 Status add_factories_of_catalogs(const StatusOptions& options, std::vector<FoundFactory>& factories) {
-    catalog::CatalogClient client(options.place.catalogs);
+    net::catalog::CatalogClient client(options.place.catalogs);
     auto records = query_catalogs(client, options, R"(type=="wq_factory")");
     if (!records) return records.error();
     const WallMicros asked_at = asked(client, *records);
@@ -164,4 +165,4 @@ Status add_factories_of_catalogs(const StatusOptions& options, std::vector<Found
     return success();
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

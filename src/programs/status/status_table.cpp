@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 namespace {
 
@@ -167,4 +167,4 @@ int line_width() {
     return terminal ? size.ws_col : 80;
 }
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::cli {
+namespace wq::programs::status {
 
 struct StatusColumn {
     const char* title;
@@ -44,4 +44,4 @@ class StatusTable {
 // $COLUMNS, else that of the terminal, else 80.
 int line_width();
 
-}  // namespace wq::cli
+}  // namespace wq::programs::status

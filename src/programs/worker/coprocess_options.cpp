@@ -13,26 +13,22 @@
 #include "programs/help_text.h"
 #include "programs/option_values.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 namespace po = boost::program_options;
 
 namespace {
 
-using options::help_width;
-using options::take;
-using options::usage_error;
-
 auto text_value(const char* name) {
     return po::value<std::string>()->value_name(name);
 }
 
-std::int64_t coprocesses_of(const CoprocessSettings& settings, const core::Resources& worker) {
+std::int64_t coprocesses_of(const CoprocessSettings& settings, const engine::model::Resources& worker) {
     if (settings.count) return *settings.count;
-    return std::clamp<std::int64_t>(worker.cores.rounded_down(), 1, core::most_coprocesses);
+    return std::clamp<std::int64_t>(worker.cores.rounded_down(), 1, engine::model::most_coprocesses);
 }
 
-core::Resources total_of(const CoprocessSettings& settings, const core::Resources& worker) {
+engine::model::Resources total_of(const CoprocessSettings& settings, const engine::model::Resources& worker) {
     return {settings.cores.value_or(worker.cores), settings.memory_mb.value_or(worker.memory_mb),
             settings.disk_mb.value_or(worker.disk_mb), settings.gpus.value_or(worker.gpus)};
 }
@@ -94,7 +90,7 @@ Status take_coprocesses(const po::variables_map& given, CoprocessSettings& setti
     std::vector<Status> taken;
     if (said("coprocesses-total", false))
         taken.push_back(
-            take(given, "coprocesses-total", settings.count, options::between(1, core::most_coprocesses)));
+            take(given, "coprocesses-total", settings.count, between(1, engine::model::most_coprocesses)));
     if (said("coprocess-cores", true))
         taken.push_back(take(given, "coprocess-cores", settings.cores, number));
     if (said("coprocess-memory", true))
@@ -107,40 +103,43 @@ Status take_coprocesses(const po::variables_map& given, CoprocessSettings& setti
     return success();
 }
 
-core::Resources coprocess_share(const CoprocessSettings& settings, const core::Resources& worker) {
-    return coprocess::equal_share(total_of(settings, worker), coprocesses_of(settings, worker));
+engine::model::Resources coprocess_share(const CoprocessSettings& settings,
+                                         const engine::model::Resources& worker) {
+    return functions::coprocess::equal_share(total_of(settings, worker), coprocesses_of(settings, worker));
 }
 
-Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
-                                                             const WorkerResources& worker,
-                                                             const std::string& folder,
-                                                             launcher::Launcher& launcher, double time_scale,
-                                                             int interrupt) {
+Result<std::unique_ptr<functions::coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
+                                                                        const WorkerResources& worker,
+                                                                        const std::string& folder,
+                                                                        node::launcher::Launcher& launcher,
+                                                                        double time_scale, int interrupt) {
     if (const Status usable = check_file(settings.file); !usable) return usable.error();
-    coprocess::PoolOptions pool;
+    functions::coprocess::PoolOptions pool;
     pool.file = std::filesystem::absolute(settings.file);
     pool.count = coprocesses_of(settings, worker.offers);
     pool.total = total_of(settings, worker.offers);
     pool.folder = folder;
     // The worker's program may be one with functions of its own, whose main() knows of no hosts.
-    pool.fork = [&launcher](int socket) { return launcher.fork_child(socket, process::forked_host_main); };
+    pool.fork = [&launcher](int socket) {
+        return launcher.fork_child(socket, node::process::forked_host_main);
+    };
 
     pool.first_back_off = std::chrono::duration_cast<Duration>(pool.first_back_off * time_scale);
     pool.gpu_variable = worker.slice.gpu_variable;
     pool.gpus = worker.slice.gpus;
-    auto runner = coprocess::Runner::start(std::move(pool), interrupt);
+    auto runner = functions::coprocess::Runner::start(std::move(pool), interrupt);
     if (!runner && runner.error().code == ExitCode::bad_input)
         return unusable(settings.file, runner.error().message);
     return runner;
 }
 
-std::string describe(const coprocess::Runner& coprocesses, const core::Resources& share) {
-    core::Resources amounts = share;
+std::string describe(const functions::coprocess::Runner& coprocesses, const engine::model::Resources& share) {
+    engine::model::Resources amounts = share;
     amounts.coprocesses = 0;
     return std::to_string(coprocesses.count()) +
            (coprocesses.count() == 1 ? " coprocess " : " coprocesses ") +
-           quote_for_message(coprocesses.name()) + " with " + core::describe(amounts) +
+           quote_for_message(coprocesses.name()) + " with " + engine::model::describe(amounts) +
            (coprocesses.count() == 1 ? "" : " each");
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

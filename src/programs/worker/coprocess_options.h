@@ -13,7 +13,7 @@
 #include "functions/coprocess/runner.h"
 #include "programs/worker/worker_resources.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 boost::program_options::options_description coprocess_options();
 // The manual's spellings, such as --num_coprocesses and --coprocess_cores=4, become those of
@@ -24,13 +24,14 @@ Status take_coprocesses(const boost::program_options::variables_map& given, Copr
 // Starts them, and waits until the first has named itself. `folder`: where to make their own. `launcher`:
 // outlives them. `time_scale`: of back-offs, for tests. Error: they
 // cannot be started, or `interrupt` was readable before.
-Result<std::unique_ptr<coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
-                                                             const WorkerResources& worker,
-                                                             const std::string& folder,
-                                                             launcher::Launcher& launcher, double time_scale,
-                                                             int interrupt);
+Result<std::unique_ptr<functions::coprocess::Runner>> start_coprocesses(const CoprocessSettings& settings,
+                                                                        const WorkerResources& worker,
+                                                                        const std::string& folder,
+                                                                        node::launcher::Launcher& launcher,
+                                                                        double time_scale, int interrupt);
 // "4 coprocesses 'arithmetic' with 1 core, 500 MB memory, 1 MB disk each": for a message.
-std::string describe(const coprocess::Runner& coprocesses, const core::Resources& share);
-core::Resources coprocess_share(const CoprocessSettings& settings, const core::Resources& worker);
+std::string describe(const functions::coprocess::Runner& coprocesses, const engine::model::Resources& share);
+engine::model::Resources coprocess_share(const CoprocessSettings& settings,
+                                         const engine::model::Resources& worker);
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

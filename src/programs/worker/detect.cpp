@@ -11,16 +11,16 @@
 
 #include "base/units.h"
 #include "engine/model/allocation.h"
+#include "manager/report/columns.h"
 #include "node/machine/placement.h"
 #include "programs/binding_word.h"
-#include "manager/report/columns.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 namespace {
 
-using machine::Binding;
-using machine::BoundKind;
+using node::machine::Binding;
+using node::machine::BoundKind;
 
 struct KindName {
     BoundKind kind;
@@ -33,8 +33,8 @@ constexpr std::array<KindName, 4> kinds{KindName{BoundKind::cores, "cores", "cor
                                         KindName{BoundKind::disk, "disk_mb", "disk", " MB"},
                                         KindName{BoundKind::gpus, "gpus", "GPUs", ""}};
 
-std::string machine_line(const machine::Machine& machine) {
-    const machine::Layout& layout = machine.layout;
+std::string machine_line(const node::machine::Machine& machine) {
+    const node::machine::Layout& layout = machine.layout;
     const auto count = [](std::size_t value, const char* noun) { return count_of(value, noun); };
     return machine.origin + ": " + count(static_cast<std::size_t>(layout.packages), "package") + ", " +
            count(layout.nodes.size(), "NUMA node") + ", " + count(layout.cores.size(), "core") + ", " +
@@ -43,17 +43,17 @@ std::string machine_line(const machine::Machine& machine) {
 
 using Json = nlohmann::ordered_json;
 
-Json layout_json(const machine::Machine& machine) {
-    const machine::Layout& layout = machine.layout;
+Json layout_json(const node::machine::Machine& machine) {
+    const node::machine::Layout& layout = machine.layout;
     Json json;
     json["source"] = machine.origin;
     json["packages"] = layout.packages;
     json["cache"] = layout.cache_name;
     json["nodes"] = Json::array();
-    for (const machine::MemoryNode& node : layout.nodes)
+    for (const node::machine::MemoryNode& node : layout.nodes)
         json["nodes"].push_back({{"os_index", node.os_index}, {"memory_mb", node.memory_mb}});
     json["cores"] = Json::array();
-    for (const machine::LayoutCore& core : layout.cores)
+    for (const node::machine::LayoutCore& core : layout.cores)
         json["cores"].push_back({{"package", core.place.package},
                                  {"node", core.place.node},
                                  {"cache", core.place.cache},
@@ -64,13 +64,13 @@ Json layout_json(const machine::Machine& machine) {
     return json;
 }
 
-Json gpus_json(const machine::Gpus& gpus) {
+Json gpus_json(const node::machine::Gpus& gpus) {
     Json json;
     json["variable"] = gpus.variable;
     json["devices"] = Json::array();
     for (std::size_t gpu = 0; gpu < gpus.names.size(); ++gpu) {
-        const machine::GpuDevice device =
-            gpu < gpus.devices.size() ? gpus.devices[gpu] : machine::GpuDevice{};
+        const node::machine::GpuDevice device =
+            gpu < gpus.devices.size() ? gpus.devices[gpu] : node::machine::GpuDevice{};
         json["devices"].push_back({{"name", gpus.names[gpu]},
                                    {"vendor", device.vendor},
                                    {"pci", device.pci},
@@ -84,24 +84,24 @@ Json gpus_json(const machine::Gpus& gpus) {
 std::string detect_text(const WorkerResources& found) {
     std::string text = machine_line(found.machine) + "\noffers " + resources_line(found.offers) + "\n\n";
     std::size_t width = 0;
-    for (const machine::Bound& bound : found.machine.bounds)
+    for (const node::machine::Bound& bound : found.machine.bounds)
         width = std::max(width, std::to_string(bound.amount).size());
     for (const KindName& kind : kinds) {
-        const auto counts = machine::binding_bound(found.machine.bounds, kind.kind);
+        const auto counts = node::machine::binding_bound(found.machine.bounds, kind.kind);
         std::string label = kind.label;
         bool marked = false;
-        for (const machine::Bound& bound : found.machine.bounds) {
+        for (const node::machine::Bound& bound : found.machine.bounds) {
             if (bound.kind != kind.kind) continue;
             const bool mark = !marked && counts && bound == *counts;
             marked = marked || mark;
             const std::string amount = std::to_string(bound.amount);
-            text += report::left_aligned(label, 8) + (mark ? "> " : "  ") +
-                    std::string(width - amount.size(), ' ') + amount + report::left_aligned(kind.unit, 3) +
-                    "  " + bound.source + "\n";
+            text += manager::report::left_aligned(label, 8) + (mark ? "> " : "  ") +
+                    std::string(width - amount.size(), ' ') + amount +
+                    manager::report::left_aligned(kind.unit, 3) + "  " + bound.source + "\n";
             label.clear();
         }
     }
-    text += "binding   " + std::string(options::binding_word(found.slice.bind));
+    text += "binding   " + std::string(binding_word(found.slice.bind));
     if (!found.unbound.empty()) text += ": " + found.unbound;
     text += "\n";
     if (!found.machine.watch.empty())
@@ -117,17 +117,17 @@ std::string detect_json(const WorkerResources& found) {
                       {"disk_mb", found.offers.disk_mb},
                       {"gpus", found.offers.gpus.rounded_down()}};
     for (const KindName& kind : kinds) {
-        const auto counts = machine::binding_bound(found.machine.bounds, kind.kind);
+        const auto counts = node::machine::binding_bound(found.machine.bounds, kind.kind);
         Json& list = root["limits"][kind.key] = Json::array();
         bool marked = false;
-        for (const machine::Bound& bound : found.machine.bounds) {
+        for (const node::machine::Bound& bound : found.machine.bounds) {
             if (bound.kind != kind.kind) continue;
             const bool mark = !marked && counts && bound == *counts;
             marked = marked || mark;
             list.push_back({{"amount", bound.amount}, {"source", bound.source}, {"counts", mark}});
         }
     }
-    root["binding"] = {{"mode", options::binding_word(found.slice.bind)}, {"why", found.unbound}};
+    root["binding"] = {{"mode", binding_word(found.slice.bind)}, {"why", found.unbound}};
     root["watching"] = found.machine.watch;
     root["gpus"] = gpus_json(found.machine.gpus);
     root["machine"] = layout_json(found.machine);
@@ -150,38 +150,39 @@ void add_task(std::string& to, const std::string& task) {
 
 }  // namespace
 
-std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
-                       const machine::PictureStyle& style) {
-    const machine::Machine& machine = found.machine;
-    const core::Resources give = core::allocate(task, found.offers, {.rest = core::Rest::proportional});
-    if (machine.core_count || !core::ever_fits(task, found.offers))
+std::string draw_tasks(const WorkerResources& found, const engine::model::Needs& task,
+                       const node::machine::PictureStyle& style) {
+    const node::machine::Machine& machine = found.machine;
+    const engine::model::Resources give =
+        engine::model::allocate(task, found.offers, {.rest = engine::model::Rest::proportional});
+    if (machine.core_count || !engine::model::ever_fits(task, found.offers))
         return machine.core_count ? "it is unknown which cores are its own: " + found.unbound +
                                         "; --bind core takes the nearest\n"
-                                  : "no task that asks for " + core::describe(task) + " fits here: it has " +
-                                        core::describe(found.offers) + "\n";
-    machine::Placement placement(found.slice.places, found.slice.gpu_nodes);
+                                  : "no task that asks for " + engine::model::describe(task) +
+                                        " fits here: it has " + engine::model::describe(found.offers) + "\n";
+    node::machine::Placement placement(found.slice.places, found.slice.gpu_nodes);
     std::vector<std::string> words(machine.layout.cores.size(), "-");
     for (const std::size_t number : machine.numbers) words[number] = ".";
     std::vector<std::string> users(machine.gpus.names.size());
     std::int64_t seated = 0;
-    for (const std::int64_t most = core::how_many_fit(give, found.offers); seated < most; ++seated) {
+    for (const std::int64_t most = engine::model::how_many_fit(give, found.offers); seated < most; ++seated) {
         const auto seat = placement.take({give.cores.thousandths(), give.gpus.thousandths()});
         if (!seat) break;
         const std::string name = letters(static_cast<std::size_t>(seated));
         for (const std::size_t core : seat->cores) add_task(words[machine.numbers[core]], name);
         for (const std::size_t gpu : seat->gpus) add_task(users[gpu], name);
     }
-    std::vector<machine::PictureNote> notes;
+    std::vector<node::machine::PictureNote> notes;
     for (std::size_t gpu = 0; gpu < users.size(); ++gpu)
         notes.push_back({gpu < machine.gpus.devices.size() ? machine.gpus.devices[gpu].node : -1,
                          "GPU " + machine.gpus.names[gpu] + ": " + (users[gpu].empty() ? "." : users[gpu])});
-    return machine::draw(machine.layout, machine::cells_of(words, '[', ']'), notes, style) +
+    return node::machine::draw(machine.layout, node::machine::cells_of(words, '[', ']'), notes, style) +
            std::to_string(seated) + (seated == 1 ? " task with " : " tasks, each with ") +
-           core::describe(give) + "; . free, - may not be used\n";
+           engine::model::describe(give) + "; . free, - may not be used\n";
 }
 
-machine::PictureStyle terminal_style() {
-    machine::PictureStyle style;
+node::machine::PictureStyle terminal_style() {
+    node::machine::PictureStyle style;
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.columns = size.ws_col;
     if (const char* columns = std::getenv("COLUMNS"))
@@ -198,4 +199,4 @@ machine::PictureStyle terminal_style() {
     return style;
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

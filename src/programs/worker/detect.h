@@ -6,7 +6,7 @@
 #include "node/machine/picture.h"
 #include "programs/worker/worker_resources.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 // Lines for people; marks the limit that applies.
 std::string detect_text(const WorkerResources& found);
@@ -16,10 +16,10 @@ std::string detect_text(const WorkerResources& found);
 std::string detect_json(const WorkerResources& found);
 
 // Draws the machine full of tasks that request this, placed by Work Queue's rules; one letter per task.
-std::string draw_tasks(const WorkerResources& found, const core::Needs& task,
-                       const machine::PictureStyle& style);
+std::string draw_tasks(const WorkerResources& found, const engine::model::Needs& task,
+                       const node::machine::PictureStyle& style);
 
 // The terminal's width (COLUMNS first, 80 if unknown); draws boxes if the locale uses UTF-8.
-machine::PictureStyle terminal_style();
+node::machine::PictureStyle terminal_style();
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

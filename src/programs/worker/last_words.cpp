@@ -9,13 +9,13 @@
 
 #include "base/bytes.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 namespace {
 
 struct Will {
-    net::TcpDialOptions manager;
-    wire::LastWords words;
+    net::frames::TcpDialOptions manager;
+    net::messages::LastWords words;
     Duration grace{0};
 };
 
@@ -23,14 +23,14 @@ Will decode(const std::string& encoded) {
     ByteReader in(encoded);
     Will will;
     for (std::uint64_t left = in.count(); left > 0; --left) {
-        net::HostPort& manager = will.manager.managers.emplace_back();
+        net::frames::HostPort& manager = will.manager.managers.emplace_back();
         manager.host = in.blob();
         manager.port = static_cast<std::uint16_t>(in.u64());
     }
     will.manager.key = in.blob();
     if (in.boolean()) {
         will.manager.tls.emplace();
-        will.manager.tls->by = static_cast<net::TlsTrust::By>(in.u8());
+        will.manager.tls->by = static_cast<net::frames::TlsTrust::By>(in.u8());
         will.manager.tls->value = in.blob();
     }
     will.words.identity = in.blob();
@@ -43,15 +43,15 @@ void say(Will will) {
     const Instant until = instant_now() + will.grace;
     // A manager that is stopped or busy for a while answers late.
     will.manager.limits.handshake = std::max(will.manager.limits.handshake, will.grace);
-    const auto line = net::TcpDialer::open(std::move(will.manager));
+    const auto line = net::frames::TcpDialer::open(std::move(will.manager));
     if (!line) return;
     for (Instant now = instant_now(); now < until; now = instant_now()) {
-        std::vector<net::Arrival> inbox;
+        std::vector<net::frames::Arrival> inbox;
         (*line)->poll(inbox);
-        for (const net::Arrival& arrival : inbox) {
-            if (std::holds_alternative<net::Joined>(arrival))
-                (*line)->send(net::TcpDialer::manager, wire::encode(will.words));
-            if (std::holds_alternative<net::Left>(arrival)) return;
+        for (const net::frames::Arrival& arrival : inbox) {
+            if (std::holds_alternative<net::frames::Joined>(arrival))
+                (*line)->send(net::frames::TcpDialer::manager, net::messages::encode(will.words));
+            if (std::holds_alternative<net::frames::Left>(arrival)) return;
         }
         pollfd ready{(*line)->descriptors().front(), POLLIN, 0};
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
@@ -61,11 +61,11 @@ void say(Will will) {
 
 }  // namespace
 
-std::string encode_last_words(const net::TcpDialOptions& manager, const wire::LastWords& words,
-                              Duration grace) {
+std::string encode_last_words(const net::frames::TcpDialOptions& manager,
+                              const net::messages::LastWords& words, Duration grace) {
     ByteWriter out;
     out.u64(manager.managers.size());
-    for (const net::HostPort& each : manager.managers) {
+    for (const net::frames::HostPort& each : manager.managers) {
         out.blob(each.host);
         out.u64(each.port);
     }
@@ -90,4 +90,4 @@ void say_last_words(const std::string& encoded, bool all_ended) {
     }
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

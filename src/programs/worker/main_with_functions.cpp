@@ -6,7 +6,7 @@
 namespace wq {
 
 int worker_main(int argc, char** argv, const Functions& functions) {
-    return worker_program::worker_main(argc, argv, api::function_table(functions));
+    return programs::worker::worker_main(argc, argv, api::function_table(functions));
 }
 
 }  // namespace wq

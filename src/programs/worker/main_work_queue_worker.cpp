@@ -2,5 +2,5 @@
 #include "programs/worker/worker_program.h"
 
 int main(int argc, char** argv) {
-    return wq::worker_program::worker_main(argc, argv);
+    return wq::programs::worker::worker_main(argc, argv);
 }

@@ -7,10 +7,10 @@
 #include "base/shortage.h"
 #include "base/units.h"
 #include "net/contact/registry.h"
-#include "records/journal/run_status.h"
 #include "programs/worker/named_call.h"
+#include "records/journal/run_status.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 namespace {
 
@@ -22,7 +22,7 @@ Duration scaled(Duration time, double by) {
 constexpr Duration shortest_handshake = std::chrono::seconds(2);
 constexpr Duration longest_search = std::chrono::seconds(10);  // of catalog servers
 
-void scale(net::TcpLimits& limits, double by) {
+void scale(net::frames::TcpLimits& limits, double by) {
     for (Duration* time :
          {&limits.keep_alive, &limits.silence, &limits.handshake, &limits.stalled, &limits.linger})
         *time = scaled(*time, by);
@@ -36,8 +36,8 @@ std::string nothing_proves(const std::string& whom) {
     return "WORK_QUEUE_REQUIRE_KEY is set, and nothing proves who " + whom + " is: " + what_proves;
 }
 
-bool proves(const net::TcpDialOptions& dial) {
-    return !dial.key.empty() || (dial.tls && dial.tls->by != net::TlsTrust::By::unverified);
+bool proves(const net::frames::TcpDialOptions& dial) {
+    return !dial.key.empty() || (dial.tls && dial.tls->by != net::frames::TlsTrust::By::unverified);
 }
 
 }  // namespace
@@ -49,56 +49,56 @@ Result<ManagerCalls> ManagerCalls::of(const WorkerProgramOptions& options,
     ManagerCalls calls(options);
     calls.warn_ = warn ? std::move(warn) : [](const std::string&) {};
     if (!options.password_file.empty()) {
-        auto password = net::read_password(options.password_file,
-                                           [&](const std::string& line) { calls.of_password_ = line; });
+        auto password = net::frames::read_password(
+            options.password_file, [&](const std::string& line) { calls.of_password_ = line; });
         if (!password) return password.error();
         calls.password_ = std::move(*password);
     }
     if (calls.by_name()) {
-        auto pattern = listening::NamePattern::of(options.manager_regex);
+        auto pattern = net::contact::NamePattern::of(options.manager_regex);
         if (!pattern) return pattern.error();
         calls.pattern_ = std::move(*pattern);
-        calls.finder_ = std::make_shared<listening::NameFinder>(options.catalogs);
+        calls.finder_ = std::make_shared<net::contact::NameFinder>(options.catalogs);
     }
     return calls;
 }
 
-Result<net::Contact> ManagerCalls::contact_of_file() const {
-    auto contact = net::read_contact(options_->contact);
+Result<net::frames::Contact> ManagerCalls::contact_of_file() const {
+    auto contact = net::frames::read_contact(options_->contact);
     if (contact || contact.error().code != ExitCode::unreachable) return contact;
-    if (records::end_of_run(options_->contact) == records::RunEnd::over)
+    if (records::journal::end_of_run(options_->contact) == records::journal::RunEnd::over)
         return Error{ExitCode::ok, options_->contact + ": its run has ended"};
     return contact;
 }
 
 // Of the registry only: it does not block, and a manager that waits for us is called again at once.
-Result<net::Contact> ManagerCalls::registered_contact() {
-    auto found = listening::find_registered(*pattern_, random_bits());
+Result<net::frames::Contact> ManagerCalls::registered_contact() {
+    auto found = net::contact::find_registered(*pattern_, random_bits());
     if (!found) return found.error();
     return choose(std::move(*found));
 }
 
 // As the registry has it now: it may have another key.
-net::Contact ManagerCalls::contact_of_ours() {
+net::frames::Contact ManagerCalls::contact_of_ours() {
     called_ = ours_;
     if (called_->record) return called_->listing.contact;
-    if (const auto found = listening::find_registered(*pattern_, random_bits()))
-        for (const listening::NamedManager& each : found->managers)
+    if (const auto found = net::contact::find_registered(*pattern_, random_bits()))
+        for (const net::contact::NamedManager& each : found->managers)
             if (place_of(each) == place_of(*called_)) return each.listing.contact;
     return called_->listing.contact;
 }
 
 // The first of those that were called least: one that does not accept us, whatever it says of its tasks, does
 // not keep us from the others.
-Result<net::Contact> ManagerCalls::choose(listening::NamedManagers those) {
+Result<net::frames::Contact> ManagerCalls::choose(net::contact::NamedManagers those) {
     found_ = std::move(those);
-    const listening::NamedManagers& found = found_;
+    const net::contact::NamedManagers& found = found_;
     remark_on(found);
     called_.reset();
     unproven_.clear();
     std::map<std::string, Calls> calls;
     std::uint64_t fewest = 0;
-    for (const listening::NamedManager& each : found.managers) {
+    for (const net::contact::NamedManager& each : found.managers) {
         if (options_->require_key && !is_proven(each.listing.contact)) {
             unproven_ = nothing_proves(quote_for_message(each.listing.contact.name));
             continue;
@@ -112,8 +112,8 @@ Result<net::Contact> ManagerCalls::choose(listening::NamedManagers those) {
     if (!called_)
         return Error{ExitCode::unreachable,
                      !unproven_.empty() ? unproven_
-                                        : listening::none_matches(options_->manager_regex,
-                                                                  finder_->catalogs(), found.trouble)};
+                                        : net::contact::none_matches(options_->manager_regex,
+                                                                     finder_->catalogs(), found.trouble)};
     ++calls_[place_of(*called_)].count;
     return called_->listing.contact;
 }
@@ -128,38 +128,38 @@ ManagerCalls::Refusal ManagerCalls::refusal() const {
     return last;
 }
 
-void ManagerCalls::remark_on(const listening::NamedManagers& found) {
-    for (const std::string& line : listening::remarks_on(found))
+void ManagerCalls::remark_on(const net::contact::NamedManagers& found) {
+    for (const std::string& line : net::contact::remarks_on(found))
         if (remarked_.size() < 10 && remarked_.insert(line).second) warn_(line);
 }
 
-net::TcpDialOptions ManagerCalls::secured(net::TcpDialOptions dial) const {
+net::frames::TcpDialOptions ManagerCalls::secured(net::frames::TcpDialOptions dial) const {
     if (!password_.empty()) dial.key = password_;
-    net::add_tls(dial, options_->ssl, options_->ssl_ca);
+    net::frames::add_tls(dial, options_->ssl, options_->ssl_ca);
     scale(dial.limits, options_->time_scale);
     dial.connect = scaled(dial.connect, options_->time_scale);
     return dial;
 }
 
-bool ManagerCalls::is_proven(const net::Contact& contact) const {
-    return proves(secured(net::dial_options(contact)));
+bool ManagerCalls::is_proven(const net::frames::Contact& contact) const {
+    return proves(secured(net::frames::dial_options(contact)));
 }
 
-Result<std::unique_ptr<net::TcpDialer>> ManagerCalls::dial(net::TcpDialOptions dial) {
+Result<std::unique_ptr<net::frames::TcpDialer>> ManagerCalls::dial(net::frames::TcpDialOptions dial) {
     last_ = secured(std::move(dial));
     if (options_->require_key && !proves(last_))
         return Error{ExitCode::not_allowed, nothing_proves("the manager")};
-    return net::TcpDialer::open(last_);
+    return net::frames::TcpDialer::open(last_);
 }
 
 // Throws what BackgroundThread() throws.
-std::unique_ptr<net::TcpDialer> ManagerCalls::search() {
+std::unique_ptr<net::frames::TcpDialer> ManagerCalls::search() {
     const Duration patience = scaled(longest_search, options_->time_scale);
     return std::make_unique<NamedCall>(
         [finder = finder_, pattern = *pattern_, seed = random_bits(), patience](int stop) {
             return finder->find(pattern, seed, instant_now() + patience, stop);
         },
-        [this](NamedCall::Found found) -> Result<std::unique_ptr<net::TcpDialer>> {
+        [this](NamedCall::Found found) -> Result<std::unique_ptr<net::frames::TcpDialer>> {
             if (!found) {
                 called_.reset();
                 calls_.clear();
@@ -168,11 +168,11 @@ std::unique_ptr<net::TcpDialer> ManagerCalls::search() {
             }
             const auto contact = choose(std::move(*found));
             if (!contact) return contact.error();
-            return dial(net::dial_options(*contact));
+            return dial(net::frames::dial_options(*contact));
         });
 }
 
-bool ManagerCalls::is_refused(const net::TcpDialer& line) {
+bool ManagerCalls::is_refused(const net::frames::TcpDialer& line) {
     const auto failure = line.failure();
     const bool refused = failure && failure->code == ExitCode::not_allowed;
     if (!called_ || !called_->record) return refused;
@@ -200,16 +200,16 @@ void ManagerCalls::note_welcome() {
     if (remarked_.insert(line).second) warn_(line);
 }
 
-Result<net::Contact> ManagerCalls::contact_of(worker::Whom whom) {
+Result<net::frames::Contact> ManagerCalls::contact_of(wq::worker::Whom whom) {
     if (!by_name()) return contact_of_file();
-    if (whom == worker::Whom::ours && ours_) return contact_of_ours();
-    return whom == worker::Whom::next ? choose(std::move(found_)) : registered_contact();
+    if (whom == wq::worker::Whom::ours && ours_) return contact_of_ours();
+    return whom == wq::worker::Whom::next ? choose(std::move(found_)) : registered_contact();
 }
 
-Result<worker::Call> ManagerCalls::begin(worker::Whom whom) {
-    worker::Call call;
-    std::unique_ptr<net::TcpDialer> dialer;
-    const bool searches = whom == worker::Whom::any || (whom == worker::Whom::ours && !ours_);
+Result<wq::worker::Call> ManagerCalls::begin(wq::worker::Whom whom) {
+    wq::worker::Call call;
+    std::unique_ptr<net::frames::TcpDialer> dialer;
+    const bool searches = whom == wq::worker::Whom::any || (whom == wq::worker::Whom::ours && !ours_);
     if (by_name() && !options_->catalogs.empty() && searches) {
         try {
             dialer = search();
@@ -218,22 +218,22 @@ Result<worker::Call> ManagerCalls::begin(worker::Whom whom) {
         }
         call.address = quote_for_message(options_->manager_regex);
     } else {
-        net::TcpDialOptions options;
+        net::frames::TcpDialOptions options;
         options.managers = options_->managers;
         if (options.managers.empty()) {
             const auto found = contact_of(whom);
             if (!found) return found.error();
-            options = net::dial_options(*found);
+            options = net::frames::dial_options(*found);
         }
-        for (const net::HostPort& manager : options.managers)
-            call.address += (call.address.empty() ? "" : ";") + net::to_text(manager);
+        for (const net::frames::HostPort& manager : options.managers)
+            call.address += (call.address.empty() ? "" : ";") + net::frames::to_text(manager);
         auto opened = dial(std::move(options));
         if (!opened) return opened.error();
         dialer = std::move(*opened);
     }
-    const net::TcpDialer* const line = dialer.get();
+    const net::frames::TcpDialer* const line = dialer.get();
     call.transport = std::move(dialer);
-    call.manager = net::TcpDialer::manager;
+    call.manager = net::frames::TcpDialer::manager;
     call.not_allowed = [this, line] { return is_refused(*line); };
     call.heard = [line](Instant) { return line->heard(); };
     call.local_address = [line] { return line->local_address(); };
@@ -253,4 +253,4 @@ std::string ManagerCalls::warning() const {
            "--contact FILE";
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

@@ -12,10 +12,10 @@
 #include "net/contact/named_managers.h"
 #include "net/frames/contact.h"
 #include "net/frames/tcp_dialer.h"
-#include "worker/worker_session.h"
 #include "programs/worker/worker_options.h"
+#include "worker/worker_session.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 class ManagerCalls {
   public:
@@ -24,9 +24,9 @@ class ManagerCalls {
                                    std::function<void(const std::string&)> warn = {});
 
     // Errors: unreachable if no manager can be called now; another code if further calls are useless.
-    Result<worker::Call> begin(worker::Whom whom);
+    Result<wq::worker::Call> begin(wq::worker::Whom whom);
 
-    const net::TcpDialOptions& last() const { return last_; }  // how the last call was made
+    const net::frames::TcpDialOptions& last() const { return last_; }  // how the last call was made
 
     // Warns the user about the security of the connection; empty: nothing to warn about.
     std::string warning() const;
@@ -42,17 +42,17 @@ class ManagerCalls {
   private:
     explicit ManagerCalls(const WorkerProgramOptions& options);
     bool by_name() const { return !options_->manager_regex.empty(); }
-    Result<net::Contact> contact_of_file() const;
-    Result<net::Contact> contact_of(worker::Whom whom);
-    Result<net::Contact> registered_contact();
-    net::Contact contact_of_ours();
-    Result<net::Contact> choose(listening::NamedManagers those);
-    void remark_on(const listening::NamedManagers& found);
-    net::TcpDialOptions secured(net::TcpDialOptions dial) const;
-    bool is_proven(const net::Contact& contact) const;
-    Result<std::unique_ptr<net::TcpDialer>> dial(net::TcpDialOptions dial);
-    std::unique_ptr<net::TcpDialer> search();
-    bool is_refused(const net::TcpDialer& line);
+    Result<net::frames::Contact> contact_of_file() const;
+    Result<net::frames::Contact> contact_of(wq::worker::Whom whom);
+    Result<net::frames::Contact> registered_contact();
+    net::frames::Contact contact_of_ours();
+    Result<net::frames::Contact> choose(net::contact::NamedManagers those);
+    void remark_on(const net::contact::NamedManagers& found);
+    net::frames::TcpDialOptions secured(net::frames::TcpDialOptions dial) const;
+    bool is_proven(const net::frames::Contact& contact) const;
+    Result<std::unique_ptr<net::frames::TcpDialer>> dial(net::frames::TcpDialOptions dial);
+    std::unique_ptr<net::frames::TcpDialer> search();
+    bool is_refused(const net::frames::TcpDialer& line);
     bool others_left();
     void note_welcome();
 
@@ -60,20 +60,20 @@ class ManagerCalls {
     std::function<void(const std::string&)> warn_;
     std::string password_;
     std::string of_password_;  // a warning; "": none
-    net::TcpDialOptions last_;
+    net::frames::TcpDialOptions last_;
     // With a name: whom the last search found, the manager called last, the one that accepted us last, and
     // the calls of each of those found.
     struct Calls {
         std::uint64_t count = 0;  // since it accepted us
         std::string refusal{};    // of the last one; empty: it did not refuse
     };
-    std::optional<listening::NamePattern> pattern_;
-    std::shared_ptr<listening::NameFinder> finder_;
-    listening::NamedManagers found_;
-    std::optional<listening::NamedManager> called_, ours_;
+    std::optional<net::contact::NamePattern> pattern_;
+    std::shared_ptr<net::contact::NameFinder> finder_;
+    net::contact::NamedManagers found_;
+    std::optional<net::contact::NamedManager> called_, ours_;
     std::map<std::string, Calls> calls_;
     std::string unproven_;  // of the last search; empty: all prove who they are, or need not
     std::set<std::string> remarked_;
 };
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

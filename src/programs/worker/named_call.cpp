@@ -4,10 +4,10 @@
 
 #include <utility>
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 NamedCall::NamedCall(std::function<Found(int)> find,
-                     std::function<Result<std::unique_ptr<net::TcpDialer>>(Found)> dial)
+                     std::function<Result<std::unique_ptr<net::frames::TcpDialer>>(Found)> dial)
     : dial_(std::move(dial)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     search_.post([this, find = std::move(find), stop = stop_.get()]() -> Background::Then {
         return [this, found = find(stop)]() mutable { take(std::move(found)); };
@@ -26,15 +26,15 @@ void NamedCall::take(Found found) {
         failure_ = line.error();
 }
 
-void NamedCall::send(net::PeerId peer, std::string frame) {
+void NamedCall::send(net::frames::PeerId peer, std::string frame) {
     if (line_) line_->send(peer, std::move(frame));
 }
 
-bool NamedCall::poll(std::vector<net::Arrival>& inbox) {
+bool NamedCall::poll(std::vector<net::frames::Arrival>& inbox) {
     if (!line_ && !failure_) search_.finish();
     if (line_) return line_->poll(inbox);
     if (!failure_ || std::exchange(told_failure_, true)) return false;
-    inbox.push_back(net::Left{manager, failure_->message});
+    inbox.push_back(net::frames::Left{manager, failure_->message});
     return true;
 }
 
@@ -42,7 +42,7 @@ void NamedCall::expect_until(Instant until) {
     if (line_) line_->expect_until(until);
 }
 
-void NamedCall::close(net::PeerId peer) {
+void NamedCall::close(net::frames::PeerId peer) {
     if (line_) line_->close(peer);
 }
 
@@ -50,8 +50,8 @@ std::vector<int> NamedCall::descriptors() const {
     return line_ ? line_->descriptors() : std::vector<int>{search_.descriptor()};
 }
 
-std::vector<net::Note> NamedCall::take_notes() {
-    return line_ ? line_->take_notes() : std::vector<net::Note>{};
+std::vector<net::frames::Note> NamedCall::take_notes() {
+    return line_ ? line_->take_notes() : std::vector<net::frames::Note>{};
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

@@ -7,44 +7,44 @@
 #include <string>
 #include <vector>
 
+#include "base/background_thread.h"
 #include "base/descriptor.h"
 #include "net/contact/named_managers.h"
 #include "net/frames/tcp_dialer.h"
-#include "base/background_thread.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
-class NamedCall final : public net::TcpDialer {
+class NamedCall final : public net::frames::TcpDialer {
   public:
-    using Found = Result<listening::NamedManagers>;
+    using Found = Result<net::contact::NamedManagers>;
     // On the thread: whom there is, until `stop` is readable. `dial`: on the loop's thread, connects to one
     // of them.
     NamedCall(std::function<Found(int stop)> find,
-              std::function<Result<std::unique_ptr<net::TcpDialer>>(Found)> dial);
+              std::function<Result<std::unique_ptr<net::frames::TcpDialer>>(Found)> dial);
     ~NamedCall() override;
 
-    void send(net::PeerId peer, std::string frame) override;
-    bool poll(std::vector<net::Arrival>& inbox) override;
+    void send(net::frames::PeerId peer, std::string frame) override;
+    bool poll(std::vector<net::frames::Arrival>& inbox) override;
     void expect_until(Instant until) override;
-    void close(net::PeerId peer) override;
+    void close(net::frames::PeerId peer) override;
     bool idle() const override { return !line_ || line_->idle(); }
     std::vector<int> descriptors() const override;
-    std::vector<net::Note> take_notes() override;
+    std::vector<net::frames::Note> take_notes() override;
 
     std::optional<Error> failure() const override { return line_ ? line_->failure() : failure_; }
     std::string security() const override { return line_ ? line_->security() : std::string(); }
     std::string local_address() const override { return line_ ? line_->local_address() : std::string(); }
-    net::Heard heard() const override { return line_ ? line_->heard() : net::Heard{}; }
+    net::frames::Heard heard() const override { return line_ ? line_->heard() : net::frames::Heard{}; }
 
   private:
     void take(Found found);
 
-    std::function<Result<std::unique_ptr<net::TcpDialer>>(Found)> dial_;
+    std::function<Result<std::unique_ptr<net::frames::TcpDialer>>(Found)> dial_;
     Descriptor stop_;  // an eventfd
-    std::unique_ptr<net::TcpDialer> line_;
+    std::unique_ptr<net::frames::TcpDialer> line_;
     std::optional<Error> failure_;
     bool told_failure_ = false;
     BackgroundThread search_;
 };
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

@@ -7,9 +7,9 @@
 #include "programs/worker/worker_options.h"
 #include "programs/worker/worker_program.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
-int worker_main(int argc, const char* const* argv, const process::FunctionTable& functions) {
+int worker_main(int argc, const char* const* argv, const node::process::FunctionTable& functions) {
     const auto command = parse_worker_command_line(
         argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
     if (!command) {
@@ -28,4 +28,4 @@ int worker_main(int argc, const char* const* argv, const process::FunctionTable&
     return run_worker(command->work, functions);
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

@@ -9,27 +9,20 @@
 #include "base/units.h"
 #include "engine/model/resources.h"
 #include "engine/model/task.h"
+#include "engine/tasklist/settings.h"
 #include "net/contact/registry.h"
+#include "net/session/session_table.h"
 #include "programs/binding_word.h"
 #include "programs/command_line.h"
 #include "programs/help_text.h"
 #include "programs/option_values.h"
-#include "net/session/session_table.h"
-#include "engine/tasklist/settings.h"
 #include "programs/worker/coprocess_options.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 namespace po = boost::program_options;
 
 namespace {
-
-using options::help_width;
-using options::parse_binding;
-using options::parse_threads;
-using options::take;
-using options::usage_error;
-using options::without_trailing_blanks;
 
 constexpr std::size_t longest_regex = 1000;
 
@@ -158,9 +151,9 @@ Status take_amounts(const Given& given, const Variable& variable, WorkerProgramO
         const char* variable;
         bool in_mb;
         Amount& target;
-        machine::BoundKind what;
+        node::machine::BoundKind what;
     };
-    using machine::BoundKind;
+    using node::machine::BoundKind;
     const bool zero_is_all = true;
     for (const Kind& kind : {Kind{"cores", "CORES", false, work.cores, BoundKind::cores},
                              Kind{"memory", "MEMORY", true, work.memory_mb, BoundKind::memory},
@@ -197,11 +190,11 @@ Status take_binding(const Given& given, WorkerProgramOptions& work) {
 Status take_drawn_task(const Given& given, WorkerCommand& command) {
     const std::string text = given.count("draw") == 0 ? "" : given["draw"].as<std::string>();
     if (text.empty()) return success();
-    taskfile::Settings said;
-    if (const Status bad = taskfile::apply_settings(text, said); !bad)
+    engine::tasklist::Settings said;
+    if (const Status bad = engine::tasklist::apply_settings(text, said); !bad)
         return usage_error("--draw: " + bad.error().message);
-    command.drawn_task = core::Needs{said.cores.value_or(-1), said.memory_mb.value_or(-1),
-                                     said.disk_mb.value_or(-1), said.gpus.value_or(-1)};
+    command.drawn_task = engine::model::Needs{said.cores.value_or(-1), said.memory_mb.value_or(-1),
+                                              said.disk_mb.value_or(-1), said.gpus.value_or(-1)};
     return success();
 }
 
@@ -268,10 +261,10 @@ Status take_name(const Given& given, const Variable& variable, WorkerProgramOpti
         return success();
     }
     if (work.manager_regex.size() > longest_regex) return usage_error("-M: the expression is too long");
-    if (const Status bad = listening::check_manager_pattern(work.manager_regex); !bad)
+    if (const Status bad = net::contact::check_manager_pattern(work.manager_regex); !bad)
         return usage_error("-M: " + bad.error().message);
     const std::string said = given.count("catalog") != 0 ? given["catalog"].as<std::string>() : "";
-    auto hosts = catalog::named_catalog_hosts(said, value_of(variable, "CATALOG_HOST"));
+    auto hosts = net::catalog::named_catalog_hosts(said, value_of(variable, "CATALOG_HOST"));
     if (!hosts) return usage_error((said.empty() ? "" : "--catalog: ") + hosts.error().message);
     work.catalogs = std::move(*hosts);
     return success();
@@ -306,7 +299,7 @@ Status take_place(const Given& given, const Variable& variable, WorkerProgramOpt
         if (!number) return usage_error("PORT: " + number.error().message);
         port = static_cast<std::uint16_t>(*number);
     }
-    auto addresses = net::parse_addresses(words[0], port);
+    auto addresses = net::frames::parse_addresses(words[0], port);
     if (!addresses) return usage_error(addresses.error().message);
     work.managers = std::move(*addresses);
     return success();
@@ -317,8 +310,8 @@ Status take_place(const Given& given, const Variable& variable, WorkerProgramOpt
 Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* argv, const Variable& variable) {
     for (int i = 1; i < argc; ++i)
         if (const auto why = refused_word(argv[i])) return usage_error(*why);
-    const auto split = options::split_words(with_one_spelling(options::words_of(argc, argv)),
-                                            visible_worker_options(), "place", hidden_options());
+    const auto split = split_words(with_one_spelling(words_of(argc, argv)), visible_worker_options(), "place",
+                                   hidden_options());
     if (!split) return split.error();
     const Given& given = *split;
     WorkerCommand command;
@@ -346,7 +339,7 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     given_text("os", work.os);
     given_text("arch", work.arch);
     for (const std::string& name : {work.os, work.arch})
-        if (!session::is_platform(name))
+        if (!net::session::is_platform(name))
             return usage_error("--os and --arch " + quote_for_message(name) +
                                ": use letters, digits, '_', '-' and '.', not '.' first");
     given_text("from-factory", work.factory);
@@ -354,13 +347,13 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     given_text("debug-file", work.debug_file);
     if (given.count("feature") != 0) work.features = given["feature"].as<std::vector<std::string>>();
     for (const std::string& feature : work.features)
-        if (feature.starts_with(core::function_feature))
+        if (feature.starts_with(engine::model::function_feature))
             return usage_error(
                 "--feature " + quote_for_message(feature) +
                 ": only workers of programs have functions, and they announce them themselves");
     for (const std::string& feature : work.features)
-        if (feature.starts_with(core::coprocess_feature) ||
-            feature.starts_with(core::coprocess_feature_of_cctools))
+        if (feature.starts_with(engine::model::coprocess_feature) ||
+            feature.starts_with(engine::model::coprocess_feature_of_cctools))
             return usage_error("--feature " + quote_for_message(feature) + ": give --coprocess FILE");
     work.ssl = given.count("ssl") != 0 || !work.ssl_ca.empty();
     work.single_shot = given.count("single-shot") != 0;
@@ -404,4 +397,4 @@ std::string worker_help_text() {
     return without_trailing_blanks(text.str());
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

@@ -10,13 +10,13 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "net/catalog/catalog_hosts.h"
 #include "engine/model/resources.h"
+#include "net/catalog/catalog_hosts.h"
+#include "net/frames/tcp_options.h"
 #include "node/launcher/launcher.h"
 #include "node/machine/bound.h"
-#include "net/frames/tcp_options.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 // Of --coprocess and its companions. Amounts are those of all coprocesses together; nothing: as the worker
 // offers.
@@ -31,10 +31,10 @@ struct CoprocessSettings {
 
 struct WorkerProgramOptions {
     // One of these locates the manager.
-    std::vector<net::HostPort> managers;
+    std::vector<net::frames::HostPort> managers;
     std::string contact;        // a contact file
     std::string manager_regex;  // matches names in the registry, and in catalogs
-    catalog::CatalogHosts catalogs;
+    net::catalog::CatalogHosts catalogs;
     bool require_key = false;  // serve no manager that does not prove who it is, however it was found
 
     Duration idle_timeout = std::chrono::minutes(15);
@@ -52,9 +52,9 @@ struct WorkerProgramOptions {
     std::optional<std::int64_t> memory_mb;
     std::optional<std::int64_t> disk_mb;
     std::optional<std::int64_t> gpus;
-    // Source of each limit, by machine::BoundKind: an option, or "CORES in the environment".
+    // Source of each limit, by node::machine::BoundKind: an option, or "CORES in the environment".
     std::array<std::string, 4> said_by{"--cores", "--memory", "--disk", "--gpus"};
-    std::optional<machine::Binding> bind;         // nothing: to cores, if they are ours alone
+    std::optional<node::machine::Binding> bind;   // nothing: to cores, if they are ours alone
     std::optional<std::size_t> threads_per_core;  // nothing: all
     std::optional<Duration> wall_time;
     std::vector<std::string> features;
@@ -83,7 +83,7 @@ struct WorkerCommand {
     Kind kind = Kind::work;
     bool json = false;  // of detect: print JSON
     bool draw = false;
-    std::optional<core::Needs> drawn_task;  // fills the picture with this task
+    std::optional<engine::model::Needs> drawn_task;  // fills the picture with this task
     WorkerProgramOptions work;
 };
 
@@ -93,4 +93,4 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
 
 std::string worker_help_text();
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

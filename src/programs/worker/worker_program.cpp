@@ -9,31 +9,31 @@
 #include <filesystem>
 #include <random>
 
+#include "base/background_thread.h"
 #include "base/find_shell.h"
 #include "base/random_bits.h"
 #include "base/shortage.h"
+#include "base/signals.h"
 #include "engine/model/task.h"
 #include "files/trees/kept_cache.h"
+#include "manager/run/job_end.h"
+#include "manager/run/loop.h"
+#include "net/session/session_table.h"
 #include "node/launcher/function_runner.h"
 #include "node/machine/allowance.h"
 #include "node/machine/batch_end.h"
 #include "node/machine/batch_share.h"
 #include "node/machine/topology.h"
-#include "records/journal/debug_log.h"
-#include "records/journal/run_status.h"
-#include "manager/run/job_end.h"
-#include "manager/run/loop.h"
-#include "net/session/session_table.h"
-#include "base/background_thread.h"
-#include "base/signals.h"
-#include "worker/worker_session.h"
 #include "programs/worker/coprocess_options.h"
 #include "programs/worker/detect.h"
 #include "programs/worker/last_words.h"
 #include "programs/worker/manager_calls.h"
 #include "programs/worker/worker_resources.h"
+#include "records/journal/debug_log.h"
+#include "records/journal/run_status.h"
+#include "worker/worker_session.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 namespace {
 
@@ -62,12 +62,13 @@ std::string workspace_parent(const WorkerProgramOptions& options) {
     return unknown ? folder : whole.string();
 }
 
-Result<WorkerResources> resources_of(Result<machine::Machine> machine, const WorkerProgramOptions& options) {
+Result<WorkerResources> resources_of(Result<node::machine::Machine> machine,
+                                     const WorkerProgramOptions& options) {
     if (!machine) return machine.error();
-    const machine::Bounds batch =
-        machine::batch_bounds(machine::batch_environment(), {machine->cores.size(), machine->threads()});
-    return worker_resources(std::move(*machine), machine::free_disk_mb(workspace_parent(options)), options,
-                            batch);
+    const node::machine::Bounds batch = node::machine::batch_bounds(
+        node::machine::batch_environment(), {machine->cores.size(), machine->threads()});
+    return worker_resources(std::move(*machine), node::machine::free_disk_mb(workspace_parent(options)),
+                            options, batch);
 }
 
 // The parent may have ended before prctl().
@@ -78,13 +79,13 @@ void die_with_parent(pid_t parent) {
 
 class Program {
   public:
-    Program(const WorkerProgramOptions& options, const process::FunctionTable& functions)
+    Program(const WorkerProgramOptions& options, const node::process::FunctionTable& functions)
         : options_(options),
           parent_(::getppid()),
           function_table_(functions),
-          launcher_(launcher::Launcher::start(&functions, say_last_words).or_throw()),
+          launcher_(node::launcher::Launcher::start(&functions, say_last_words).or_throw()),
           signals_(Signals::block().or_throw()),
-          batch_end_(run::ask_for_end(true)),
+          batch_end_(manager::run::ask_for_end(true)),
           calls_(ManagerCalls::of(options, warn).or_throw()),
           random_(random_bits()) {
         ::signal(SIGPIPE, SIG_IGN);
@@ -117,11 +118,11 @@ class Program {
 
   private:
     ExitCode serve() {
-        worker::WorkerSession session(
-            session_options(), *worker_, [this](worker::Whom whom) { return calls_.begin(whom); },
+        wq::worker::WorkerSession session(
+            session_options(), *worker_, [this](wq::worker::Whom whom) { return calls_.begin(whom); },
             [this](const std::string& text) { say(text); }, instant_now());
-        run::Waiter waiter;
-        run::BackOff back_off(instant_now());
+        manager::run::Waiter waiter;
+        manager::run::BackOff back_off(instant_now());
         while (!session.over()) {
             while (const auto signal = signals_.next()) {
                 session.stop(*signal, instant_now());
@@ -143,7 +144,7 @@ class Program {
     }
 
     void leave_last_words() {
-        const worker::ManagerLink& link = worker_->link();
+        const wq::worker::ManagerLink& link = worker_->link();
         if (link.token() == session_token_) return;
         session_token_ = link.token();
         const auto words = link.last_words();
@@ -152,18 +153,18 @@ class Program {
     }
 
     // A control group or cpuset may shrink at any time, but the offer was sent when the worker joined.
-    void leave_with_less(worker::WorkerSession& session) {
+    void leave_with_less(wq::worker::WorkerSession& session) {
         if (instant_now() < next_look_) return;
         next_look_ = instant_now() + between_looks();
         if (session.draining()) return;
-        const machine::Allowance now = machine::Allowance::of_this_process();
-        const std::string less = machine::what_is_less(allowed_, now);
+        const node::machine::Allowance now = node::machine::Allowance::of_this_process();
+        const std::string less = node::machine::what_is_less(allowed_, now);
         if (less.empty()) return;
         const auto found = look_again();
         if (!found) return say_that_it_cannot_look(less, found.error().message);
         allowed_ = now;
         cannot_look_.clear();
-        const std::string lacks = what_it_lacks(resources_, *found, machine::CpuMask::of_process(0));
+        const std::string lacks = what_it_lacks(resources_, *found, node::machine::CpuMask::of_process(0));
         if (lacks.empty()) return say(less + "; its offer stays the same");
         comes_back_ = true;
         session.leave(less + "; " + lacks + ": it finishes its tasks, leaves, and rejoins with less",
@@ -171,7 +172,7 @@ class Program {
     }
 
     // A worker cannot change its offer, so it joins again.
-    void leave_without_coprocesses(worker::WorkerSession& session) {
+    void leave_without_coprocesses(wq::worker::WorkerSession& session) {
         if (!coprocesses_) return;
         for (const std::string& one : coprocesses_->take_news()) say(one);
         const auto why = coprocesses_->given_up();
@@ -183,22 +184,22 @@ class Program {
 
     void start_coprocesses() {
         if (options_.coprocesses.file.empty() || coprocesses_failed_) return;
-        coprocesses_ =
-            worker_program::start_coprocesses(options_.coprocesses, resources_, workspace_parent(options_),
-                                              *launcher_, options_.time_scale, signals_.descriptor())
-                .or_throw();
+        coprocesses_ = worker::start_coprocesses(options_.coprocesses, resources_, workspace_parent(options_),
+                                                 *launcher_, options_.time_scale, signals_.descriptor())
+                           .or_throw();
         say("using " + describe(*coprocesses_, coprocess_share(options_.coprocesses, resources_.offers)));
     }
 
     // Looks for GPUs only once: their number does not shrink, and waiting for their driver would block
     // everything else.
     Result<WorkerResources> look_again() const {
-        return resources_of(machine::discover_again(machine::CpuMask::of_process(0), *gpus_), options_);
+        return resources_of(node::machine::discover_again(node::machine::CpuMask::of_process(0), *gpus_),
+                            options_);
     }
 
     Result<WorkerResources> look() {
         if (gpus_) return look_again();
-        auto machine = machine::discover(machine::CpuMask::of_process(0));
+        auto machine = node::machine::discover(node::machine::CpuMask::of_process(0));
         if (machine) gpus_ = machine->gpus;
         return resources_of(std::move(machine), options_);
     }
@@ -215,19 +216,19 @@ class Program {
     }
 
     void open_debug_log() {
-        records::DebugLogOptions log;
+        records::journal::DebugLogOptions log;
         log.path = options_.debug_file;
         log.flags = options_.debug;
         log.rotate_bytes = options_.debug_rotate;
         log.program = "work_queue_worker";
-        debug_ = records::DebugLog::open(log).or_throw();
+        debug_ = records::journal::DebugLog::open(log).or_throw();
     }
 
     // If it cannot keep the cache, the worker says so and continues.
     std::string kept_cache() {
         if (options_.kept_cache.empty() || !kept_cache_.path().empty()) return kept_cache_.path();
         const auto folder = std::filesystem::absolute(options_.kept_cache);
-        if (const auto trouble = kept_cache_.take(folder, records::host_name()))
+        if (const auto trouble = kept_cache_.take(folder, records::journal::host_name()))
             say("the cache is not kept: " + trouble->what);
         return kept_cache_.path();
     }
@@ -245,29 +246,30 @@ class Program {
 
     void open_workspace() {
         const std::string parent = workspace_parent(options_);
-        worker::WorkerOptions worker;
+        wq::worker::WorkerOptions worker;
         worker.launcher.shell = find_shell().or_throw();
         worker.launcher.scratch = parent;
         worker.launcher.work_in_scratch = true;
         worker.launcher.environment_lines = true;
-        allowed_ = machine::Allowance::of_this_process();  // first, so that changes from now on are noticed
+        allowed_ =
+            node::machine::Allowance::of_this_process();  // first, so that changes from now on are noticed
         resources_ = look().or_throw();
         const WorkerResources& resources = resources_;
         for (const std::string& remark : resources.machine.remarks) warn(remark);
         next_look_ = instant_now() + between_looks();
         worker.launcher.slice = resources.slice;
         worker.hello.offers = resources.offers;
-        worker.hello.host = records::host_name();
-        worker.hello.job = machine::batch_job(machine::batch_environment());
+        worker.hello.host = records::journal::host_name();
+        worker.hello.job = node::machine::batch_job(node::machine::batch_environment());
         worker.hello.features = options_.features;
-        worker.hello.identity = session::random_token();
+        worker.hello.identity = net::session::random_token();
         worker.wrapper = options_.task_wrapper;
         worker.kept_cache = kept_cache();
         worker.hello.os = options_.os;
         worker.hello.arch = options_.arch;
         worker.fetch_timeout = std::chrono::ceil<std::chrono::seconds>(options_.url_timeout);
         if (!options_.factory.empty())
-            worker.hello.features.push_back(std::string(core::factory_feature) + options_.factory);
+            worker.hello.features.push_back(std::string(engine::model::factory_feature) + options_.factory);
         worker.leaves_at = leaves_at_;
         launcher_->begin_anew(worker.launcher, launcher_close_limit).or_throw();
         say("creating workspace " + launcher_->scratch());
@@ -277,20 +279,20 @@ class Program {
         start_coprocesses();
         functions_.emplace(function_table_, cores);
         files_.emplace();
-        worker_ = std::make_unique<worker::Worker>(std::move(worker), *launcher_, &*functions_, &*files_,
-                                                   coprocesses_.get());
+        worker_ = std::make_unique<wq::worker::Worker>(std::move(worker), *launcher_, &*functions_, &*files_,
+                                                       coprocesses_.get());
     }
 
     // If the user gave the end, the worker does not wait for the batch system's answer.
     std::optional<Instant> known_end() {
-        if (!options_.wall_time) return run::known_end(batch_end_);
+        if (!options_.wall_time) return manager::run::known_end(batch_end_);
         const Instant given = instant_now() + *options_.wall_time;
-        const auto by_batch = run::known_end(batch_end_, Duration{0});
+        const auto by_batch = manager::run::known_end(batch_end_, Duration{0});
         return by_batch ? std::min(given, *by_batch) : given;
     }
 
-    worker::WorkerSessionOptions session_options() {
-        worker::WorkerSessionOptions session;
+    wq::worker::WorkerSessionOptions session_options() {
+        wq::worker::WorkerSessionOptions session;
         session.idle_timeout = options_.idle_timeout;
         session.connect_timeout = options_.connect_timeout;
         session.min_backoff = options_.min_backoff;
@@ -301,17 +303,19 @@ class Program {
         session.single_shot = options_.single_shot;
         session.by_name = !options_.manager_regex.empty();
         session.seed = random_();
-        if (debug_) session.note = [this](const net::Note& note) { debug(note.subsystem, note.text); };
+        if (debug_)
+            session.note = [this](const net::frames::Note& note) { debug(note.subsystem, note.text); };
         if (leaves_at_) {
             const Duration left = std::max(*leaves_at_ - instant_now(), Duration{0});
-            const Duration before = std::min(run::drain_before_end, left / 5);
+            const Duration before = std::min(manager::run::drain_before_end, left / 5);
             session.drain_at = *leaves_at_ - before;
             session.drain_at_grace = before - std::min(longest_kill, before / 3);
         }
         return session;
     }
 
-    void wait(worker::WorkerSession& session, run::Waiter& waiter, run::BackOff& back_off) {
+    void wait(wq::worker::WorkerSession& session, manager::run::Waiter& waiter,
+              manager::run::BackOff& back_off) {
         const Instant before = instant_now();
         if (session.take_heard_close_by() || std::exchange(call_ended_, false)) {
             back_off.heard_close_by(before);
@@ -351,24 +355,24 @@ class Program {
 
     const WorkerProgramOptions& options_;
     const pid_t parent_;
-    const process::FunctionTable& function_table_;
-    std::unique_ptr<launcher::Launcher> launcher_;
+    const node::process::FunctionTable& function_table_;
+    std::unique_ptr<node::launcher::Launcher> launcher_;
     Signals signals_;
-    machine::BatchEnd batch_end_;
+    node::machine::BatchEnd batch_end_;
     ManagerCalls calls_;
     std::mt19937_64 random_;
-    std::unique_ptr<records::DebugLog> debug_;
-    std::optional<launcher::FunctionRunner> functions_;
-    files::KeptCache kept_cache_;
-    std::optional<BackgroundThread> files_;           // started after the launcher is forked
-    std::unique_ptr<coprocess::Runner> coprocesses_;  // null: none
-    std::unique_ptr<worker::Worker> worker_;
+    std::unique_ptr<records::journal::DebugLog> debug_;
+    std::optional<node::launcher::FunctionRunner> functions_;
+    files::trees::KeptCache kept_cache_;
+    std::optional<BackgroundThread> files_;                      // started after the launcher is forked
+    std::unique_ptr<functions::coprocess::Runner> coprocesses_;  // null: none
+    std::unique_ptr<wq::worker::Worker> worker_;
     std::optional<Instant> leaves_at_;
     std::string session_token_;  // of the last words that were left
     Instant next_draw_;
-    std::optional<machine::Gpus> gpus_;  // found when the worker first joined
-    WorkerResources resources_;          // offered when the worker joined
-    machine::Allowance allowed_;         // at the last look
+    std::optional<node::machine::Gpus> gpus_;  // found when the worker first joined
+    WorkerResources resources_;                // offered when the worker joined
+    node::machine::Allowance allowed_;         // at the last look
     Instant next_look_;
     std::string cannot_look_;  // last message about a failed look
     bool coprocesses_failed_ = false;
@@ -381,11 +385,12 @@ class Program {
 int detect_program(const WorkerCommand& command) {
     try {
         const WorkerResources found =
-            resources_of(machine::discover(machine::CpuMask::of_process(0)), command.work).or_throw();
+            resources_of(node::machine::discover(node::machine::CpuMask::of_process(0)), command.work)
+                .or_throw();
         const std::string text = command.json ? detect_json(found)
                                  : command.drawn_task
                                      ? draw_tasks(found, *command.drawn_task, terminal_style())
-                                 : command.draw ? machine::draw_machine(found.machine, terminal_style())
+                                 : command.draw ? node::machine::draw_machine(found.machine, terminal_style())
                                                 : detect_text(found);
         std::fputs(text.c_str(), stdout);
         return after_output("work_queue_worker", 0);
@@ -395,7 +400,7 @@ int detect_program(const WorkerCommand& command) {
     }
 }
 
-int run_worker(const WorkerProgramOptions& options, const process::FunctionTable& functions) {
+int run_worker(const WorkerProgramOptions& options, const node::process::FunctionTable& functions) {
     try {
         return Program(options, functions).run();
     } catch (const Failure& failure) {
@@ -408,4 +413,4 @@ int run_worker(const WorkerProgramOptions& options, const process::FunctionTable
     }
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

@@ -5,15 +5,15 @@
 #include "node/machine/divide.h"
 #include "node/machine/restrict.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 namespace {
 
-using machine::Binding;
-using machine::BoundKind;
+using node::machine::Binding;
+using node::machine::BoundKind;
 
-machine::Bounds said(const WorkerProgramOptions& options) {
-    machine::Bounds bounds;
+node::machine::Bounds said(const WorkerProgramOptions& options) {
+    node::machine::Bounds bounds;
     const auto add = [&](BoundKind kind, const std::optional<std::int64_t>& amount) {
         // A limit above the free disk would make tasks fail in the middle, so it does not override the free
         // disk.
@@ -29,7 +29,7 @@ machine::Bounds said(const WorkerProgramOptions& options) {
     return bounds;
 }
 
-std::string why_unbound(const machine::Machine& machine, const WorkerProgramOptions& options) {
+std::string why_unbound(const node::machine::Machine& machine, const WorkerProgramOptions& options) {
     if (!machine.this_machine) return "the machine is simulated (" + machine.origin + ")";
     if (machine.core_count && *machine.core_count > machine.cores.size())
         return std::to_string(*machine.core_count) + " cores of " + std::to_string(machine.cores.size());
@@ -40,7 +40,7 @@ std::string why_unbound(const machine::Machine& machine, const WorkerProgramOpti
     return {};
 }
 
-bool is_bound_to_others(const machine::Slice& slice, const machine::CpuMask& allowed) {
+bool is_bound_to_others(const node::machine::Slice& slice, const node::machine::CpuMask& allowed) {
     if (slice.bind == Binding::none || !slice.of_this_machine) return false;
     return std::any_of(slice.cores.begin(), slice.cores.end(), [&](const std::vector<int>& core) {
         return std::any_of(core.begin(), core.end(), [&](int pu) { return !allowed.contains(pu); });
@@ -49,19 +49,19 @@ bool is_bound_to_others(const machine::Slice& slice, const machine::CpuMask& all
 
 }  // namespace
 
-WorkerResources worker_resources(machine::Machine machine, std::int64_t free_disk_mb,
-                                 const WorkerProgramOptions& options, const machine::Bounds& batch) {
-    machine::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", true, false, {}}};
+WorkerResources worker_resources(node::machine::Machine machine, std::int64_t free_disk_mb,
+                                 const WorkerProgramOptions& options, const node::machine::Bounds& batch) {
+    node::machine::Bounds bounds{{BoundKind::disk, free_disk_mb, "free", true, false, {}}};
     bounds.insert(bounds.end(), batch.begin(), batch.end());
-    for (const machine::Bound& bound : said(options)) bounds.push_back(bound);
-    machine::restrict_to(machine, bounds);
-    if (options.bind && *options.bind != Binding::none) machine::choose_nearest(machine);
-    if (options.threads_per_core) machine::leave_threads(machine, *options.threads_per_core);
+    for (const node::machine::Bound& bound : said(options)) bounds.push_back(bound);
+    node::machine::restrict_to(machine, bounds);
+    if (options.bind && *options.bind != Binding::none) node::machine::choose_nearest(machine);
+    if (options.threads_per_core) node::machine::leave_threads(machine, *options.threads_per_core);
 
     WorkerResources found;
-    const auto disk = machine::binding_bound(machine.bounds, BoundKind::disk);
-    machine::Slice& slice = found.slice;
-    slice = machine::divide(machine, disk ? disk->amount : free_disk_mb, 1).front();
+    const auto disk = node::machine::binding_bound(machine.bounds, BoundKind::disk);
+    node::machine::Slice& slice = found.slice;
+    slice = node::machine::divide(machine, disk ? disk->amount : free_disk_mb, 1).front();
     if (slice.bind != Binding::none) slice.bind = options.bind.value_or(Binding::core);
     found.offers = {static_cast<std::int64_t>(slice.cores.size()), slice.memory_mb, slice.disk_mb,
                     static_cast<std::int64_t>(slice.gpus.size())};
@@ -71,14 +71,14 @@ WorkerResources worker_resources(machine::Machine machine, std::int64_t free_dis
 }
 
 std::string what_it_lacks(const WorkerResources& then, const WorkerResources& now,
-                          const machine::CpuMask& allowed) {
+                          const node::machine::CpuMask& allowed) {
     if (is_bound_to_others(then.slice, allowed))
         return "its tasks are bound to cores that it may no longer use";
     const auto fewer = [](const std::string& had, const std::string& has) {
         return "it can offer " + has + " instead of " + had;
     };
-    const core::Resources& had = then.offers;
-    const core::Resources& has = now.offers;
+    const engine::model::Resources& had = then.offers;
+    const engine::model::Resources& has = now.offers;
     if (has.cores < had.cores)
         return fewer(format_count_with_fraction(had.cores), format_count_with_fraction(has.cores) + " cores");
     if (has.memory_mb < had.memory_mb)
@@ -86,10 +86,10 @@ std::string what_it_lacks(const WorkerResources& then, const WorkerResources& no
     return {};
 }
 
-std::string resources_line(const core::Resources& offers) {
+std::string resources_line(const engine::model::Resources& offers) {
     return format_count_with_fraction(offers.cores) + " cores, " + std::to_string(offers.memory_mb) +
            " MB memory, " + std::to_string(offers.disk_mb) + " MB disk, " +
            format_count_with_fraction(offers.gpus) + " gpus";
 }
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

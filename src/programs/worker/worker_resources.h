@@ -9,27 +9,28 @@
 #include "node/machine/machine.h"
 #include "programs/worker/worker_options.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 
 struct WorkerResources {
-    machine::Slice slice;
-    core::Resources offers;
-    machine::Machine machine;  // as offered, with all its limits
-    std::string unbound;       // why tasks are not bound; empty: they are bound
+    node::machine::Slice slice;
+    engine::model::Resources offers;
+    node::machine::Machine machine;  // as offered, with all its limits
+    std::string unbound;             // why tasks are not bound; empty: they are bound
 };
 
 // If the number of cores is set to another than the machine has, tasks are not bound, because other workers
 // may use the remaining cores. With --bind, tasks are bound to the nearest possible cores.
-WorkerResources worker_resources(machine::Machine machine, std::int64_t free_disk_mb,
-                                 const WorkerProgramOptions& options, const machine::Bounds& batch = {});
+WorkerResources worker_resources(node::machine::Machine machine, std::int64_t free_disk_mb,
+                                 const WorkerProgramOptions& options,
+                                 const node::machine::Bounds& batch = {});
 
 // Says what `now` lacks compared with the offer `then`, whose tasks may be bound to units that are no longer
 // `allowed`: "it has 4 cores to offer, and offered 8"; "": nothing. Ignores disk, which is free space, and
 // GPUs, which do not change.
 std::string what_it_lacks(const WorkerResources& then, const WorkerResources& now,
-                          const machine::CpuMask& allowed);
+                          const node::machine::CpuMask& allowed);
 
 // "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as in the manual.
-std::string resources_line(const core::Resources& offers);
+std::string resources_line(const engine::model::Resources& offers);
 
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

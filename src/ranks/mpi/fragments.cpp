@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -89,4 +89,4 @@ bool FrameAssembler::begin_frame(std::string_view& piece) {
     return missing_ <= kMostFrameBytes;
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

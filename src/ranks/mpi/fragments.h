@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 inline constexpr std::size_t kFragmentBytes = 3968;
 inline constexpr std::size_t kMostFrameBytes = std::size_t{1} << 31;
@@ -54,4 +54,4 @@ class FrameAssembler {
     bool in_frame_ = false;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

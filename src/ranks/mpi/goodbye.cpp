@@ -15,7 +15,7 @@
 
 #include "base/units.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -113,4 +113,4 @@ bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& opti
     return false;
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "ranks/mpi/launch_environment.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 // A client that is killed while it connects is fatal to a PMIx 4.2.2 server: its error path frees the rank's
 // record twice, and mpirun hangs at its end on the mutex of the freed record. (A limit of 2 ms, which
@@ -25,4 +25,4 @@ bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options = {});
 // answered.
 bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& options = {});
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

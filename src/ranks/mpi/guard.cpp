@@ -15,7 +15,7 @@
 #include "base/exit_code.h"
 #include "base/shortage.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 // Everything that the guard knows about the rank. Atomic, as the rank may be killed at any moment.
 struct RankStory {
@@ -184,4 +184,4 @@ int run_guarded(const LaunchEnvironment& environment, const std::function<int(Gu
     return code;
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -24,7 +24,7 @@
 #include "ranks/mpi/goodbye.h"
 #include "ranks/mpi/launch_environment.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 struct RankStory;
 
@@ -65,4 +65,4 @@ int run_guarded(const LaunchEnvironment& environment, const std::function<int(Gu
 std::optional<int> fork_guard(const LaunchEnvironment& environment, GuardLink& link,
                               const GuardOptions& options = {});
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

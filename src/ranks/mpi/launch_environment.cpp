@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -98,4 +98,4 @@ Status check_world_size(const LaunchEnvironment& environment, int world_size) {
                  began + "it belongs to a different MPI than the one this program was built with"};
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

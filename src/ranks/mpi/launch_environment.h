@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 enum class ProcessManager { none, pmix, hydra };
 
@@ -37,4 +37,4 @@ LaunchEnvironment read_launch_environment();  // of this process
 // plugin, or a launcher of another MPI. Otherwise every process would run the whole list.
 Status check_world_size(const LaunchEnvironment& environment, int world_size);
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -8,7 +8,7 @@
 #include "ranks/mpi/mpi_muted_warning.h"
 #include "ranks/mpi/segment.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -148,4 +148,4 @@ Result<std::unique_ptr<CounterWindow::Trial>> CounterWindow::try_add(std::size_t
     return std::unique_ptr<Trial>(std::make_unique<RequestTrial>(std::move(cell)));
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -11,7 +11,7 @@
 #include "ranks/mpi/mpi_session.h"
 #include "ranks/tickets/counters.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class CounterWindow final : public tickets::Counters {
   public:
@@ -41,4 +41,4 @@ class CounterWindow final : public tickets::Counters {
     std::unique_ptr<Window> window_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

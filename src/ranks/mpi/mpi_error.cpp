@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 Error mpi_error(const std::string& call, int code) {
     char text[MPI_MAX_ERROR_STRING + 1] = "";
@@ -15,4 +15,4 @@ Error mpi_error(const std::string& call, int code) {
     return {ExitCode::unreachable, message};
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

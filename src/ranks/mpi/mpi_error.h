@@ -5,9 +5,9 @@
 
 #include "base/result.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 // "MPI_Comm_dup: MPI_ERR_COMM: invalid communicator", with ExitCode::unreachable.
 Error mpi_error(const std::string& call, int code);
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

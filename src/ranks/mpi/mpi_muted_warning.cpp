@@ -7,7 +7,7 @@
 #include <cstdarg>
 #include <string_view>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -48,4 +48,4 @@ MutedWarning::~MutedWarning() {
     if (place != nullptr) *place = before;
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -1,7 +1,7 @@
 // What Open MPI 5 says of windows when fault tolerance is enabled, not said.
 #pragma once
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 // While it lives, Open MPI does not warn that a window "is not tested for post-failure operation": it does so
 // of every window, in eight lines on mpirun's stderr, and ours are made to outlive lost ranks. mpirun would
@@ -16,4 +16,4 @@ class MutedWarning {
     MutedWarning& operator=(const MutedWarning&) = delete;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -7,7 +7,7 @@
 
 #include "ranks/mpi/fragments.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -109,4 +109,4 @@ std::uint64_t MpiReceiver::failed() const {
     return ring_->failed;
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class MpiReceiver {
   public:
@@ -30,4 +30,4 @@ class MpiReceiver {
     std::unique_ptr<Ring> ring_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

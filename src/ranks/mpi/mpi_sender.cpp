@@ -7,7 +7,7 @@
 
 #include "ranks/mpi/fragments.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -172,4 +172,4 @@ std::uint64_t MpiSender::failed() const {
     return lanes_->failed;
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

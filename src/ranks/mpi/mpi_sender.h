@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class MpiSender {
   public:
@@ -34,4 +34,4 @@ class MpiSender {
     std::unique_ptr<Lanes> lanes_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -12,7 +12,7 @@
 #include "ranks/mpi/process_watch.h"
 #include "ranks/mpi/watchdog.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -198,4 +198,4 @@ void MpiSession::detach() {
     }
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

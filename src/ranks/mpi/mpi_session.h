@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "ranks/mpi/launch_environment.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class ProcessWatch;
 
@@ -116,4 +116,4 @@ class MpiSession {
     std::vector<std::function<void()>> before_detach_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 constexpr std::int64_t kCannotSay = -1;
@@ -45,4 +45,4 @@ std::int64_t MpiSettlement::sent_by(std::size_t rank) const {
     return exchange_->received[rank];
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class MpiSettlement {
   public:
@@ -27,4 +27,4 @@ class MpiSettlement {
     std::unique_ptr<Exchange> exchange_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

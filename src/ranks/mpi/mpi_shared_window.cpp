@@ -7,7 +7,7 @@
 #include "ranks/mpi/mpi_error.h"
 #include "ranks/mpi/mpi_muted_warning.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -66,4 +66,4 @@ Result<std::unique_ptr<Segment>> open_node_segment(MpiSession& session, std::siz
     return std::unique_ptr<Segment>(std::make_unique<SharedWindow>(*base, bytes));
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -8,10 +8,10 @@
 #include "ranks/mpi/mpi_session.h"
 #include "ranks/mpi/segment.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 // Collective over the node, with the same size on all its ranks; all succeed or none. Zeroed. A node with one
 // rank, and a session without MPI, get private memory: a window of one rank fails with some MPIs.
 Result<std::unique_ptr<Segment>> open_node_segment(MpiSession& session, std::size_t bytes);
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

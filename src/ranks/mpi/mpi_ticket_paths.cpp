@@ -10,7 +10,7 @@
 #include "ranks/mpi/ticket_paths.h"
 #include "ranks/mpi/watchdog.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -168,4 +168,4 @@ Result<TicketPaths> measure_ticket_paths(const MpiSession& session, CounterWindo
     return decode_paths((*all)[static_cast<std::size_t>(claimer)]);
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -9,7 +9,7 @@
 #include "ranks/mpi/mpi_settlement.h"
 #include "ranks/mpi/process_watch.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -66,12 +66,12 @@ class Ranks final : public MpiTransport {
         return watched;
     }
 
-    void send(net::PeerId peer, std::string frame) override {
+    void send(net::frames::PeerId peer, std::string frame) override {
         if (!is_open(peer)) return;
         sender_.send(static_cast<int>(peer.value()), std::move(frame));
     }
 
-    bool poll(std::vector<net::Arrival>& inbox) override {
+    bool poll(std::vector<net::frames::Arrival>& inbox) override {
         const std::size_t before = inbox.size();
         if (!told_joined_) tell_joined(inbox);
         // Checked before receiving: frames that a rank sent before it died then still come before its Left.
@@ -80,12 +80,13 @@ class Ranks final : public MpiTransport {
         if (!ended.empty()) {
             for (int round = 0; round < kRoundsToDrain; ++round) moved = receive_all(inbox) || moved;
         }
-        for (const std::uint32_t mate : ended) leave(net::PeerId(mate), "was killed or has ended", inbox);
+        for (const std::uint32_t mate : ended)
+            leave(net::frames::PeerId(mate), "was killed or has ended", inbox);
         moved = sender_.advance() || moved;
         return moved || inbox.size() != before;
     }
 
-    void close(net::PeerId peer) override {
+    void close(net::frames::PeerId peer) override {
         if (!is_open(peer)) return;
         ranks_[peer.value()].open = false;
         ranks_[peer.value()].assembler = FrameAssembler();
@@ -130,28 +131,31 @@ class Ranks final : public MpiTransport {
 
   private:
     Rank& rank(int number) { return ranks_[static_cast<std::size_t>(number)]; }
-    bool is_open(net::PeerId peer) const { return peer.value() < ranks_.size() && ranks_[peer.value()].open; }
+    bool is_open(net::frames::PeerId peer) const {
+        return peer.value() < ranks_.size() && ranks_[peer.value()].open;
+    }
 
-    void tell_joined(std::vector<net::Arrival>& inbox) {
+    void tell_joined(std::vector<net::frames::Arrival>& inbox) {
         told_joined_ = true;
         for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
             if (!ranks_[i].open) continue;
-            inbox.push_back(net::Joined{net::PeerId(i), ranks_[i].processor + ":rank " + std::to_string(i)});
+            inbox.push_back(net::frames::Joined{net::frames::PeerId(i),
+                                                ranks_[i].processor + ":rank " + std::to_string(i)});
         }
     }
 
-    bool receive_all(std::vector<net::Arrival>& inbox) {
+    bool receive_all(std::vector<net::frames::Arrival>& inbox) {
         bool moved = false;
         while (const auto message = receiver_.next()) {
             moved = true;
             Rank& from = rank(message->source);
             ++from.fragments_received;
             if (!from.open) continue;
-            const net::PeerId peer(static_cast<std::uint32_t>(message->source));
+            const net::frames::PeerId peer(static_cast<std::uint32_t>(message->source));
             frames_.clear();
             const bool sound = from.assembler.take(message->bytes, frames_);
             for (std::string& frame : frames_)
-                inbox.push_back(net::Frame{peer, std::move(frame), from.close_by});
+                inbox.push_back(net::frames::Frame{peer, std::move(frame), from.close_by});
             if (!sound) leave(peer, "sent bytes that are not a frame", inbox);
         }
         return moved;
@@ -164,11 +168,11 @@ class Ranks final : public MpiTransport {
         return true;
     }
 
-    void leave(net::PeerId peer, const std::string& what, std::vector<net::Arrival>& inbox) {
+    void leave(net::frames::PeerId peer, const std::string& what, std::vector<net::frames::Arrival>& inbox) {
         if (!is_open(peer)) return;
         close(peer);
         session_.note_lost_rank();
-        inbox.push_back(net::Left{peer, "rank " + std::to_string(peer.value()) + " " + what});
+        inbox.push_back(net::frames::Left{peer, "rank " + std::to_string(peer.value()) + " " + what});
     }
 
     MpiSession& session_;
@@ -180,7 +184,7 @@ class Ranks final : public MpiTransport {
     std::unique_ptr<MpiSettlement> settlement_;
     bool settles_well_ = false;
     std::vector<std::string> frames_;
-    std::vector<net::Arrival> ignored_;
+    std::vector<net::frames::Arrival> ignored_;
     bool told_joined_ = false;
     MpiTransportCounts counts_;
 };
@@ -201,4 +205,4 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::open(MpiSession& session,
     return std::unique_ptr<MpiTransport>(std::move(ranks));
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "base/result.h"
-#include "ranks/mpi/mpi_session.h"
 #include "net/frames/transport.h"
+#include "ranks/mpi/mpi_session.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 struct MpiTransportOptions {
     std::size_t receives = 64;           // posted in advance
@@ -22,7 +22,7 @@ struct MpiTransportCounts {
     std::uint64_t watched = 0;  // ranks of this node whose end is reported at once
 };
 
-class MpiTransport : public net::Transport {
+class MpiTransport : public net::frames::Transport {
   public:
     // Collective. The session must outlive the transport and must have MPI; the transport reports lost ranks
     // to it.
@@ -41,4 +41,4 @@ class MpiTransport : public net::Transport {
     virtual std::optional<bool> settled() = 0;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 ProcessAddress own_process_address() {
     struct stat info {};
@@ -62,4 +62,4 @@ std::vector<std::uint32_t> ProcessWatch::ended() {
     return keys;
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 // Identifies this process on its machine; valid between processes of one PID namespace.
 struct ProcessAddress {
@@ -43,4 +43,4 @@ class ProcessWatch {
     ProcessAddress self_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -9,7 +9,7 @@
 #include "base/shortage.h"
 #include "base/units.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 namespace {
 
@@ -51,4 +51,4 @@ Status room_in_shared_memory(std::size_t bytes, const char* folder) {
                      format_size(static_cast<std::int64_t>(needed)) + " are needed; remove old files there"};
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

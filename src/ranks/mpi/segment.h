@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class Segment {
   public:
@@ -22,4 +22,4 @@ std::unique_ptr<Segment> make_private_segment(std::size_t bytes);
 // ever if one rank of a node cannot.
 Status room_in_shared_memory(std::size_t bytes, const char* folder = "/dev/shm");
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

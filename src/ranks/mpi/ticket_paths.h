@@ -9,7 +9,7 @@
 #include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_session.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 struct TicketPathOptions {
     Duration each = std::chrono::milliseconds(100);  // measurement time for each path
@@ -36,4 +36,4 @@ Result<TicketPaths> measure_ticket_paths(const MpiSession& session, CounterWindo
                                          const std::string& window_problem,
                                          const TicketPathOptions& options = {});
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -2,7 +2,7 @@
 
 #include "base/signals_held.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 Watchdog::Watchdog(Duration limit, std::function<void()> bite, Repeats repeats) noexcept {
     const SignalsHeld held;
@@ -27,4 +27,4 @@ Watchdog::~Watchdog() {
     if (thread_.joinable()) thread_.join();
 }
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class Watchdog {
   public:
@@ -28,4 +28,4 @@ class Watchdog {
     std::thread thread_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

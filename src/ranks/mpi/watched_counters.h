@@ -9,7 +9,7 @@
 #include "ranks/mpi/watchdog.h"
 #include "ranks/tickets/counters.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 
 class WatchedCounters final : public tickets::Counters {
   public:
@@ -38,4 +38,4 @@ class WatchedCounters final : public tickets::Counters {
     tickets::Counters& all_;
 };
 
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

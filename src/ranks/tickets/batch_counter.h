@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "ranks/tickets/counters.h"
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 
 class BatchCounter {
   public:
@@ -60,4 +60,4 @@ class BatchCounter {
     tickets::Counters* all_;
 };
 
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

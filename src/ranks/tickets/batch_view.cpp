@@ -4,9 +4,9 @@
 
 #include "net/messages/msgpack_library.h"
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 
-BatchView::BatchView(const wire::SealedBatch& sealed)
+BatchView::BatchView(const net::messages::SealedBatch& sealed)
     : id_(sealed.batch),
       first_item_(sealed.first_item),
       call_(sealed.call),
@@ -16,7 +16,7 @@ BatchView::BatchView(const wire::SealedBatch& sealed)
         count_ += part.size();
     });
     if (sealed.command.empty()) return;
-    auto indexes = taskfile::IndexSet::parse(sealed.indexes);
+    auto indexes = engine::tasklist::IndexSet::parse(sealed.indexes);
     if (!indexes) return;
     indexes_ = std::move(*indexes);
     command_.emplace(sealed.command);
@@ -86,15 +86,15 @@ std::optional<TicketText> decode_ticket_text(std::string_view bytes) {
     text.environment_position = in.u64();
     get(in, text.variables);
     if (in.boolean()) {
-        wire::Call& call = text.call.emplace();
+        net::messages::Call& call = text.call.emplace();
         call.function = in.blob();
         call.arguments = in.blob();
         const std::uint8_t mode = in.u8();
-        if (mode > static_cast<std::uint8_t>(core::CallMode::direct)) return std::nullopt;
-        call.mode = static_cast<core::CallMode>(mode);
+        if (mode > static_cast<std::uint8_t>(engine::model::CallMode::direct)) return std::nullopt;
+        call.mode = static_cast<engine::model::CallMode>(mode);
     }
     if (!in.at_end()) return std::nullopt;
     return text;
 }
 
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

@@ -10,11 +10,11 @@
 #include "engine/tasklist/sources.h"
 #include "net/messages/messages.h"
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 
 class BatchView {
   public:
-    explicit BatchView(const wire::SealedBatch& sealed);
+    explicit BatchView(const net::messages::SealedBatch& sealed);
 
     BatchId id() const { return id_; }
     std::uint64_t count() const { return count_; }
@@ -22,7 +22,7 @@ class BatchView {
     bool has_template() const { return command_ || call_; }
     // For a range of calls: a ticket's call; the calls of consecutive tasks.
     bool has_calls() const { return call_.has_value(); }
-    const wire::Call& call() const { return *call_; }
+    const net::messages::Call& call() const { return *call_; }
     std::int64_t call_index(TaskId task) const;
     Interval tasks(std::uint64_t ticket, std::uint64_t most) const;
     // With a template: a ticket's command and index.
@@ -39,10 +39,10 @@ class BatchView {
     BatchId id_;
     std::vector<Part> parts_;
     std::uint64_t count_ = 0;
-    std::optional<taskfile::CommandTemplate> command_;
-    taskfile::IndexSet indexes_;
+    std::optional<engine::tasklist::CommandTemplate> command_;
+    engine::tasklist::IndexSet indexes_;
     TaskId first_item_;
-    std::optional<wire::Call> call_;
+    std::optional<net::messages::Call> call_;
     std::int64_t first_index_ = 0;
 };
 
@@ -54,9 +54,9 @@ struct TicketText {
     std::string command;
     EnvironmentChanges variables;
     std::uint64_t environment_position = 0;
-    std::optional<wire::Call> call;  // instead of the command
+    std::optional<net::messages::Call> call;  // instead of the command
 };
 std::string encode(const TicketText& text);
 std::optional<TicketText> decode_ticket_text(std::string_view bytes);
 
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 
 class Counters {
   public:
@@ -24,4 +24,4 @@ class Counters {
     virtual void serve() {}
 };
 
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 
 namespace {
 
@@ -264,4 +264,4 @@ void TicketPool::end_refill_turn() {
     head().turn_ends.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

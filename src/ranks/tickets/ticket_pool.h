@@ -22,7 +22,7 @@
 #include "base/time.h"
 #include "ranks/tickets/ticket_word.h"
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 
 struct TicketRange {
     BatchId batch;
@@ -138,4 +138,4 @@ class TicketPool {
     std::uint64_t overwritten_ = 0;
 };
 
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

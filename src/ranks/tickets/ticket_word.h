@@ -15,7 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 
 inline constexpr std::uint32_t kMostTickets = (1u << 20) - 1;  // per fill
 inline constexpr std::uint32_t kMostClaim = 4096;              // per claim
@@ -75,4 +75,4 @@ constexpr std::uint64_t guided_size(std::uint64_t remaining, std::uint64_t taker
     return std::min(remaining, std::clamp(even, least, std::max(least, most)));
 }
 
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

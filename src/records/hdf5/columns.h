@@ -12,7 +12,7 @@
 
 #include "engine/model/outcome.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 // At most N bytes of UTF-8, padded with NULs; longer text is cut between characters.
 template <std::size_t N>
@@ -55,7 +55,7 @@ inline constexpr ColumnType column_type<Flag> = ColumnType::flag;
 template <>
 inline constexpr ColumnType column_type<Direction> = ColumnType::direction;
 template <>
-inline constexpr ColumnType column_type<core::Ending> = ColumnType::ending;
+inline constexpr ColumnType column_type<engine::model::Ending> = ColumnType::ending;
 
 struct Column {
     const char* name;
@@ -74,4 +74,4 @@ struct Schema {
     std::span<const Column> columns;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

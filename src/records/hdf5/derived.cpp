@@ -3,15 +3,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "records/hdf5/rows.h"
+#include "records/hdf5/stats_log.h"
 #include "records/journal/joblog.h"
 #include "records/journal/resource_summary.h"
 #include "records/journal/run_status.h"
 #include "records/journal/task_number.h"
 #include "records/journal/transactions.h"
-#include "records/hdf5/rows.h"
-#include "records/hdf5/stats_log.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -22,10 +22,10 @@ constexpr std::uint64_t most_rows_waiting = 1'000'000;
 
 // Finds the last record of each task that failed for good: if failed tasks ran again, they have more than one
 // final record.
-struct LastEnds : records::JournalVisitor {
+struct LastEnds : journal::JournalVisitor {
     std::unordered_map<std::uint64_t, std::uint64_t> last;  // by key: number of the journal's task record
     std::uint64_t tasks = 0;
-    void task(const records::TaskRecord& record) override {
+    void task(const journal::TaskRecord& record) override {
         ++tasks;
         if (!record.final) return;
         if (record.outcome.succeeded()) {
@@ -34,8 +34,8 @@ struct LastEnds : records::JournalVisitor {
             last[record.key.value] = tasks;
         }
     }
-    void worker(const records::WorkerRecord&) override {}
-    void sample(const records::Sample&) override {}
+    void worker(const journal::WorkerRecord&) override {}
+    void sample(const journal::Sample&) override {}
 };
 
 }  // namespace
@@ -44,42 +44,42 @@ struct LastEnds : records::JournalVisitor {
 struct Derived::Rebuild {
     const ListedTasks* listed;
     LastEnds ends;
-    records::EarlierJoblog joblog;
+    journal::EarlierJoblog joblog;
     std::uint64_t tasks = 0;  // read so far
 };
 
-Derived::Derived(const RecorderOptions& options, const records::RunHeader& header, bool has_journal,
+Derived::Derived(const RecorderOptions& options, const journal::RunHeader& header, bool has_journal,
                  const ListedTasks* listed)
     : options_(options), pid_(::getpid()) {
     const std::string& directory = options_.run_directory;
     const std::string joblog = directory + "/joblog.tsv";
     open_h5(header);
     ::unlink((joblog + ".part").c_str());
-    joblog_ = open_log(joblog + ".part", records::joblog_heading);
-    transactions_ = open_log(directory + "/transactions.log", records::transactions_heading());
+    joblog_ = open_log(joblog + ".part", journal::joblog_heading);
+    transactions_ = open_log(directory + "/transactions.log", journal::transactions_heading());
     if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, stats_log_heading());
     if (has_journal) rebuild(directory + "/journal", listed);
     if (joblog_.is_open()) note(joblog_.rename(joblog));
-    records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, true);
+    journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, true);
     write_logs();
     flush();
 }
 
 void Derived::rebuild(const std::string& journal, const ListedTasks* listed) {
-    Rebuild now{listed, {}, records::EarlierJoblog(options_.run_directory + "/joblog.tsv")};
-    if (auto scan = records::scan_journal(journal, now.ends); !scan) note(scan.error());
+    Rebuild now{listed, {}, journal::EarlierJoblog(options_.run_directory + "/joblog.tsv")};
+    if (auto scan = journal::scan_journal(journal, now.ends); !scan) note(scan.error());
     rebuild_ = &now;
-    if (auto scan = records::scan_journal(journal, *this); !scan) note(scan.error());
+    if (auto scan = journal::scan_journal(journal, *this); !scan) note(scan.error());
     rebuild_ = nullptr;
 }
 
-void Derived::open_h5(const records::RunHeader& header) {
+void Derived::open_h5(const journal::RunHeader& header) {
     auto h5 = H5Writer::create(options_.run_directory + "/stats.h5",
                                {{"schema_version", "1"},
                                 {"run_id", header.run_id},
                                 {"list", header.list_name},
-                                {"host", records::host_name()},
-                                {"started", records::format_utc(header.started_us)},
+                                {"host", journal::host_name()},
+                                {"started", journal::format_utc(header.started_us)},
                                 {"started_us", std::to_string(header.started_us)}});
     if (h5) {
         h5_.emplace(std::move(*h5));
@@ -88,8 +88,8 @@ void Derived::open_h5(const records::RunHeader& header) {
     }
 }
 
-records::TextLog Derived::open_log(const std::string& path, std::string_view heading) {
-    auto log = records::TextLog::open(path, heading);
+journal::TextLog Derived::open_log(const std::string& path, std::string_view heading) {
+    auto log = journal::TextLog::open(path, heading);
     if (log) return std::move(*log);
     note(log.error());
     return {};
@@ -112,12 +112,12 @@ void Derived::note_once(bool& said, const Status& status) {
 }
 
 // Visits the journal: records of an earlier run, numbered by this run's list.
-void Derived::task(const records::TaskRecord& written) {
-    records::TaskRecord record = written;
+void Derived::task(const journal::TaskRecord& written) {
+    journal::TaskRecord record = written;
     const ListedTasks* listed = rebuild_->listed;
     const auto found = listed != nullptr ? listed->find(record.key) : std::nullopt;
     if (listed != nullptr) {
-        record.task = found.value_or(records::not_listed);
+        record.task = found.value_or(journal::not_listed);
         record.line = found ? listed->line(*found) : 0;
     }
     const std::uint64_t number = ++rebuild_->tasks;
@@ -133,9 +133,9 @@ void Derived::task(const records::TaskRecord& written) {
     const std::string_view line = rebuild_->joblog.next();
     if (!joblog_.is_open()) return;
     if (!line.empty()) {
-        records::put_renumbered_line(joblog_.lines(), listed != nullptr ? record.task : written.task, line);
+        journal::put_renumbered_line(joblog_.lines(), listed != nullptr ? record.task : written.task, line);
     } else {
-        records::put_joblog_line(joblog_.lines(), record, places_[record.worker.value()].host,
+        journal::put_joblog_line(joblog_.lines(), record, places_[record.worker.value()].host,
                                  found ? listed->command(*found) : std::string());
     }
     if (number % 4096 == 0) write_log(joblog_, said_joblog_);
@@ -150,16 +150,16 @@ std::uint32_t Derived::category_named(const std::string& name) {
     return known->second;
 }
 
-void Derived::category(const records::CategoryRecord& record) {
+void Derived::category(const journal::CategoryRecord& record) {
     const std::uint32_t row = category_named(record.name);
     category_of_id_[record.category.value()] = row;
     if (record.changed_us == 0 || !h5_) return;
-    records::CategoryRecord changed = record;
+    journal::CategoryRecord changed = record;
     changed.category = CategoryId(row);
     h5_->overwrite(Dataset::categories, row, row_of(changed));
 }
 
-TaskRow Derived::tasks_row(const records::TaskRecord& record) {
+TaskRow Derived::tasks_row(const journal::TaskRecord& record) {
     TaskRow row = row_of(record);
     row.category = category_row(record.category);
     return row;
@@ -173,7 +173,7 @@ std::uint32_t Derived::category_row(CategoryId category) {
     return category_of_id_.emplace(id, category_named(name)).first->second;
 }
 
-void Derived::worker(const records::WorkerRecord& record) {
+void Derived::worker(const journal::WorkerRecord& record) {
     places_[record.worker.value()] = {record.host, record.address};
     if (!h5_) return;
     const auto [known, is_new] =
@@ -186,43 +186,43 @@ void Derived::worker(const records::WorkerRecord& record) {
     }
 }
 
-void Derived::sample(const records::Sample& sample) {
+void Derived::sample(const journal::Sample& sample) {
     if (h5_) h5_->append(Dataset::manager, row_of(sample));
 }
 
 void Derived::record(const Recorded& ended) {
-    const records::TaskRecord& record = ended.record;
+    const journal::TaskRecord& record = ended.record;
     const Place& place = places_[record.worker.value()];
     if (h5_) h5_->append(Dataset::tasks, tasks_row(record));
-    if (joblog_.is_open()) records::put_joblog_line(joblog_.lines(), record, place.host, ended.command);
+    if (joblog_.is_open()) journal::put_joblog_line(joblog_.lines(), record, place.host, ended.command);
     if (transactions_.is_open())
-        records::put_task_lines(transactions_.lines(), stamp_, record, place.address);
+        journal::put_task_lines(transactions_.lines(), stamp_, record, place.address);
     if (!options_.summaries.empty()) write_summary(ended, place.host);
 }
 
 void Derived::write_summary(const Recorded& ended, const std::string& host) {
-    const records::TaskRecord& record = ended.record;
-    if (record.outcome.ending == core::Ending::worker_lost ||
-        record.outcome.ending == core::Ending::never_ran)
+    const journal::TaskRecord& record = ended.record;
+    if (record.outcome.ending == engine::model::Ending::worker_lost ||
+        record.outcome.ending == engine::model::Ending::never_ran)
         return;
     const std::string& category = category_names_[category_row(record.category)];
-    note_once(said_summaries_, records::write_resource_summary(
-                                   options_.summaries, pid_, records::task_number(record.task),
-                                   records::resource_summary(record, {category, ended.command, host})));
+    note_once(said_summaries_, journal::write_resource_summary(
+                                   options_.summaries, pid_, journal::task_number(record.task),
+                                   journal::resource_summary(record, {category, ended.command, host})));
 }
 
-void Derived::record(const records::WorkerRecord& record) {
+void Derived::record(const journal::WorkerRecord& record) {
     worker(record);
-    if (transactions_.is_open()) records::put_worker_lines(transactions_.lines(), stamp_, record);
+    if (transactions_.is_open()) journal::put_worker_lines(transactions_.lines(), stamp_, record);
 }
 
-void Derived::record(const records::CategoryRecord& record) {
+void Derived::record(const journal::CategoryRecord& record) {
     category(record);
     if (transactions_.is_open())
-        records::put_category_lines(transactions_.lines(), wall_now(), stamp_, record);
+        journal::put_category_lines(transactions_.lines(), wall_now(), stamp_, record);
 }
 
-void Derived::record(const records::Sample& taken) {
+void Derived::record(const journal::Sample& taken) {
     sample(taken);
     if (stats_log_.is_open()) put_stats_line(stats_log_.lines(), taken);
 }
@@ -233,7 +233,7 @@ void Derived::transaction(WallMicros when, std::string_view text) {
     transactions_.lines().append(text).append("\n");
 }
 
-void Derived::write_log(records::TextLog& log, bool& said) {
+void Derived::write_log(journal::TextLog& log, bool& said) {
     if (log.is_open()) note_once(said, log.write());
 }
 
@@ -262,8 +262,8 @@ void Derived::flush() {
 }
 
 void Derived::close() {
-    records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
-    for (records::TextLog* log : {&joblog_, &transactions_, &stats_log_}) note(log->close());
+    journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
+    for (journal::TextLog* log : {&joblog_, &transactions_, &stats_log_}) note(log->close());
     flush();
     if (h5_ && h5_->pending_rows() > 0) {
         note(Error{ExitCode::interrupted, "stats.h5 lacks its last " + std::to_string(h5_->pending_rows()) +
@@ -274,4 +274,4 @@ void Derived::close() {
     h5_.reset();
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -10,26 +10,26 @@
 #include <utility>
 #include <vector>
 
-#include "records/journal/journal.h"
-#include "records/journal/text_log.h"
-#include "records/journal/transactions.h"
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/recorder.h"
 #include "records/hdf5/schema.h"
+#include "records/journal/journal.h"
+#include "records/journal/text_log.h"
+#include "records/journal/transactions.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
-class Derived : private records::JournalVisitor {
+class Derived : private journal::JournalVisitor {
   public:
     // Creates the files; with `has_journal`, from the journal in the directory. `listed`: see
     // open_recorder(); only used during construction.
-    Derived(const RecorderOptions& options, const records::RunHeader& header, bool has_journal,
+    Derived(const RecorderOptions& options, const journal::RunHeader& header, bool has_journal,
             const ListedTasks* listed);
 
     void record(const Recorded& ended);
-    void record(const records::WorkerRecord& record);
-    void record(const records::Sample& sample);
-    void record(const records::CategoryRecord& record);
+    void record(const journal::WorkerRecord& record);
+    void record(const journal::Sample& sample);
+    void record(const journal::CategoryRecord& record);
     void transaction(WallMicros when, std::string_view text);
 
     void write_logs();  // after every batch
@@ -39,30 +39,30 @@ class Derived : private records::JournalVisitor {
     std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
   private:
-    void task(const records::TaskRecord& record) override;
-    void worker(const records::WorkerRecord& record) override;
-    void sample(const records::Sample& sample) override;
-    void category(const records::CategoryRecord& record) override;
+    void task(const journal::TaskRecord& record) override;
+    void worker(const journal::WorkerRecord& record) override;
+    void sample(const journal::Sample& sample) override;
+    void category(const journal::CategoryRecord& record) override;
 
     struct Rebuild;
     void rebuild(const std::string& journal, const ListedTasks* listed);
-    void open_h5(const records::RunHeader& header);
-    TaskRow tasks_row(const records::TaskRecord& record);
+    void open_h5(const journal::RunHeader& header);
+    TaskRow tasks_row(const journal::TaskRecord& record);
     std::uint32_t category_named(const std::string& name);
     std::uint32_t category_row(CategoryId category);
     void write_summary(const Recorded& ended, const std::string& host);
-    records::TextLog open_log(const std::string& path, std::string_view heading);
+    journal::TextLog open_log(const std::string& path, std::string_view heading);
     void note(const Status& status);
     void note_h5(const Status& status);
     void note_once(bool& said, const Status& status);
     bool space_for_flush() const;
-    void write_log(records::TextLog& log, bool& said);
+    void write_log(journal::TextLog& log, bool& said);
 
     const RecorderOptions options_;
     const std::int64_t pid_;
-    records::TransactionStamp stamp_{pid_};
+    journal::TransactionStamp stamp_{pid_};
     std::optional<H5Writer> h5_;
-    records::TextLog joblog_, transactions_, stats_log_;
+    journal::TextLog joblog_, transactions_, stats_log_;
     bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false, said_summaries_ = false;
     Rebuild* rebuild_ = nullptr;  // set while an earlier run's journal is read
     // Rows of /categories by name, and by the ids in current records, which each run assigns anew.
@@ -79,4 +79,4 @@ class Derived : private records::JournalVisitor {
     std::vector<std::string> notices_;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -6,7 +6,7 @@
 
 #include "records/hdf5/h5_turn.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 class H5Handle {
   public:
@@ -38,4 +38,4 @@ class H5Handle {
     Close close_ = nullptr;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

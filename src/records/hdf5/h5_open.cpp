@@ -13,7 +13,7 @@
 #include "records/hdf5/h5_turn.h"
 #include "records/hdf5/h5_types.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -71,4 +71,4 @@ H5Opened h5_open_for_reading(const std::string& path) {
     return opened;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

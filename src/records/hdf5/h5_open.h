@@ -5,7 +5,7 @@
 
 #include "records/hdf5/h5_handle.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 struct H5Opened {
     H5Handle file;  // not ok(): `why` says why
@@ -19,4 +19,4 @@ H5Opened h5_open_for_reading(const std::string& path);
 // Whether the file begins like an HDF5 file, after a user block if it has one.
 bool is_hdf5(const std::string& path);
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

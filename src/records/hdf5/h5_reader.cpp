@@ -5,7 +5,7 @@
 #include "records/hdf5/h5_types.h"
 #include "records/hdf5/stats_reader.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -83,4 +83,4 @@ std::string StatsReader::attribute(const std::string& name) const {
     return value.substr(0, value.find('\0'));
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

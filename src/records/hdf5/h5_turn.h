@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 class H5Turn {
   public:
@@ -20,4 +20,4 @@ class H5Turn {
     std::lock_guard<std::recursive_mutex> lock_;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

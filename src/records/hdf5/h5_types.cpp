@@ -6,7 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 static_assert(std::is_same_v<hid_t, std::int64_t> && std::is_same_v<herr_t, int>);
 
@@ -31,8 +31,9 @@ H5Handle enum_type(hid_t base, std::span<const char* const> names) {
 }
 
 H5Handle ending_type() {
-    std::array<const char*, core::ending_count> names{};
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = core::name_of(static_cast<core::Ending>(i));
+    std::array<const char*, engine::model::ending_count> names{};
+    for (std::size_t i = 0; i < names.size(); ++i)
+        names[i] = engine::model::name_of(static_cast<engine::model::Ending>(i));
     return enum_type(H5T_NATIVE_UINT8, names);
 }
 
@@ -118,4 +119,4 @@ std::string h5_last_error() {
     return text.empty() ? "unknown error of HDF5" : text;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -6,7 +6,7 @@
 #include "records/hdf5/columns.h"
 #include "records/hdf5/h5_handle.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 // The compound type of a row, in memory and in the file. Not ok(): the library failed.
 H5Handle h5_row_type(const Schema& schema);
@@ -18,4 +18,4 @@ void h5_keep_quiet();
 // The library's error stack in one line, with the system's message if there is one.
 std::string h5_last_error();
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -8,7 +8,7 @@
 #include "records/hdf5/h5_turn.h"
 #include "records/hdf5/h5_types.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 Result<H5Writer> H5Writer::create(const std::string& path, const H5Attributes& attributes) {
     const H5Turn turn;
@@ -181,4 +181,4 @@ Error H5Writer::give_up() {
     return error;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

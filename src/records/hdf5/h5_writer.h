@@ -12,7 +12,7 @@
 #include "records/hdf5/h5_handle.h"
 #include "records/hdf5/schema.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 using H5Attributes = std::vector<std::pair<std::string, std::string>>;
 
@@ -74,4 +74,4 @@ class H5Writer {
     bool failed_ = false;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -1,27 +1,27 @@
 #include "records/hdf5/journal_writer.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
-Result<JournalWriter> JournalWriter::open(const std::string& run_directory, const records::RunHeader& header,
+Result<JournalWriter> JournalWriter::open(const std::string& run_directory, const journal::RunHeader& header,
                                           std::uint64_t valid_bytes) {
     const std::string path = run_directory + "/journal";
     if (valid_bytes == 0) {
         // Written by a rename, so that no journal has half a header.
-        if (auto made = records::write_atomically(path, records::encode_header(header)); !made)
+        if (auto made = journal::write_atomically(path, journal::encode_header(header)); !made)
             return made.error();
-        if (auto synced = records::sync_directory(run_directory); !synced) return synced.error();
+        if (auto synced = journal::sync_directory(run_directory); !synced) return synced.error();
         valid_bytes = UINT64_MAX;
     }
-    auto output = records::OutputLog::open(run_directory);
+    auto output = journal::OutputLog::open(run_directory);
     if (!output) return output.error();
-    auto journal = records::AppendFile::open(path, valid_bytes);
+    auto journal = journal::AppendFile::open(path, valid_bytes);
     if (!journal) return journal.error();
     return JournalWriter(std::move(*output), std::move(*journal));
 }
 
 void JournalWriter::stage(const Recorded& ended) {
     batch_.add(ended.record, ended.output);
-    journal_bytes_ += records::encode_record(ended.record);
+    journal_bytes_ += journal::encode_record(ended.record);
 }
 
 Status JournalWriter::write() {
@@ -37,7 +37,7 @@ Status JournalWriter::write() {
     if (auto written = journal_.append(journal_bytes_); !written) return written;
     unsynced_ = true;
     step_ = Step::data;
-    batch_ = records::OutputBatch(output_.end());
+    batch_ = journal::OutputBatch(output_.end());
     journal_bytes_.clear();
     return success();
 }
@@ -57,4 +57,4 @@ Status JournalWriter::sync() {
     return synced;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

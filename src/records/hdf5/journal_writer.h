@@ -7,23 +7,23 @@
 #include <string>
 
 #include "base/result.h"
+#include "records/hdf5/recorder.h"
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
-#include "records/hdf5/recorder.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 class JournalWriter {
   public:
     // `valid_bytes`: of the existing journal; 0: creates it with `header`.
-    static Result<JournalWriter> open(const std::string& run_directory, const records::RunHeader& header,
+    static Result<JournalWriter> open(const std::string& run_directory, const journal::RunHeader& header,
                                       std::uint64_t valid_bytes);
 
     // Only call it while nothing is staged.
     void stage(const Recorded& ended);
-    void stage(const records::WorkerRecord& record) { journal_bytes_ += records::encode_record(record); }
-    void stage(const records::Sample& sample) { journal_bytes_ += records::encode_record(sample); }
-    void stage(const records::CategoryRecord& record) { journal_bytes_ += records::encode_record(record); }
+    void stage(const journal::WorkerRecord& record) { journal_bytes_ += journal::encode_record(record); }
+    void stage(const journal::Sample& sample) { journal_bytes_ += journal::encode_record(sample); }
+    void stage(const journal::CategoryRecord& record) { journal_bytes_ += journal::encode_record(record); }
     // Writes what is staged, starting where an earlier call stopped. Error: try again later. After a failed
     // sync nothing more is written, and the error stays: the system then treats unwritten data as written, so
     // a later success would prove nothing about the disk.
@@ -32,16 +32,16 @@ class JournalWriter {
 
   private:
     enum class Step { data, index, journal };
-    JournalWriter(records::OutputLog output, records::AppendFile journal)
+    JournalWriter(journal::OutputLog output, journal::AppendFile journal)
         : output_(std::move(output)), journal_(std::move(journal)), batch_(output_.end()) {}
 
-    records::OutputLog output_;
-    records::AppendFile journal_;
-    records::OutputBatch batch_;
+    journal::OutputLog output_;
+    journal::AppendFile journal_;
+    journal::OutputBatch batch_;
     std::string journal_bytes_;
     Step step_ = Step::data;
     bool unsynced_ = false;
     std::optional<Error> lost_;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

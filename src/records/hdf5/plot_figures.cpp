@@ -9,7 +9,7 @@
 #include "records/hdf5/plot_colors.h"
 #include "records/hdf5/time_axis.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -223,4 +223,4 @@ void drop_empty_figures(Plots& plots) {
     std::erase_if(plots.figures, [](const Figure& figure) { return figure.empty(); });
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

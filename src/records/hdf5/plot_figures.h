@@ -10,7 +10,7 @@
 
 #include "records/hdf5/schema.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 enum class Scale { linear, log };
 
@@ -79,4 +79,4 @@ void drop_empty_figures(Plots& plots);
 const char* name_of(TimeUnit unit);  // "seconds"
 double micros_per(TimeUnit unit);
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

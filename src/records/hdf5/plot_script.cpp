@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -312,4 +312,4 @@ std::string plot_script(const PlotStyle& style, const Plots& plots) {
     return out + "set output\n";
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -16,12 +16,12 @@
 #include <variant>
 
 #include "base/shortage.h"
-#include "records/journal/append_file.h"
+#include "base/signals_held.h"
 #include "records/hdf5/derived.h"
 #include "records/hdf5/journal_writer.h"
-#include "base/signals_held.h"
+#include "records/journal/append_file.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -38,7 +38,7 @@ struct Transaction {
     std::string text;
 };
 using Item =
-    std::variant<Recorded, records::WorkerRecord, records::Sample, records::CategoryRecord, Transaction>;
+    std::variant<Recorded, journal::WorkerRecord, journal::Sample, journal::CategoryRecord, Transaction>;
 
 std::uint64_t weight(const Item& item) {
     if (const auto* ended = std::get_if<Recorded>(&item)) {
@@ -49,7 +49,7 @@ std::uint64_t weight(const Item& item) {
 
 class RecorderThread final : public Recorder {
   public:
-    RecorderThread(JournalWriter truth, std::unique_ptr<Derived> derived, records::Descriptor event,
+    RecorderThread(JournalWriter truth, std::unique_ptr<Derived> derived, journal::Descriptor event,
                    const RecorderOptions& options)
         : write_interval_(options.write_interval),
           flush_interval_(options.flush_interval),
@@ -67,12 +67,12 @@ class RecorderThread final : public Recorder {
     ~RecorderThread() override { static_cast<void>(close_once()); }
 
     void task(Recorded ended) override { push(std::move(ended)); }
-    void worker(const records::WorkerRecord& record) override { push(record); }
-    void sample(const records::Sample& sample) override { push(sample); }
+    void worker(const journal::WorkerRecord& record) override { push(record); }
+    void sample(const journal::Sample& sample) override { push(sample); }
     void category(CategoryId id, std::string name) override {
-        push(records::CategoryRecord{id, std::move(name)});
+        push(journal::CategoryRecord{id, std::move(name)});
     }
-    void category_changed(const records::CategoryRecord& record) override { push(record); }
+    void category_changed(const journal::CategoryRecord& record) override { push(record); }
     void transaction(WallMicros when, std::string text) override { push(Transaction{when, std::move(text)}); }
 
     void write_at_once() override {
@@ -183,10 +183,10 @@ class RecorderThread final : public Recorder {
             const Item& item = waiting_[staged_];
             bytes += weight(item);
             if (const auto* ended = std::get_if<Recorded>(&item)) journal_writer_.stage(*ended);
-            if (const auto* worker = std::get_if<records::WorkerRecord>(&item))
+            if (const auto* worker = std::get_if<journal::WorkerRecord>(&item))
                 journal_writer_.stage(*worker);
-            if (const auto* sample = std::get_if<records::Sample>(&item)) journal_writer_.stage(*sample);
-            if (const auto* category = std::get_if<records::CategoryRecord>(&item))
+            if (const auto* sample = std::get_if<journal::Sample>(&item)) journal_writer_.stage(*sample);
+            if (const auto* category = std::get_if<journal::CategoryRecord>(&item))
                 journal_writer_.stage(*category);
         }
     }
@@ -209,9 +209,9 @@ class RecorderThread final : public Recorder {
     }
 
     void derive(const Recorded& ended) { derived_->record(ended); }
-    void derive(const records::WorkerRecord& record) { derived_->record(record); }
-    void derive(const records::Sample& sample) { derived_->record(sample); }
-    void derive(const records::CategoryRecord& record) { derived_->record(record); }
+    void derive(const journal::WorkerRecord& record) { derived_->record(record); }
+    void derive(const journal::Sample& sample) { derived_->record(sample); }
+    void derive(const journal::CategoryRecord& record) { derived_->record(record); }
     void derive(const Transaction& entry) { derived_->transaction(entry.when, entry.text); }
 
     void keep_time(Clock::time_point now) {
@@ -280,7 +280,7 @@ class RecorderThread final : public Recorder {
     Clock::time_point next_sync_ = Clock::now() + sync_interval_;
 
     // Shared.
-    records::Descriptor event_;
+    journal::Descriptor event_;
     mutable std::mutex mutex_;
     std::condition_variable work_;
     std::vector<Item> queue_;
@@ -294,10 +294,10 @@ class RecorderThread final : public Recorder {
     std::thread thread_;
 };
 
-struct NoVisitor : records::JournalVisitor {
-    void task(const records::TaskRecord&) override {}
-    void worker(const records::WorkerRecord&) override {}
-    void sample(const records::Sample&) override {}
+struct NoVisitor : journal::JournalVisitor {
+    void task(const journal::TaskRecord&) override {}
+    void worker(const journal::WorkerRecord&) override {}
+    void sample(const journal::Sample&) override {}
 };
 
 }  // namespace
@@ -305,12 +305,12 @@ struct NoVisitor : records::JournalVisitor {
 Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, const ListedTasks* listed) {
     const SignalsHeld held;
     const std::string journal = options.run_directory + "/journal";
-    records::RunHeader header{1, options.run_id, options.list_name, options.source_fingerprint, wall_now()};
+    journal::RunHeader header{1, options.run_id, options.list_name, options.source_fingerprint, wall_now()};
     std::uint64_t valid_bytes = 0;
     struct stat status {};
     if (::stat(journal.c_str(), &status) == 0 && status.st_size > 0) {
         NoVisitor nobody;
-        const auto scan = records::scan_journal(journal, nobody);
+        const auto scan = journal::scan_journal(journal, nobody);
         if (!scan) return scan.error();
         header = scan->header;
         valid_bytes = scan->valid_bytes;
@@ -318,10 +318,10 @@ Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, 
     auto truth = JournalWriter::open(options.run_directory, header, valid_bytes);
     if (!truth) return truth.error();
     auto derived = std::make_unique<Derived>(options, header, valid_bytes > 0, listed);
-    records::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    journal::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event) return refused_by_system("eventfd");
     return std::unique_ptr<Recorder>(
         std::make_unique<RecorderThread>(std::move(*truth), std::move(derived), std::move(event), options));
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -22,7 +22,7 @@
 #include "records/journal/mapped_file.h"
 #include "records/journal/records.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 struct RecorderOptions {
     std::string run_directory;  // exists and is locked: RunDirectory::take()
@@ -44,17 +44,17 @@ struct RecorderOptions {
 class ListedTasks {
   public:
     virtual ~ListedTasks() = default;
-    virtual std::optional<TaskId> find(records::TaskKey key) const = 0;  // nothing: no longer in the list
+    virtual std::optional<TaskId> find(journal::TaskKey key) const = 0;  // nothing: no longer in the list
     virtual std::uint64_t line(TaskId task) const = 0;                   // from 1; 0: not from a list
     virtual std::string command(TaskId task) const = 0;
 };
 
-// A stream too large for memory, with a NUL behind its bytes; null: it is in core::Output.
-using LargeText = std::shared_ptr<const records::MappedFile>;
+// A stream too large for memory, with a NUL behind its bytes; null: it is in engine::model::Output.
+using LargeText = std::shared_ptr<const journal::MappedFile>;
 
 struct Recorded {
-    records::TaskRecord record;
-    core::Output output;
+    journal::TaskRecord record;
+    engine::model::Output output;
     std::array<LargeText, 2> large{};  // stdout and stderr
     std::string command;               // for joblog.tsv
 };
@@ -73,16 +73,16 @@ class Recorder {
     virtual bool wants_beginning(TaskId) const { return true; }
     virtual void task(Recorded ended) = 0;
     // Many successful calls of a range at once; acknowledged() counts each call.
-    virtual void range(const records::RangeRecord&) {}
+    virtual void range(const journal::RangeRecord&) {}
     // Ends without an attempt.
     virtual void cancelled(const IntervalSet&, WallMicros) {}
     virtual void skipped(const IntervalSet&, const std::string& /*why*/, WallMicros) {}
-    virtual void worker(const records::WorkerRecord& record) = 0;  // on joining, and again on leaving
-    virtual void sample(const records::Sample& sample) = 0;
+    virtual void worker(const journal::WorkerRecord& record) = 0;  // on joining, and again on leaving
+    virtual void sample(const journal::Sample& sample) = 0;
     // A category that options.categories did not have.
     virtual void category(CategoryId id, std::string name) = 0;
     // The settings or measurements of a category have changed.
-    virtual void category_changed(const records::CategoryRecord&) {}
+    virtual void category_changed(const journal::CategoryRecord&) {}
     // Transactions of Work Queue's log that are not an end: WAITING, RUNNING. `text` is everything after the
     // pid; see transactions.h for those of tasks. The recorder itself writes workers and ends.
     virtual void transaction(WallMicros when, std::string text) = 0;
@@ -119,4 +119,4 @@ class Recorder {
 Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options,
                                                 const ListedTasks* listed = nullptr);
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -6,7 +6,7 @@
 
 #include "records/journal/task_number.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -15,10 +15,10 @@ std::uint32_t count(std::int64_t value) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, most));
 }
 
-void fill_measured(TaskRow& row, const core::Outcome& outcome) {
-    const std::optional<core::Measured>& measured = outcome.measured;
-    const core::Usage usage = measured ? measured->usage : core::Usage{};
-    const std::int64_t cores = core::busy_cores(outcome);
+void fill_measured(TaskRow& row, const engine::model::Outcome& outcome) {
+    const std::optional<engine::model::Measured>& measured = outcome.measured;
+    const engine::model::Usage usage = measured ? measured->usage : engine::model::Usage{};
+    const std::int64_t cores = engine::model::busy_cores(outcome);
     row.cores_peak = cores < 0 ? -1 : static_cast<double>(cores) / 1000;
     row.memory_peak = usage.memory;
     row.disk_peak = usage.disk;
@@ -28,7 +28,7 @@ void fill_measured(TaskRow& row, const core::Outcome& outcome) {
     row.processes = usage.processes;
     row.exceeded = -1;
     if (!measured) return;
-    const core::Sizes& exceeded = measured->exceeded;
+    const engine::model::Sizes& exceeded = measured->exceeded;
     row.exceeded =
         (exceeded.cores >= 0 ? 1 : 0) + (exceeded.memory_mb >= 0 ? 2 : 0) + (exceeded.disk_mb >= 0 ? 4 : 0);
 }
@@ -44,16 +44,16 @@ TaskRow begin_row(const Record& record) {
     row.given_memory = record.given.memory_mb;
     row.given_disk = record.given.disk_mb;
     row.received = record.received_us;
-    fill_measured(row, core::Outcome{});
+    fill_measured(row, engine::model::Outcome{});
     return row;
 }
 
 }  // namespace
 
-TaskRow row_of(const records::TaskRecord& record) {
-    const core::Outcome& outcome = record.outcome;
+TaskRow row_of(const journal::TaskRecord& record) {
+    const engine::model::Outcome& outcome = record.outcome;
     TaskRow row = begin_row(record);
-    row.task = static_cast<std::int64_t>(records::task_number(record.task));
+    row.task = static_cast<std::int64_t>(journal::task_number(record.task));
     row.key = record.key.value;
     row.line = static_cast<std::int64_t>(record.line);
     row.attempt = record.attempt;
@@ -77,10 +77,10 @@ TaskRow row_of(const records::TaskRecord& record) {
     return row;
 }
 
-TaskRow row_of(const records::RangeRecord& record) {
+TaskRow row_of(const journal::RangeRecord& record) {
     TaskRow row = begin_row(record);
     row.key = record.tasks.front()->first;
-    row.task = static_cast<std::int64_t>(records::task_number(TaskId(row.key)));
+    row.task = static_cast<std::int64_t>(journal::task_number(TaskId(row.key)));
     row.attempt = 1;
     row.final = Flag::yes;
     row.calls = count(static_cast<std::int64_t>(record.tasks.count()));
@@ -92,7 +92,7 @@ TaskRow row_of(const records::RangeRecord& record) {
     return row;
 }
 
-WorkerRow row_of(const records::WorkerRecord& record) {
+WorkerRow row_of(const journal::WorkerRecord& record) {
     WorkerRow row;
     row.worker = record.worker.value();
     row.rank = record.rank;
@@ -109,7 +109,7 @@ WorkerRow row_of(const records::WorkerRecord& record) {
     return row;
 }
 
-ManagerRow row_of(const records::Sample& sample) {
+ManagerRow row_of(const journal::Sample& sample) {
     ManagerRow row;
     row.timestamp = sample.time_us;
     row.time_when_started = sample.stats.time_when_started;
@@ -123,7 +123,7 @@ ManagerRow row_of(const records::Sample& sample) {
     return row;
 }
 
-CategoryRow row_of(const records::CategoryRecord& record) {
+CategoryRow row_of(const journal::CategoryRecord& record) {
     const auto count = [](std::int64_t size) {
         return size < 0 ? static_cast<double>(size) : static_cast<double>(size) / 1000;
     };
@@ -142,9 +142,9 @@ CategoryRow row_of(const records::CategoryRecord& record) {
 }
 
 CategoryRow row_of(CategoryId category, std::string_view name, WallMicros now) {
-    records::CategoryRecord record{category, std::string(name)};
+    journal::CategoryRecord record{category, std::string(name)};
     record.changed_us = now;
     return row_of(record);
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -3,7 +3,7 @@
 #include <array>
 #include <iterator>
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::span<const Schema, dataset_count> schemas() {
     return all_schemas;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

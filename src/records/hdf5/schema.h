@@ -9,7 +9,7 @@
 #include "engine/model/manager_stats.h"
 #include "records/hdf5/columns.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 // X(type, name, unit, meaning)
 #define WQ_TASK_COLUMNS(X)                                                                                  \
@@ -23,7 +23,7 @@ namespace wq::stats {
     X(std::uint32_t, category, "1", "id of the category (/categories)")                                     \
     X(std::int32_t, exit_code, "1", "of the process; 126, 127: it could not be started")                    \
     X(std::uint16_t, signal, "1", "signal that ended it, 0: none")                                          \
-    X(core::Ending, ending, "1", "how the attempt ended")                                                   \
+    X(engine::model::Ending, ending, "1", "how the attempt ended")                                          \
     X(Flag, final, "1", "no further attempt follows")                                                       \
     X(std::uint32_t, calls, "calls",                                                                        \
       "1; for a range: number of calls in this row; `task` is the lowest, times are sums")                  \
@@ -194,4 +194,4 @@ inline const Schema& schema_of(Dataset dataset) {
     return schemas()[static_cast<std::size_t>(dataset)];
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

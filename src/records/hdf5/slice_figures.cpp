@@ -11,7 +11,7 @@
 #include "records/hdf5/plot_colors.h"
 #include "records/hdf5/time_axis.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -119,4 +119,4 @@ Plots make_slice_plots(std::span<const SliceQueueRow> samples, std::span<const S
     return plots;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -7,7 +7,7 @@
 #include "records/hdf5/plot_figures.h"
 #include "records/hdf5/schema.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 // As make_plots(). Figures: slices, ranks (each of up to 8; of more, the fastest, the median and the slowest
 // at each sample, of those that are there), waiting.
@@ -15,4 +15,4 @@ Plots make_slice_plots(std::span<const SliceQueueRow> samples, std::span<const S
                        std::optional<TimeUnit> unit, const std::optional<PlotRange>& range,
                        std::size_t most_samples = 1600);
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

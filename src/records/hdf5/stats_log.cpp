@@ -7,14 +7,14 @@
 
 #include "records/journal/text_log.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
 constexpr std::string_view before_start = "tasks_exhausted_attempts";
 
 void put_value(std::string& out, std::int64_t value) {
-    records::put_number(out, value);
+    journal::put_number(out, value);
 }
 void put_value(std::string& out, double value) {
     char text[340];
@@ -133,8 +133,8 @@ std::string stats_log_heading() {
     return out + "\n";
 }
 
-void put_stats_line(std::string& out, const records::Sample& sample) {
-    records::put_number(out, sample.time_us);
+void put_stats_line(std::string& out, const journal::Sample& sample) {
+    journal::put_number(out, sample.time_us);
 #define WQ_VALUE(type, name, unit, meaning)             \
     out += ' ';                                         \
     put_value(out, sample.stats.name);                  \
@@ -178,4 +178,4 @@ Result<std::vector<ManagerRow>> read_stats_log(std::string_view text, const std:
     return std::move(reader.rows);
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "records/journal/records.h"
 #include "records/hdf5/schema.h"
+#include "records/journal/records.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 std::string stats_log_heading();
-void put_stats_line(std::string& out, const records::Sample& sample);
+void put_stats_line(std::string& out, const journal::Sample& sample);
 
 // Reads a log of this or another Work Queue. Columns are found by their names in the heading; the manual's
 // own names of four columns are accepted, too. Unknown columns are skipped; missing ones are 0. A torn last
@@ -23,4 +23,4 @@ void put_stats_line(std::string& out, const records::Sample& sample);
 // row.
 Result<std::vector<ManagerRow>> read_stats_log(std::string_view text, const std::string& name);
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -10,7 +10,7 @@
 #include "records/hdf5/h5_handle.h"
 #include "records/hdf5/schema.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 class StatsReader {
   public:
@@ -63,4 +63,4 @@ class StatsReader {
     H5Handle file_;
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -10,7 +10,7 @@
 #include "engine/model/outcome.h"
 #include "records/hdf5/plot_colors.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 namespace {
 
@@ -52,7 +52,7 @@ TaskFigures::TaskFigures(WorkerSessions workers, std::span<const CategoryRow> ca
 void TaskFigures::add(const TaskRow& task) {
     if (task.started <= 0 || task.wall < 0) return;
     const auto calls = std::max<std::uint32_t>(task.calls, 1);
-    const bool succeeded = task.ending == core::Ending::exited && task.exit_code == 0;
+    const bool succeeded = task.ending == engine::model::Ending::exited && task.exit_code == 0;
     ran_.push_back({static_cast<double>(task.wall) / calls / 1e6, calls, succeeded, task.category});
     const double used = task.memory_peak >= 0 ? static_cast<double>(task.memory_peak)
                                               : static_cast<double>(task.peak_memory) / 1024;
@@ -221,4 +221,4 @@ Figure TaskFigures::memory() const {
     return figure;
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -12,7 +12,7 @@
 #include "records/hdf5/plot_figures.h"
 #include "records/hdf5/worker_sessions.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 // Takes the rows of /tasks one after the other, because a run may have millions.
 class TaskFigures {
@@ -52,4 +52,4 @@ class TaskFigures {
     std::vector<std::pair<double, double>> of_worker_;  // allocated and CPU, by place in workers_
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 WorkerSessions::WorkerSessions(std::vector<WorkerRow> workers, std::span<const ManagerRow> samples)
     : workers_(std::move(workers)) {
@@ -26,4 +26,4 @@ std::optional<std::size_t> WorkerSessions::place_of(std::uint32_t id, std::int64
     return {};
 }
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

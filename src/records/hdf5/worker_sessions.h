@@ -10,7 +10,7 @@
 
 #include "records/hdf5/schema.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 
 class WorkerSessions {
   public:
@@ -27,4 +27,4 @@ class WorkerSessions {
     std::unordered_map<std::uint32_t, std::vector<std::size_t>> places_;  // by id
 };
 
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

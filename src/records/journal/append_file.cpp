@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -145,4 +145,4 @@ Result<std::string> read_whole(const std::string& path) {
     }
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

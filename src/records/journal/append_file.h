@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 // A file descriptor that is closed by its destructor.
 class Descriptor {
@@ -72,4 +72,4 @@ Status write_atomically(const std::string& path, std::string_view bytes, bool sy
 Status sync_directory(const std::string& path);
 Result<std::string> read_whole(const std::string& path);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::optional<Error> DebugLog::take_trouble() {
     return std::exchange(trouble_, std::nullopt);
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 struct DebugLogOptions {
     std::string path;          // "-" or empty: stderr, not rotated
@@ -62,4 +62,4 @@ class DebugLog {
     std::optional<Error> trouble_;
 };
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

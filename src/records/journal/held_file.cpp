@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -34,4 +34,4 @@ Result<Descriptor> hold_file(const std::string& path) {
     return file;
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

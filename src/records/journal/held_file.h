@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "records/journal/append_file.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 // Error interrupted: another process holds it. One that does not exist is free.
 Status refuse_if_held(const std::string& path);
@@ -16,4 +16,4 @@ Status refuse_if_held(const std::string& path);
 // system without locks is trusted.
 Result<Descriptor> hold_file(const std::string& path);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -5,14 +5,14 @@
 #include "records/journal/task_number.h"
 #include "records/journal/text_log.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
-std::int64_t exit_value(const core::Outcome& outcome) {
-    const bool by_itself = outcome.ending == core::Ending::exited ||
-                           outcome.ending == core::Ending::signalled ||
-                           outcome.ending == core::Ending::not_started;
+std::int64_t exit_value(const engine::model::Outcome& outcome) {
+    const bool by_itself = outcome.ending == engine::model::Ending::exited ||
+                           outcome.ending == engine::model::Ending::signalled ||
+                           outcome.ending == engine::model::Ending::not_started;
     return by_itself || outcome.exit_code != 0 ? outcome.exit_code : -1;
 }
 
@@ -24,7 +24,7 @@ void put_command(std::string& out, std::string_view command) {
 
 void put_joblog_line(std::string& out, const TaskRecord& record, std::string_view host,
                      std::string_view command) {
-    const core::Outcome& outcome = record.outcome;
+    const engine::model::Outcome& outcome = record.outcome;
     put_number(out, task_number(record.task)), out += '\t';
     put_word(out, host.empty() ? "-" : host, '_'), out += '\t';
     put_seconds(out, outcome.started_us, 3), out += '\t';
@@ -53,4 +53,4 @@ void put_renumbered_line(std::string& out, TaskId task, std::string_view line) {
     out += line.substr(std::min(line.find('\t'), line.size() - 1));
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -10,7 +10,7 @@
 #include "records/journal/mapped_file.h"
 #include "records/journal/records.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 inline constexpr std::string_view joblog_heading =
     "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
@@ -33,4 +33,4 @@ class EarlierJoblog {
 // The line with a new task number.
 void put_renumbered_line(std::string& out, TaskId task, std::string_view line);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -6,7 +6,7 @@
 #include "records/journal/journal_format.h"
 #include "records/journal/mapped_file.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -170,4 +170,4 @@ Result<JournalContents> read_journal(const std::string& path) {
     return contents;
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

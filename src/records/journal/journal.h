@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "records/journal/records.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 struct RunHeader {
     std::uint32_t version = 1;
@@ -62,4 +62,4 @@ std::string encode_record(const WorkerRecord& record);
 std::string encode_record(const Sample& sample);
 std::string encode_record(const CategoryRecord& record);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

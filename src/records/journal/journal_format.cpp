@@ -2,7 +2,7 @@
 
 #include "engine/model/codec.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -23,13 +23,13 @@ void get(ByteReader& in, std::string& value) {
     value = in.blob();
 }
 
-void put(ByteWriter& out, const core::Sizes& sizes) {
-    for (const core::ResourceKind kind : core::resource_kinds) out.i64(sizes.at(kind));
+void put(ByteWriter& out, const engine::model::Sizes& sizes) {
+    for (const engine::model::ResourceKind kind : engine::model::resource_kinds) out.i64(sizes.at(kind));
 }
-void get(ByteReader& in, core::Sizes& sizes) {
-    for (const core::ResourceKind kind : core::resource_kinds) {
+void get(ByteReader& in, engine::model::Sizes& sizes) {
+    for (const engine::model::ResourceKind kind : engine::model::resource_kinds) {
         sizes.at(kind) = in.i64();
-        if (sizes.at(kind) < core::whole_worker) in.fail();
+        if (sizes.at(kind) < engine::model::whole_worker) in.fail();
     }
 }
 
@@ -124,7 +124,7 @@ bool decode(ByteReader& in, WorkerRecord& record) {
 namespace {
 
 // Added later: without any, a row has the format of the first journals.
-bool has_own_figures(const core::ManagerStats& stats) {
+bool has_own_figures(const engine::model::ManagerStats& stats) {
 #define WQ_ANY(type, name, unit, meaning) \
     if (stats.name != 0) return true;
     WQ_OWN_STATS(WQ_ANY)
@@ -163,7 +163,7 @@ std::string encode_record(const CategoryRecord& record) {
     out.u64(record.category.value()), out.blob(record.name);
     if (record.changed_us != 0) {
         out.u8(static_cast<std::uint8_t>(record.mode));
-        for (const core::Sizes* sizes : {&record.max, &record.min, &record.first}) put(out, *sizes);
+        for (const engine::model::Sizes* sizes : {&record.max, &record.min, &record.first}) put(out, *sizes);
         out.i64(record.changed_us);
     }
     return end_record(std::move(out));
@@ -173,11 +173,11 @@ bool decode(ByteReader& in, CategoryRecord& record) {
     record.category = CategoryId(in.u32()), get(in, record.name);
     if (in.at_end()) return true;  // nothing more is known, or the journal is older than these fields
     const std::uint8_t mode = in.u8();
-    if (mode > static_cast<std::uint8_t>(core::last_mode)) in.fail();
-    record.mode = core::AllocationMode{mode};
-    for (core::Sizes* sizes : {&record.max, &record.min, &record.first}) get(in, *sizes);
+    if (mode > static_cast<std::uint8_t>(engine::model::last_mode)) in.fail();
+    record.mode = engine::model::AllocationMode{mode};
+    for (engine::model::Sizes* sizes : {&record.max, &record.min, &record.first}) get(in, *sizes);
     get(in, record.changed_us);
     return in.at_end();
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "records/journal/journal.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 enum class RecordKind : std::uint8_t { run = 1, task = 2, worker = 3, sample = 4, category = 5 };
 
@@ -26,4 +26,4 @@ bool decode(ByteReader& reader, WorkerRecord& record);
 bool decode(ByteReader& reader, Sample& sample);
 bool decode(ByteReader& reader, CategoryRecord& record);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

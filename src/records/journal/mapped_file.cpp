@@ -9,7 +9,7 @@
 
 #include "records/journal/append_file.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
     const auto refused = [&](int error_number) {
@@ -40,4 +40,4 @@ MappedFile::~MappedFile() {
     if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

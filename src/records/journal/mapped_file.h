@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 class MappedFile {
   public:
@@ -25,4 +25,4 @@ class MappedFile {
     std::string_view bytes_;
 };
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -13,7 +13,7 @@
 #include "records/journal/mapped_file.h"
 #include "records/journal/task_number.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -85,7 +85,7 @@ bool data_is_there(std::string_view data, const OutputEntry& entry) {
 
 }  // namespace
 
-void OutputBatch::add(const TaskRecord& record, const core::Output& output) {
+void OutputBatch::add(const TaskRecord& record, const engine::model::Output& output) {
     add(record, Stream::out, output.out);
     add(record, Stream::err, output.err);
 }
@@ -138,4 +138,4 @@ Result<TaskOutput> read_task_output(const std::string& run_directory, TaskId tas
     return output;
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -17,7 +17,7 @@
 #include "records/journal/append_file.h"
 #include "records/journal/records.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 enum class Stream : std::uint8_t { out = 1, err = 2 };
 
@@ -38,7 +38,7 @@ class OutputBatch {
   public:
     // `end`: the size of output.log where the batch will be appended.
     explicit OutputBatch(std::uint64_t end) : begin_(end) {}
-    void add(const TaskRecord& record, const core::Output& output);
+    void add(const TaskRecord& record, const engine::model::Output& output);
     const std::string& data() const { return data_; }
     const std::string& index() const { return index_; }
 
@@ -75,4 +75,4 @@ struct TaskOutput {
 Result<TaskOutput> read_task_output(const std::string& run_directory, TaskId task,
                                     std::optional<TaskKey> key = {});
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

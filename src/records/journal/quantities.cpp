@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "records/journal/text_log.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -20,15 +20,16 @@ class QuantityCollector {
     void time(std::string_view name, std::int64_t us) { add(name, us, "s", micros_per_second); }
     void megabytes(std::string_view name, std::int64_t bytes) { add(name, bytes >> 20, "MB"); }
     // But what the process itself tells, too.
-    void rest_of(const core::Usage& usage) {
+    void rest_of(const engine::model::Usage& usage) {
         add("virtual_memory", usage.virtual_memory, "MB");
         add("swap_memory", usage.swap_memory, "MB");
         add("disk", usage.disk, "MB");
     }
-    void network_and_counts_of(const core::Usage& usage) {
+    void network_and_counts_of(const engine::model::Usage& usage) {
         megabytes("bytes_received", usage.bytes_received);
         megabytes("bytes_sent", usage.bytes_sent);
-        add("bandwidth", usage.bandwidth < 0 ? core::unsaid : usage.bandwidth / 125, "Mbps", thousandths);
+        add("bandwidth", usage.bandwidth < 0 ? engine::model::unsaid : usage.bandwidth / 125, "Mbps",
+            thousandths);
         add("total_files", usage.files, "files");
         add("max_concurrent_processes", usage.processes_at_once, "procs");
         add("total_processes", usage.processes, "procs");
@@ -44,7 +45,8 @@ std::int64_t cores_on_average(std::int64_t cpu_us, std::int64_t wall_us) {
     // In milliseconds if the product would overflow.
     constexpr std::int64_t most = std::int64_t{1} << 50;
     if (cpu_us > most) cpu_us /= thousandths, wall_us /= thousandths;
-    return cpu_us < 0 || cpu_us > most || wall_us <= 0 ? core::unsaid : cpu_us * thousandths / wall_us;
+    return cpu_us < 0 || cpu_us > most || wall_us <= 0 ? engine::model::unsaid
+                                                       : cpu_us * thousandths / wall_us;
 }
 
 void put_parts(std::string& out, std::int64_t amount, std::int64_t parts) {
@@ -58,8 +60,8 @@ void put_parts(std::string& out, std::int64_t amount, std::int64_t parts) {
 
 }  // namespace
 
-Quantities quantities_of(const core::Outcome& outcome) {
-    const core::Usage usage = outcome.measured ? outcome.measured->usage : core::Usage{};
+Quantities quantities_of(const engine::model::Outcome& outcome) {
+    const engine::model::Usage usage = outcome.measured ? outcome.measured->usage : engine::model::Usage{};
     // If the process tree was not watched, or not yet at that time.
     const auto better = [](std::int64_t of_tree, std::int64_t of_process) {
         return of_tree < 0 ? of_process : of_tree;
@@ -70,7 +72,7 @@ Quantities quantities_of(const core::Outcome& outcome) {
         all.time("start", outcome.started_us);
         all.time("end", outcome.started_us + outcome.wall_us);
     }
-    all.add("cores", core::busy_cores(outcome), "cores", thousandths);
+    all.add("cores", engine::model::busy_cores(outcome), "cores", thousandths);
     all.add("cores_avg", cores_on_average(cpu_time, outcome.wall_us), "cores", thousandths);
     all.time("wall_time", outcome.wall_us);
     all.time("cpu_time", cpu_time);
@@ -82,7 +84,7 @@ Quantities quantities_of(const core::Outcome& outcome) {
     return all.take();
 }
 
-Quantities quantities_of(const core::Usage& usage) {
+Quantities quantities_of(const engine::model::Usage& usage) {
     QuantityCollector all(20);
     all.add("cores", usage.cores, "cores", thousandths);
     all.time("cpu_time", usage.cpu_time);
@@ -94,7 +96,7 @@ Quantities quantities_of(const core::Usage& usage) {
     return all.take();
 }
 
-Quantities times_of(const core::Usage& peak_us) {
+Quantities times_of(const engine::model::Usage& peak_us) {
     QuantityCollector all(15);
     for (const auto& [name, us] : {std::pair{"cores", peak_us.cores},
                                    {"cpu_time", peak_us.cpu_time},
@@ -115,18 +117,18 @@ Quantities times_of(const core::Usage& peak_us) {
     return all.take();
 }
 
-Quantities exceeded_limits(const core::Outcome& outcome, const core::Resources& given) {
-    core::Sizes exceeded = outcome.measured ? outcome.measured->exceeded : core::Sizes{};
-    if (outcome.ending == core::Ending::out_of_memory && exceeded.memory_mb < 0)
+Quantities exceeded_limits(const engine::model::Outcome& outcome, const engine::model::Resources& given) {
+    engine::model::Sizes exceeded = outcome.measured ? outcome.measured->exceeded : engine::model::Sizes{};
+    if (outcome.ending == engine::model::Ending::out_of_memory && exceeded.memory_mb < 0)
         exceeded.memory_mb = given.memory_mb;
     Quantities all = quantities_of(exceeded);
-    if (outcome.ending == core::Ending::timed_out)
+    if (outcome.ending == engine::model::Ending::timed_out)
         all.push_back({"wall_time", std::max<std::int64_t>(outcome.wall_us, 0), micros_per_second, "s"});
     return all;
 }
 
-Quantities quantities_of(const core::Sizes& sizes) {
-    QuantityCollector all(core::resource_kinds.size() + 1);
+Quantities quantities_of(const engine::model::Sizes& sizes) {
+    QuantityCollector all(engine::model::resource_kinds.size() + 1);
     all.add("cores", sizes.cores, "cores", thousandths);
     all.add("memory", sizes.memory_mb, "MB");
     all.add("disk", sizes.disk_mb, "MB");
@@ -145,4 +147,4 @@ void put_quantities(std::string& out, const Quantities& quantities) {
     out += '}';
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

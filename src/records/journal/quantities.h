@@ -10,7 +10,7 @@
 #include "engine/model/outcome.h"
 #include "engine/model/resources.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 struct Quantity {
     std::string_view name;
@@ -23,17 +23,17 @@ using Quantities = std::vector<Quantity>;
 
 // Only what was measured. If the process tree was not watched: the usage of the process and its reaped
 // children.
-Quantities quantities_of(const core::Outcome& outcome);
+Quantities quantities_of(const engine::model::Outcome& outcome);
 // Of a tree at one time.
-Quantities quantities_of(const core::Usage& usage);
+Quantities quantities_of(const engine::model::Usage& usage);
 // When each peak was reached, under the names of the peaks.
-Quantities times_of(const core::Usage& peak_us);
+Quantities times_of(const engine::model::Usage& peak_us);
 // The limits for which it was killed; for the time limit, its run time.
-Quantities exceeded_limits(const core::Outcome& outcome, const core::Resources& given);
+Quantities exceeded_limits(const engine::model::Outcome& outcome, const engine::model::Resources& given);
 // All specified amounts.
-Quantities quantities_of(const core::Sizes& sizes);
+Quantities quantities_of(const engine::model::Sizes& sizes);
 
 // `{"cores":[1.5,"cores"],"memory":[800,"MB"]}`
 void put_quantities(std::string& out, const Quantities& quantities);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -15,7 +15,7 @@
 #include "engine/model/resources.h"
 #include "engine/model/sizes.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 // What identifies a task across runs of an edited list.
 struct TaskKey {
@@ -41,15 +41,15 @@ struct TaskRecord {
     WorkerId worker;         // meaningless if outcome.ending is never_ran; may be unknown_worker
     std::uint64_t line = 0;  // line in the list, from 1; 0: the task is not from a list
     CategoryId category;
-    core::Resources given;
+    engine::model::Resources given;
     WallMicros submitted_us = 0;
     WallMicros dispatched_us = 0;
     WallMicros received_us = 0;  // when the manager learned of its end
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     // Not in the journal:
     bool out_of_tries = false;  // final because the tries are used up
     FileTraffic files{};
-    std::optional<core::MonitorReport> monitor{};
+    std::optional<engine::model::MonitorReport> monitor{};
 };
 
 // Calls of a range that succeeded as attempt 1 on one worker.
@@ -57,7 +57,7 @@ struct RangeRecord {
     WorkerId worker;
     IntervalSet tasks;
     CategoryId category;
-    core::Resources given;  // each
+    engine::model::Resources given;  // each
     WallMicros started_us = 0;
     std::int64_t wall_us = 0;  // summed, like the next two
     std::int64_t user_us = 0;
@@ -81,7 +81,7 @@ struct WorkerRecord {
     std::string host;
     std::string address;  // "node3:rank 5" or "10.0.0.7:40112"
     std::uint32_t rank = no_rank;
-    core::Resources offers;
+    engine::model::Resources offers;
     WallMicros joined_us = 0;
     WallMicros left_us = 0;  // 0: it has not left
     std::string why_left;
@@ -97,16 +97,16 @@ struct CategoryRecord {
     CategoryId category;
     std::string name;
     // The allocation of its tasks, from settings and measurements.
-    core::AllocationMode mode = core::AllocationMode::fixed;
-    core::Sizes max{};
-    core::Sizes min{};
-    core::Sizes first{};        // of a first attempt; may be whole_worker
-    WallMicros changed_us = 0;  // 0: nothing was set or measured
+    engine::model::AllocationMode mode = engine::model::AllocationMode::fixed;
+    engine::model::Sizes max{};
+    engine::model::Sizes min{};
+    engine::model::Sizes first{};  // of a first attempt; may be whole_worker
+    WallMicros changed_us = 0;     // 0: nothing was set or measured
 };
 
 struct Sample {
     WallMicros time_us = 0;
-    core::ManagerStats stats;
+    engine::model::ManagerStats stats;
 };
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

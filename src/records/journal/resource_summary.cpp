@@ -8,7 +8,7 @@
 #include "records/journal/quantities.h"
 #include "records/journal/task_number.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -24,12 +24,12 @@ void add(Json& object, const Quantities& quantities) {
     for (const Quantity& quantity : quantities) object[std::string(quantity.name)] = as_json(quantity);
 }
 
-void add(Json& root, const core::MonitorReport& report, WallMicros started_us) {
+void add(Json& root, const engine::model::MonitorReport& report, WallMicros started_us) {
     if (report.machine_cpus >= 0) root["machine_cpus"] = Json::array({report.machine_cpus, "cores"});
     if (report.machine_load >= 0)
         root["machine_load"] = Json::array({static_cast<double>(report.machine_load) / 1000, "procs"});
     if (const Quantities times = times_of(report.peak_us); !times.empty()) add(root["peak_times"], times);
-    for (const core::UsagePoint& point : report.points) {
+    for (const engine::model::UsagePoint& point : report.points) {
         if (point.label.empty()) continue;
         Json& snapshot = root["snapshots"].emplace_back();
         snapshot["snapshot_name"] = point.label;
@@ -41,14 +41,14 @@ void add(Json& root, const core::MonitorReport& report, WallMicros started_us) {
 }
 
 // As a shell reports it.
-int exit_status(const core::Outcome& outcome) {
+int exit_status(const engine::model::Outcome& outcome) {
     return outcome.signal != 0 ? 128 + outcome.signal : outcome.exit_code;
 }
 
 }  // namespace
 
 std::string resource_summary(const TaskRecord& record, const SummaryNames& names) {
-    const core::Outcome& outcome = record.outcome;
+    const engine::model::Outcome& outcome = record.outcome;
     const Quantities exceeded = exceeded_limits(outcome, record.given);
     Json root;
     // The monitor's readers know both names.
@@ -74,9 +74,9 @@ std::string resource_series(const TaskRecord& record) {
         "# us us us 1/1000 MB MB MB MB files bytes bytes bytes bytes procs procs\n";
     std::string text(columns);
     if (!record.monitor) return {};
-    for (const core::UsagePoint& point : record.monitor->points) {
+    for (const engine::model::UsagePoint& point : record.monitor->points) {
         if (!point.label.empty()) continue;
-        const core::Usage& used = point.usage;
+        const engine::model::Usage& used = point.usage;
         for (const std::int64_t value :
              {record.outcome.started_us + point.at_us, point.at_us, used.cpu_time, used.cores, used.memory,
               used.virtual_memory, used.swap_memory, used.disk, used.files, used.bytes_read,
@@ -102,4 +102,4 @@ Status write_resource_summary(const std::string& folder, std::int64_t manager_pi
     return write_atomically(resource_summary_path(folder, manager_pid, task_number, kind), text, false);
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

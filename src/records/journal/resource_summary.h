@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "records/journal/records.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 // What a TaskRecord does not contain.
 struct SummaryNames {
@@ -32,4 +32,4 @@ std::string resource_summary_path(const std::string& folder, std::int64_t manage
 Status write_resource_summary(const std::string& folder, std::int64_t manager_pid, std::uint64_t task_number,
                               std::string_view text, const char* kind = "summary");
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

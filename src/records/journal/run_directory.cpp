@@ -12,7 +12,7 @@
 
 #include "records/journal/run_status.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -135,4 +135,4 @@ Status ListCopy::finish() {
     return file_.rename(part.substr(0, part.size() - std::string_view(".part").size()));
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "records/journal/append_file.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 class RunDirectory {
   public:
@@ -56,4 +56,4 @@ class ListCopy {
     AppendFile file_;
 };
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -15,18 +15,18 @@
 
 #include "records/journal/append_file.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
 // As the columns of /manager.
-constexpr std::pair<const char*, std::int64_t core::ManagerStats::*> counts[] = {
-    {"tasks_submitted", &core::ManagerStats::tasks_submitted},
-    {"tasks_done", &core::ManagerStats::tasks_done},
-    {"tasks_failed", &core::ManagerStats::tasks_failed},
-    {"tasks_running", &core::ManagerStats::tasks_running},
-    {"tasks_on_workers", &core::ManagerStats::tasks_on_workers},
-    {"tasks_waiting", &core::ManagerStats::tasks_waiting},
+constexpr std::pair<const char*, std::int64_t engine::model::ManagerStats::*> counts[] = {
+    {"tasks_submitted", &engine::model::ManagerStats::tasks_submitted},
+    {"tasks_done", &engine::model::ManagerStats::tasks_done},
+    {"tasks_failed", &engine::model::ManagerStats::tasks_failed},
+    {"tasks_running", &engine::model::ManagerStats::tasks_running},
+    {"tasks_on_workers", &engine::model::ManagerStats::tasks_on_workers},
+    {"tasks_waiting", &engine::model::ManagerStats::tasks_waiting},
 };
 
 void put(std::string& out, std::string_view key, std::string_view value) {
@@ -159,4 +159,4 @@ RunEnd end_of_run(const std::string& contact) {
     return status->state == "interrupted" ? RunEnd::resumable : RunEnd::over;
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -10,19 +10,19 @@
 #include "base/time.h"
 #include "engine/model/manager_stats.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 struct RunStatus {
     std::string state;             // "running", "finished", "interrupted", "failed"
     std::optional<int> exit_code;  // nullopt while it runs
     WallMicros started_us = 0;
-    WallMicros ended_us = 0;       // 0: it has not ended
-    WallMicros written_us = 0;     // set by write_status()
-    core::ManagerStats tasks;      // only the counts of tasks
-    bool total_known = true;       // false: more tasks may follow
-    double tasks_per_second = -1;  // ended ones, lately; -1: unknown
-    std::string message;           // one line, the reason of the end; may be empty
-    std::string host{};            // of the process that wrote it, as its pid; set by write_status()
+    WallMicros ended_us = 0;            // 0: it has not ended
+    WallMicros written_us = 0;          // set by write_status()
+    engine::model::ManagerStats tasks;  // only the counts of tasks
+    bool total_known = true;            // false: more tasks may follow
+    double tasks_per_second = -1;       // ended ones, lately; -1: unknown
+    std::string message;                // one line, the reason of the end; may be empty
+    std::string host{};                 // of the process that wrote it, as its pid; set by write_status()
     std::int64_t pid = 0;
 };
 
@@ -43,4 +43,4 @@ std::string format_utc(WallMicros time);  // 2026-11-20T09:48:00Z
 enum class RunEnd : std::uint8_t { no, resumable, over };
 RunEnd end_of_run(const std::string& contact);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 // A task of an earlier run that is not in the list any more has number 0.
 inline constexpr TaskId not_listed{~std::uint64_t{0}};
@@ -15,4 +15,4 @@ constexpr std::uint64_t task_number(TaskId task) {
     return task.value() + 1;
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

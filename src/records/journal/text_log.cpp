@@ -8,7 +8,7 @@
 
 #include "records/journal/mapped_file.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -125,4 +125,4 @@ void put_json_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

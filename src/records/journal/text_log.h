@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "records/journal/append_file.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 class TextLog {
   public:
@@ -53,4 +53,4 @@ void put_seconds(std::string& out, std::int64_t micros, int digits);
 void put_word(std::string& out, std::string_view text, char replacement);
 void put_json_string(std::string& out, std::string_view text);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

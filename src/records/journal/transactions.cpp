@@ -7,7 +7,7 @@
 #include "records/journal/task_number.h"
 #include "records/journal/text_log.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 namespace {
 
@@ -29,7 +29,7 @@ void put_time(std::string& out, std::string_view name, std::int64_t micros) {
     out += ",\"s\"]";
 }
 
-void put_resources(std::string& out, const core::Resources& resources) {
+void put_resources(std::string& out, const engine::model::Resources& resources) {
     out += '{';
     put_quantity(out, "cores", resources.cores, "cores");
     put_quantity(out, "memory", resources.memory_mb, "MB");
@@ -40,7 +40,7 @@ void put_resources(std::string& out, const core::Resources& resources) {
 
 // Unmeasured values are replaced by the allocation: otherwise the log would lack them.
 void put_measured(std::string& out, const TaskRecord& record) {
-    const core::Outcome& outcome = record.outcome;
+    const engine::model::Outcome& outcome = record.outcome;
     Quantities all = quantities_of(outcome);
     std::erase_if(all, [&](const Quantity& one) {
         return one.name == "start" || one.name == "end" || (one.name == "cores_avg" && !outcome.measured);
@@ -62,38 +62,39 @@ void put_measured(std::string& out, const TaskRecord& record) {
 }
 
 // The result's name in the manual, where a task that ran to its end is SUCCESS, whatever its exit code.
-std::string_view result_of(const core::Outcome& outcome) {
+std::string_view result_of(const engine::model::Outcome& outcome) {
     switch (outcome.ending) {
-        case core::Ending::not_started:  // SUCCESS if its command was tried: it has run, with 126 or 127
+        case engine::model::Ending::not_started:  // SUCCESS if its command was tried: it has run, with 126 or
+                                                  // 127
             return outcome.started_us != 0 ? "SUCCESS" : "UNKNOWN";
-        case core::Ending::exited:
+        case engine::model::Ending::exited:
             return "SUCCESS";
-        case core::Ending::signalled:
+        case engine::model::Ending::signalled:
             return "SIGNAL";
-        case core::Ending::timed_out:
+        case engine::model::Ending::timed_out:
             return "MAX_WALLTIME";
-        case core::Ending::out_of_memory:
-        case core::Ending::exhausted:
+        case engine::model::Ending::out_of_memory:
+        case engine::model::Ending::exhausted:
             return "RESOURCE_EXHAUSTION";
-        case core::Ending::killed:
+        case engine::model::Ending::killed:
             return "FORSAKEN";
-        case core::Ending::too_slow:
+        case engine::model::Ending::too_slow:
             return "FAST_ABORT";
-        case core::Ending::worker_lost:
+        case engine::model::Ending::worker_lost:
             return "MAX_RETRIES";
-        case core::Ending::never_ran:
+        case engine::model::Ending::never_ran:
             return "FORSAKEN";
-        case core::Ending::raised:
+        case engine::model::Ending::raised:
             return "SUCCESS";
-        case core::Ending::expired:
+        case engine::model::Ending::expired:
             return "END_TIME";
-        case core::Ending::input_missing:
+        case engine::model::Ending::input_missing:
             return "INPUT_MISS";
-        case core::Ending::output_missing:
+        case engine::model::Ending::output_missing:
             return "OUTPUT_MISS";
-        case core::Ending::disk_full:
+        case engine::model::Ending::disk_full:
             return "DISK_FULL";
-        case core::Ending::not_transferred:
+        case engine::model::Ending::not_transferred:
             return "OUTPUT_TRANSFER_ERROR";
     }
     return "UNKNOWN";
@@ -136,7 +137,7 @@ void put_end(std::string& out, TransactionStamp& stamp, const TaskRecord& record
 std::string how_it_ended(const TaskRecord& record) {
     std::string how(record.out_of_tries ? "MAX_RETRIES" : result_of(record.outcome));
     how += ' ';
-    put_number(how, std::int64_t{core::return_status(record.outcome)});
+    put_number(how, std::int64_t{engine::model::return_status(record.outcome)});
     how += ' ';
     put_quantities(how, exceeded_limits(record.outcome, record.given));
     how += ' ';
@@ -169,8 +170,8 @@ std::string_view transactions_heading() {
            "\n";
 }
 
-std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested,
-                              bool at_maximum) {
+std::string task_waiting_text(Interval tasks, std::string_view category,
+                              const engine::model::Resources& requested, bool at_maximum) {
     std::string out = "TASK ";
     put_numbers(out, tasks);
     out += " WAITING ";
@@ -180,8 +181,8 @@ std::string task_waiting_text(Interval tasks, std::string_view category, const c
     return out;
 }
 
-std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated,
-                              bool at_maximum) {
+std::string task_running_text(TaskId task, std::string_view worker_address,
+                              const engine::model::Resources& allocated, bool at_maximum) {
     std::string out = "TASK ";
     put_number(out, task_number(task));
     out += " RUNNING ";
@@ -221,7 +222,7 @@ void put_manager_lines(std::string& out, WallMicros when, TransactionStamp& stam
 
 void put_category_lines(std::string& out, WallMicros when, TransactionStamp& stamp,
                         const CategoryRecord& record) {
-    const auto put = [&](std::string_view what, const core::Sizes& sizes) {
+    const auto put = [&](std::string_view what, const engine::model::Sizes& sizes) {
         stamp.put(out, when);
         out += "CATEGORY ";
         put_word(out, record.name, '_');
@@ -232,7 +233,7 @@ void put_category_lines(std::string& out, WallMicros when, TransactionStamp& sta
     put("MAX", record.max);
     put("MIN", record.min);
     std::string first = "FIRST ";
-    for (const char letter : core::name_of(record.mode))
+    for (const char letter : engine::model::name_of(record.mode))
         first += letter == '-' ? '_' : static_cast<char>(letter - 'a' + 'A');
     put(first, record.first);
 }
@@ -259,8 +260,8 @@ void put_worker_lines(std::string& out, TransactionStamp& stamp, const WorkerRec
 
 void put_task_lines(std::string& out, TransactionStamp& stamp, const TaskRecord& record,
                     std::string_view worker_address) {
-    const bool came_back = record.outcome.ending != core::Ending::worker_lost &&
-                           record.outcome.ending != core::Ending::never_ran;
+    const bool came_back = record.outcome.ending != engine::model::Ending::worker_lost &&
+                           record.outcome.ending != engine::model::Ending::never_ran;
     if (came_back) {
         begin_task(out, record, stamp, "WAITING_RETRIEVAL");
         put_word(out, worker_address.empty() ? "-" : worker_address, '_');
@@ -282,7 +283,7 @@ void put_range_lines(std::string& out, TransactionStamp& stamp, const RangeRecor
     put_quantity(out, "tasks", static_cast<std::int64_t>(record.tasks.count()), "tasks");
     put_time(out, "wall_time", record.wall_us);
     std::int64_t cpu_us = record.user_us;
-    core::add_bounded(cpu_us, record.system_us);
+    engine::model::add_bounded(cpu_us, record.system_us);
     put_time(out, "cpu_time", cpu_us);
     put_quantity(out, "memory", (record.peak_memory_kb + 1023) / 1024, "MB");
     out += "} ";
@@ -297,4 +298,4 @@ void put_cancelled_line(std::string& out, WallMicros when, TransactionStamp& sta
     out += " CANCELED\n";
 }
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -10,17 +10,17 @@
 #include "engine/model/resources.h"
 #include "records/journal/records.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 
 // The comment lines at the start of the log.
 std::string_view transactions_heading();
 
 // Texts for Recorder::transaction(). `at_maximum`: it asks for its category's maximum, because it exceeded
 // its first allocation.
-std::string task_waiting_text(Interval tasks, std::string_view category, const core::Resources& requested,
-                              bool at_maximum = false);
-std::string task_running_text(TaskId task, std::string_view worker_address, const core::Resources& allocated,
-                              bool at_maximum = false);
+std::string task_waiting_text(Interval tasks, std::string_view category,
+                              const engine::model::Resources& requested, bool at_maximum = false);
+std::string task_running_text(TaskId task, std::string_view worker_address,
+                              const engine::model::Resources& allocated, bool at_maximum = false);
 struct TransferRecord {
     TaskId task;
     bool input = true;  // to a worker; false: an output, to the manager
@@ -57,4 +57,4 @@ void put_range_lines(std::string& out, TransactionStamp& stamp, const RangeRecor
 // `TASK first CANCELED`, or `TASK first-last CANCELED` for consecutive ones.
 void put_cancelled_line(std::string& out, WallMicros when, TransactionStamp& stamp, Interval tasks);
 
-}  // namespace wq::records
+}  // namespace wq::records::journal

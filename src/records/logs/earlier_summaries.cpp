@@ -8,7 +8,7 @@
 #include <sstream>
 #include <system_error>
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 namespace {
 
@@ -18,10 +18,10 @@ using Json = nlohmann::json;
 std::int64_t amount_of(const Json& summary, const char* name, double parts) {
     const auto found = summary.find(name);
     if (found == summary.end() || !found->is_array() || found->empty() || !found->front().is_number())
-        return core::unsaid;
+        return engine::model::unsaid;
     const double amount = found->front().get<double>() * parts;
     constexpr double most = 1e15;
-    return amount >= 0 ? std::llround(std::min(amount, most)) : core::unsaid;
+    return amount >= 0 ? std::llround(std::min(amount, most)) : engine::model::unsaid;
 }
 
 bool succeeded(const Json& summary) {
@@ -32,7 +32,7 @@ bool succeeded(const Json& summary) {
 void add(const Json& summary, EarlierSummaries& all) {
     const auto category = summary.find("category");
     if (category == summary.end() || !category->is_string() || !succeeded(summary)) return;
-    core::CategorySample sample;
+    engine::model::CategorySample sample;
     sample.peaks = {amount_of(summary, "cores", 1000), amount_of(summary, "memory", 1),
                     amount_of(summary, "disk", 1), amount_of(summary, "gpus", 1000)};
     sample.wall = std::chrono::microseconds(
@@ -96,4 +96,4 @@ Result<EarlierSummaries> read_summaries(const std::string& path) {
     return all;
 }
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

@@ -8,10 +8,11 @@
 #include "base/result.h"
 #include "engine/model/events.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 struct EarlierSummaries {
-    std::map<std::string, std::vector<core::CategorySample>> samples;  // by category; successful tasks only
+    std::map<std::string, std::vector<engine::model::CategorySample>>
+        samples;          // by category; successful tasks only
     std::string warning;  // about skipped parts, one line; empty: nothing was skipped
 };
 
@@ -20,4 +21,4 @@ struct EarlierSummaries {
 // has no summaries; the line names it.
 Result<EarlierSummaries> read_summaries(const std::string& path);
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "records/journal/run_status.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 namespace {
 
@@ -80,15 +80,15 @@ std::string first_record(WallMicros now) {
 std::string name_before_number(WallMicros now) {
     char seconds[24];
     std::snprintf(seconds, sizeof seconds, "%010lld", static_cast<long long>(now / micros_per_second));
-    std::string host = records::host_name();
+    std::string host = journal::host_name();
     std::replace(host.begin(), host.end(), '/', '_');
     return std::string("events.out.tfevents.") + seconds + "." + host + "." + std::to_string(::getpid()) +
            ".";
 }
 
-Result<records::AppendFile> new_file(const std::string& before_number) {
+Result<journal::AppendFile> new_file(const std::string& before_number) {
     for (unsigned number = 0;; ++number) {
-        auto file = records::AppendFile::create(before_number + std::to_string(number));
+        auto file = journal::AppendFile::create(before_number + std::to_string(number));
         if (!file) return file.error();
         if (*file) return std::move(**file);
     }
@@ -99,7 +99,7 @@ Result<records::AppendFile> new_file(const std::string& before_number) {
 Result<EventFile> EventFile::create(const std::string& folder, WallMicros now) {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
-    if (failed) return records::write_error(folder, failed.value());
+    if (failed) return journal::write_error(folder, failed.value());
     auto file = new_file((std::filesystem::path(folder) / name_before_number(now)).string());
     if (!file) return file.error();
     EventFile events(std::move(*file));
@@ -134,4 +134,4 @@ Status EventFile::flush() {
     return done;
 }
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

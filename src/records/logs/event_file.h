@@ -23,7 +23,7 @@
 #include "base/time.h"
 #include "records/journal/append_file.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 struct Scalar {
     // Not empty; "group/name" is drawn in a group. UTF-8: a reader may refuse an event with
@@ -59,11 +59,11 @@ class EventFile {
     const std::string& path() const { return file_.path(); }
 
   private:
-    explicit EventFile(records::AppendFile file) : file_(std::move(file)) {}
+    explicit EventFile(journal::AppendFile file) : file_(std::move(file)) {}
 
-    records::AppendFile file_;
+    journal::AppendFile file_;
     std::string waiting_;  // records
     bool broken_ = false;
 };
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

@@ -13,7 +13,7 @@
 #include "base/descriptor.h"
 #include "base/write_all.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 namespace {
 
@@ -68,4 +68,4 @@ int append_summary(const std::string& path, const std::string& line) {
     return error;
 }
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

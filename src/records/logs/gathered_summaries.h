@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 // Appends the whole line or nothing. The first call starts the file anew: a file of another process with the
 // same id belongs to another run, and is kept as PATH.1, PATH.2 and so on. Returns 0 or an errno.
 int append_summary(const std::string& path, const std::string& line);
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

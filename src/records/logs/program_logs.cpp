@@ -2,15 +2,15 @@
 
 #include <unistd.h>
 
+#include "base/quiet_thread.h"
 #include "base/units.h"
-#include "records/logs/statistics_file.h"
-#include "records/journal/run_status.h"
-#include "records/journal/transactions.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_log.h"
-#include "base/quiet_thread.h"
+#include "records/journal/run_status.h"
+#include "records/journal/transactions.h"
+#include "records/logs/statistics_file.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 namespace {
 
@@ -38,36 +38,36 @@ Result<std::unique_ptr<ProgramLogs>> ProgramLogs::open(const LogPaths& paths, Wa
 
 Status ProgramLogs::begin(const LogPaths& paths, WallMicros started) {
     if (!paths.debug.empty()) {
-        auto debug = records::DebugLog::open(
+        auto debug = journal::DebugLog::open(
             {paths.debug, paths.debug_flags, paths.debug_rotate_bytes, paths.program});
         if (!debug) return debug.error();
         debug_ = std::move(*debug);
     }
     if (!paths.transactions.empty()) {
-        auto log = records::TextLog::open(paths.transactions, records::transactions_heading());
+        auto log = journal::TextLog::open(paths.transactions, journal::transactions_heading());
         if (!log) return log.error();
         transactions_ = std::move(*log);
-        records::put_manager_lines(transactions_.lines(), started, stamp_, true);
+        journal::put_manager_lines(transactions_.lines(), started, stamp_, true);
         put_category(started, {CategoryId(0), "default"});
     }
     if (paths.statistics.ends_with(".h5")) {
         auto h5 = new_statistics_file(paths.statistics,
                                       {{"schema_version", "1"},
                                        {"list", paths.program},
-                                       {"host", records::host_name()},
+                                       {"host", journal::host_name()},
                                        {"started_us", std::to_string(started)}},
                                       say_);
         if (!h5) return h5.error();
         h5_.emplace(std::move(*h5));
-        h5_->append(stats::Dataset::categories, stats::row_of(CategoryId(0), "default", started));
+        h5_->append(hdf5::Dataset::categories, hdf5::row_of(CategoryId(0), "default", started));
     } else if (!paths.statistics.empty()) {
-        auto log = records::TextLog::open(paths.statistics, stats::stats_log_heading());
+        auto log = journal::TextLog::open(paths.statistics, hdf5::stats_log_heading());
         if (!log) return log.error();
         statistics_ = std::move(*log);
     }
     has_transactions_ = transactions_.is_open();
     has_statistics_ = statistics_.is_open();
-    for (records::TextLog* log : {&transactions_, &statistics_})
+    for (journal::TextLog* log : {&transactions_, &statistics_})
         if (log->is_open())
             if (const Status written = log->write(); !written) return written.error();
     return success();
@@ -127,7 +127,7 @@ void ProgramLogs::or_note(const std::function<void()>& write) {
 
 void ProgramLogs::finish() {
     if (transactions_.is_open()) {
-        records::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
+        journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
         note(Log::transactions, transactions_.write());
         note(Log::transactions, transactions_.close());
     }
@@ -154,60 +154,60 @@ void ProgramLogs::note(Log log, const Status& status) {
     if (say_) say_(status.error().message);
 }
 
-void ProgramLogs::write(const records::TaskRecord& record) {
+void ProgramLogs::write(const journal::TaskRecord& record) {
     if (transactions_.is_open())
-        records::put_task_lines(transactions_.lines(), stamp_, record, address_of(addresses_, record.worker));
-    if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::tasks, stats::row_of(record));
+        journal::put_task_lines(transactions_.lines(), stamp_, record, address_of(addresses_, record.worker));
+    if (h5_ && !h5_->failed()) h5_->append(hdf5::Dataset::tasks, hdf5::row_of(record));
 }
 
-void ProgramLogs::write(const records::RangeRecord& record) {
+void ProgramLogs::write(const journal::RangeRecord& record) {
     if (transactions_.is_open())
-        records::put_range_lines(transactions_.lines(), stamp_, record,
+        journal::put_range_lines(transactions_.lines(), stamp_, record,
                                  address_of(addresses_, record.worker));
-    if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::tasks, stats::row_of(record));
+    if (h5_ && !h5_->failed()) h5_->append(hdf5::Dataset::tasks, hdf5::row_of(record));
 }
 
 void ProgramLogs::write(const Call& call) {
     if (transactions_.is_open()) {
-        const records::TaskRecord& record = call.attempt;
+        const journal::TaskRecord& record = call.attempt;
         write(Line{
             record.dispatched_us,
-            records::task_running_text(record.task, address_of(addresses_, record.worker), record.given)});
+            journal::task_running_text(record.task, address_of(addresses_, record.worker), record.given)});
     }
     write(call.attempt);
 }
 
-void ProgramLogs::write(const records::WorkerRecord& record) {
+void ProgramLogs::write(const journal::WorkerRecord& record) {
     addresses_[record.worker.value()] = record.address;
-    if (transactions_.is_open()) records::put_worker_lines(transactions_.lines(), stamp_, record);
+    if (transactions_.is_open()) journal::put_worker_lines(transactions_.lines(), stamp_, record);
     if (!h5_ || h5_->failed()) return;
     const auto known = worker_row_.find(record.worker.value());
     if (record.left_us != 0 && known != worker_row_.end())
-        return h5_->overwrite(stats::Dataset::workers, known->second, stats::row_of(record));
+        return h5_->overwrite(hdf5::Dataset::workers, known->second, hdf5::row_of(record));
     worker_row_[record.worker.value()] = worker_rows_++;
-    h5_->append(stats::Dataset::workers, stats::row_of(record));
+    h5_->append(hdf5::Dataset::workers, hdf5::row_of(record));
 }
 
-void ProgramLogs::write(const records::Sample& sample) {
-    if (statistics_.is_open()) stats::put_stats_line(statistics_.lines(), sample);
-    if (h5_ && !h5_->failed()) h5_->append(stats::Dataset::manager, stats::row_of(sample));
+void ProgramLogs::write(const journal::Sample& sample) {
+    if (statistics_.is_open()) hdf5::put_stats_line(statistics_.lines(), sample);
+    if (h5_ && !h5_->failed()) h5_->append(hdf5::Dataset::manager, hdf5::row_of(sample));
 }
 
-void ProgramLogs::write(const records::CategoryRecord& record) {
+void ProgramLogs::write(const journal::CategoryRecord& record) {
     const bool changed = record.changed_us != 0;
     if (transactions_.is_open()) put_category(changed ? record.changed_us : wall_now(), record);
     if (!h5_ || h5_->failed()) return;
     if (changed)
-        h5_->overwrite(stats::Dataset::categories, record.category.value(), stats::row_of(record));
+        h5_->overwrite(hdf5::Dataset::categories, record.category.value(), hdf5::row_of(record));
     else
-        h5_->append(stats::Dataset::categories, stats::row_of(record.category, record.name, wall_now()));
+        h5_->append(hdf5::Dataset::categories, hdf5::row_of(record.category, record.name, wall_now()));
 }
 
 // Only those of the lines that say something new.
-void ProgramLogs::put_category(WallMicros when, const records::CategoryRecord& record) {
+void ProgramLogs::put_category(WallMicros when, const journal::CategoryRecord& record) {
     std::string lines;
-    records::TransactionStamp none(0);
-    records::put_category_lines(lines, 0, none, record);
+    journal::TransactionStamp none(0);
+    journal::put_category_lines(lines, 0, none, record);
     std::vector<std::string>& last = category_lines_[record.name];
     for (std::size_t begin = 0, n = 0; begin < lines.size(); ++n) {
         const std::size_t end = lines.find('\n', begin) + 1;
@@ -223,7 +223,7 @@ void ProgramLogs::put_category(WallMicros when, const records::CategoryRecord& r
 
 void ProgramLogs::write(const Cancelled& cancelled) {
     cancelled.tasks.for_each([&](Interval part) {
-        records::put_cancelled_line(transactions_.lines(), cancelled.when, stamp_, part);
+        journal::put_cancelled_line(transactions_.lines(), cancelled.when, stamp_, part);
     });
 }
 
@@ -238,21 +238,21 @@ void ProgramLogs::write(const DebugLine& line) {
 
 // ---- the manager's thread ----
 
-void ProgramLogs::task(const records::TaskRecord& record) {
+void ProgramLogs::task(const journal::TaskRecord& record) {
     if (wants_records()) put(record);
     debug_attempt(record);
 }
-void ProgramLogs::call(const records::TaskRecord& record) {
+void ProgramLogs::call(const journal::TaskRecord& record) {
     if (wants_records()) put(Call{record});
     debug_attempt(record);
 }
-void ProgramLogs::debug_attempt(const records::TaskRecord& record) {
+void ProgramLogs::debug_attempt(const journal::TaskRecord& record) {
     if (wants_debug("task"))
         debug("task", "task " + std::to_string(record.task.value() + 1) + " attempt " +
                           std::to_string(record.attempt) + (record.final ? " ended: " : " will run again: ") +
-                          core::describe(record.outcome));
+                          engine::model::describe(record.outcome));
 }
-void ProgramLogs::range(const records::RangeRecord& record) {
+void ProgramLogs::range(const journal::RangeRecord& record) {
     if (wants_records()) put(record);
     if (wants_debug("task"))
         debug("task", count_of(record.tasks.count(), "call") + " of a range ended within task " +
@@ -263,17 +263,17 @@ void ProgramLogs::range(const records::RangeRecord& record) {
 void ProgramLogs::cancelled(const IntervalSet& tasks, WallMicros when) {
     if (has_transactions_) put(Cancelled{tasks, when});
 }
-void ProgramLogs::worker(const records::WorkerRecord& record) {
+void ProgramLogs::worker(const journal::WorkerRecord& record) {
     put(record);
     if (wants_debug("wq"))
         debug("wq", "worker " + std::to_string(record.worker.value()) + " at " + record.address +
-                        (record.left_us == 0 ? " joined with " + core::describe(record.offers)
+                        (record.left_us == 0 ? " joined with " + engine::model::describe(record.offers)
                                              : " left: " + record.why_left));
 }
-void ProgramLogs::sample(const records::Sample& sample) {
+void ProgramLogs::sample(const journal::Sample& sample) {
     if (has_statistics_ || h5_) put(sample);
 }
-void ProgramLogs::category(const records::CategoryRecord& record) {
+void ProgramLogs::category(const journal::CategoryRecord& record) {
     if (wants_records()) put(record);
 }
 void ProgramLogs::transaction(WallMicros when, std::string text) {
@@ -284,4 +284,4 @@ void ProgramLogs::debug(std::string_view subsystem, const std::string& text) {
     if (wants_debug(subsystem)) put(DebugLine{wall_now(), std::string(subsystem), text});
 }
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

@@ -18,13 +18,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "records/hdf5/h5_writer.h"
 #include "records/journal/debug_log.h"
 #include "records/journal/records.h"
 #include "records/journal/text_log.h"
 #include "records/journal/transactions.h"
-#include "records/hdf5/h5_writer.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 struct LogPaths {
     std::string debug;
@@ -48,20 +48,20 @@ class ProgramLogs {
     bool wants_transactions() const { return has_transactions_; }
     bool wants_debug(std::string_view subsystem) const { return debug_ && debug_->wants(subsystem); }
 
-    void task(const records::TaskRecord& record);
+    void task(const journal::TaskRecord& record);
     // An attempt of a range's call that is logged separately; also logs where it ran.
-    void call(const records::TaskRecord& record);
-    void range(const records::RangeRecord& record);
+    void call(const journal::TaskRecord& record);
+    void range(const journal::RangeRecord& record);
     void cancelled(const IntervalSet& tasks, WallMicros when);
-    void worker(const records::WorkerRecord& record);
-    void sample(const records::Sample& sample);
-    void category(const records::CategoryRecord& record);
+    void worker(const journal::WorkerRecord& record);
+    void sample(const journal::Sample& sample);
+    void category(const journal::CategoryRecord& record);
     void transaction(WallMicros when, std::string text);
     void debug(std::string_view subsystem, const std::string& text);
 
   private:
     struct Call {
-        records::TaskRecord attempt;
+        journal::TaskRecord attempt;
     };
     struct Cancelled {
         IntervalSet tasks;
@@ -76,24 +76,24 @@ class ProgramLogs {
         std::string subsystem;
         std::string text;
     };
-    using Entry = std::variant<records::TaskRecord, records::RangeRecord, records::WorkerRecord,
-                               records::Sample, records::CategoryRecord, Call, Cancelled, Line, DebugLine>;
+    using Entry = std::variant<journal::TaskRecord, journal::RangeRecord, journal::WorkerRecord,
+                               journal::Sample, journal::CategoryRecord, Call, Cancelled, Line, DebugLine>;
 
     ProgramLogs() = default;
     Status begin(const LogPaths& paths, WallMicros started);
     void put(Entry entry);
-    void debug_attempt(const records::TaskRecord& record);
+    void debug_attempt(const journal::TaskRecord& record);
     bool wants_records() const { return has_transactions_ || h5_; }
     void run();
     void or_note(const std::function<void()>& write);
     void write_all(std::vector<Entry>& entries);
-    void write(const records::TaskRecord& record);
-    void write(const records::RangeRecord& record);
-    void write(const records::WorkerRecord& record);
-    void write(const records::Sample& sample);
-    void write(const records::CategoryRecord& record);
+    void write(const journal::TaskRecord& record);
+    void write(const journal::RangeRecord& record);
+    void write(const journal::WorkerRecord& record);
+    void write(const journal::Sample& sample);
+    void write(const journal::CategoryRecord& record);
     void write(const Call& call);
-    void put_category(WallMicros when, const records::CategoryRecord& record);
+    void put_category(WallMicros when, const journal::CategoryRecord& record);
     void write(const Cancelled& cancelled);
     void write(const Line& line);
     void write(const DebugLine& line);
@@ -102,15 +102,15 @@ class ProgramLogs {
     void finish();
 
     std::function<void(const std::string&)> say_;
-    std::unique_ptr<records::DebugLog> debug_;
-    records::TextLog transactions_;
-    records::TextLog statistics_;
-    std::optional<stats::H5Writer> h5_;
+    std::unique_ptr<journal::DebugLog> debug_;
+    journal::TextLog transactions_;
+    journal::TextLog statistics_;
+    std::optional<hdf5::H5Writer> h5_;
     // Logs open from the start; for the manager's thread.
     bool has_transactions_ = false;
     bool has_statistics_ = false;
     std::array<bool, 5> said_trouble_{};  // by Log
-    records::TransactionStamp stamp_{::getpid()};
+    journal::TransactionStamp stamp_{::getpid()};
     Instant next_flush_;
     std::unordered_map<std::uint32_t, std::string> addresses_;                  // of workers
     std::unordered_map<std::string, std::vector<std::string>> category_lines_;  // last ones in transactions_
@@ -125,4 +125,4 @@ class ProgramLogs {
     std::thread thread_;
 };
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

@@ -4,10 +4,10 @@
 #include <exception>
 #include <utility>
 
-#include "records/logs/statistics_file.h"
 #include "base/quiet_thread.h"
+#include "records/logs/statistics_file.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 namespace {
 
@@ -16,9 +16,9 @@ constexpr Duration longest_interval = std::chrono::hours(24 * 365);
 
 }  // namespace
 
-std::uint32_t count_stragglers(const std::vector<stats::SliceRankRow>& ranks) {
+std::uint32_t count_stragglers(const std::vector<hdf5::SliceRankRow>& ranks) {
     std::vector<std::uint64_t> taken;
-    for (const stats::SliceRankRow& rank : ranks)
+    for (const hdf5::SliceRankRow& rank : ranks)
         if (rank.is_here != 0) taken.push_back(rank.taken);
     if (taken.empty()) return 0;
     const auto middle = taken.begin() + static_cast<std::ptrdiff_t>(taken.size() / 2);
@@ -58,7 +58,7 @@ SliceSummary::~SliceSummary() {
     finish();
 }
 
-void SliceSummary::add(const stats::SliceRow& slice) {
+void SliceSummary::add(const hdf5::SliceRow& slice) {
     std::lock_guard lock(mutex_);
     slices_.push_back(slice);
 }
@@ -87,7 +87,7 @@ void SliceSummary::run() {
 // On a thread, and in a destructor: an exception would end the program.
 Duration SliceSummary::write_sample() {
     const std::lock_guard one_at_a_time(writing_);
-    std::vector<stats::SliceRow> slices;
+    std::vector<hdf5::SliceRow> slices;
     {
         std::lock_guard lock(mutex_);
         slices.swap(slices_);
@@ -104,7 +104,7 @@ Duration SliceSummary::write_sample() {
     return longest_interval;
 }
 
-Duration SliceSummary::write(const std::vector<stats::SliceRow>& slices) {
+Duration SliceSummary::write(const std::vector<hdf5::SliceRow>& slices) {
     const SliceSample sample = sample_();
     const auto longer = std::max<std::size_t>(1, sample.ranks.size() / rank_rows_each_interval);
     for (const Status& written : {write_hdf5(sample, slices), write_events(sample)})
@@ -120,18 +120,18 @@ void SliceSummary::say(const std::string& line) const {
     }
 }
 
-Status SliceSummary::write_hdf5(const SliceSample& sample, const std::vector<stats::SliceRow>& slices) {
+Status SliceSummary::write_hdf5(const SliceSample& sample, const std::vector<hdf5::SliceRow>& slices) {
     if (!hdf5_) return success();
-    hdf5_->append(stats::Dataset::slice_queue, sample.queue);
-    for (const stats::SliceRankRow& rank : sample.ranks) hdf5_->append(stats::Dataset::slice_ranks, rank);
-    for (const stats::SliceRow& slice : slices) hdf5_->append(stats::Dataset::slices, slice);
+    hdf5_->append(hdf5::Dataset::slice_queue, sample.queue);
+    for (const hdf5::SliceRankRow& rank : sample.ranks) hdf5_->append(hdf5::Dataset::slice_ranks, rank);
+    for (const hdf5::SliceRow& slice : slices) hdf5_->append(hdf5::Dataset::slices, slice);
     return hdf5_->flush();
 }
 
 // Over what is committed: a run that goes on from a checkpoint continues its curves.
 Status SliceSummary::write_events(const SliceSample& sample) {
     if (!events_) return success();
-    const stats::SliceQueueRow& now = sample.queue;
+    const hdf5::SliceQueueRow& now = sample.queue;
     std::vector<std::pair<std::string, double>> values{{"fraction_left", now.fraction_left},
                                                        {"left", static_cast<double>(now.left)},
                                                        {"epoch", static_cast<double>(now.epoch)},
@@ -139,7 +139,7 @@ Status SliceSummary::write_events(const SliceSample& sample) {
                                                        {"waiting_ranks", now.waiting},
                                                        {"stragglers", now.stragglers},
                                                        {"given_again", static_cast<double>(now.given_again)}};
-    for (const stats::SliceRankRow& rank : sample.ranks)
+    for (const hdf5::SliceRankRow& rank : sample.ranks)
         values.emplace_back("slices_of_rank/" + std::to_string(rank.rank), static_cast<double>(rank.taken));
     for (auto& [tag, value] : values) tag.insert(0, options_.name + "/");
     std::vector<Scalar> scalars;
@@ -149,4 +149,4 @@ Status SliceSummary::write_events(const SliceSample& sample) {
     return events_->flush();
 }
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

@@ -10,7 +10,7 @@
 
 #include "records/hdf5/stats_reader.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 namespace {
 
@@ -39,11 +39,11 @@ Result<std::string> move_aside(const std::string& path) {
 
 }  // namespace
 
-Result<stats::H5Writer> new_statistics_file(const std::string& path, const stats::H5Attributes& attributes,
-                                            const std::function<void(const std::string&)>& say) {
+Result<hdf5::H5Writer> new_statistics_file(const std::string& path, const hdf5::H5Attributes& attributes,
+                                           const std::function<void(const std::string&)>& say) {
     struct stat there {};
     if (::stat(path.c_str(), &there) == 0 && (there.st_size > 0 || !S_ISREG(there.st_mode))) {
-        if (const auto earlier = stats::StatsReader::open(path); !earlier)
+        if (const auto earlier = hdf5::StatsReader::open(path); !earlier)
             return Error{ExitCode::bad_input,
                          "cannot write statistics to " + path +
                              ", which is not from an earlier run: " + earlier.error().message};
@@ -51,7 +51,7 @@ Result<stats::H5Writer> new_statistics_file(const std::string& path, const stats
         if (!aside) return aside.error();
         say(path + " of an earlier run is now " + *aside);
     }
-    return stats::H5Writer::create(path, attributes);
+    return hdf5::H5Writer::create(path, attributes);
 }
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

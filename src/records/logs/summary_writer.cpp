@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/quiet_thread.h"
 #include "base/units.h"
-#include "records/logs/gathered_summaries.h"
 #include "records/journal/resource_summary.h"
 #include "records/journal/task_number.h"
-#include "base/quiet_thread.h"
+#include "records/logs/gathered_summaries.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 namespace {
 
@@ -102,13 +102,13 @@ void SummaryWriter::Shared::write(Job& job) {
 
 void SummaryWriter::Shared::write_files(const Summary& summary) {
     const std::string json =
-        records::resource_summary(summary.record, {summary.category, summary.command, summary.host});
-    const std::string series = records::resource_series(summary.record);
+        journal::resource_summary(summary.record, {summary.category, summary.command, summary.host});
+    const std::string series = journal::resource_series(summary.record);
     const std::int64_t pid = ::getpid();
-    const std::uint64_t number = records::task_number(summary.record.task);
+    const std::uint64_t number = journal::task_number(summary.record.task);
     const auto write = [&](const std::string& folder, const std::string& text, const char* kind) {
         if (text.empty()) return;
-        const Status done = records::write_resource_summary(folder, pid, number, text, kind);
+        const Status done = journal::write_resource_summary(folder, pid, number, text, kind);
         if (!done) tell(folder, done.error().message);
     };
     const std::set<std::string> folders{summary.of_task, summary.of_all};
@@ -116,7 +116,7 @@ void SummaryWriter::Shared::write_files(const Summary& summary) {
         if (folder.empty()) continue;
         write(folder, json, "summary");
         write(folder, series, "series");
-        if (!series.empty()) write(folder, core::describe(summary.record.outcome) + "\n", "debug");
+        if (!series.empty()) write(folder, engine::model::describe(summary.record.outcome) + "\n", "debug");
     }
     if (!summary.of_all.empty()) {
         const std::string path = summary.of_all + "/wq-" + std::to_string(pid) + ".summaries";
@@ -255,4 +255,4 @@ void SummaryWriter::finish() {
     shared_->calls.say(line);
 }
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

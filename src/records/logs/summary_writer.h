@@ -13,11 +13,11 @@
 #include "base/time.h"
 #include "records/journal/records.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 
 struct Summary {
     std::int64_t id = 0;  // the program's id
-    records::TaskRecord record;
+    journal::TaskRecord record;
     std::string category;
     std::string command;
     std::string host;
@@ -71,4 +71,4 @@ class SummaryWriter {
     bool told_of_many_ = false;
 };
 
-}  // namespace wq::logs
+}  // namespace wq::records::logs

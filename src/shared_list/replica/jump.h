@@ -8,7 +8,7 @@
 #include "shared_list/store/list_place.h"
 #include "shared_list/text/marked_line.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 // Variables of the worker's shell after the line; "": not set.
 struct JumpVariables {
@@ -18,13 +18,13 @@ struct JumpVariables {
 };
 
 struct Jump {
-    list_store::ListPlace place;
-    std::optional<marked_list::WorkerId> id;  // none: the next one
+    store::ListPlace place;
+    std::optional<text::WorkerId> id;  // none: the next one
     bool same_list = false;
 };
 
 // `id` and `place`: of the worker. nullopt: it stays. Error: it stays, as the values make no sense.
-Result<std::optional<Jump>> jump_of(const JumpVariables& set, marked_list::WorkerId id,
-                                    const list_store::ListPlace& place);
+Result<std::optional<Jump>> jump_of(const JumpVariables& set, text::WorkerId id,
+                                    const store::ListPlace& place);
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

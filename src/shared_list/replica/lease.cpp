@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
@@ -63,4 +63,4 @@ bool Lease::has_lapsed() const {
     return lapses && instant_now() + (slept() - slept_) >= *lapses;
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 // Values of --poll (at least 0.01 s) and --lease (0: lines of lost workers never wait again by themselves;
 // else at least 2 s).
@@ -45,4 +45,4 @@ class Lease {
     Duration slept_{0};  // until the last sign, since the machine started
 };
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

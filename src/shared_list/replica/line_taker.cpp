@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
-using marked_list::Choice;
-using marked_list::Document;
-using marked_list::Edit;
-using marked_list::End;
-using marked_list::LineKind;
-using marked_list::MarkedLine;
-using marked_list::Take;
-using marked_list::TryEnd;
+using text::Choice;
+using text::Document;
+using text::Edit;
+using text::End;
+using text::LineKind;
+using text::MarkedLine;
+using text::Take;
+using text::TryEnd;
 
-bool runs(const MarkedLine& line, marked_list::WorkerId worker, const std::string& begun) {
+bool runs(const MarkedLine& line, text::WorkerId worker, const std::string& begun) {
     return line.kind == LineKind::running && line.tries.back().worker == worker &&
            line.tries.back().begun == begun;
 }
@@ -67,7 +67,7 @@ std::vector<Edit> LineTaker::decide(const Document& list, bool may_begin) {
     next_ = may_begin ? choose(list, worker_, list_.place(worker_), ends_) : std::nullopt;
     if (next_ && !next_->environment)
         edits.emplace_back(Take{next_->number, worker_, list_.stamp(),
-                                std::string(marked_list::searched_text(list.line(next_->number).text))});
+                                std::string(text::searched_text(list.line(next_->number).text))});
     decided_ = edits;
     decided_now_ = true;
     return edits;
@@ -80,12 +80,10 @@ std::optional<Choice> LineTaker::begun(const std::vector<Edit>& made) const {
         const auto* const take = std::get_if<Take>(&edit);
         if (take == nullptr) continue;
         const std::uint64_t number = list.nearest(take->number, [&](const MarkedLine& line) {
-            return runs(line, worker_, take->stamp) &&
-                   marked_list::searched_text(line.text) == take->searched;
+            return runs(line, worker_, take->stamp) && text::searched_text(line.text) == take->searched;
         });
         if (number != 0)
-            return Choice{number, false,
-                          marked_list::replayed_before(list, worker_, number, list_.place(worker_))};
+            return Choice{number, false, text::replayed_before(list, worker_, number, list_.place(worker_))};
     }
     return std::nullopt;
 }
@@ -102,4 +100,4 @@ bool LineTaker::is_taken_away(std::uint64_t number, const std::string& begun,
     }) != 0;
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

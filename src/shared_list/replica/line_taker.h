@@ -6,39 +6,39 @@
 #include <string>
 #include <vector>
 
-#include "shared_list/text/choice.h"
 #include "shared_list/replica/shared_list.h"
+#include "shared_list/text/choice.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 class LineTaker {
   public:
-    LineTaker(SharedList& list, marked_list::WorkerId worker)
+    LineTaker(SharedList& list, text::WorkerId worker)
         : list_(list), worker_(worker), purpose_("lines of worker " + std::to_string(worker)) {}
 
     // To be recorded by the next step. An end that is `lost` is not recorded if somebody else has recorded
     // it.
-    void add_end(marked_list::End end) { ends_.push_back(std::move(end)); }
+    void add_end(text::End end) { ends_.push_back(std::move(end)); }
     bool has_ends() const { return !ends_.empty(); }
     // Whether somebody has marked this try of the worker as lost: others may run the line.
     bool is_taken_away(std::uint64_t number, const std::string& begun, const std::string& command) const;
 
     // Records ends and, with `may_begin`, begins a line. Returns it, or the `#!` line to run next (no mark
     // tells of it); nothing: there is none. It becomes the worker's place. Errors: see SharedList::change().
-    Result<std::optional<marked_list::Choice>> step(bool may_begin);
+    Result<std::optional<text::Choice>> step(bool may_begin);
 
   private:
-    std::vector<marked_list::Edit> decide(const marked_list::Document& list, bool may_begin);
-    std::optional<marked_list::Choice> begun(const std::vector<marked_list::Edit>& made) const;
+    std::vector<text::Edit> decide(const text::Document& list, bool may_begin);
+    std::optional<text::Choice> begun(const std::vector<text::Edit>& made) const;
 
     SharedList& list_;
-    marked_list::WorkerId worker_;
+    text::WorkerId worker_;
     std::string purpose_;
-    std::vector<marked_list::End> ends_;
+    std::vector<text::End> ends_;
     // The last decision.
     bool decided_now_ = false;  // in this step
-    std::vector<marked_list::Edit> decided_;
-    std::optional<marked_list::Choice> next_;
+    std::vector<text::Edit> decided_;
+    std::optional<text::Choice> next_;
 };
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

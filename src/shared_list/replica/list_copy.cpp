@@ -3,18 +3,17 @@
 #include <string_view>
 #include <utility>
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
-using marked_list::Document;
+using text::Document;
 
 std::uint64_t moved_place(const Document& from, std::uint64_t place, const Document& to) {
     if (place == 0 || place > from.lines()) return 0;
-    const std::string_view searched = marked_list::searched_text(from.line(place).text);
-    return to.nearest(place, [&](const marked_list::MarkedLine& line) {
-        return marked_list::searched_text(line.text) == searched;
-    });
+    const std::string_view searched = text::searched_text(from.line(place).text);
+    return to.nearest(
+        place, [&](const text::MarkedLine& line) { return text::searched_text(line.text) == searched; });
 }
 
 }  // namespace
@@ -43,12 +42,12 @@ void ListCopy::apply_news(const RecordLog& log) {
             written();
         }
         if (applied_ == log.records().size()) break;
-        const marked_list::Record& next = log.records()[applied_++];
+        const text::Record& next = log.records()[applied_++];
         if (next.reread) {
             current_ = known_ = false;
             break;
         }
-        for (const marked_list::Edit& edit : next.edits) list_.apply(edit);
+        for (const text::Edit& edit : next.edits) list_.apply(edit);
     }
     move_places(inserted);
 }
@@ -58,7 +57,7 @@ void ListCopy::written() {
     written_at_ = instant_now();
 }
 
-std::uint64_t ListCopy::place(marked_list::WorkerId worker) const {
+std::uint64_t ListCopy::place(text::WorkerId worker) const {
     const auto place = places_.find(worker);
     return place == places_.end() ? 0 : place->second;
 }
@@ -68,4 +67,4 @@ void ListCopy::move_places(std::uint64_t before) {
     for (auto& [worker, place] : places_) place += place != 0 ? lines : 0;
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -5,17 +5,17 @@
 #include <map>
 
 #include "base/time.h"
-#include "shared_list/text/document.h"
 #include "shared_list/replica/record_log.h"
+#include "shared_list/text/document.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 class ListCopy {
   public:
-    const marked_list::Document& list() const { return list_; }
-    marked_list::Document& list() { return list_; }
+    const text::Document& list() const { return list_; }
+    text::Document& list() { return list_; }
     // Puts another one in its place; workers' places follow their lines.
-    void set(marked_list::Document list);
+    void set(text::Document list);
 
     // It equals the list as far as the log was applied. Else the list has to be read.
     bool is_current() const { return current_; }
@@ -34,19 +34,19 @@ class ListCopy {
     Instant written_at() const { return written_at_; }
 
     // The line that a worker ran last; 0: none, or it is gone.
-    void move_to(std::uint64_t number, marked_list::WorkerId worker) { places_[worker] = number; }
-    std::uint64_t place(marked_list::WorkerId worker) const;
+    void move_to(std::uint64_t number, text::WorkerId worker) { places_[worker] = number; }
+    std::uint64_t place(text::WorkerId worker) const;
     // `before`: Document::lines_inserted_in_front() as it was.
     void move_places(std::uint64_t before);
 
   private:
-    marked_list::Document list_;
+    text::Document list_;
     bool current_ = false;
     bool known_ = false;
     std::size_t applied_ = 0;     // records of the log that list_ has
     std::size_t files_seen_ = 0;  // rewritings that list_ knows of
     Instant written_at_{};
-    std::map<marked_list::WorkerId, std::uint64_t> places_;
+    std::map<text::WorkerId, std::uint64_t> places_;
 };
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -4,14 +4,14 @@
 #include <iterator>
 #include <utility>
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
-using list_store::Answer;
-using marked_list::Edit;
-using marked_list::History;
-using Lines = marked_list::Document;
+using store::Answer;
+using text::Edit;
+using text::History;
+using Lines = text::Document;
 
 // After `known` of the log's records.
 void apply_records(const RecordLog& log, std::size_t known, Lines& list) {
@@ -19,7 +19,7 @@ void apply_records(const RecordLog& log, std::size_t known, Lines& list) {
         for (const Edit& edit : log.records()[at].edits) list.apply(edit);
 }
 
-Result<Lines> list_of(list_store::ListStore& store, const RecordLog& log, const Answer& answer) {
+Result<Lines> list_of(store::ListStore& store, const RecordLog& log, const Answer& answer) {
     const auto known = log.records_in(answer.now.file);
     if (known && !log.is_reread_after(*known)) {
         auto list = Lines::read(*answer.file);
@@ -28,9 +28,9 @@ Result<Lines> list_of(list_store::ListStore& store, const RecordLog& log, const 
     }
     const auto signs = store.signs();
     if (!signs) return signs.error();
-    const auto done = history(store, log, answer, std::ranges::any_of(*signs, &list_store::Sign::lives));
+    const auto done = history(store, log, answer, std::ranges::any_of(*signs, &store::Sign::lives));
     if (!done) return done.error();
-    auto merged = marked_list::merge(*answer.file, *done);
+    auto merged = text::merge(*answer.file, *done);
     if (!merged) return merged.error();
     return std::move(merged->list);
 }
@@ -41,7 +41,7 @@ History left_behind(const std::string& bytes, std::uint64_t first) {
     history.complete = false;
     RecordLog log;
     if (!log.begin(bytes) || log.next_sequence() < first) return history;  // another one came between
-    for (const marked_list::Record& record : log.records()) {
+    for (const text::Record& record : log.records()) {
         if (record.sequence >= first) break;
         std::ranges::copy(record.edits, std::back_inserter(history.edits));
     }
@@ -52,7 +52,7 @@ History left_behind(const std::string& bytes, std::uint64_t first) {
 
 }  // namespace
 
-Result<History> history(list_store::ListStore& store, const RecordLog& log, const Answer& answer,
+Result<History> history(store::ListStore& store, const RecordLog& log, const Answer& answer,
                         bool workers_live) {
     History history;
     if (workers_live && log.is_cut()) {
@@ -68,16 +68,16 @@ Result<History> history(list_store::ListStore& store, const RecordLog& log, cons
     return history;
 }
 
-std::vector<Edit> appends(const RecordLog& log, const std::vector<list_store::OldFile>& old) {
+std::vector<Edit> appends(const RecordLog& log, const std::vector<store::OldFile>& old) {
     std::vector<Edit> edits;
-    for (const list_store::OldFile& one : old) {
+    for (const store::OldFile& one : old) {
         std::string lines = one.appended.substr(log.appended(one.name, one.appended));
-        if (!lines.empty()) edits.push_back(marked_list::Append{std::move(lines), one.name});
+        if (!lines.empty()) edits.push_back(text::Append{std::move(lines), one.name});
     }
     return edits;
 }
 
-Result<Lines> view(list_store::ListStore& store) {
+Result<Lines> view(store::ListStore& store) {
     if (auto opened = store.open_to_read(); !opened) return opened.error();
     const auto answer = store.read();
     if (!answer) return answer.error();
@@ -89,4 +89,4 @@ Result<Lines> view(list_store::ListStore& store) {
     return list;
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
@@ -40,4 +40,4 @@ Error is_being_written(const std::string& name) {
                                      "end it with a newline, or try again in some seconds"};
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

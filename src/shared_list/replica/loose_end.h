@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 class LooseEnd {
   public:
@@ -37,4 +37,4 @@ std::optional<WallMicros> changed_at(const std::string& identity);
 // For who must not replace such a list; `name`: of the list.
 Error is_being_written(const std::string& name);
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <ctime>
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
@@ -15,7 +15,7 @@ WallMicros micros(Duration duration) {
 
 }  // namespace
 
-Status MasterClock::read(list_store::ListStore& store) {
+Status MasterClock::read(store::ListStore& store) {
     const auto time = store.time();
     if (!time) return time.error();
     utc_ = time->now;
@@ -40,4 +40,4 @@ std::string MasterClock::stamp() const {
     return {text, std::strftime(text, sizeof text, "%m-%d %H:%M:%S", &parts)};
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -7,11 +7,11 @@
 #include "base/time.h"
 #include "shared_list/store/list_store.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 class MasterClock {
   public:
-    Status read(list_store::ListStore& store);
+    Status read(store::ListStore& store);
     // Summer time may have begun.
     bool is_old() const;
     WallMicros now() const { return utc_ + since(); }
@@ -26,4 +26,4 @@ class MasterClock {
     Instant read_at_{};
 };
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -5,13 +5,13 @@
 #include "base/units.h"
 #include "shared_list/replica/lease.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
-using list_store::Sign;
-using marked_list::Document;
-using marked_list::WorkerId;
+using store::Sign;
+using text::Document;
+using text::WorkerId;
 
 // Half more than a worker may let pass between two signs.
 Duration until_sure(Duration lease) {
@@ -65,7 +65,7 @@ std::optional<Instant> OtherWorkers::next_look() const {
 Status OtherWorkers::release(const Sign& sign) {
     const std::string worker = std::to_string(sign.worker);
     const auto released = list_.change("release " + worker, [&](const Document& lines) {
-        return marked_list::release(lines, sign.worker, list_.stamp());
+        return text::release(lines, sign.worker, list_.stamp());
     });
     if (!released) return released.error();
     if (!released->empty())
@@ -74,4 +74,4 @@ Status OtherWorkers::release(const Sign& sign) {
     return store_.remove_sign(sign.worker);
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
@@ -42,7 +42,7 @@ Status RecordLog::take_line(std::string_view line) {
         turns_.asked(line.substr(turn_word.size()));
         return success();
     }
-    auto record = marked_list::record_of(line);
+    auto record = text::record_of(line);
     if (!record) return success();  // torn, or the log's name
     if (record->sequence < next_) {
         lock_failed_ = true;
@@ -66,7 +66,7 @@ std::optional<std::size_t> RecordLog::records_in(std::string_view identity) cons
 
 bool RecordLog::is_reread_after(std::size_t known) const {
     return std::any_of(records_.begin() + static_cast<std::ptrdiff_t>(known), records_.end(),
-                       [](const marked_list::Record& record) { return record.reread; });
+                       [](const text::Record& record) { return record.reread; });
 }
 
 std::size_t RecordLog::written(std::string_view left_aside) const {
@@ -78,16 +78,16 @@ std::size_t RecordLog::written(std::string_view left_aside) const {
 
 bool RecordLog::has(std::string_view token) const {
     return std::ranges::any_of(std::ranges::reverse_view(records_),
-                               [&](const marked_list::Record& record) { return record.token == token; });
+                               [&](const text::Record& record) { return record.token == token; });
 }
 
 std::size_t RecordLog::appended(std::string_view name, std::string_view text) const {
     // More may have been appended since.
     const std::string_view same_bytes = name.substr(0, name.find('-'));
     std::size_t most = 0;
-    for (const marked_list::Record& record : records_) {
-        for (const marked_list::Edit& edit : record.edits) {
-            const auto* const append = std::get_if<marked_list::Append>(&edit);
+    for (const text::Record& record : records_) {
+        for (const text::Edit& edit : record.edits) {
+            const auto* const append = std::get_if<text::Append>(&edit);
             if (append == nullptr || append->from.empty() || !text.starts_with(append->text)) continue;
             if (append->from.substr(0, append->from.find('-')) == same_bytes)
                 most = std::max(most, append->text.size());
@@ -96,4 +96,4 @@ std::size_t RecordLog::appended(std::string_view name, std::string_view text) co
     return most;
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "shared_list/text/edit.h"
 #include "shared_list/replica/turns.h"
+#include "shared_list/text/edit.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 class RecordLog {
   public:
@@ -28,7 +28,7 @@ class RecordLog {
     bool lacks_record() const { return lacks_record_; }
     std::uint64_t next_sequence() const { return next_; }
 
-    const std::vector<marked_list::Record>& records() const { return records_; }
+    const std::vector<text::Record>& records() const { return records_; }
     // Whether records before the first were left behind in the log before this one.
     bool is_cut() const { return !records_.empty() && records_.front().sequence > 1; }
     // How many of the records the file with this identity has; the last rewriting counts. nullopt: no worker
@@ -61,7 +61,7 @@ class RecordLog {
     Status take_line(std::string_view line);
 
     std::string partial_;
-    std::vector<marked_list::Record> records_;
+    std::vector<text::Record> records_;
     std::vector<File> files_;
     Turns turns_;
     std::uint64_t next_ = 1;
@@ -69,4 +69,4 @@ class RecordLog {
     bool lock_failed_ = false;
 };
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -7,17 +7,17 @@
 #include <utility>
 
 #include "base/units.h"
-#include "shared_list/store/random_word.h"
 #include "shared_list/replica/list_view.h"
+#include "shared_list/store/random_word.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
-using marked_list::Document;
-using marked_list::Edit;
-using marked_list::Record;
-using marked_list::WorkerId;
+using text::Document;
+using text::Edit;
+using text::Record;
+using text::WorkerId;
 
 constexpr int share_of_rewriting = 20;                  // of the time: a twentieth
 constexpr std::uint64_t long_log = 4u << 20;            // bytes; then a new one is begun
@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds between_looks(10);  // while others have the
 
 SharedList::SharedList(ListStore& store, std::function<void(const std::string&)> say,
                        std::function<Instant()> clock)
-    : store_(store), say_(std::move(say)), now_(std::move(clock)), token_(list_store::random_word()) {}
+    : store_(store), say_(std::move(say)), now_(std::move(clock)), token_(store::random_word()) {}
 
 Status SharedList::open() {
     if (auto opened = store_.open(); !opened) return opened;
@@ -180,7 +180,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     copy_.lose();  // until the log is told
     Record told = record({});
     told.reread = appended.empty();
-    if (!appended.empty()) told.edits.push_back(marked_list::Append{std::move(appended)});
+    if (!appended.empty()) told.edits.push_back(text::Append{std::move(appended)});
     Request request;
     request.records = line_of(told);
     request.rewrite = true;
@@ -198,10 +198,10 @@ Result<bool> SharedList::adopt(const Answer& answer) {
 }
 
 // How many finished lines would run again by a list that is so old that nobody remembers all its marks.
-Result<std::uint64_t> SharedList::waiting_again(const marked_list::Merged& merged) {
+Result<std::uint64_t> SharedList::waiting_again(const text::Merged& merged) {
     if (!merged.is_too_old) return std::uint64_t{0};
     catch_up();
-    if (copy_.is_current()) return marked_list::waiting_again(copy_.list(), merged.list);
+    if (copy_.is_current()) return text::waiting_again(copy_.list(), merged.list);
     return Error{ExitCode::bad_input,
                  store_.name() +
                      " was replaced by an old copy, and it is not known which of its lines have run since. "
@@ -248,18 +248,17 @@ Result<bool> SharedList::take_whole_lines(const Answer& answer) {
     return true;
 }
 
-Result<marked_list::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes,
-                                                     bool is_edited) {
+Result<text::Merged> SharedList::with_history(const Answer& answer, std::string_view bytes, bool is_edited) {
     bool others_live = joined_;
     if (!others_live && is_edited) {
         const auto signs = store_.signs();
         if (!signs) return signs.error();
-        others_live = std::ranges::any_of(*signs, &list_store::Sign::lives);
+        others_live = std::ranges::any_of(*signs, &store::Sign::lives);
     }
-    const auto done = is_edited ? history(store_, log_, answer, others_live) : marked_list::History{};
+    const auto done = is_edited ? history(store_, log_, answer, others_live) : text::History{};
     if (!done) return done.error();
     if (copy_.is_known()) copy_.apply_news(log_);
-    auto merged = marked_list::merge(bytes, *done, copy_.is_known() ? &copy_.list() : nullptr);
+    auto merged = text::merge(bytes, *done, copy_.is_known() ? &copy_.list() : nullptr);
     if (!merged) return damage(merged.error());
     return merged;
 }
@@ -282,7 +281,7 @@ Record SharedList::record(std::vector<Edit> edits) {
 }
 
 std::string SharedList::line_of(const Record& record) const {
-    return (log_.torn() ? "\n" : "") + marked_list::to_line(record) + "\n";
+    return (log_.torn() ? "\n" : "") + text::to_line(record) + "\n";
 }
 
 // copy_.list() already has the change. False: others were faster; what they did is in refused_.
@@ -320,8 +319,7 @@ void SharedList::rewrite_if_due(Request& request) {
 bool SharedList::was_made(const Pending& sent) const {
     if (log_.has(sent.token)) return true;
     // Somebody has begun a new log.
-    return sent.log != known_.log && !sent.edits.empty() &&
-           marked_list::stands(copy_.list(), sent.edits.back());
+    return sent.log != known_.log && !sent.edits.empty() && text::stands(copy_.list(), sent.edits.back());
 }
 
 // The change that was sent for this purpose and made, though no answer came. It may also be made later, by a
@@ -399,15 +397,15 @@ Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerI
     const auto signs = store_.signs();
     if (!signs) return signs.error();
     WorkerId least = 0;
-    for (const list_store::Sign& sign : *signs)
+    for (const store::Sign& sign : *signs)
         if (sign.lives()) least = std::max(least, sign.worker + 1);
     const auto made = change("join of " + name, [&](const Document& list) {
         const WorkerId next = std::max(least, static_cast<WorkerId>(list.last_worker() + 1));
-        return std::vector<Edit>{marked_list::Join{wanted.value_or(next), name, clock_.stamp()}};
+        return std::vector<Edit>{text::Join{wanted.value_or(next), name, clock_.stamp()}};
     });
     if (!made) return made.error();
     joined_ = true;
-    return std::get<marked_list::Join>(made->front()).worker;
+    return std::get<text::Join>(made->front()).worker;
 }
 
 Status SharedList::replace(const std::function<Result<std::string>(const Document&)>& text) {
@@ -489,7 +487,7 @@ void SharedList::begin_log(Request& request, std::uint64_t most_bytes) const {
     std::vector<std::string> kept;  // the last one always: by its number one sees that others were before it
     std::uint64_t bytes = 0;
     for (const Record& record : std::ranges::reverse_view(log_.records())) {
-        std::string line = marked_list::to_line(record) + "\n";
+        std::string line = text::to_line(record) + "\n";
         bytes += line.size();
         if (!kept.empty() && bytes > most_bytes) break;
         kept.push_back(std::move(line));
@@ -497,4 +495,4 @@ void SharedList::begin_log(Request& request, std::uint64_t most_bytes) const {
     for (const std::string& line : std::ranges::reverse_view(kept)) request.records += line;
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

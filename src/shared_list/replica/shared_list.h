@@ -13,23 +13,23 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/store/list_store.h"
-#include "shared_list/text/document.h"
-#include "shared_list/text/edit.h"
-#include "shared_list/text/merge.h"
 #include "shared_list/replica/list_copy.h"
 #include "shared_list/replica/loose_end.h"
 #include "shared_list/replica/master_clock.h"
 #include "shared_list/replica/record_log.h"
 #include "shared_list/replica/turns.h"
+#include "shared_list/store/list_store.h"
+#include "shared_list/text/document.h"
+#include "shared_list/text/edit.h"
+#include "shared_list/text/merge.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
-using list_store::Answer;
-using list_store::ListStore;
-using list_store::OldFile;
-using list_store::Request;
-using list_store::Version;
+using store::Answer;
+using store::ListStore;
+using store::OldFile;
+using store::Request;
+using store::Version;
 
 class SharedList {
   public:
@@ -42,7 +42,7 @@ class SharedList {
     Status open();
     // Follows what others did since.
     Status refresh();
-    const marked_list::Document& list() const { return copy_.list(); }
+    const text::Document& list() const { return copy_.list(); }
     // The list's file system does not lock: no later call can succeed.
     bool lock_failed() const { return log_.lock_failed(); }
     // The list is not plain text (a NUL byte). Calls fail until somebody repairs the file.
@@ -53,8 +53,8 @@ class SharedList {
     //
     // After the error `unreachable` it is unknown whether the change was made. The next call for the same
     // purpose finds out; if so, it returns the edits that were made then, and asks nothing.
-    using Decide = std::function<std::vector<marked_list::Edit>(const marked_list::Document&)>;
-    Result<std::vector<marked_list::Edit>> change(const std::string& purpose, const Decide& decide);
+    using Decide = std::function<std::vector<text::Edit>(const text::Document&)>;
+    Result<std::vector<text::Edit>> change(const std::string& purpose, const Decide& decide);
 
     // Called when others were faster, before each next try, and now and then while a change waits for the
     // turns of others: it waits for at most `pause`. An error ends what is under way, and nothing was
@@ -62,11 +62,11 @@ class SharedList {
     void between_tries(std::function<Status(Duration pause)> call) { between_tries_ = std::move(call); }
 
     // Joins as `wanted`, or as the next worker; returns the id.
-    Result<marked_list::WorkerId> join(const std::string& name, std::optional<marked_list::WorkerId> wanted);
+    Result<text::WorkerId> join(const std::string& name, std::optional<text::WorkerId> wanted);
 
     // Puts what `text` returns in the place of the whole list, and forgets what was done to it. An error that
     // `text` returns is returned.
-    Status replace(const std::function<Result<std::string>(const marked_list::Document&)>& text);
+    Status replace(const std::function<Result<std::string>(const text::Document&)>& text);
     // Forgets the same: the list as it stands in the file, and as somebody edits it next, is right.
     Status forget();
 
@@ -82,8 +82,8 @@ class SharedList {
 
     // The line that a worker ran last. The number follows when lines are put in front, or the list is edited
     // by others. 0: none, or it is gone.
-    void move_to(std::uint64_t number, marked_list::WorkerId worker = 0) { copy_.move_to(number, worker); }
-    std::uint64_t place(marked_list::WorkerId worker = 0) const { return copy_.place(worker); }
+    void move_to(std::uint64_t number, text::WorkerId worker = 0) { copy_.move_to(number, worker); }
+    std::uint64_t place(text::WorkerId worker = 0) const { return copy_.place(worker); }
 
     // "MM-DD HH:MM:SS" of the master's clock.
     std::string stamp() const { return clock_.stamp(); }
@@ -92,7 +92,7 @@ class SharedList {
     struct Pending {  // a change of which no answer came
         std::string token;
         std::string log;  // its name
-        std::vector<marked_list::Edit> edits;
+        std::vector<text::Edit> edits;
     };
     Result<Answer> exchange(const Request& request);
     Status look();
@@ -110,16 +110,16 @@ class SharedList {
     Result<bool> adopt(const Answer& answer);
     Result<bool> take_whole_lines(const Answer& answer);
     void catch_up();
-    Result<marked_list::Merged> with_history(const Answer& answer, std::string_view bytes, bool is_edited);
+    Result<text::Merged> with_history(const Answer& answer, std::string_view bytes, bool is_edited);
     bool is_known(const std::string& identity) const;
     std::string appended_to(const std::string& file);
-    std::optional<std::vector<marked_list::Edit>> take_pending(const std::string& purpose);
+    std::optional<std::vector<text::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
-    Result<bool> tell(const std::string& purpose, std::vector<marked_list::Edit> edits, Request request);
-    Result<std::uint64_t> waiting_again(const marked_list::Merged& merged);
+    Result<bool> tell(const std::string& purpose, std::vector<text::Edit> edits, Request request);
+    Result<std::uint64_t> waiting_again(const text::Merged& merged);
     Result<bool> put_aside(const Answer& answer, std::uint64_t waiting_again);
-    marked_list::Record record(std::vector<marked_list::Edit> edits);
-    std::string line_of(const marked_list::Record& record) const;
+    text::Record record(std::vector<text::Edit> edits);
+    std::string line_of(const text::Record& record) const;
     void rewrite_if_due(Request& request);
     Result<bool> make(Request request);
     bool was_made(const Pending& sent) const;
@@ -149,4 +149,4 @@ class SharedList {
     MasterClock clock_;
 };
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

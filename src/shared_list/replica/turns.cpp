@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 namespace {
 
@@ -39,4 +39,4 @@ bool Tries::refused(Instant now) {
     return true;
 }
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

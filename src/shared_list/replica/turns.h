@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 
-namespace wq::shared_list {
+namespace wq::shared_list::replica {
 
 // The turns that were asked for in one log.
 class Turns {
@@ -49,4 +49,4 @@ class Tries {
 // Others wait so long for one that has asked for a turn.
 inline constexpr Duration longest_turn = std::chrono::seconds(1);
 
-}  // namespace wq::shared_list
+}  // namespace wq::shared_list::replica

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "shared_list/text/status_table.h"
+#include "engine/tasklist/tags.h"
 #include "shared_list/source/probe.h"
 #include "shared_list/ssh/store_at.h"
-#include "engine/tasklist/tags.h"
+#include "shared_list/text/status_table.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 namespace {
 
-using marked_list::Choice;
-using marked_list::MarkedLine;
-using marked_list::TryEnd;
+using text::Choice;
+using text::MarkedLine;
+using text::TryEnd;
 
 constexpr const char* forget_variables = "unset newtask newid jumpto";
 
@@ -66,7 +66,7 @@ void Dispatcher::order(WorkerId number, Seat& seat, RunList& list, const Choice&
     const std::uint64_t ticket = ++tickets_;
     if (choice.environment) {
         turn.orders.emplace_back(RunEnvironment{number, forget_variables});
-        const auto tagged = taskfile::split_tags(line.command);  // what is said of it has the tag
+        const auto tagged = engine::tasklist::split_tags(line.command);  // what is said of it has the tag
         turn.orders.emplace_back(
             RunEnvironment{number, tagged ? std::string(tagged->command) : line.command});
         turn.orders.emplace_back(RunLine{number, ticket, probe_of(line.command), choice.number, true});
@@ -99,23 +99,23 @@ void Dispatcher::give_up_lines(Seat& seat, const std::function<bool(const Line&)
     }
 }
 
-RunList& Dispatcher::list_at(const list_store::ListPlace& place) {
-    const std::string name = list_store::name_of(place);
+RunList& Dispatcher::list_at(const store::ListPlace& place) {
+    const std::string name = store::name_of(place);
     if (const auto found = lists_.find(name); found != lists_.end()) return found->second;
-    auto store = options_.store ? options_.store(place) : list_store::store_at(place, options_.say);
+    auto store = options_.store ? options_.store(place) : ssh::store_at(place, options_.say);
     store->on_signs([this, name](Instant given) { note_signs(name, given); });
     return lists_.try_emplace(name, place, std::move(store), options_.say).first->second;
 }
 
 // A list that fails concerns its own seats only.
 void Dispatcher::serve(Turn& turn) {
-    const std::string first = list_store::name_of(options_.place);
+    const std::string first = store::name_of(options_.place);
     const auto use = [&](RunList& list, const auto& what) {
         if (!list.usable()) return;
         const Status done = what();
         if (done) return;
         // A host of the command line that cannot be reached at all is most often a mistyped one.
-        const bool is_first = list_store::name_of(list.place()) == first;
+        const bool is_first = store::name_of(list.place()) == first;
         const bool never_there = is_first && !list.is_open();
         // It is no longer plain text. Lines that run may end before: somebody may mend the list meanwhile.
         const bool damaged = is_first && done.error().code == ExitCode::bad_input &&
@@ -147,7 +147,7 @@ Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn)
         if (!gives_ || seat.join_at > instant_now()) return success();
         const Status opened = list.open();
         if (!opened && opened.error().code != ExitCode::unreachable &&
-            seat.list != list_store::name_of(options_.place))
+            seat.list != store::name_of(options_.place))
             return retire(seat, opened.error()), success();
         if (!opened) return opened;
         if (auto joined = join(number, seat, list, turn); !joined || seat.retired) return joined;
@@ -169,7 +169,7 @@ Status Dispatcher::keep(const std::string& name, RunList& list, Turn& turn) {
     if (list.in_trouble()) {
         if (auto fresh = list.shared().refresh(); !fresh) return fresh;
     }
-    std::set<marked_list::WorkerId> ours;
+    std::set<text::WorkerId> ours;
     for (auto& [number, seat] : seats_) {
         if (!seat.taker || seat.list != name) continue;
         if (auto beaten = beat(number, seat, list, turn); !beaten) return beaten;
@@ -216,7 +216,7 @@ bool Dispatcher::over() const {
                const RunList& list = lists_.at(seat.list);
                if (list.in_trouble() || list.next_look() || list.shared().has_unfinished_line()) return false;
                return !choose(list.lines(), seat.id, list.shared().place(seat.id)) &&
-                      marked_list::why_waiting(list.lines(), seat.id).may_become_free == 0;
+                      text::why_waiting(list.lines(), seat.id).may_become_free == 0;
            });
 }
 
@@ -233,7 +233,7 @@ bool Dispatcher::more_seats_are_expected() const {
 
 bool Dispatcher::something_is_left() const {
     return std::ranges::any_of(lists_, [](const auto& entry) {
-        const auto counts = marked_list::count(entry.second.lines());
+        const auto counts = text::count(entry.second.lines());
         return !entry.second.is_open() || entry.second.shared().has_unfinished_line() ||
                counts.failed + counts.waiting + counts.running != 0;
     });
@@ -251,9 +251,9 @@ Status Dispatcher::close() {
 
 bool Dispatcher::failed() const {
     return std::ranges::any_of(lists_, [](const auto& entry) {
-        const auto counts = marked_list::count(entry.second.lines());
+        const auto counts = text::count(entry.second.lines());
         return counts.failed + counts.waiting != 0;
     });
 }
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

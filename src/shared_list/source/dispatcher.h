@@ -20,14 +20,14 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/store/list_place.h"
-#include "shared_list/text/choice.h"
 #include "shared_list/replica/jump.h"
 #include "shared_list/replica/lease.h"
 #include "shared_list/replica/line_taker.h"
 #include "shared_list/source/run_list.h"
+#include "shared_list/store/list_place.h"
+#include "shared_list/text/choice.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 // ---- what happens in the run ----
 
@@ -41,7 +41,7 @@ struct SeatLeft {
 };
 struct LineEnded {
     std::uint64_t ticket = 0;
-    marked_list::TryEnd end = marked_list::TryEnd::ok;
+    text::TryEnd end = text::TryEnd::ok;
     int exit_code = 0;
     std::string output;  // of a probe
 };
@@ -67,7 +67,7 @@ struct Forget {  // the seat left: its lines shall not run elsewhere
 using Order = std::variant<RunEnvironment, RunLine, Forget>;
 
 struct DispatcherOptions {
-    list_store::ListPlace place;     // of the first list
+    store::ListPlace place;          // of the first list
     bool once = false;               // ends when nothing is left that a worker of the run may run
     bool waits_for_workers = false;  // others may join when all have left
     // With `once`, a run that has something left does not end before so many seats have joined, or before
@@ -76,8 +76,8 @@ struct DispatcherOptions {
     Duration join_limit = std::chrono::seconds(10);
     Duration poll = std::chrono::seconds(3);
     Duration lease = std::chrono::minutes(10);
-    // How stores are made; empty: store_at(). Tests have their own.
-    std::function<std::unique_ptr<list_store::ListStore>(const list_store::ListPlace&)> store{};
+    // How stores are made; empty: ssh::store_at(). Tests have their own.
+    std::function<std::unique_ptr<store::ListStore>(const store::ListPlace&)> store{};
     std::function<void(const std::string&)> say;         // on this thread
     std::function<void(WorkerId, Instant)> beaten = {};  // a seat gave a sign of life; on this thread
 };
@@ -115,18 +115,18 @@ class Dispatcher {
 
         std::string name;
         std::uint32_t jobs = 1;
-        std::string list;                               // name of the place
-        std::unique_ptr<shared_list::LineTaker> taker;  // none: it has not joined the list
-        marked_list::WorkerId id = 0;                   // of one that has joined
-        shared_list::Lease lease;
+        std::string list;                           // name of the place
+        std::unique_ptr<replica::LineTaker> taker;  // none: it has not joined the list
+        text::WorkerId id = 0;                      // of one that has joined
+        replica::Lease lease;
         std::map<std::uint64_t, Line> running;  // by ticket
         std::optional<std::uint64_t> probe;     // ticket; nothing new begins before it has ended
         bool unanswered = false;                // its last step: perhaps it has begun a line
         bool retired = false;                   // it gets nothing any more
 
         // Of one that goes from list to list.
-        std::optional<shared_list::Jump> jump;  // to be made
-        std::optional<marked_list::WorkerId> wanted;
+        std::optional<replica::Jump> jump;  // to be made
+        std::optional<text::WorkerId> wanted;
         std::uint64_t place = 0;  // in the list that it joins
         Instant join_at{};        // not before
         int idle_moves = 0;       // one after the other, without a line between
@@ -148,12 +148,12 @@ class Dispatcher {
     // Of lines.
     Status give_lines(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     Result<bool> step(WorkerId number, Seat& seat, RunList& list, Turn& turn);
-    void order(WorkerId number, Seat& seat, RunList& list, const marked_list::Choice& choice, Turn& turn);
+    void order(WorkerId number, Seat& seat, RunList& list, const text::Choice& choice, Turn& turn);
     // They run elsewhere, or may soon: they end here, and their ends are no matter to others.
     void give_up_lines(Seat& seat, const std::function<bool(const Line&)>& which, Turn& turn);
 
     // Of a turn.
-    RunList& list_at(const list_store::ListPlace& place);
+    RunList& list_at(const store::ListPlace& place);
     void serve(Turn& turn);
     Status serve(WorkerId number, Seat& seat, RunList& list, Turn& turn);
     bool runs_lines() const;
@@ -174,4 +174,4 @@ class Dispatcher {
     bool moved_ = false;  // something was recorded or left that others may wait for
 };
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

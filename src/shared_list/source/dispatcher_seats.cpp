@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/tasklist/sources.h"
 #include "shared_list/source/dispatcher.h"
 #include "shared_list/source/probe.h"
-#include "engine/tasklist/sources.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 namespace {
 
@@ -18,7 +18,7 @@ void Dispatcher::take(const SeatJoined& event, Turn&) {
     Seat seat(options_.lease);
     seat.name = event.name;
     seat.jobs = std::max(1U, event.jobs);
-    seat.list = list_store::name_of(options_.place);
+    seat.list = store::name_of(options_.place);
     list_at(options_.place);
     seats_.insert_or_assign(event.seat, std::move(seat));
     ++seats_joined_;
@@ -52,7 +52,7 @@ void Dispatcher::take(const LineEnded& event, Turn&) {
 
 void Dispatcher::take_probe(Seat& seat, const LineEnded& event) {
     const auto set =
-        event.end == marked_list::TryEnd::ok
+        event.end == text::TryEnd::ok
             ? answer_of(event.output)
             : Error{ExitCode::bad_input, "its shell does not tell what its last `#!` line has set"};
     auto jump = set ? jump_of(*set, seat.id, lists_.at(seat.list).place()) : set.error();
@@ -67,7 +67,7 @@ void Dispatcher::leave(Seat& seat) {
     if (!seat.taker) return;
     lists_.at(seat.list).add_left(seat.id, std::move(seat.taker));
     seat.running.clear();
-    seat.lease = shared_list::Lease(options_.lease);
+    seat.lease = replica::Lease(options_.lease);
     moved_ = true;
 }
 
@@ -77,11 +77,11 @@ void Dispatcher::retire(Seat& seat, const Error& error) {
 }
 
 void Dispatcher::move(Seat& seat) {
-    const shared_list::Jump jump = *std::exchange(seat.jump, std::nullopt);
+    const replica::Jump jump = *std::exchange(seat.jump, std::nullopt);
     seat.place = jump.same_list ? lists_.at(seat.list).shared().place(seat.id) : 0;
     leave(seat);
     seat.wanted = jump.id;
-    seat.list = list_store::name_of(jump.place);
+    seat.list = store::name_of(jump.place);
     list_at(jump.place);
     // Lists that lead to each other, and have no lines to run, are looked at once in a while.
     seat.idle_moves = std::exchange(seat.ran_here, false) ? 0 : seat.idle_moves + 1;
@@ -100,11 +100,11 @@ Status Dispatcher::join(WorkerId number, Seat& seat, RunList& list, Turn& turn) 
     const auto joined = list.shared().join(seat.name, seat.wanted);
     if (!joined) return joined.error();
     seat.id = *joined;
-    seat.taker = std::make_unique<shared_list::LineTaker>(list.shared(), *joined);
+    seat.taker = std::make_unique<replica::LineTaker>(list.shared(), *joined);
     list.shared().move_to(seat.place, *joined);
     turn.orders.emplace_back(
         RunEnvironment{number, "export WORKERID=" + std::to_string(*joined) +
-                                   " TASKFILE=" + taskfile::shell_quote(list.place().file)});
+                                   " TASKFILE=" + engine::tasklist::shell_quote(list.place().file)});
     return success();
 }
 
@@ -129,4 +129,4 @@ void Dispatcher::note_signs(const std::string& list, Instant given) {
     }
 }
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 // Lines for the user.
 class Said {
@@ -52,4 +52,4 @@ class Beats {
     std::map<WorkerId, Instant> last_;
 };
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

@@ -1,16 +1,16 @@
 #include "shared_list/source/marking_recorder.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 namespace {
 
-using core::Ending;
-using marked_list::TryEnd;
+using engine::model::Ending;
+using text::TryEnd;
 
 constexpr int exit_of_timeout = 124;  // as of timeout(1)
 constexpr int exit_of_signal = 128;   // as in shells: and the signal's number
 
-int exit_code_of(const core::Outcome& outcome) {
+int exit_code_of(const engine::model::Outcome& outcome) {
     switch (outcome.ending) {
         case Ending::exited:
         case Ending::not_started:
@@ -25,16 +25,16 @@ int exit_code_of(const core::Outcome& outcome) {
 }
 
 // Whether the line should wait again: nobody knows how it would have ended.
-bool is_lost(const core::Outcome& outcome) {
+bool is_lost(const engine::model::Outcome& outcome) {
     return outcome.ending == Ending::worker_lost || outcome.ending == Ending::killed ||
            outcome.ending == Ending::never_ran;
 }
 
 }  // namespace
 
-void MarkingRecorder::task(stats::Recorded ended) {
+void MarkingRecorder::task(records::hdf5::Recorded ended) {
     if (source_ != nullptr && ended.record.final) {
-        const core::Outcome& outcome = ended.record.outcome;
+        const engine::model::Outcome& outcome = ended.record.outcome;
         source_->ended(ended.record.task, [&](std::uint64_t ticket, bool probe) {
             LineEnded event{ticket, TryEnd::ok, 0, probe ? ended.output.out : std::string()};
             if (is_lost(outcome)) {
@@ -59,7 +59,7 @@ void MarkingRecorder::skipped(const IntervalSet& tasks, const std::string& why, 
     to_->skipped(tasks, why, when);
 }
 
-void MarkingRecorder::worker(const records::WorkerRecord& record) {
+void MarkingRecorder::worker(const records::journal::WorkerRecord& record) {
     to_->worker(record);
     if (source_ == nullptr) return;
     if (record.left_us != 0)
@@ -68,4 +68,4 @@ void MarkingRecorder::worker(const records::WorkerRecord& record) {
         source_->joined(record);
 }
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

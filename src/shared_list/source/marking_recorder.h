@@ -7,27 +7,29 @@
 #include <string>
 #include <utility>
 
-#include "shared_list/source/shared_source.h"
 #include "records/hdf5/recorder.h"
+#include "shared_list/source/shared_source.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
-class MarkingRecorder final : public stats::Recorder {
+class MarkingRecorder final : public records::hdf5::Recorder {
   public:
-    explicit MarkingRecorder(std::unique_ptr<stats::Recorder> to) : to_(std::move(to)) {}
+    explicit MarkingRecorder(std::unique_ptr<records::hdf5::Recorder> to) : to_(std::move(to)) {}
     // Null, at first: nobody is told.
     void tell(SharedSource* source) { source_ = source; }
 
     Wants wants() const override { return to_->wants(); }
     bool wants_beginning(TaskId task) const override { return to_->wants_beginning(task); }
-    void task(stats::Recorded ended) override;
-    void range(const records::RangeRecord& record) override { to_->range(record); }
+    void task(records::hdf5::Recorded ended) override;
+    void range(const records::journal::RangeRecord& record) override { to_->range(record); }
     void cancelled(const IntervalSet& tasks, WallMicros when) override { to_->cancelled(tasks, when); }
     void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
-    void worker(const records::WorkerRecord& record) override;
-    void sample(const records::Sample& sample) override { to_->sample(sample); }
+    void worker(const records::journal::WorkerRecord& record) override;
+    void sample(const records::journal::Sample& sample) override { to_->sample(sample); }
     void category(CategoryId id, std::string name) override { to_->category(id, std::move(name)); }
-    void category_changed(const records::CategoryRecord& record) override { to_->category_changed(record); }
+    void category_changed(const records::journal::CategoryRecord& record) override {
+        to_->category_changed(record);
+    }
     void transaction(WallMicros when, std::string text) override { to_->transaction(when, std::move(text)); }
     void write_at_once() override { to_->write_at_once(); }
     std::uint64_t acknowledged() const override { return to_->acknowledged(); }
@@ -40,8 +42,8 @@ class MarkingRecorder final : public stats::Recorder {
     Unrecorded unrecorded() const override { return to_->unrecorded(); }
 
   private:
-    std::unique_ptr<stats::Recorder> to_;
+    std::unique_ptr<records::hdf5::Recorder> to_;
     SharedSource* source_ = nullptr;
 };
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 namespace {
 
@@ -17,8 +17,8 @@ std::string probe_of(const std::string& line) {
     return command + line;
 }
 
-Result<shared_list::JumpVariables> answer_of(const std::string& output) {
-    shared_list::JumpVariables set;
+Result<replica::JumpVariables> answer_of(const std::string& output) {
+    replica::JumpVariables set;
     if (output.empty()) return set;
     if (std::ranges::count(output, '\n') != 3 || !output.ends_with('\n'))
         return Error{ExitCode::bad_input, "newtask, newid or jumpto is no single line"};
@@ -31,4 +31,4 @@ Result<shared_list::JumpVariables> answer_of(const std::string& output) {
     return set;
 }
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

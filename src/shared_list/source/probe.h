@@ -6,12 +6,12 @@
 #include "base/result.h"
 #include "shared_list/replica/jump.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 // Its command. The line follows as a comment, for the records.
 std::string probe_of(const std::string& line);
 
 // `output`: of the command, which succeeded. Error: a value makes no sense.
-Result<shared_list::JumpVariables> answer_of(const std::string& output);
+Result<replica::JumpVariables> answer_of(const std::string& output);
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 namespace {
 
-using marked_list::Document;
+using text::Document;
 
 constexpr Duration second_pause = std::chrono::seconds(1);  // the first retry is at once
 constexpr Duration longest_pause = std::chrono::seconds(30);
@@ -15,7 +15,7 @@ constexpr int tries_to_close = 3;
 
 }  // namespace
 
-RunList::RunList(list_store::ListPlace place, std::unique_ptr<list_store::ListStore> store,
+RunList::RunList(store::ListPlace place, std::unique_ptr<store::ListStore> store,
                  std::function<void(const std::string&)> say)
     : place_(std::move(place)),
       say_(std::move(say)),
@@ -43,7 +43,7 @@ void RunList::end_turn() {
     if (usable_ && std::exchange(pause_, std::nullopt)) say_(name() + " is reached again");
 }
 
-Status RunList::look(std::set<marked_list::WorkerId> ours) {
+Status RunList::look(std::set<text::WorkerId> ours) {
     for (const auto& [worker, lines] : left_) ours.insert(worker);
     if (auto fresh = shared_.refresh(); !fresh) return fresh;
     return others_.look(ours);
@@ -54,7 +54,7 @@ Status RunList::settle_if_due() {
     return due && *due <= instant_now() ? shared_.settle() : success();
 }
 
-void RunList::add_left(marked_list::WorkerId worker, std::unique_ptr<shared_list::LineTaker> lines) {
+void RunList::add_left(text::WorkerId worker, std::unique_ptr<replica::LineTaker> lines) {
     left_[worker] = std::move(lines);
 }
 
@@ -68,14 +68,14 @@ Status RunList::record_left() {
 }
 
 // By the taker, which finds out about a change of which no answer came: a try may have but one end.
-Status RunList::record_left(marked_list::WorkerId worker, shared_list::LineTaker& lines) {
+Status RunList::record_left(text::WorkerId worker, replica::LineTaker& lines) {
     while (lines.has_ends())
         if (const auto made = lines.step(false); !made) return made.error();
     // So that no line is begun later by such a change.
     if (auto settled = shared_.settle(); !settled) return settled;
-    const auto released = shared_.change(
-        "farewell of worker " + std::to_string(worker),
-        [&](const Document& list) { return marked_list::release(list, worker, shared_.stamp()); });
+    const auto released =
+        shared_.change("farewell of worker " + std::to_string(worker),
+                       [&](const Document& list) { return text::release(list, worker, shared_.stamp()); });
     return released ? store_->remove_sign(worker) : Status(released.error());
 }
 
@@ -89,4 +89,4 @@ Status RunList::close() {
     return closed;
 }
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

@@ -12,24 +12,24 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/store/list_place.h"
-#include "shared_list/store/list_store.h"
 #include "shared_list/replica/line_taker.h"
 #include "shared_list/replica/other_workers.h"
 #include "shared_list/replica/shared_list.h"
+#include "shared_list/store/list_place.h"
+#include "shared_list/store/list_store.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 class RunList {
   public:
-    RunList(list_store::ListPlace place, std::unique_ptr<list_store::ListStore> store,
+    RunList(store::ListPlace place, std::unique_ptr<store::ListStore> store,
             std::function<void(const std::string&)> say);
 
-    const list_store::ListPlace& place() const { return place_; }
+    const store::ListPlace& place() const { return place_; }
     std::string name() const { return store_->name(); }
-    shared_list::SharedList& shared() { return shared_; }
-    const shared_list::SharedList& shared() const { return shared_; }
-    const marked_list::Document& lines() const { return shared_.list(); }
+    replica::SharedList& shared() { return shared_; }
+    const replica::SharedList& shared() const { return shared_; }
+    const text::Document& lines() const { return shared_.list(); }
     bool is_open() const { return open_; }
     Status open();
 
@@ -42,36 +42,36 @@ class RunList {
     Instant try_at() const { return try_at_; }
 
     // Of workers that live.
-    Status beat(marked_list::WorkerId worker, Duration lease) { return store_->beat(worker, lease); }
-    Status refuse_taken_id(marked_list::WorkerId id) { return others_.refuse_taken_id(id); }
+    Status beat(text::WorkerId worker, Duration lease) { return store_->beat(worker, lease); }
+    Status refuse_taken_id(text::WorkerId id) { return others_.refuse_taken_id(id); }
     // Follows others; lines of lost workers, but for `ours`, wait again.
-    Status look(std::set<marked_list::WorkerId> ours);
+    Status look(std::set<text::WorkerId> ours);
     Instant looked() const { return others_.looked(); }
     std::optional<Instant> next_look() const { return others_.next_look(); }
     Status settle_if_due();
 
     // Of workers that left: their last ends are recorded, then their lines wait again, and their signs go
     // last: what could not be recorded is found when their leases are over.
-    void add_left(marked_list::WorkerId worker, std::unique_ptr<shared_list::LineTaker> lines);
+    void add_left(text::WorkerId worker, std::unique_ptr<replica::LineTaker> lines);
     bool has_left() const { return !left_.empty(); }
     Status record_left();
     Status close();
 
   private:
-    Status record_left(marked_list::WorkerId worker, shared_list::LineTaker& lines);
+    Status record_left(text::WorkerId worker, replica::LineTaker& lines);
 
-    list_store::ListPlace place_;
+    store::ListPlace place_;
     std::function<void(const std::string&)> say_;
-    std::unique_ptr<list_store::ListStore> store_;
-    shared_list::SharedList shared_;
-    shared_list::OtherWorkers others_;
+    std::unique_ptr<store::ListStore> store_;
+    replica::SharedList shared_;
+    replica::OtherWorkers others_;
     bool open_ = false;
 
     bool usable_ = true;
     std::optional<Duration> pause_;  // after the last error
     Instant try_at_{};
 
-    std::map<marked_list::WorkerId, std::unique_ptr<shared_list::LineTaker>> left_;
+    std::map<text::WorkerId, std::unique_ptr<replica::LineTaker>> left_;
 };
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

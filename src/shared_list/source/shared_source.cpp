@@ -4,7 +4,7 @@
 #include <future>
 #include <utility>
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
 namespace {
 
@@ -12,22 +12,23 @@ constexpr std::chrono::milliseconds between_looks(100);  // at what is said whil
 
 // Lines that the worker runs at once. One that waits in the run for a resource is marked as begun, so that no
 // other worker can take it.
-std::int64_t jobs_of(const core::Needs& needs, const core::Resources& offers) {
+std::int64_t jobs_of(const engine::model::Needs& needs, const engine::model::Resources& offers) {
     if (needs.cores <= 0) return offers.cores.rounded_down();
-    const core::Resources share{needs.cores, std::max<std::int64_t>(needs.memory_mb, 0),
-                                std::max<std::int64_t>(needs.disk_mb, 0), std::max(needs.gpus, Count(0))};
-    return core::how_many_fit(share, offers);
+    const engine::model::Resources share{needs.cores, std::max<std::int64_t>(needs.memory_mb, 0),
+                                         std::max<std::int64_t>(needs.disk_mb, 0),
+                                         std::max(needs.gpus, Count(0))};
+    return engine::model::how_many_fit(share, offers);
 }
 
 }  // namespace
 
-SharedSource::SharedSource(DispatcherOptions options, core::Shape shape, manager::TaskTable& tasks,
+SharedSource::SharedSource(DispatcherOptions options, engine::model::Shape shape, manager::TaskTable& tasks,
                            std::function<void(const std::string&)> say)
     : shape_(std::move(shape)),
       lease_(options.lease),
       tasks_(tasks),
       say_(std::move(say)),
-      name_(list_store::name_of(options.place)),
+      name_(store::name_of(options.place)),
       thread_(std::make_unique<BackgroundThread>()) {
     options.say = [said = said_](const std::string& line) { said->add(line); };
     options.beaten = [beats = beats_](WorkerId seat, Instant when) { beats->note(seat, when); };
@@ -48,7 +49,7 @@ std::optional<Instant> SharedSource::wakeup() const {
     return next;
 }
 
-Status SharedSource::read(manager::Manager& manager, core::Now now) {
+Status SharedSource::read(manager::Manager& manager, engine::model::Now now) {
     say_all();
     thread_->finish();
     for (const Order& order : std::exchange(orders_, {})) carry_out(order, manager, now);
@@ -84,7 +85,7 @@ void SharedSource::end_turn(Turn turn) {
     if (turn.problem) problem_ = turn.problem;
 }
 
-void SharedSource::carry_out(const Order& order, manager::Manager& manager, core::Now now) {
+void SharedSource::carry_out(const Order& order, manager::Manager& manager, engine::model::Now now) {
     if (const auto* environment = std::get_if<RunEnvironment>(&order)) {
         environment_[environment->seat] = ++positions_;
         manager.add_environment_line(positions_, environment->text, {environment->seat.value()});
@@ -96,36 +97,36 @@ void SharedSource::carry_out(const Order& order, manager::Manager& manager, core
     }
 }
 
-void SharedSource::begin(const RunLine& line, manager::Manager& manager, core::Now now) {
+void SharedSource::begin(const RunLine& line, manager::Manager& manager, engine::model::Now now) {
     const TaskId task = tasks_.add_line(line.command, line.number, environment_[line.seat]);
     tickets_[task] = line.ticket;
     running_[line.ticket] = {task, line.seat, line.probe};
     note_lapse(line.seat);
-    core::TaskRange range{task, 1, shape_, {}};
+    engine::model::TaskRange range{task, 1, shape_, {}};
     range.shape.workers = {line.seat};
     manager.add(range, {}, {}, now);
 }
 
-void SharedSource::forget(std::uint64_t ticket, manager::Manager& manager, core::Now now) {
+void SharedSource::forget(std::uint64_t ticket, manager::Manager& manager, engine::model::Now now) {
     const auto found = running_.find(ticket);
     if (found == running_.end()) return;
     const std::uint64_t id = found->second.task.value();
     tickets_.erase(found->second.task);
     running_.erase(found);
-    manager.ask(core::CancelRequested{{id, id + 1}}, now);
+    manager.ask(engine::model::CancelRequested{{id, id + 1}}, now);
 }
 
 void SharedSource::note_lapse(WorkerId seat) {
-    if (const auto beaten = beats_->last(seat)) earliest(lapses_, shared_list::lapse_of(*beaten, lease_));
+    if (const auto beaten = beats_->last(seat)) earliest(lapses_, replica::lapse_of(*beaten, lease_));
 }
 
 // Others may take the lines of a seat that could give no sign of life: they end here first.
-void SharedSource::end_lapsed(manager::Manager& manager, core::Now now) {
+void SharedSource::end_lapsed(manager::Manager& manager, engine::model::Now now) {
     std::vector<std::uint64_t> lost;
     lapses_.reset();
     for (const auto& [ticket, running] : running_) {
         const auto beaten = beats_->last(running.seat);
-        const auto lapse = beaten ? shared_list::lapse_of(*beaten, lease_) : std::nullopt;
+        const auto lapse = beaten ? replica::lapse_of(*beaten, lease_) : std::nullopt;
         if (lapse && now.instant >= *lapse)
             lost.push_back(ticket);
         else
@@ -138,18 +139,18 @@ void SharedSource::end_lapsed(manager::Manager& manager, core::Now now) {
          std::to_string(lost.size()));
     for (const std::uint64_t ticket : lost) {
         forget(ticket, manager, now);
-        events_.emplace_back(LineEnded{ticket, marked_list::TryEnd::lost, 0, {}});
+        events_.emplace_back(LineEnded{ticket, text::TryEnd::lost, 0, {}});
     }
 }
 
-void SharedSource::joined(const records::WorkerRecord& record) {
+void SharedSource::joined(const records::journal::WorkerRecord& record) {
     const std::int64_t jobs = jobs_of(shape_.needs, record.offers);
-    const std::string name = record.rank != records::no_rank
+    const std::string name = record.rank != records::journal::no_rank
                                  ? record.host + " rank " + std::to_string(record.rank)
                                  : record.host + " " + record.address;
     if (jobs <= 0)
-        return say_(name + " gets no lines: each needs " + core::describe(shape_.needs) + ", and it has " +
-                    core::describe(record.offers));
+        return say_(name + " gets no lines: each needs " + engine::model::describe(shape_.needs) +
+                    ", and it has " + engine::model::describe(record.offers));
     events_.emplace_back(SeatJoined{record.worker, name, static_cast<std::uint32_t>(jobs)});
 }
 
@@ -188,4 +189,4 @@ Result<bool> SharedSource::close(const std::function<bool()>& gives_up) {
     return answer.get();
 }
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

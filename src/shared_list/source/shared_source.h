@@ -12,20 +12,20 @@
 #include <utility>
 #include <vector>
 
+#include "base/background_thread.h"
 #include "manager/manager.h"
+#include "manager/run/source.h"
 #include "manager/task_table.h"
 #include "records/journal/records.h"
-#include "manager/run/source.h"
 #include "shared_list/source/dispatcher.h"
 #include "shared_list/source/heard.h"
-#include "base/background_thread.h"
 
-namespace wq::shared_run {
+namespace wq::shared_list::source {
 
-class SharedSource final : public run::Source {
+class SharedSource final : public manager::run::Source {
   public:
     // `say` is called on the manager's thread. `shape`: of each line's task.
-    SharedSource(DispatcherOptions options, core::Shape shape, manager::TaskTable& tasks,
+    SharedSource(DispatcherOptions options, engine::model::Shape shape, manager::TaskTable& tasks,
                  std::function<void(const std::string&)> say);
     ~SharedSource() override;
 
@@ -35,12 +35,12 @@ class SharedSource final : public run::Source {
     // Its workers give signs of life as long as their lines run.
     bool works_while_stopping() const override { return true; }
     std::optional<Instant> wakeup() const override;
-    Status read(manager::Manager& manager, core::Now now) override;
+    Status read(manager::Manager& manager, engine::model::Now now) override;
     bool ended() const override { return ended_; }
     std::string name() const override { return name_; }
 
     // A worker of the run joined: it has a seat if it has room for a line.
-    void joined(const records::WorkerRecord& record);
+    void joined(const records::journal::WorkerRecord& record);
     void left(WorkerId seat) { events_.emplace_back(SeatLeft{seat}); }
     // A task has ended; `end` makes its event of its ticket and whether it is a probe. No task of this
     // source: it is not asked.
@@ -58,15 +58,15 @@ class SharedSource final : public run::Source {
     };
     void begin_turn(bool gives);
     void end_turn(Turn turn);
-    void carry_out(const Order& order, manager::Manager& manager, core::Now now);
-    void begin(const RunLine& line, manager::Manager& manager, core::Now now);
-    void forget(std::uint64_t ticket, manager::Manager& manager, core::Now now);
+    void carry_out(const Order& order, manager::Manager& manager, engine::model::Now now);
+    void begin(const RunLine& line, manager::Manager& manager, engine::model::Now now);
+    void forget(std::uint64_t ticket, manager::Manager& manager, engine::model::Now now);
 
-    void end_lapsed(manager::Manager& manager, core::Now now);
+    void end_lapsed(manager::Manager& manager, engine::model::Now now);
     void note_lapse(WorkerId seat);
     void say_all();
 
-    core::Shape shape_;
+    engine::model::Shape shape_;
     Duration lease_;
     manager::TaskTable& tasks_;
     std::function<void(const std::string&)> say_;
@@ -89,4 +89,4 @@ class SharedSource final : public run::Source {
     std::unique_ptr<BackgroundThread> thread_;  // last: ends before what its jobs use
 };
 
-}  // namespace wq::shared_run
+}  // namespace wq::shared_list::source

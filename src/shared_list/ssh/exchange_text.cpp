@@ -8,7 +8,7 @@
 
 #include "shared_list/store/local_signs.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 namespace {
 
@@ -61,7 +61,7 @@ std::uint64_t size_in(const std::string& identity) {
     return blank == std::string::npos ? 0 : std::strtoull(identity.c_str() + blank, nullptr, 10);
 }
 
-std::string plan_of(const std::vector<marked_list::Splice>& splices) {
+std::string plan_of(const std::vector<text::Splice>& splices) {
     std::string plan;
     for (const auto& splice : splices) {
         const auto ends = std::count(splice.text.begin(), splice.text.end(), '\n');
@@ -72,7 +72,7 @@ std::string plan_of(const std::vector<marked_list::Splice>& splices) {
     return plan;
 }
 
-std::uint64_t bytes_after(const Request& request) {
+std::uint64_t bytes_after(const store::Request& request) {
     std::uint64_t bytes = size_in(request.known.file);
     for (const auto& splice : request.splices) bytes += splice.text.size() - splice.length;
     return bytes;
@@ -108,7 +108,7 @@ std::string identity_from_word(std::string word) {
     return word;
 }
 
-std::string exchange_request(const Request& request, SendFile file, const std::string& new_log) {
+std::string exchange_request(const store::Request& request, SendFile file, const std::string& new_log) {
     const std::string& records = request.records;
     const bool by_lines = records.size() <= most_by_lines && records.ends_with('\n');
     const auto lines = by_lines ? std::count(records.begin(), records.end(), '\n') : 0;
@@ -152,19 +152,19 @@ std::optional<std::uint64_t> bytes_announced(std::string_view text) {
     return words.ok() ? std::optional(bytes) : std::nullopt;
 }
 
-std::optional<std::vector<Sign>> signs_of(std::string_view text) {
+std::optional<std::vector<store::Sign>> signs_of(std::string_view text) {
     Words words(text);
     words.expect("ok");
-    std::vector<Sign> signs;
+    std::vector<store::Sign> signs;
     if (!words.has_more()) return signs;
     words.next();  // the file that was touched just now
     const Duration now = seconds_of(words, words.next());
     words.next();
     while (words.ok() && words.has_more()) {
-        Sign sign;
+        store::Sign sign;
         const std::string_view name = words.next();
         sign.age = std::max(now - seconds_of(words, words.next()), Duration{0});
-        sign.lease = lease_of_text(std::string(words.next()));
+        sign.lease = store::lease_of_text(std::string(words.next()));
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), sign.worker);
         if (error == std::errc{} && end == name.data() + name.size()) signs.push_back(sign);
     }
@@ -172,10 +172,10 @@ std::optional<std::vector<Sign>> signs_of(std::string_view text) {
     return signs;
 }
 
-std::optional<MasterTime> time_of(std::string_view text) {
+std::optional<store::MasterTime> time_of(std::string_view text) {
     Words words(text);
     words.expect("ok");
-    MasterTime time;
+    store::MasterTime time;
     time.now = words.number<std::int64_t>() * micros_per_second;
     const std::string_view zone = words.next();  // "+0130"
     if (zone.size() != 5) return std::nullopt;
@@ -187,4 +187,4 @@ std::optional<MasterTime> time_of(std::string_view text) {
     return time;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

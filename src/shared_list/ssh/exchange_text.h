@@ -9,17 +9,17 @@
 
 #include "shared_list/store/list_store.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 enum class SendFile : std::uint8_t { no, yes, if_other };
 
 // `new_log`: the name of a log that is begun.
-std::string exchange_request(const Request& request, SendFile file, const std::string& new_log);
+std::string exchange_request(const store::Request& request, SendFile file, const std::string& new_log);
 
 // An answer's first line; the bytes follow in this order.
 struct AnswerHead {
     bool changed = false;
-    Version now;
+    store::Version now;
     bool whole_log = false;
     std::uint64_t log_bytes = 0;
     struct Grown {
@@ -39,7 +39,7 @@ std::string identity_from_word(std::string word);
 
 // Of an answer that has nothing but bytes after it.
 std::optional<std::uint64_t> bytes_announced(std::string_view words);
-std::optional<std::vector<Sign>> signs_of(std::string_view words);
-std::optional<MasterTime> time_of(std::string_view words);
+std::optional<std::vector<store::Sign>> signs_of(std::string_view words);
+std::optional<store::MasterTime> time_of(std::string_view words);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

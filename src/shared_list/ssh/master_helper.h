@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 extern const std::string_view master_helper;
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

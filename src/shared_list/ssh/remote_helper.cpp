@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "base/units.h"
-#include "shared_list/store/random_word.h"
 #include "shared_list/ssh/master_helper.h"
 #include "shared_list/ssh/ssh_problem.h"
+#include "shared_list/store/random_word.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 namespace {
 
@@ -50,14 +50,14 @@ std::string start_command(std::size_t helper_bytes) {
     return "exec sh -c 's=$(dd bs=1 count=" + std::to_string(helper_bytes) + " 2>/dev/null); eval \"$s\"'";
 }
 
-RemoteHelper::RemoteHelper(const Master& master, const Say& say, SshProcess process)
-    : master_(master), say_(say), process_(std::move(process)), mark_("wq" + random_word()) {}
+RemoteHelper::RemoteHelper(const Master& master, const store::Say& say, SshProcess process)
+    : master_(master), say_(say), process_(std::move(process)), mark_("wq" + store::random_word()) {}
 
 RemoteHelper::~RemoteHelper() {
     end(end_patience);
 }
 
-Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, const Say& say,
+Result<std::unique_ptr<RemoteHelper>> RemoteHelper::start(const Master& master, const store::Say& say,
                                                           Opening opening) {
     auto process = SshProcess::start(ssh_words(master));
     if (!process) return process.error();
@@ -104,7 +104,7 @@ Result<std::string> RemoteHelper::answer(const Meanwhile& meanwhile) {
             waiting_since_ = instant_now();
             continue;
         }
-        if (said_waiting_ && say_) say_(has_lock(lock_of(master_)));
+        if (said_waiting_ && say_) say_(store::has_lock(lock_of(master_)));
         waiting_since_.reset();
         const bool ends = text->starts_with("bye ");
         if (!ends && !text->starts_with("bad ")) return text;
@@ -165,7 +165,7 @@ Status RemoteHelper::until(const std::function<bool()>& enough) {
 void RemoteHelper::say_waiting() {
     if (said_waiting_ || instant_now() < *waiting_since_ + lock_patience) return;
     said_waiting_ = true;
-    if (say_) say_(waits_for_lock(lock_of(master_)));
+    if (say_) say_(store::waits_for_lock(lock_of(master_)));
 }
 
 RemoteHelper::Step RemoteHelper::step(Instant limit) {
@@ -238,4 +238,4 @@ Error RemoteHelper::hangs() {
                                        " true"};
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

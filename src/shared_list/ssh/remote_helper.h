@@ -12,10 +12,10 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/store/file_lock.h"
 #include "shared_list/ssh/ssh_process.h"
+#include "shared_list/store/file_lock.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 enum class Opening : std::uint8_t { to_write, to_read };
 
@@ -35,7 +35,7 @@ struct Meanwhile {
 class RemoteHelper {
   public:
     // Connects, and opens the list there. Errors: with the remedy.
-    static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const Say& say,
+    static Result<std::unique_ptr<RemoteHelper>> start(const Master& master, const store::Say& say,
                                                        Opening opening = Opening::to_write);
     ~RemoteHelper();
 
@@ -53,7 +53,7 @@ class RemoteHelper {
     void end(Duration limit);
 
   private:
-    RemoteHelper(const Master& master, const Say& say, SshProcess process);
+    RemoteHelper(const Master& master, const store::Say& say, SshProcess process);
     Status send_helper(Opening opening);
     Result<std::string> answer(const Meanwhile& meanwhile = {});
     void wait_on(const Meanwhile& meanwhile);
@@ -70,7 +70,7 @@ class RemoteHelper {
     Error hangs();
 
     Master master_;
-    Say say_;
+    store::Say say_;
     std::optional<SshProcess> process_;
     std::string mark_;  // begins each answer; nothing that a login shell prints has it
     bool answered_ = false;
@@ -86,4 +86,4 @@ class RemoteHelper {
 // What the master's login shell, whichever it is, runs to start the helper.
 std::string start_command(std::size_t helper_bytes);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 namespace {
 
@@ -135,4 +135,4 @@ Error helper_problem(const std::string& host, const std::string& list, const std
             "the helper at the master failed for " + file + ": " + line_for_message(why) + said};
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

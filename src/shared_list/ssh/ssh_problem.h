@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 // The end of ssh's output to stderr, as part of a message.
 std::string end_of_errors(const std::string& errors);
@@ -18,4 +18,4 @@ Error lost_connection(const std::string& host, const std::string& errors);
 Error helper_problem(const std::string& host, const std::string& list, const std::string& why,
                      const std::string& errors);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

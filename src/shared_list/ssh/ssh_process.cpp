@@ -16,7 +16,7 @@
 #include <sstream>
 #include <utility>
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 namespace {
 
@@ -137,4 +137,4 @@ int SshProcess::end(Duration limit) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 // The words of the variable RUNTASK_SSH ("ssh -F FILE -p 2222"), or "ssh".
 std::vector<std::string> ssh_command();
@@ -42,4 +42,4 @@ class SshProcess {
     Descriptor errors_;
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

@@ -10,7 +10,7 @@
 #include "shared_list/store/old_files.h"
 #include "shared_list/store/random_word.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr int most_fetches = 5;
 constexpr int most_views = 20;  // as many as local_view.cpp
 constexpr std::chrono::seconds release_patience{5};
 
-class HeldThere final : public ListStore::Held {
+class HeldThere final : public store::ListStore::Held {
   public:
     explicit HeldThere(std::unique_ptr<RemoteHelper> helper) : helper_(std::move(helper)) {}
     ~HeldThere() override { helper_->end(release_patience); }
@@ -32,23 +32,23 @@ class HeldThere final : public ListStore::Held {
 constexpr std::string_view torn = " torn";
 
 std::string lease_word(Duration lease) {
-    std::string text = text_of_lease(lease);
+    std::string text = store::text_of_lease(lease);
     text.resize(text.find(' '));
     return text;
 }
 
-std::string beat_request(marked_list::WorkerId worker, Duration lease) {
+std::string beat_request(text::WorkerId worker, Duration lease) {
     return "beat " + std::to_string(worker) + " " + lease_word(lease) + "\n";
 }
 
 // See Meanwhile.
-std::string signs_while_waiting(const std::map<marked_list::WorkerId, Duration>& given) {
+std::string signs_while_waiting(const std::map<text::WorkerId, Duration>& given) {
     std::string signs;
     for (const auto& [worker, lease] : given) signs += " " + std::to_string(worker) + "=" + lease_word(lease);
-    return std::to_string(between_signs(given).count()) + signs;
+    return std::to_string(store::between_signs(given).count()) + signs;
 }
 
-bool is_torn(const Answer& answer) {
+bool is_torn(const store::Answer& answer) {
     return answer.now.file.ends_with(torn);
 }
 
@@ -87,21 +87,21 @@ Error SshStore::broken() {
             "the answer of the master " + master_.host + " makes no sense; connecting anew may help"};
 }
 
-Result<Answer> SshStore::exchange(const Request& request) {
+Result<store::Answer> SshStore::exchange(const store::Request& request) {
     const SendFile send = request.send_file     ? SendFile::yes
                           : request.follows_log ? SendFile::no
                                                 : SendFile::if_other;
     auto answer = exchange_once(request, send);
     if (!answer) return answer;
     const bool follows = answer->changed || answer->now.file == request.known.file ||
-                         log_has_file(answer->log, answer->now.file);
+                         store::log_has_file(answer->log, answer->now.file);
     bool fetch = send == SendFile::no && !follows;
     for (int i = 0; i < most_fetches && (fetch || is_torn(*answer)); ++i, fetch = false)
         if (const Status fetched = fetch_list(*answer); !fetched) return fetched.error();
     return answer;
 }
 
-Result<Answer> SshStore::read() {
+Result<store::Answer> SshStore::read() {
     for (int looks = 1;; ++looks) {
         auto words = ask("view\n");
         if (!words) return words.error();
@@ -116,8 +116,8 @@ Result<Answer> SshStore::read() {
 }
 
 // What is new since the answer goes with it.
-Status SshStore::fetch_list(Answer& answer) {
-    Request more;
+Status SshStore::fetch_list(store::Answer& answer) {
+    store::Request more;
     more.known = answer.now;
     auto next = exchange_once(more, SendFile::yes);
     if (!next) return next.error();
@@ -131,13 +131,13 @@ Status SshStore::fetch_list(Answer& answer) {
     return success();
 }
 
-Result<Answer> SshStore::exchange_once(const Request& request, SendFile file) {
+Result<store::Answer> SshStore::exchange_once(const store::Request& request, SendFile file) {
     const Instant begun = instant_now();
-    Request sent = request;
+    store::Request sent = request;
     // A crash cut the log's last line off: what is appended must not continue it.
     if (log_is_torn_ && !request.new_log && (request.rewrite || !request.records.empty()))
         sent.records.insert(0, "\n");
-    auto words = ask(exchange_request(sent, file, random_word()));
+    auto words = ask(exchange_request(sent, file, store::random_word()));
     if (!words) return words.error();
     const auto head = answer_head(*words);
     if (!head) return broken();
@@ -146,12 +146,12 @@ Result<Answer> SshStore::exchange_once(const Request& request, SendFile file) {
     if (!answer->log.empty()) log_is_torn_ = !answer->log.ends_with('\n');
     if (answer->changed) log_is_torn_ = false;
     if (answer->changed && request.rewrite)
-        answer->rewriting = rewriting_time(instant_now() - begun, head->old_files);
+        answer->rewriting = store::rewriting_time(instant_now() - begun, head->old_files);
     return answer;
 }
 
-Result<Answer> SshStore::received(const AnswerHead& head) {
-    Answer answer;
+Result<store::Answer> SshStore::received(const AnswerHead& head) {
+    store::Answer answer;
     answer.changed = head.changed;
     answer.now = head.now;
     answer.whole_log = head.whole_log;
@@ -172,13 +172,13 @@ Result<Answer> SshStore::received(const AnswerHead& head) {
     return answer;
 }
 
-Status SshStore::receive_old(const AnswerHead& head, Answer& answer) {
+Status SshStore::receive_old(const AnswerHead& head, store::Answer& answer) {
     for (const AnswerHead::Grown& grown : head.old) {
         auto begun = helper_->bytes(grown.begun);
         if (!begun) return begun.error();
         auto bytes = helper_->bytes(grown.to - grown.from);
         if (!bytes) return bytes.error();
-        if (auto old = whole_lines(grown.number, grown.from, std::move(*begun), std::move(*bytes)))
+        if (auto old = store::whole_lines(grown.number, grown.from, std::move(*begun), std::move(*bytes)))
             answer.old.push_back(std::move(*old));
     }
     return success();
@@ -191,7 +191,7 @@ Result<std::string> SshStore::previous_log() {
     return bytes ? helper_->bytes(*bytes) : broken();
 }
 
-Status SshStore::beat(marked_list::WorkerId worker, Duration lease) {
+Status SshStore::beat(text::WorkerId worker, Duration lease) {
     auto words = ask(beat_request(worker, lease));
     given_[worker] = lease;
     return words ? success() : Status(words.error());
@@ -199,7 +199,7 @@ Status SshStore::beat(marked_list::WorkerId worker, Duration lease) {
 
 Status SshStore::renew_signs() {
     const Instant now = instant_now();
-    if (given_.empty() || now < signs_given_ + between_signs(given_)) return success();
+    if (given_.empty() || now < signs_given_ + store::between_signs(given_)) return success();
     for (const auto& [worker, lease] : given_)
         if (auto words = ask(beat_request(worker, lease)); !words) return words.error();
     signs_given_ = now;
@@ -212,13 +212,13 @@ Status SshStore::ask_for_turn(const std::string& name) {
     return words ? success() : Status(words.error());
 }
 
-Status SshStore::remove_sign(marked_list::WorkerId worker) {
+Status SshStore::remove_sign(text::WorkerId worker) {
     given_.erase(worker);
     auto words = ask("unsign " + std::to_string(worker) + "\n");
     return words ? success() : Status(words.error());
 }
 
-Result<std::vector<Sign>> SshStore::signs() {
+Result<std::vector<store::Sign>> SshStore::signs() {
     auto words = ask("signs\n");
     if (!words) return words.error();
     auto signs = signs_of(*words);
@@ -226,7 +226,7 @@ Result<std::vector<Sign>> SshStore::signs() {
     return std::move(*signs);
 }
 
-Result<MasterTime> SshStore::time() {
+Result<store::MasterTime> SshStore::time() {
     auto words = ask("time\n");
     if (!words) return words.error();
     const auto time = time_of(*words);
@@ -236,7 +236,7 @@ Result<MasterTime> SshStore::time() {
 
 // By a helper of its own, which keeps the lock until its input ends or the connection is dead: it writes to
 // it every 15 s.
-Result<std::unique_ptr<ListStore::Held>> SshStore::hold() {
+Result<std::unique_ptr<store::ListStore::Held>> SshStore::hold() {
     auto helper = RemoteHelper::start(master_, say_);
     if (!helper) return helper.error();
     auto words = (*helper)->ask("hold 15\n");
@@ -244,4 +244,4 @@ Result<std::unique_ptr<ListStore::Held>> SshStore::hold() {
     return std::unique_ptr<Held>(std::make_unique<HeldThere>(std::move(*helper)));
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

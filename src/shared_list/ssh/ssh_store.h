@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "shared_list/store/list_store.h"
 #include "shared_list/ssh/exchange_text.h"
 #include "shared_list/ssh/remote_helper.h"
+#include "shared_list/store/list_store.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
-class SshStore final : public ListStore {
+class SshStore final : public store::ListStore {
   public:
     // `host`: "user@host"; `file`: there, from the home directory if it is not absolute. `ssh`: the command
     // with its options, see ssh_command(). `say` gets lines for the user.
@@ -26,35 +26,35 @@ class SshStore final : public ListStore {
     std::string name() const override { return master_.host + ":" + master_.list; }
     Status open() override { return open_as(Opening::to_write); }
     Status open_to_read() override { return open_as(Opening::to_read); }
-    Result<Answer> read() override;
-    Result<Answer> exchange(const Request& request) override;
+    Result<store::Answer> read() override;
+    Result<store::Answer> exchange(const store::Request& request) override;
     Result<std::string> previous_log() override;
     Status ask_for_turn(const std::string& name) override;
-    Status beat(marked_list::WorkerId worker, Duration lease) override;
+    Status beat(text::WorkerId worker, Duration lease) override;
     Status renew_signs() override;
-    Status remove_sign(marked_list::WorkerId worker) override;
-    Result<std::vector<Sign>> signs() override;
+    Status remove_sign(text::WorkerId worker) override;
+    Result<std::vector<store::Sign>> signs() override;
     void on_signs(std::function<void(Instant)> given) override { waiting_.signed_at = std::move(given); }
-    Result<MasterTime> time() override;
+    Result<store::MasterTime> time() override;
     Result<std::unique_ptr<Held>> hold() override;
 
   private:
     Status open_as(Opening opening);
     Result<std::string> ask(const std::string& request);
-    Result<Answer> exchange_once(const Request& request, SendFile file);
-    Result<Answer> received(const AnswerHead& head);
-    Status receive_old(const AnswerHead& head, Answer& answer);
-    Status fetch_list(Answer& answer);
+    Result<store::Answer> exchange_once(const store::Request& request, SendFile file);
+    Result<store::Answer> received(const AnswerHead& head);
+    Status receive_old(const AnswerHead& head, store::Answer& answer);
+    Status fetch_list(store::Answer& answer);
     Error broken();
 
     Master master_;
-    Say say_;
-    std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
-    Meanwhile waiting_;                                // of given_
-    Instant signs_given_{};                            // all of them
+    store::Say say_;
+    std::map<text::WorkerId, Duration> given_;  // signs, with their leases
+    Meanwhile waiting_;                         // of given_
+    Instant signs_given_{};                     // all of them
     Opening opening_ = Opening::to_write;
     std::unique_ptr<RemoteHelper> helper_;  // null: not connected
     bool log_is_torn_ = false;              // what was seen last of the log has no line end
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

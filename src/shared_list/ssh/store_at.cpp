@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "shared_list/store/local_store.h"
 #include "shared_list/ssh/ssh_store.h"
+#include "shared_list/store/local_store.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 namespace {
 
@@ -19,9 +19,10 @@ std::string without_brackets(std::string host) {
 
 }  // namespace
 
-std::unique_ptr<ListStore> store_at(const ListPlace& place, std::function<void(const std::string&)> say) {
-    if (place.host.empty()) return std::make_unique<LocalStore>(place.file, std::move(say));
+std::unique_ptr<store::ListStore> store_at(const store::ListPlace& place,
+                                           std::function<void(const std::string&)> say) {
+    if (place.host.empty()) return std::make_unique<store::LocalStore>(place.file, std::move(say));
     return std::make_unique<SshStore>(without_brackets(place.host), place.file, std::move(say));
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

@@ -8,9 +8,10 @@
 #include "shared_list/store/list_place.h"
 #include "shared_list/store/list_store.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::ssh {
 
 // It is not opened yet. `say`: see SharedList.
-std::unique_ptr<ListStore> store_at(const ListPlace& place, std::function<void(const std::string&)> say);
+std::unique_ptr<store::ListStore> store_at(const store::ListPlace& place,
+                                           std::function<void(const std::string&)> say);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::ssh

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -49,4 +49,4 @@ bool copy_attributes(int from, const struct stat& of, int to) {
     return ::fchmod(to, of.st_mode & permissions) == 0 && copy_extended(from, to);
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

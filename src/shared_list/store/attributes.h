@@ -3,9 +3,9 @@
 
 #include <sys/stat.h>
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 // False: some cannot be given to `to`, for example the owner by another user than root.
 bool copy_attributes(int from, const struct stat& of, int to);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

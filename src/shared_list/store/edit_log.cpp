@@ -14,7 +14,7 @@
 #include "shared_list/store/random_word.h"
 #include "shared_list/store/whole_io.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -124,4 +124,4 @@ Status EditLog::sync() const {
     return unfinished(problem("store on the disk", path_));
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

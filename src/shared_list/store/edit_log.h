@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "shared_list/store/paths.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 class EditLog {
   public:
@@ -41,4 +41,4 @@ class EditLog {
     std::uint64_t bytes_ = 0;
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -10,13 +10,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/quiet_thread.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "shared_list/store/identity.h"
 #include "shared_list/store/problem.h"
-#include "base/quiet_thread.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -98,4 +98,4 @@ Result<FileLock> FileLock::take(const std::string& path, const Say& say,
     }
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

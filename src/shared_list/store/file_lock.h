@@ -7,7 +7,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 using Say = std::function<void(const std::string&)>;
 
@@ -27,4 +27,4 @@ class FileLock {
 std::string waits_for_lock(const std::string& path);
 std::string has_lock(const std::string& path);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 std::string identity_of(const struct stat& file) {
     std::array<char, 96> text{};
@@ -19,4 +19,4 @@ std::optional<struct stat> stat_of(const std::string& path) {
     return found;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

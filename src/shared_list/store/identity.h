@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 // MTIME as `stat -c %.9Y` of GNU prints it, since a master's shell makes the same text.
 std::string identity_of(const struct stat& file);
 
 std::optional<struct stat> stat_of(const std::string& path);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -34,4 +34,4 @@ std::string name_of(const ListPlace& place) {
     return place.host.empty() ? place.file : place.host + ":" + place.file;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

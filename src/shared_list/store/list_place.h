@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 struct ListPlace {
     std::string host;  // "user@host"; empty: this machine
@@ -19,4 +19,4 @@ Result<ListPlace> list_place(const std::string& word, const std::string& host);
 
 std::string name_of(const ListPlace& place);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -33,7 +33,7 @@
 #include "base/time.h"
 #include "shared_list/text/document.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 // What a worker knows of the store.
 struct Version {
@@ -51,10 +51,10 @@ struct Request {
     bool follows_log = false;
 
     // The change, made if `known` is how things are, and not otherwise. Records are appended first.
-    std::string records;                       // whole lines; "": none
-    std::vector<marked_list::Splice> splices;  // of the list as it stands
-    bool rewrite = false;                      // by the splices; without any, only its FILE line is written
-    bool new_log = false;                      // begin a new log, which has `records` only
+    std::string records;                // whole lines; "": none
+    std::vector<text::Splice> splices;  // of the list as it stands
+    bool rewrite = false;               // by the splices; without any, only its FILE line is written
+    bool new_log = false;               // begin a new log, which has `records` only
     // With `rewrite`: the list as it stands is kept beside it, as FILE.put_aside; letters and digits, '.',
     // '-'.
     std::string put_aside;
@@ -85,7 +85,7 @@ struct Answer {
 
 // A sign of life.
 struct Sign {
-    marked_list::WorkerId worker = 0;
+    text::WorkerId worker = 0;
     Duration age{0};    // since the last touch, by the clock of the list's file system
     Duration lease{0};  // the worker is lost at this age; 0: never
 
@@ -138,8 +138,8 @@ class ListStore {
 
     // Writes the sign of a worker. `lease`: see Sign. From then on until remove_sign(), it is written again
     // and again while this store waits for the lock, and by renew_signs().
-    virtual Status beat(marked_list::WorkerId worker, Duration lease) = 0;
-    virtual Status remove_sign(marked_list::WorkerId worker) = 0;
+    virtual Status beat(text::WorkerId worker, Duration lease) = 0;
+    virtual Status remove_sign(text::WorkerId worker) = 0;
     // Writes signs that are due again; costs nothing if none is.
     virtual Status renew_signs() = 0;
     // A master whose `stat` is neither GNU's nor BusyBox's has none: nobody is known to be lost.
@@ -160,4 +160,4 @@ class ListStore {
     virtual Result<std::unique_ptr<Held>> hold() = 0;
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

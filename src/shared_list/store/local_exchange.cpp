@@ -14,7 +14,7 @@
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -206,4 +206,4 @@ Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
     return result;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

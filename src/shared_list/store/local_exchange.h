@@ -8,7 +8,7 @@
 #include "shared_list/store/list_store.h"
 #include "shared_list/store/paths.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 struct Exchanged {
     Answer answer;
@@ -24,4 +24,4 @@ Status ask_for_turn_locked(const Paths& paths, const std::string& name);
 // Whether a list of this identity need not be sent, see Request::follows_log.
 bool log_has_file(const std::string& log, const std::string& identity);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

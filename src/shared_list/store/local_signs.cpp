@@ -17,7 +17,7 @@
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -25,7 +25,7 @@ constexpr std::size_t text_bytes = 20;
 constexpr std::chrono::seconds most_between_signs{10};
 constexpr std::int64_t most_seconds = 100LL * 366 * 24 * 3600;
 
-std::string sign_path(const std::string& folder, marked_list::WorkerId worker) {
+std::string sign_path(const std::string& folder, text::WorkerId worker) {
     return folder + "/" + std::to_string(worker);
 }
 
@@ -77,7 +77,7 @@ Duration lease_of_text(const std::string& text) {
     return std::chrono::seconds(seconds);
 }
 
-Status write_sign(const std::string& folder, marked_list::WorkerId worker, Duration lease) {
+Status write_sign(const std::string& folder, text::WorkerId worker, Duration lease) {
     const std::string path = sign_path(folder, worker);
     std::error_code ignored;
     std::filesystem::create_directories(folder, ignored);
@@ -86,7 +86,7 @@ Status write_sign(const std::string& folder, marked_list::WorkerId worker, Durat
     return problem("write", path);
 }
 
-Status remove_sign(const std::string& folder, marked_list::WorkerId worker) {
+Status remove_sign(const std::string& folder, text::WorkerId worker) {
     const std::string path = sign_path(folder, worker);
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) return success();
     return problem("remove", path);
@@ -104,7 +104,7 @@ Result<std::vector<Sign>> read_signs(const std::string& folder, bool may_write) 
     return signs;
 }
 
-std::chrono::seconds between_signs(const std::map<marked_list::WorkerId, Duration>& leases) {
+std::chrono::seconds between_signs(const std::map<text::WorkerId, Duration>& leases) {
     std::chrono::seconds between = most_between_signs;
     for (const auto& [worker, lease] : leases) {
         const auto part = std::chrono::floor<std::chrono::seconds>(lease / 4);
@@ -113,4 +113,4 @@ std::chrono::seconds between_signs(const std::map<marked_list::WorkerId, Duratio
     return between;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -21,7 +21,7 @@
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -151,16 +151,16 @@ Result<std::string> LocalStore::previous_log() {
     return bytes;
 }
 
-Status LocalStore::beat(marked_list::WorkerId worker, Duration lease) {
+Status LocalStore::beat(text::WorkerId worker, Duration lease) {
     if (!opened_) return never_opened();
     given_[worker] = lease;
     return write_sign(opened_->paths.alive, worker, lease);
 }
 
-Status LocalStore::remove_sign(marked_list::WorkerId worker) {
+Status LocalStore::remove_sign(text::WorkerId worker) {
     if (!opened_) return never_opened();
     given_.erase(worker);
-    return list_store::remove_sign(opened_->paths.alive, worker);
+    return store::remove_sign(opened_->paths.alive, worker);
 }
 
 Result<std::vector<Sign>> LocalStore::signs() {
@@ -183,4 +183,4 @@ Result<std::unique_ptr<ListStore::Held>> LocalStore::hold() {
     return std::unique_ptr<Held>(std::make_unique<HeldHere>(std::move(*lock)));
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -11,7 +11,7 @@
 
 #include "shared_list/store/list_store.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 class LocalStore final : public ListStore {
   public:
@@ -27,9 +27,9 @@ class LocalStore final : public ListStore {
     Result<std::string> previous_log() override;
     Status ask_for_turn(const std::string& name) override;
     std::optional<std::string> state() override;
-    Status beat(marked_list::WorkerId worker, Duration lease) override;
+    Status beat(text::WorkerId worker, Duration lease) override;
     Status renew_signs() override;
-    Status remove_sign(marked_list::WorkerId worker) override;
+    Status remove_sign(text::WorkerId worker) override;
     Result<std::vector<Sign>> signs() override;
     void on_signs(std::function<void(Instant)> given) override { signed_at_ = std::move(given); }
     Result<MasterTime> time() override;
@@ -41,10 +41,10 @@ class LocalStore final : public ListStore {
 
     std::string name_;
     std::function<void(const std::string&)> say_;
-    std::unique_ptr<Opened> opened_;                   // null: open() did not succeed
-    std::map<marked_list::WorkerId, Duration> given_;  // signs, with their leases
+    std::unique_ptr<Opened> opened_;            // null: open() did not succeed
+    std::map<text::WorkerId, Duration> given_;  // signs, with their leases
     std::function<void(Instant)> signed_at_;
     Instant signs_given_{};  // all of them
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

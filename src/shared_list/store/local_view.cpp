@@ -16,7 +16,7 @@
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -97,4 +97,4 @@ Result<Answer> view_list(const Paths& paths) {
     }
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

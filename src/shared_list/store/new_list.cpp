@@ -16,11 +16,11 @@
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
-bool write_spliced(int source, std::uint64_t bytes, const std::vector<marked_list::Splice>& splices, int to) {
+bool write_spliced(int source, std::uint64_t bytes, const std::vector<text::Splice>& splices, int to) {
     std::uint64_t at = 0;
     for (const auto& splice : splices) {
         if (!copy_range(source, at, splice.offset, to) || !write_all(to, splice.text)) return false;
@@ -29,7 +29,7 @@ bool write_spliced(int source, std::uint64_t bytes, const std::vector<marked_lis
     return copy_range(source, at, bytes, to);
 }
 
-bool are_ascending(std::uint64_t bytes, const std::vector<marked_list::Splice>& splices) {
+bool are_ascending(std::uint64_t bytes, const std::vector<text::Splice>& splices) {
     std::uint64_t at = 0;
     for (const auto& splice : splices) {
         if (splice.offset < at || splice.offset > bytes || splice.length > bytes - splice.offset)
@@ -82,7 +82,7 @@ bool copy_over(int source, std::uint64_t bytes, const std::string& more, int lis
 }  // namespace
 
 Result<NewList> NewList::write(const Paths& paths, const struct stat& list,
-                               const std::vector<marked_list::Splice>& splices) {
+                               const std::vector<text::Splice>& splices) {
     const auto bytes = static_cast<std::uint64_t>(list.st_size);
     if (!are_ascending(bytes, splices))
         return Error{ExitCode::internal, "changes of the list that do not fit to it"};
@@ -159,4 +159,4 @@ Result<std::string> finish_overwriting(const Paths& paths, const std::string& in
     return identity;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

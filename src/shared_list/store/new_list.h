@@ -14,13 +14,13 @@
 #include "shared_list/store/paths.h"
 #include "shared_list/text/document.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 class NewList {
   public:
     // On the disk, as Paths::fresh, with mode, owner, ACL and other attributes of the list.
     static Result<NewList> write(const Paths& paths, const struct stat& list,
-                                 const std::vector<marked_list::Splice>& splices);
+                                 const std::vector<text::Splice>& splices);
 
     const std::string& identity() const { return identity_; }
     // Renaming it over the list keeps everything; otherwise, it is to be copied over the list.
@@ -53,4 +53,4 @@ std::optional<std::string> in_place_file(const Paths& paths, const EditLog& log)
 Result<std::string> overwrite(const Paths& paths, std::uint64_t list_bytes, EditLog& log);
 Result<std::string> finish_overwriting(const Paths& paths, const std::string& in_place, EditLog& log);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -17,7 +17,7 @@
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -174,4 +174,4 @@ std::optional<OldFile> whole_lines(std::uint64_t number, std::uint64_t copied, s
         std::move(begun) + bytes};
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

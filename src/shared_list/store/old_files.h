@@ -14,7 +14,7 @@
 #include "shared_list/store/list_store.h"
 #include "shared_list/store/paths.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 // Bytes of an old file after the first `copied`, up to its last whole line; nullopt: there is none yet.
 // `begun`: bytes before these, of the line that they continue. What was taken for a line was a part of one.
@@ -60,4 +60,4 @@ class OldFiles {
     std::vector<std::string> links_of_list_;
 };
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

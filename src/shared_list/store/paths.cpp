@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -79,4 +79,4 @@ Result<Paths> paths_of(const std::string& name) {
     return paths;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

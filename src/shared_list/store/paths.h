@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 struct Paths {
     std::string file;       // absolute, and no symbolic link
@@ -24,4 +24,4 @@ struct Paths {
 // that it leads to, so that workers that use different names share one lock.
 Result<Paths> paths_of(const std::string& name);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

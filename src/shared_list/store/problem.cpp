@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -52,4 +52,4 @@ Error unfinished(Error error) {
     return error;
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 // "cannot WHAT PATH: REASON; REMEDY"
 Error problem(const std::string& what, const std::string& path, int code = errno);
@@ -18,4 +18,4 @@ Error unfinished(Error error);
 // What helps against an errno value; "": nothing special.
 std::string remedy(int code);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -6,7 +6,7 @@
 
 #include "base/random_bits.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 std::string random_word() {
     std::array<char, 20> text{};
@@ -14,4 +14,4 @@ std::string random_word() {
     return text.data();
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

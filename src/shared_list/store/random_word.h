@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 std::string random_word();  // 16 hexadecimal digits
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

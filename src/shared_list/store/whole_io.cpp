@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 namespace {
 
@@ -67,4 +67,4 @@ bool sync_folder(const std::string& path) {
     return folder.valid() && (::fsync(folder.get()) == 0 || errno == EINVAL || errno == ENOSYS);
 }
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

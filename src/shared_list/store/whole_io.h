@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 // Bytes [from, to); fewer if the file ends before.
 bool read_range(int file, std::uint64_t from, std::uint64_t to, std::string& bytes);
@@ -16,4 +16,4 @@ bool copy_range(int source, std::uint64_t from, std::uint64_t to, int file);
 // The names in a folder that was renamed in or out of are on the disk.
 bool sync_folder(const std::string& path);
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -95,4 +95,4 @@ bool Balance::admits(const std::string& key, std::size_t Tries::*asked) {
     return line.need == Need::yes;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

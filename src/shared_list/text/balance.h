@@ -13,7 +13,7 @@
 #include "shared_list/text/document.h"
 #include "shared_list/text/edit.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 class Balance {
   public:
@@ -56,4 +56,4 @@ class Balance {
     std::map<std::string, Tries> tries_;
 };
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -41,7 +41,7 @@ class Blockers {
         std::uint64_t member = 0;      // `#:g` or `#+g`
         std::uint64_t sequential = 0;  // `#:g`
     };
-    std::uint64_t blocks(const taskfile::GroupMembership& membership) const {
+    std::uint64_t blocks(const engine::tasklist::GroupMembership& membership) const {
         if (membership.name.empty()) return membership.sequential ? any_ : 0;
         const auto group = groups_.find(membership.name);
         if (group == groups_.end()) return 0;
@@ -165,4 +165,4 @@ std::map<std::uint64_t, Block> blocked_lines(const Document& list) {
     return blocked;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -18,7 +18,7 @@
 
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 struct Choice {
     std::uint64_t number = 0;  // of the line, from 1
@@ -67,4 +67,4 @@ struct Block {
 };
 std::map<std::uint64_t, Block> blocked_lines(const Document& list);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -6,7 +6,7 @@
 
 #include "shared_list/text/text.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -83,7 +83,7 @@ void Document::index(std::uint64_t number) {
     else
         live_.erase(number);
     if (last_worker_at_ != 0 || line.kind != LineKind::text) return;
-    if (const auto worker = marked_list::last_worker(line.text)) {
+    if (const auto worker = text::last_worker(line.text)) {
         last_worker_at_ = number;
         last_worker_ = *worker;
     }
@@ -307,4 +307,4 @@ std::string Document::audit() const {
     return {};
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

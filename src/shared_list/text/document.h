@@ -13,7 +13,7 @@
 #include "shared_list/text/edit.h"
 #include "shared_list/text/marked_line.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 // Replace `length` bytes of the file at `offset` by `text`.
 struct Splice {
@@ -125,4 +125,4 @@ class Document {
 // Edits after which the lines that the worker runs wait again.
 std::vector<Edit> release(const Document& list, WorkerId worker, const std::string& stamp);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "shared_list/text/text.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -184,4 +184,4 @@ std::optional<Record> record_of(std::string_view line) {
     return record;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

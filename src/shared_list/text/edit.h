@@ -14,7 +14,7 @@
 
 #include "shared_list/text/marked_line.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 // A worker joins: `#LASTWORKER` becomes at least its id, and a line with its name is appended.
 struct Join {
@@ -68,4 +68,4 @@ std::string to_line(const Record& record);
 // nullopt: the line is torn or is no record.
 std::optional<Record> record_of(std::string_view line);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

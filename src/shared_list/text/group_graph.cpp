@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -50,7 +50,8 @@ class GraphMaker {
   private:
     // Lines that do not wait for each other, and for the same ones.
     bool may_join(std::uint64_t number, const MarkedLine& line, const std::vector<std::string>& tags) const {
-        const bool sequential = std::ranges::any_of(line.groups, &taskfile::GroupMembership::sequential);
+        const bool sequential =
+            std::ranges::any_of(line.groups, &engine::tasklist::GroupMembership::sequential);
         return !nodes_.empty() && !sequential && nodes_.back().last + 1 == number &&
                nodes_.back().tags == tags && nodes_.back().tasks != 0;
     }
@@ -171,4 +172,4 @@ std::string graph_text(const std::vector<GroupNode>& graph) {
     return text;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -8,7 +8,7 @@
 
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 struct GroupNode {
     std::uint64_t first = 0;  // lines with the same tags that stand together
@@ -27,4 +27,4 @@ std::string graph_dot(const std::vector<GroupNode>& graph, const std::string& na
 // One line a node, with what it waits for.
 std::string graph_text(const std::vector<GroupNode>& graph);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

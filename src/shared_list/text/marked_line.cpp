@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/tasklist/shell_scan.h"
 #include "shared_list/text/text.h"
 #include "shared_list/text/trail.h"
-#include "engine/tasklist/shell_scan.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
 // The groups of a line; a list that somebody generated may have a hundred thousand on one.
 class Groups {
   public:
-    explicit Groups(std::vector<taskfile::GroupMembership>& groups) : groups_(groups) {}
+    explicit Groups(std::vector<engine::tasklist::GroupMembership>& groups) : groups_(groups) {}
     void add(std::string_view name, bool sequential) {
         const auto [known, is_new] = at_.try_emplace(name, groups_.size());
         if (is_new)
@@ -24,7 +24,7 @@ class Groups {
     }
 
   private:
-    std::vector<taskfile::GroupMembership>& groups_;
+    std::vector<engine::tasklist::GroupMembership>& groups_;
     std::map<std::string_view, std::size_t> at_;
 };
 
@@ -54,7 +54,7 @@ void read_tag(std::string_view tag, MarkedLine& line, Groups& groups) {
 
 void read_tags(MarkedLine& line) {
     if (line.command.find('#') == std::string::npos) return;
-    const std::size_t comment = taskfile::scan_shell(line.command).remark;
+    const std::size_t comment = engine::tasklist::scan_shell(line.command).remark;
     if (comment == std::string_view::npos) return;
     std::string_view rest = std::string_view(line.command).substr(comment);
     Groups groups(line.groups);
@@ -190,4 +190,4 @@ std::optional<WorkerMark> worker_of(std::string_view text) {
                       std::string(text.substr(open + 1, text.size() - open - 2))};
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -19,7 +19,7 @@
 
 #include "engine/tasklist/list.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 using WorkerId = std::uint32_t;                    // `# worker K #`, `#@K`; the first worker of a list is 0
 inline constexpr WorkerId no_worker = 0xFFFFFFFF;  // of a `#@` without a number: no worker has it
@@ -49,10 +49,10 @@ struct MarkedLine {
     std::string text;  // the line as it stands in the file, without LF or CR LF
     LineKind kind = LineKind::text;
     bool carriage_return = false;
-    std::string command;                            // what a shell runs: no marks, no leading `#`, with tags
-    std::vector<WorkerId> workers;                  // `#@K`; empty: any
-    std::vector<taskfile::GroupMembership> groups;  // as written; name "": `#:`; without a bare `#+`
-    std::vector<Try> tries;                         // in the order of their marks
+    std::string command;            // what a shell runs: no marks, no leading `#`, with tags
+    std::vector<WorkerId> workers;  // `#@K`; empty: any
+    std::vector<engine::tasklist::GroupMembership> groups;  // as written; name "": `#:`; without a bare `#+`
+    std::vector<Try> tries;                                 // in the order of their marks
 };
 
 // Tags are looked for in the shell's comment of a line only: `echo '#:a'` has none. A tag ends at the next
@@ -91,4 +91,4 @@ struct WorkerMark {
 };
 std::optional<WorkerMark> worker_of(std::string_view text);  // of `# worker K: NAME (STAMP)`
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -9,7 +9,7 @@
 
 #include "shared_list/text/balance.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -180,4 +180,4 @@ Result<Merged> merge(std::string_view bytes, const History& history, const Docum
     return merged;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

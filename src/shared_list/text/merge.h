@@ -14,7 +14,7 @@
 #include "shared_list/text/document.h"
 #include "shared_list/text/edit.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 struct Merged {
     Document list;  // differs from the bytes by the edits made again
@@ -42,4 +42,4 @@ std::uint64_t waiting_again(const Document& before, const Document& after);
 // Whether the mark of a Take or an End stands in the list.
 bool stands(const Document& list, const Edit& edit);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -141,4 +141,4 @@ std::optional<Choice> ReadyLines::choose(WorkerId worker, std::uint64_t last) co
     return Choice{task, false, task < last ? environment_.last_before(task, worker) : 0};
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -12,7 +12,7 @@
 #include "shared_list/text/choice.h"
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 class ReadyLines {
   public:
@@ -53,4 +53,4 @@ class ReadyLines {
     Free environment_;
 };
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -5,12 +5,12 @@
 #include <optional>
 #include <set>
 
+#include "engine/tasklist/shell_scan.h"
 #include "shared_list/text/choice.h"
 #include "shared_list/text/ready_lines.h"
 #include "shared_list/text/text.h"
-#include "engine/tasklist/shell_scan.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -22,7 +22,7 @@ bool ends_word(std::string_view rest) {
 
 // The value of `NAME=VALUE` in a command, without its quotes; nullopt: it does not set it.
 std::optional<std::string> value_of(std::string_view name, const std::string& command) {
-    const std::string plain = taskfile::scan_shell(command).plain;
+    const std::string plain = engine::tasklist::scan_shell(command).plain;
     for (std::size_t at = plain.find(name); at != std::string::npos; at = plain.find(name, at + 1)) {
         if (at != 0 && std::string_view(" \t;&|({").find(plain[at - 1]) == std::string_view::npos) continue;
         std::string_view rest = std::string_view(command).substr(at + name.size());
@@ -193,4 +193,4 @@ std::string rehearsal_text(const Document& list, const Rehearsal& rehearsal) {
     return text;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -8,7 +8,7 @@
 
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 struct Rehearsed {
     std::uint64_t step = 0;  // from 1: tasks of one step run at the same time
@@ -45,4 +45,4 @@ WorkerId workers_named(const Document& list);
 // Tables of both, for people.
 std::string rehearsal_text(const Document& list, const Rehearsal& rehearsal);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

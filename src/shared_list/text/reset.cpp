@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 std::string reset(const Document& list, std::uint64_t from) {
     std::string text;
@@ -26,4 +26,4 @@ std::uint64_t lines_reset(const Document& list, std::uint64_t from) {
     return lines;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

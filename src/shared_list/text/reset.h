@@ -6,7 +6,7 @@
 
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 // The list without marks from line `from` on; lines above stay as they are. 0: all.
 std::string reset(const Document& list, std::uint64_t from);
@@ -14,4 +14,4 @@ std::string reset(const Document& list, std::uint64_t from);
 // How many lines it makes wait again.
 std::uint64_t lines_reset(const Document& list, std::uint64_t from);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -5,7 +5,7 @@
 
 #include "shared_list/text/choice.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::string status_table(const Document& list, const std::string& name, const st
     return text + workers_table(list, signs);
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

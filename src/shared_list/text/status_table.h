@@ -7,7 +7,7 @@
 
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 struct ListCounts {
     std::uint64_t done = 0;
@@ -27,4 +27,4 @@ struct WorkerSign {
 std::string status_table(const Document& list, const std::string& name, const std::vector<WorkerSign>& signs,
                          std::uint64_t most);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -5,7 +5,7 @@
 
 #include "base/take_number.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 inline constexpr std::string_view blanks = " \t\r\v\f";
 
@@ -26,4 +26,4 @@ inline bool take_text(std::string_view& rest, std::string_view prefix) {
     return true;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -5,7 +5,7 @@
 
 #include "shared_list/text/text.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -92,4 +92,4 @@ Trail split_trail(std::string_view line) {
     return trail;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -6,7 +6,7 @@
 
 #include "shared_list/text/marked_line.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 struct Trail {
     std::string_view before;  // the line without it and the blanks before it
@@ -16,4 +16,4 @@ struct Trail {
 // Text that somebody has written behind or into a trail is skipped.
 Trail split_trail(std::string_view line);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

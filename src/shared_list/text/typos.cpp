@@ -5,7 +5,7 @@
 
 #include "engine/tasklist/shell_scan.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 namespace {
 
@@ -65,7 +65,7 @@ std::vector<std::string> likely_typos(const Document& list) {
             if (!named.insert(group.name).second) continue;  // told once a group
             typos.push_back(at + "#+" + group.name + " waits for nothing, since no line has #:" + group.name);
         }
-        const std::size_t comment = taskfile::scan_shell(line.command).remark;
+        const std::size_t comment = engine::tasklist::scan_shell(line.command).remark;
         if (comment == std::string_view::npos) continue;
         if (const std::string tag = spaced_tag(std::string_view(line.command).substr(comment)); !tag.empty())
             typos.push_back(at + "'# " + tag + "' is a comment; the tag is '#" + tag + "', without a blank");
@@ -73,4 +73,4 @@ std::vector<std::string> likely_typos(const Document& list) {
     return typos;
 }
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

@@ -6,9 +6,9 @@
 
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list {
+namespace wq::shared_list::text {
 
 // One line each, in the order of the list: `#+g` without any `#:g`, and tags with a blank after the `#`.
 std::vector<std::string> likely_typos(const Document& list);
 
-}  // namespace wq::marked_list
+}  // namespace wq::shared_list::text

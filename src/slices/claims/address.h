@@ -3,16 +3,16 @@
 
 #include <compare>
 
-#include "slices/claims/messages.h"
 #include "net/frames/transport.h"
+#include "slices/claims/messages.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 struct Address {
-    net::Transport* line;
-    net::PeerId peer;
+    net::frames::Transport* line;
+    net::frames::PeerId peer;
     auto operator<=>(const Address&) const = default;
     void send(const Message& message) const { line->send(peer, encode(message)); }
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -8,12 +8,12 @@
 
 #include "ranks/tickets/counters.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
-class CarefulCounters final : public tickets::Counters {
+class CarefulCounters final : public ranks::tickets::Counters {
   public:
     using Say = std::function<void(const std::string&)>;
-    explicit CarefulCounters(tickets::Counters* all = nullptr, Say say = {})
+    explicit CarefulCounters(ranks::tickets::Counters* all = nullptr, Say say = {})
         : all_(all), served_(all), say_(std::move(say)) {}
     bool there() const { return all_ != nullptr; }
     bool may_serve() const {
@@ -39,9 +39,9 @@ class CarefulCounters final : public tickets::Counters {
         return before;
     }
 
-    tickets::Counters* all_;
-    tickets::Counters* served_;
+    ranks::tickets::Counters* all_;
+    ranks::tickets::Counters* served_;
     Say say_;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -8,23 +8,24 @@
 #include <utility>
 
 #include "base/interval_set.h"
-#include "slices/claims/careful_counters.h"
-#include "slices/claims/messages.h"
 #include "ranks/tickets/batch_counter.h"
 #include "ranks/tickets/ticket_word.h"
+#include "slices/claims/careful_counters.h"
+#include "slices/claims/messages.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 // Each taker's part of what is left of an epoch is an eighth of an even one: a slow node has little more than
 // it can do before the others are done.
 inline std::uint64_t part_of(std::uint64_t left, std::uint64_t epoch, std::uint64_t takers) {
-    return tickets::guided_size(std::min(left, epoch), takers, 1, tickets::kMostTickets, 8);
+    return ranks::tickets::guided_size(std::min(left, epoch), takers, 1, ranks::tickets::kMostTickets, 8);
 }
 
 class Drawer {
   public:
     // Null: it draws nothing.
-    Drawer(tickets::Counters* counters, CarefulCounters::Say say) : counters_(counters, std::move(say)) {}
+    Drawer(ranks::tickets::Counters* counters, CarefulCounters::Say say)
+        : counters_(counters, std::move(say)) {}
     Drawer(const Drawer&) = delete;
     Drawer& operator=(const Drawer&) = delete;
 
@@ -39,7 +40,7 @@ class Drawer {
         if (!sealed_ || !there()) return std::nullopt;
         const Interval all = sealed_->positions;
         const std::uint64_t part = part_of(all.size() - drawn_, sealed_->epoch, sealed_->takers) * takers;
-        const auto amount = std::min<std::uint64_t>(part, tickets::kMostTickets);
+        const auto amount = std::min<std::uint64_t>(part, ranks::tickets::kMostTickets);
         const auto ticket = counter_.draw(BatchId(sealed_->batch), amount);
         if (!ticket || *ticket >= all.size()) return sealed_.reset(), std::nullopt;
         drawn_ = std::min(*ticket + amount, all.size() - 1);
@@ -49,9 +50,9 @@ class Drawer {
 
   private:
     CarefulCounters counters_;
-    tickets::BatchCounter counter_{&counters_};
+    ranks::tickets::BatchCounter counter_{&counters_};
     std::optional<Sealed> sealed_;
     std::uint64_t drawn_ = 0;  // tickets, by all, when we drew last
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

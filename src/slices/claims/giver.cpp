@@ -2,7 +2,7 @@
 
 #include <variant>
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 namespace {
 
@@ -11,12 +11,12 @@ constexpr std::uint32_t most_unanswered = 600;
 
 }  // namespace
 
-void Giver::on(net::Transport& line, const net::Arrival& arrival, Instant now) {
+void Giver::on(net::frames::Transport& line, const net::frames::Arrival& arrival, Instant now) {
     std::visit([&](const auto& known) { on(Address{&line, known.peer}, known, now); }, arrival);
     tell_end();
 }
 
-void Giver::on(const Address& from, const net::Frame& frame, Instant now) {
+void Giver::on(const Address& from, const net::frames::Frame& frame, Instant now) {
     if (!lines_.contains(from)) return;  // it was refused, and this had arrived before
     const auto message = decode(frame.bytes);
     const bool first = message && std::holds_alternative<Hello>(*message);
@@ -36,7 +36,7 @@ void Giver::take(const Address& from, const Hello& hello, Instant now) {
     takers_[from] = {rank, is_worker};
     ranks_[rank].rank = rank;
     ranks_[rank].is_here = true;
-    const bool commits = ledger().delivery() != slices::Delivery::at_most_once;
+    const bool commits = ledger().delivery() != plan::Delivery::at_most_once;
     nodes_.join(from, hello, {0, rank, commits, record != nullptr}, now);
     if (told_end_) from.send(Ended{lost_ranks_ > 0});
 }
@@ -136,4 +136,4 @@ GiverReport Giver::report() const {
     return report;
 }
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/time.h"
+#include "net/frames/transport.h"
 #include "slices/claims/address.h"
 #include "slices/claims/messages.h"
 #include "slices/claims/nodes.h"
-#include "net/frames/transport.h"
 #include "slices/plan/ledger.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 struct RankReport {
     std::uint32_t rank = 0;
@@ -42,10 +42,10 @@ struct GiverReport {
 class Giver {
   public:
     // As Nodes. `ranks`: the numbers of workers begin there.
-    Giver(slices::Ledger ledger, std::uint64_t epoch, std::uint32_t ranks = 1)
+    Giver(plan::Ledger ledger, std::uint64_t epoch, std::uint32_t ranks = 1)
         : nodes_(std::move(ledger), epoch), next_rank_(ranks) {}
 
-    void on(net::Transport& line, const net::Arrival& arrival, Instant now);
+    void on(net::frames::Transport& line, const net::frames::Arrival& arrival, Instant now);
     // Called for each commit that counts, if its taker tells times.
     std::function<void(std::uint32_t rank, const Timed&)> record{};
     // Called for what takers ask, and when one that may have asked has gone.
@@ -63,7 +63,7 @@ class Giver {
     // All who live have told what they had committed when ask_all() was called last.
     bool all_told() const { return untold_.empty(); }
 
-    const slices::Ledger& ledger() const { return nodes_.ledger(); }
+    const plan::Ledger& ledger() const { return nodes_.ledger(); }
     const IntervalSet& failed() const { return failed_; }  // of what is committed
     bool ended() const { return ledger().committed().count() == ledger().positions(); }
     std::uint64_t takers() const { return takers_.size(); }
@@ -77,9 +77,9 @@ class Giver {
         std::uint32_t unanswered = 0;
     };
 
-    void on(const Address& from, const net::Joined&, Instant) { lines_.insert(from); }
-    void on(const Address& from, const net::Frame& frame, Instant now);
-    void on(const Address& from, const net::Left&, Instant now) { lose(from, now); }
+    void on(const Address& from, const net::frames::Joined&, Instant) { lines_.insert(from); }
+    void on(const Address& from, const net::frames::Frame& frame, Instant now);
+    void on(const Address& from, const net::frames::Left&, Instant now) { lose(from, now); }
 
     void take(const Address& from, const Hello& hello, Instant now);
     void take(const Address& from, const Committed& committed, Instant now);
@@ -112,4 +112,4 @@ class Giver {
     IntervalSet failed_;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -1,6 +1,6 @@
 #include "slices/claims/holdings.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 std::uint64_t Holdings::take() {
     ++taken_;
@@ -62,4 +62,4 @@ Committed Holdings::tell() {
             std::exchange(untold_times_, {})};
 }
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -12,7 +12,7 @@
 #include "base/interval_set.h"
 #include "slices/claims/messages.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 class Holdings {
   public:
@@ -60,4 +60,4 @@ class Holdings {
     std::uint64_t told_taken_ = 0;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

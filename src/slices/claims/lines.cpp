@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/quiet_thread.h"
 #include "base/random_bits.h"
 #include "base/units.h"
-#include "base/quiet_thread.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 namespace {
 
@@ -38,24 +38,24 @@ void wait(std::vector<int> descriptors, const Wake& wake, std::optional<Instant>
     if (waits.back().revents != 0) wake.clear();
 }
 
-std::vector<net::Arrival> arrivals(net::Transport& line, bool& moved) {
-    std::vector<net::Arrival> inbox;
+std::vector<net::frames::Arrival> arrivals(net::frames::Transport& line, bool& moved) {
+    std::vector<net::frames::Arrival> inbox;
     moved = line.poll(inbox) || moved;
     return inbox;
 }
 
 }  // namespace
 
-net::TcpLimits feed_limits() {
-    net::TcpLimits limits;
+net::frames::TcpLimits feed_limits() {
+    net::frames::TcpLimits limits;
     limits.keep_alive = std::chrono::seconds(1);
     limits.silence = std::chrono::seconds(10);
     limits.most_frame_bytes_before_admit = 4096;
     return limits;
 }
 
-net::TcpLimits taker_limits() {
-    net::TcpLimits limits = feed_limits();
+net::frames::TcpLimits taker_limits() {
+    net::frames::TcpLimits limits = feed_limits();
     limits.silence -= 2 * limits.keep_alive + std::chrono::seconds(1);
     limits.goodbye =
         std::chrono::seconds(2);  // answers that nobody waits for may be in the way of its last commits
@@ -78,14 +78,15 @@ void Wake::clear() const {
 
 // ---- a taker ----
 
-Result<std::unique_ptr<TakerLine>> TakerLine::open(net::TcpDialOptions giver, tickets::TicketPool& pool,
-                                                   TakerOptions options) {
-    auto line = net::TcpDialer::open(std::move(giver));
+Result<std::unique_ptr<TakerLine>> TakerLine::open(net::frames::TcpDialOptions giver,
+                                                   ranks::tickets::TicketPool& pool, TakerOptions options) {
+    auto line = net::frames::TcpDialer::open(std::move(giver));
     if (!line) return line.error();
     return std::unique_ptr<TakerLine>(new TakerLine(std::move(*line), pool, std::move(options)));
 }
 
-TakerLine::TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& pool, TakerOptions options)
+TakerLine::TakerLine(std::unique_ptr<net::frames::TcpDialer> line, ranks::tickets::TicketPool& pool,
+                     TakerOptions options)
     : taker_(pool, std::move(options), [this] { wake_.set(); }),
       questions_(std::make_shared<Questions>([this] { wake_.set(); })),
       line_(std::move(line)) {
@@ -114,9 +115,9 @@ void TakerLine::run() {
     line_.reset();  // it sends what waits, for a moment
 }
 
-void TakerLine::on(const net::Arrival& arrival) {
+void TakerLine::on(const net::frames::Arrival& arrival) {
     if (questions_->on(arrival)) return;
-    const auto* left = std::get_if<net::Left>(&arrival);
+    const auto* left = std::get_if<net::frames::Left>(&arrival);
     if (left != nullptr)
         if (const auto why = line_->failure()) failed_as_ = why->code;
     taker_.on(*line_, arrival);
@@ -127,8 +128,8 @@ void TakerLine::move_until_over() {
     Instant told = instant_now();
     while (!over_) {
         bool moved = false;
-        for (const net::Arrival& arrival : arrivals(*line_, moved)) on(arrival);
-        questions_->flush(*line_, net::TcpDialer::manager);
+        for (const net::frames::Arrival& arrival : arrivals(*line_, moved)) on(arrival);
+        questions_->flush(*line_, net::frames::TcpDialer::manager);
         const Instant now = instant_now();
         const bool due = now >= told + tell_every;
         if (due) told = now;
@@ -141,7 +142,7 @@ void TakerLine::move_until_over() {
 
 // ---- the giver ----
 
-GiverLine::GiverLine(GiverLineOptions giver, tickets::TicketPool& pool, TakerOptions taker)
+GiverLine::GiverLine(GiverLineOptions giver, ranks::tickets::TicketPool& pool, TakerOptions taker)
     : say_(std::move(giver.say)),
       others_(std::move(giver.others)),
       own_(2),
@@ -220,7 +221,7 @@ IntervalSet GiverLine::failed() const {
     return giver_.failed();
 }
 
-void GiverLine::use(tickets::Counters& counters) {
+void GiverLine::use(ranks::tickets::Counters& counters) {
     {
         std::lock_guard lock(mutex_);
         new_counters_ = &counters;
@@ -245,7 +246,7 @@ void GiverLine::serve(Instant now) {
 
 bool GiverLine::move(Instant now) {
     bool moved = false;
-    for (const net::Arrival& arrival : arrivals(*taker_end_, moved)) taker_.on(*taker_end_, arrival);
+    for (const net::frames::Arrival& arrival : arrivals(*taker_end_, moved)) taker_.on(*taker_end_, arrival);
     const bool due = now >= told_ + tell_every;
     if (due) told_ = now;
     untold_ = taker_.flush(*taker_end_, due, now);
@@ -257,9 +258,11 @@ bool GiverLine::move(Instant now) {
 bool GiverLine::give(Instant now) {
     bool moved = false;
     const std::lock_guard lock(mutex_);
-    for (const net::Arrival& arrival : arrivals(*giver_end_, moved)) giver_.on(*giver_end_, arrival, now);
+    for (const net::frames::Arrival& arrival : arrivals(*giver_end_, moved))
+        giver_.on(*giver_end_, arrival, now);
     if (others_)
-        for (const net::Arrival& arrival : arrivals(*others_, moved)) giver_.on(*others_, arrival, now);
+        for (const net::frames::Arrival& arrival : arrivals(*others_, moved))
+            giver_.on(*others_, arrival, now);
     const std::uint64_t before = asking_ + answered_;
     ask_if_wanted();
     moved = send_answers() || moved || asking_ + answered_ != before;
@@ -307,4 +310,4 @@ void GiverLine::move_until_over() {
     }
 }
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -13,22 +13,22 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "slices/claims/giver.h"
-#include "slices/claims/questions.h"
-#include "slices/claims/taker.h"
 #include "net/frames/loopback.h"
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tcp_listener.h"
+#include "slices/claims/giver.h"
+#include "slices/claims/questions.h"
+#include "slices/claims/taker.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 // For both ends: a rank is lost after 10 s of silence. It must have said its name before it may send more
 // than a name.
-net::TcpLimits feed_limits();
+net::frames::TcpLimits feed_limits();
 // For a taker: it misses the giver a second before the giver misses it at the earliest, so what it does has
 // ended when others do it again. (Each counts from what it heard last, up to a beat before the connection
 // broke. A process that is held up itself notices later.)
-net::TcpLimits taker_limits();
+net::frames::TcpLimits taker_limits();
 
 // An eventfd: makes a thread's poll() return.
 class Wake {
@@ -46,8 +46,8 @@ class Wake {
 class TakerLine {
   public:
     // Connects in the background; `pool` must outlive it. Error: as of TcpDialer::open().
-    static Result<std::unique_ptr<TakerLine>> open(net::TcpDialOptions giver, tickets::TicketPool& pool,
-                                                   TakerOptions options);
+    static Result<std::unique_ptr<TakerLine>> open(net::frames::TcpDialOptions giver,
+                                                   ranks::tickets::TicketPool& pool, TakerOptions options);
     ~TakerLine();
     Taker& taker() { return taker_; }
     // Waits until the giver knows us. Error unreachable, also when `until` is over; not_allowed: the giver
@@ -57,17 +57,18 @@ class TakerLine {
     std::shared_ptr<Questions> questions() { return questions_; }
 
   private:
-    TakerLine(std::unique_ptr<net::TcpDialer> line, tickets::TicketPool& pool, TakerOptions options);
+    TakerLine(std::unique_ptr<net::frames::TcpDialer> line, ranks::tickets::TicketPool& pool,
+              TakerOptions options);
     void run();
     void move_until_over();
 
-    void on(const net::Arrival& arrival);
+    void on(const net::frames::Arrival& arrival);
 
     Wake wake_;
     std::atomic<ExitCode> failed_as_ = ExitCode::unreachable;
     Taker taker_;
     std::shared_ptr<Questions> questions_;
-    std::unique_ptr<net::TcpDialer> line_;
+    std::unique_ptr<net::frames::TcpDialer> line_;
     std::atomic<bool> over_ = false;
     std::thread thread_;
 };
@@ -82,8 +83,8 @@ class Service {
 };
 
 struct GiverLineOptions {
-    std::unique_ptr<net::TcpListener> others;  // null: there are none
-    slices::Ledger ledger;
+    std::unique_ptr<net::frames::TcpListener> others;  // null: there are none
+    plan::Ledger ledger;
     std::uint64_t epoch = 1;  // as of Giver
     std::uint32_t ranks = 1;
     // Receives each commit that counts, if its taker tells times; on the line's thread, as Service.
@@ -98,7 +99,7 @@ struct GiverLineOptions {
 class GiverLine {
   public:
     // `pool` must outlive it.
-    GiverLine(GiverLineOptions giver, tickets::TicketPool& pool, TakerOptions taker);
+    GiverLine(GiverLineOptions giver, ranks::tickets::TicketPool& pool, TakerOptions taker);
     ~GiverLine() { close(); }
     // Nobody takes any more here. Waits until all others have left: they cannot go on without it.
     void close();
@@ -106,7 +107,7 @@ class GiverLine {
     void abandon();
     Taker& taker() { return taker_; }
     // From now on the line's thread calls these, which must outlive it, for takers that draw through them.
-    void use(tickets::Counters& counters);
+    void use(ranks::tickets::Counters& counters);
 
     std::uint64_t takers() const;  // that are here
     GiverReport report() const;
@@ -118,8 +119,8 @@ class GiverLine {
     void answer(const Address& taker, Answer answer);
 
   private:
-    static constexpr net::PeerId giver_id{0};
-    static constexpr net::PeerId own_id{1};
+    static constexpr net::frames::PeerId giver_id{0};
+    static constexpr net::frames::PeerId own_id{1};
     void run();
     void move_until_over();
     bool move(Instant now);  // all there is to do; false: nothing
@@ -130,10 +131,10 @@ class GiverLine {
 
     const std::function<void(const std::string&)> say_;
     Wake wake_;
-    std::unique_ptr<net::TcpListener> others_;
-    net::LoopbackNetwork own_;
-    std::unique_ptr<net::Transport> giver_end_;
-    std::unique_ptr<net::Transport> taker_end_;
+    std::unique_ptr<net::frames::TcpListener> others_;
+    net::frames::LoopbackNetwork own_;
+    std::unique_ptr<net::frames::Transport> giver_end_;
+    std::unique_ptr<net::frames::Transport> taker_end_;
     Taker taker_;
     mutable std::mutex mutex_;  // of giver_ and answers_
     Giver giver_;
@@ -143,14 +144,14 @@ class GiverLine {
     std::uint64_t asking_ = 0;         // which call's answers are awaited,
     std::uint64_t answered_ = 0;       // and which are there
     std::condition_variable answer_;
-    tickets::Counters* new_counters_ = nullptr;  // of use()
-    std::optional<Instant> serve_at_;            // none: there are no counters
-    Instant moved_{};                            // something arrived
-    Instant told_{};                             // our own commits
+    ranks::tickets::Counters* new_counters_ = nullptr;  // of use()
+    std::optional<Instant> serve_at_;                   // none: there are no counters
+    Instant moved_{};                                   // something arrived
+    Instant told_{};                                    // our own commits
     bool untold_ = false;
     std::atomic<bool> over_ = false;
     std::atomic<bool> abandoned_ = false;
     std::thread thread_;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

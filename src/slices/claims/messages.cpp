@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 namespace {
 
@@ -203,4 +203,4 @@ std::optional<Message> decode(std::string_view bytes) {
     return message;
 }
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -11,7 +11,7 @@
 
 #include "base/interval_set.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 // ---- by takers ----
 
@@ -113,4 +113,4 @@ bool is_answer(std::string_view bytes);  // or garbage that begins like one
 // nullopt: no message. Whatever the bytes are, memory is at most some times their size.
 std::optional<Message> decode(std::string_view bytes);
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

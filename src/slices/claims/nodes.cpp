@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <variant>
 
-#include "slices/claims/drawer.h"
 #include "ranks/tickets/ticket_word.h"
+#include "slices/claims/drawer.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 namespace {
 
@@ -18,7 +18,8 @@ IntervalSet set_of(Interval range) {
 
 }  // namespace
 
-void Nodes::use(tickets::Counters& counters, CarefulCounters::Say say, std::uint32_t batch, Instant now) {
+void Nodes::use(ranks::tickets::Counters& counters, CarefulCounters::Say say, std::uint32_t batch,
+                Instant now) {
     seal_.use(&counters, std::move(say), batch);
     give_to_all(now);
 }
@@ -114,7 +115,7 @@ IntervalSet Nodes::commit(const Address& from, const IntervalSet& positions) {
 void Nodes::begin_recount(Node& node) {
     node.recount.cancel();
     const bool has_some = !ledger_.outstanding_of(node.id).empty();
-    const bool may_have = !ledger_.sealed().empty() && ledger_.delivery() != slices::Delivery::at_most_once;
+    const bool may_have = !ledger_.sealed().empty() && ledger_.delivery() != plan::Delivery::at_most_once;
     if (!has_some && !may_have) return;
     node.filler.reset();  // what is on its way will be of an older batch
     node.recount.begin(next_batch_++, node.takers);
@@ -195,13 +196,13 @@ void Nodes::give(Map::iterator at, Instant now) {
 
 std::optional<Interval> Nodes::next_for(const Node& node) {
     const std::uint64_t part = part_of(ledger_.to_give(), epoch_, homes_.size());
-    const auto most = std::min<std::uint64_t>(part * node.takers.size(), tickets::kMostTickets);
+    const auto most = std::min<std::uint64_t>(part * node.takers.size(), ranks::tickets::kMostTickets);
     if (ledger_.open().empty() && seal_.is_open()) {
         if (const auto drawn = seal_.draw(most)) return ledger_.drawn(node.id, set_of(*drawn)), drawn;
         close_seal();
     }
-    const slices::Drawn drawn = ledger_.draw(node.id, most);
-    const auto* grant = std::get_if<slices::Grant>(&drawn);
+    const plan::Drawn drawn = ledger_.draw(node.id, most);
+    const auto* grant = std::get_if<plan::Grant>(&drawn);
     return grant != nullptr ? std::optional(grant->positions) : std::nullopt;
 }
 
@@ -238,4 +239,4 @@ void Nodes::tell_if_none_left() {
             taker.send(NoneLeft{});
 }
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -20,16 +20,16 @@
 #include "slices/claims/seal.h"
 #include "slices/plan/ledger.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 class Nodes {
   public:
     // `epoch`: so many positions make an epoch; nodes are granted small parts of one, since what is granted
     // is not taken back.
-    Nodes(slices::Ledger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
+    Nodes(plan::Ledger ledger, std::uint64_t epoch) : ledger_(std::move(ledger)), epoch_(epoch) {}
 
     // Those who draw may do so from now on, through these.
-    void use(tickets::Counters& counters, CarefulCounters::Say say, std::uint32_t batch, Instant now);
+    void use(ranks::tickets::Counters& counters, CarefulCounters::Say say, std::uint32_t batch, Instant now);
     // Answers with `welcome`, and the batch of its node.
     void join(const Address& taker, const Hello& hello, Welcome welcome, Instant now);
     // `lost`: it may have drawn what it has not told. What it had is for others.
@@ -50,7 +50,7 @@ class Nodes {
     bool may_serve() const { return seal_.may_serve(); }
     void serve() { seal_.serve(); }  // others' additions
 
-    const slices::Ledger& ledger() const { return ledger_; }
+    const plan::Ledger& ledger() const { return ledger_; }
     bool is_filling() const;        // a grant is under way
     std::uint64_t waiting() const;  // takers
     void nobody_waits();            // any more
@@ -63,8 +63,8 @@ class Nodes {
         bool operator==(const Filler&) const = default;
     };
     struct Node {
-        Node(slices::Ledger::Node number, std::uint32_t batch) : id(number), recount(batch) {}
-        slices::Ledger::Node id;
+        Node(plan::Ledger::Node number, std::uint32_t batch) : id(number), recount(batch) {}
+        plan::Ledger::Node id;
         Recount recount;
         std::set<Address> takers;
         std::set<Address> waiting;  // for an answer to Draw
@@ -85,7 +85,7 @@ class Nodes {
     void give_to_all(Instant now);
     void tell_if_none_left();
 
-    slices::Ledger ledger_;
+    plan::Ledger ledger_;
     std::uint64_t epoch_;
     Seal seal_;
     Map nodes_;
@@ -98,4 +98,4 @@ class Nodes {
     std::uint64_t given_again_ = 0;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

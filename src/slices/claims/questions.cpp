@@ -2,7 +2,7 @@
 
 #include "slices/claims/messages.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 std::uint64_t Questions::ask(std::string what) {
     if (is_child()) return 0;
@@ -35,8 +35,8 @@ void Questions::forget(std::uint64_t question) {
                          : static_cast<void>(asked->second.forgotten = true);
 }
 
-bool Questions::on(const net::Arrival& arrival) {
-    const auto* frame = std::get_if<net::Frame>(&arrival);
+bool Questions::on(const net::frames::Arrival& arrival) {
+    const auto* frame = std::get_if<net::frames::Frame>(&arrival);
     if (frame == nullptr || !is_answer(frame->bytes)) return false;
     auto message = decode(frame->bytes);
     if (!message) return false;
@@ -52,7 +52,7 @@ bool Questions::on(const net::Arrival& arrival) {
     return true;
 }
 
-void Questions::flush(net::Transport& line, net::PeerId giver) {
+void Questions::flush(net::frames::Transport& line, net::frames::PeerId giver) {
     const std::lock_guard lock(mutex_);
     for (auto& [question, what] : std::exchange(unsent_, {}))
         line.send(giver, encode(Ask{question, std::move(what)}));
@@ -64,4 +64,4 @@ void Questions::fail(const std::string& why) {
     answered_.notify_all();
 }
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "net/frames/transport.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 class Questions {
   public:
@@ -36,8 +36,8 @@ class Questions {
     // ---- the line's ----
 
     // Returns whether it was an answer.
-    bool on(const net::Arrival& arrival);
-    void flush(net::Transport& line, net::PeerId giver);
+    bool on(const net::frames::Arrival& arrival);
+    void flush(net::frames::Transport& line, net::frames::PeerId giver);
     void fail(const std::string& why);  // `wake` is not called after it
 
   private:
@@ -58,4 +58,4 @@ class Questions {
     std::optional<std::string> failure_;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "slices/claims/address.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 class Recount {
   public:
@@ -61,4 +61,4 @@ class Recount {
     Instant due_{};
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

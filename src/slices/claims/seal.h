@@ -11,18 +11,18 @@
 #include <set>
 #include <utility>
 
+#include "ranks/tickets/batch_counter.h"
 #include "slices/claims/address.h"
 #include "slices/claims/careful_counters.h"
 #include "slices/plan/ledger.h"
-#include "ranks/tickets/batch_counter.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 class Seal {
   public:
     // Null: takers ask for all by message. `batch`: numbers of batches follow it. If the counters served
     // another seal before, a random one, so that none is the same.
-    void use(tickets::Counters* counters, CarefulCounters::Say say, std::uint32_t batch) {
+    void use(ranks::tickets::Counters* counters, CarefulCounters::Say say, std::uint32_t batch) {
         counters_ = CarefulCounters(counters, std::move(say));
         batch_ = batch;
     }
@@ -33,9 +33,9 @@ class Seal {
     void serve() { counters_.serve(); }
 
     // If is_none(), and something is to be given. nullopt: the counter fails.
-    std::optional<Sealed> begin(slices::Ledger& ledger) {
+    std::optional<Sealed> begin(plan::Ledger& ledger) {
         if (!counter_.set(BatchId(batch_ + 1))) return std::nullopt;
-        positions_ = *ledger.seal(tickets::BatchCounter::most_tickets);
+        positions_ = *ledger.seal(ranks::tickets::BatchCounter::most_tickets);
         state_ = State::open;
         lost_some_ = false;
         ++batch_;
@@ -52,7 +52,7 @@ class Seal {
     }
 
     // If is_open(). What nobody can have drawn is to be given by message.
-    void close(slices::Ledger& ledger, const std::set<Address>& drawers) {
+    void close(plan::Ledger& ledger, const std::set<Address>& drawers) {
         const auto drawn = counter_.end(BatchId(batch_), positions_.size());
         if (drawn && *drawn < positions_.size()) ledger.unseal({positions_.first + *drawn, positions_.end});
         state_ = State::closing;
@@ -68,7 +68,7 @@ class Seal {
     }
     bool is_told() const { return state_ == State::closing && missing_.empty(); }
     // If is_told(). Returns how many were lost, and are to be given again.
-    std::uint64_t end(slices::Ledger& ledger) {
+    std::uint64_t end(plan::Ledger& ledger) {
         state_ = State::none;
         if (lost_some_) return ledger.lose_sealed();
         ledger.unseal(positions_);  // by an addition that failed
@@ -78,7 +78,7 @@ class Seal {
   private:
     enum class State { none, open, closing };
     CarefulCounters counters_;
-    tickets::BatchCounter counter_{&counters_};
+    ranks::tickets::BatchCounter counter_{&counters_};
     State state_ = State::none;
     std::uint32_t batch_ = 0;
     Interval positions_;
@@ -86,4 +86,4 @@ class Seal {
     bool lost_some_ = false;     // of those who drew
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

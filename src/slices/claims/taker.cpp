@@ -3,9 +3,9 @@
 #include <utility>
 #include <variant>
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
-Taker::Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake)
+Taker::Taker(ranks::tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake)
     : options_(std::move(options)),
       wake_(std::move(wake)),
       drawer_(options_.counters, options_.say),
@@ -124,20 +124,20 @@ std::uint64_t Taker::taken() const {
 
 // ---- the line's ----
 
-void Taker::on(net::Transport& line, const net::Arrival& arrival) {
-    if (const auto* joined = std::get_if<net::Joined>(&arrival)) {
+void Taker::on(net::frames::Transport& line, const net::frames::Arrival& arrival) {
+    if (const auto* joined = std::get_if<net::frames::Joined>(&arrival)) {
         line.admit(joined->peer);
         line.send(joined->peer, encode(Hello{options_.node, options_.rank, drawer_.there()}));
         giver_ = joined->peer;
         return;
     }
-    if (const auto* left = std::get_if<net::Left>(&arrival)) return fail(left->why);
-    const auto message = decode(std::get<net::Frame>(arrival).bytes);
+    if (const auto* left = std::get_if<net::frames::Left>(&arrival)) return fail(left->why);
+    const auto message = decode(std::get<net::frames::Frame>(arrival).bytes);
     if (!message) return fail("it sent what cannot be read");
     std::visit([&](const auto& known) { take(line, known); }, *message);
 }
 
-void Taker::take(net::Transport&, const Welcome& welcome) {
+void Taker::take(net::frames::Transport&, const Welcome& welcome) {
     {
         std::lock_guard lock(mutex_);
         options_.rank = welcome.rank;
@@ -147,11 +147,11 @@ void Taker::take(net::Transport&, const Welcome& welcome) {
     changed_.notify_all();
 }
 
-void Taker::take(net::Transport&, const Refused& refused) {
+void Taker::take(net::frames::Transport&, const Refused& refused) {
     fail(refused.why);
 }
 
-void Taker::take(net::Transport& line, const Granted& granted) {
+void Taker::take(net::frames::Transport& line, const Granted& granted) {
     {
         std::lock_guard lock(mutex_);
         const bool installed = claims_.install(granted.positions);
@@ -163,7 +163,7 @@ void Taker::take(net::Transport& line, const Granted& granted) {
     changed_.notify_all();
 }
 
-void Taker::take(net::Transport& line, const Count& count) {
+void Taker::take(net::frames::Transport& line, const Count& count) {
     tell_commits(line);
     {
         std::lock_guard lock(mutex_);
@@ -174,7 +174,7 @@ void Taker::take(net::Transport& line, const Count& count) {
     changed_.notify_all();
 }
 
-void Taker::take(net::Transport& line, const Tell& tell) {
+void Taker::take(net::frames::Transport& line, const Tell& tell) {
     tell_commits(line);
     line.send(*giver_, encode(Told{tell.round}));
 }
@@ -183,7 +183,7 @@ void Taker::begin(std::uint32_t batch) {
     if (const auto claimed = claims_.begin(batch)) held_.keep(*claimed);
 }
 
-bool Taker::flush(net::Transport& line, bool commits_due, Instant now) {
+bool Taker::flush(net::frames::Transport& line, bool commits_due, Instant now) {
     if (!giver_) return false;
     bool asks = false;
     {
@@ -199,7 +199,7 @@ bool Taker::flush(net::Transport& line, bool commits_due, Instant now) {
 }
 
 // One taker draws for the whole node. Others that find no tickets meanwhile draw for themselves.
-bool Taker::draw(net::Transport& line, Instant now) {
+bool Taker::draw(net::frames::Transport& line, Instant now) {
     bool for_all = false;
     bool was_faster = false;  // a mate
     {
@@ -221,18 +221,18 @@ bool Taker::draw(net::Transport& line, Instant now) {
     return drawn.has_value();
 }
 
-void Taker::tell_commits(net::Transport& line) {
+void Taker::tell_commits(net::frames::Transport& line) {
     std::lock_guard lock(mutex_);
     if (held_.has_news()) line.send(*giver_, encode(held_.tell()));
 }
 
-void Taker::leave(net::Transport& line) {
+void Taker::leave(net::frames::Transport& line) {
     if (!giver_) return;
     tell_commits(line);
     line.send(*giver_, encode(Leaving{}));
 }
 
-void Taker::take(net::Transport&, const Look&) {
+void Taker::take(net::frames::Transport&, const Look&) {
     {
         std::lock_guard lock(mutex_);
         asked_ = false;
@@ -240,7 +240,7 @@ void Taker::take(net::Transport&, const Look&) {
     changed_.notify_all();
 }
 
-void Taker::take(net::Transport&, const NoneLeft&) {
+void Taker::take(net::frames::Transport&, const NoneLeft&) {
     {
         std::lock_guard lock(mutex_);
         none_left_ = true;
@@ -248,17 +248,17 @@ void Taker::take(net::Transport&, const NoneLeft&) {
     changed_.notify_all();
 }
 
-void Taker::take(net::Transport& line, const Sealed& sealed) {
+void Taker::take(net::frames::Transport& line, const Sealed& sealed) {
     drawer_.begin(sealed);
     take(line, Look{});
 }
 
-void Taker::take(net::Transport& line, const Unsealed& unsealed) {
+void Taker::take(net::frames::Transport& line, const Unsealed& unsealed) {
     drawer_.end(unsealed.batch);
     line.send(*giver_, encode(Closed{unsealed.batch}));
 }
 
-void Taker::take(net::Transport&, const Ended& ended) {
+void Taker::take(net::frames::Transport&, const Ended& ended) {
     {
         std::lock_guard lock(mutex_);
         ended_ = true;
@@ -277,4 +277,4 @@ void Taker::fail(const std::string& why) {
     lost_.request_stop();
 }
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

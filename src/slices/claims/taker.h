@@ -20,29 +20,30 @@
 
 #include "base/interval_set.h"
 #include "base/time.h"
+#include "net/frames/transport.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "slices/claims/claims.h"
 #include "slices/claims/drawer.h"
 #include "slices/claims/holdings.h"
 #include "slices/claims/messages.h"
-#include "net/frames/transport.h"
-#include "ranks/tickets/ticket_pool.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 struct TakerOptions {
     std::string node;                       // equal for the takers that share the pool
     std::uint32_t rank = 0;                 // for statistics; no_rank: the giver gives it a number
     std::uint32_t most_claimed = 256;       // at once, of the node's
     std::function<std::int64_t()> clock{};  // in us since 1970; empty: no times are told
-    tickets::Counters* counters = nullptr;  // called by the line's thread; null: it asks for all by message
-    CarefulCounters::Say say{};             // when these fail
-    bool wait_for_others = true;            // no: its end is when all are given
+    ranks::tickets::Counters* counters =
+        nullptr;                  // called by the line's thread; null: it asks for all by message
+    CarefulCounters::Say say{};   // when these fail
+    bool wait_for_others = true;  // no: its end is when all are given
 };
 
 class Taker {
   public:
     // `wake` lets the line's thread call flush(); it must not wait.
-    Taker(tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake);
+    Taker(ranks::tickets::TicketPool& pool, TakerOptions options, std::function<void()> wake);
 
     // ---- the consumer's, of any threads ----
 
@@ -69,32 +70,32 @@ class Taker {
 
     // ---- the line's ----
 
-    void on(net::Transport& line, const net::Arrival& arrival);
+    void on(net::frames::Transport& line, const net::frames::Arrival& arrival);
     // Gets what its consumer waits for, or asks for it, with all commits. Otherwise sends commits only if
     // they are due. Returns whether something is left to be told.
-    bool flush(net::Transport& line, bool commits_due, Instant now);
-    void leave(net::Transport& line);   // with what it has committed; what it has else is for others
-    void fail(const std::string& why);  // there is no giver any more: nobody waits
+    bool flush(net::frames::Transport& line, bool commits_due, Instant now);
+    void leave(net::frames::Transport& line);  // with what it has committed; what it has else is for others
+    void fail(const std::string& why);         // there is no giver any more: nobody waits
 
   private:
     std::optional<std::uint64_t> next();
     std::optional<std::uint64_t> next_or_ask();
     bool commit_one(std::uint64_t position, bool failed = false);
     void begin(std::uint32_t batch);
-    bool draw(net::Transport& line, Instant now);
-    void tell_commits(net::Transport& line);
-    void take(net::Transport& line, const Welcome& welcome);
-    void take(net::Transport& line, const Refused& refused);
-    void take(net::Transport& line, const Granted& granted);
-    void take(net::Transport& line, const Count& count);
-    void take(net::Transport& line, const Tell& tell);
-    void take(net::Transport& line, const Ended& ended);
-    void take(net::Transport& line, const Look& look);
-    void take(net::Transport& line, const NoneLeft&);
-    void take(net::Transport& line, const Sealed& sealed);
-    void take(net::Transport& line, const Unsealed& unsealed);
+    bool draw(net::frames::Transport& line, Instant now);
+    void tell_commits(net::frames::Transport& line);
+    void take(net::frames::Transport& line, const Welcome& welcome);
+    void take(net::frames::Transport& line, const Refused& refused);
+    void take(net::frames::Transport& line, const Granted& granted);
+    void take(net::frames::Transport& line, const Count& count);
+    void take(net::frames::Transport& line, const Tell& tell);
+    void take(net::frames::Transport& line, const Ended& ended);
+    void take(net::frames::Transport& line, const Look& look);
+    void take(net::frames::Transport& line, const NoneLeft&);
+    void take(net::frames::Transport& line, const Sealed& sealed);
+    void take(net::frames::Transport& line, const Unsealed& unsealed);
     template <class NotForUs>
-    void take(net::Transport&, const NotForUs&) {
+    void take(net::frames::Transport&, const NotForUs&) {
         fail("it sent what only others send");
     }
 
@@ -102,8 +103,8 @@ class Taker {
     std::function<void()> wake_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    Drawer drawer_;                     // the line's
-    std::optional<net::PeerId> giver_;  // since it joined
+    Drawer drawer_;                             // the line's
+    std::optional<net::frames::PeerId> giver_;  // since it joined
     Claims claims_;
     Holdings held_;
     bool wants_ = false;      // to ask
@@ -116,4 +117,4 @@ class Taker {
     std::stop_source lost_;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 Status check_fits(const Checkpoint& checkpoint, const std::string& name, const Plan& plan, bool shuffle,
                   std::optional<std::uint64_t> seed) {
@@ -24,4 +24,4 @@ Status check_fits(const Checkpoint& checkpoint, const std::string& name, const P
     return success();
 }
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

@@ -10,7 +10,7 @@
 #include "slices/plan/order.h"
 #include "slices/plan/plan.h"
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 struct Checkpoint {
     std::uint64_t digest = 0;  // Plan::digest()
@@ -26,4 +26,4 @@ struct Checkpoint {
 Status check_fits(const Checkpoint& checkpoint, const std::string& name, const Plan& plan, bool shuffle,
                   std::optional<std::uint64_t> seed);
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

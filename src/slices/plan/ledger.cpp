@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 namespace {
 
@@ -168,4 +168,4 @@ std::string Ledger::audit() const {
     return wrong;
 }
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

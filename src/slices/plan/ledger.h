@@ -17,7 +17,7 @@
 
 #include "base/interval_set.h"
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 enum class Delivery : std::uint8_t {
     exactly_once,   // committed once: of a lost rank, what it had not committed is given again
@@ -96,4 +96,4 @@ class Ledger {
     Holders has_;
 };
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

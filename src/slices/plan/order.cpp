@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 Result<Order> Order::make(const OrderOptions& options) {
     if (options.slices == 0) return Error{ExitCode::usage, "there is nothing to hand out"};
@@ -34,4 +34,4 @@ std::uint64_t Order::slice_at(std::uint64_t position) {
     return ahead_.front();
 }
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

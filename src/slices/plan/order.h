@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "slices/plan/permutation.h"
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 struct OrderOptions {
     std::uint64_t slices = 1;  // of an epoch
@@ -42,4 +42,4 @@ class Order {
     Permutation::Elements ahead_{};
 };
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

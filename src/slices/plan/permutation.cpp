@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 namespace {
 
@@ -80,4 +80,4 @@ std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
     return hash(hash(one + golden_ratio) ^ (other * golden_ratio + 1));
 }
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

@@ -11,7 +11,7 @@
 #include <array>
 #include <cstdint>
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 class Permutation {
   public:
@@ -46,4 +46,4 @@ class Permutation {
 // Bits that depend on all bits of both: a key for each epoch of a seed, for example.
 std::uint64_t mixed(std::uint64_t one, std::uint64_t other);
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "slices/plan/permutation.h"
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 namespace {
 
@@ -162,4 +162,4 @@ std::uint64_t Plan::digest() const {
     return bits;
 }
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

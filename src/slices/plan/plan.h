@@ -10,7 +10,7 @@
 #include "base/interval_set.h"
 #include "base/result.h"
 
-namespace wq::slices {
+namespace wq::slices::plan {
 
 struct Source {
     std::string name;                      // a path or URL
@@ -69,4 +69,4 @@ class Plan {
     std::vector<std::uint64_t> first_{0};  // slice of each source, and the number of all
 };
 
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

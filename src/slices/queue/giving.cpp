@@ -9,32 +9,32 @@
 #include "net/frames/contact.h"
 #include "net/frames/tls_identity.h"
 #include "records/journal/held_file.h"
-#include "slices/queue/say.h"
 #include "slices/queue/h5_checkpoint.h"
+#include "slices/queue/say.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
 constexpr std::uint64_t few_slices = 10;  // of each rank: below, the last ones decide how long all take
 
-slices::Ledger ledger_of(const Pass& pass, const IntervalSet& committed) {
-    constexpr slices::Delivery deliveries[] = {slices::Delivery::exactly_once, slices::Delivery::at_most_once,
-                                               slices::Delivery::at_least_once};
+plan::Ledger ledger_of(const Pass& pass, const IntervalSet& committed) {
+    constexpr plan::Delivery deliveries[] = {plan::Delivery::exactly_once, plan::Delivery::at_most_once,
+                                             plan::Delivery::at_least_once};
     return {pass.positions(), deliveries[static_cast<std::size_t>(pass.options().delivery)], committed};
 }
 
-net::TcpListenOptions listen_options() {
-    net::TcpListenOptions options;
-    options.key = net::fresh_key();
-    options.limits = feed::feed_limits();
+net::frames::TcpListenOptions listen_options() {
+    net::frames::TcpListenOptions options;
+    options.key = net::frames::fresh_key();
+    options.limits = claims::feed_limits();
     return options;
 }
 
 }  // namespace
 
-feed::TakerOptions taker_options(const Pass& pass, const std::string& node, std::uint32_t rank) {
-    feed::TakerOptions options;
+claims::TakerOptions taker_options(const Pass& pass, const std::string& node, std::uint32_t rank) {
+    claims::TakerOptions options;
     options.node = node;
     options.rank = rank;
     options.clock = [] { return wall_now(); };
@@ -65,22 +65,22 @@ GivingPort::~GivingPort() {
 
 // Reached from this machine only, if all ranks are here.
 void GivingPort::open_for_ranks(bool all_here) {
-    net::TcpListenOptions options = listen_options();
-    net::Contact contact;
+    net::frames::TcpListenOptions options = listen_options();
+    net::frames::Contact contact;
     contact.key = options.key;
     const std::vector<std::string> here = {"127.0.0.1"};
     if (all_here) options.bind = here;
-    listener_ = api::checked(net::TcpListener::open(std::move(options)));
+    listener_ = api::checked(net::frames::TcpListener::open(std::move(options)));
     contact.port = listener_->port();
-    contact.addresses = all_here ? here : net::own_addresses();
-    contact_ = net::to_json(contact);
+    contact.addresses = all_here ? here : net::frames::own_addresses();
+    contact_ = net::frames::to_json(contact);
 }
 
 void GivingPort::open_for_workers() {
-    net::TcpListenOptions options = listen_options();
-    options.tls = api::checked(net::make_identity());
-    port_.emplace(api::checked(listening::open_port(std::move(options), {}, [](const std::string&) {})));
-    contact_ = net::to_json(port_->contact());
+    net::frames::TcpListenOptions options = listen_options();
+    options.tls = api::checked(net::frames::make_identity());
+    port_.emplace(api::checked(net::contact::open_port(std::move(options), {}, [](const std::string&) {})));
+    contact_ = net::frames::to_json(port_->contact());
     listener_ = std::move(port_->listener);
 }
 
@@ -89,7 +89,7 @@ void GivingPort::publish() const {
     if (const Status written = port_->write_contact(file_); !written) throw api::setup_error(written.error());
 }
 
-std::unique_ptr<net::TcpListener> GivingPort::take_listener() {
+std::unique_ptr<net::frames::TcpListener> GivingPort::take_listener() {
     return std::move(listener_);
 }
 
@@ -103,20 +103,20 @@ Giving::Giving(GivingOptions options)
       port_(std::move(options.port)) {
     remark(options.ranks);
     // Once the line is there, others wait for us: nothing fails then.
-    feed::GiverLineOptions giver{port_.take_listener(), ledger_of(*pass_, options.committed)};
+    claims::GiverLineOptions giver{port_.take_listener(), ledger_of(*pass_, options.committed)};
     giver.epoch = pass_->plan().size();
     giver.ranks = options.ranks;
     giver.say = say_as(pass_->options());
     if (pass_->options().record_each)
-        giver.record = [this](std::uint32_t rank, const feed::Timed& each) {
+        giver.record = [this](std::uint32_t rank, const claims::Timed& each) {
             statistics_.record(rank, each);
         };
     if (!pass_->options().contact.empty()) {
         server_ = std::make_unique<RecordServer>(works_, pass_->bytes());
         giver.service = server_.get();
     }
-    line_ = std::make_unique<feed::GiverLine>(std::move(giver), *tickets_.pool,
-                                              taker_options(*pass_, tickets_.name, 0));
+    line_ = std::make_unique<claims::GiverLine>(std::move(giver), *tickets_.pool,
+                                                taker_options(*pass_, tickets_.name, 0));
     if (server_) server_->answer_through(*line_);
 }
 
@@ -146,12 +146,12 @@ void Giving::save(const std::string& path) {
     statistics_.write_now();  // so that audits find what the checkpoint counts
     const std::string& name = pass_->options().name;
     if (const auto why = taker().failure()) throw std::runtime_error(name + ": " + *why);
-    Status written = records::refuse_if_held(path);
+    Status written = records::journal::refuse_if_held(path);
     if (written)
         written = write_checkpoint(path, {pass_->plan().digest(), pass_->plan().size(),
-                                                 pass_->options().shuffle, pass_->seed(), committed});
+                                          pass_->options().shuffle, pass_->seed(), committed});
     if (written) {
-        auto held = records::hold_file(path);
+        auto held = records::journal::hold_file(path);
         if (held)
             saved_to_ = std::move(*held);
         else
@@ -164,4 +164,4 @@ void Giving::add_summary(const SliceSummaryOptions& options) {
     statistics_.open(options, [this] { return line_->report(); });
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

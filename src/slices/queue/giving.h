@@ -7,16 +7,16 @@
 #include <string>
 
 #include "base/interval_set.h"
-#include "slices/claims/lines.h"
+#include "manager/run/mpi_tickets.h"
 #include "net/contact/open_port.h"
 #include "records/journal/append_file.h"
-#include "manager/run/mpi_tickets.h"
+#include "slices/claims/lines.h"
 #include "slices/queue/member.h"
 #include "slices/queue/record_server.h"
 #include "slices/queue/slice_works.h"
 #include "slices/queue/statistics.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // A port for the other ranks and, if the options name a contact file, for workers. Its contact file goes with
 // it.
@@ -34,15 +34,15 @@ class GivingPort {
     // For ranks; empty: there is no port.
     const std::string& contact() const { return contact_; }
     void publish() const;  // writes the contact file; throws SetupError
-    std::unique_ptr<net::TcpListener> take_listener();
+    std::unique_ptr<net::frames::TcpListener> take_listener();
 
   private:
     void open_for_ranks(bool all_here);
     void open_for_workers();
 
     std::string file_;  // of the contact; empty: none
-    std::optional<listening::OpenPort> port_;
-    std::unique_ptr<net::TcpListener> listener_;  // of ranks alone
+    std::optional<net::contact::OpenPort> port_;
+    std::unique_ptr<net::frames::TcpListener> listener_;  // of ranks alone
     std::string contact_;
 };
 
@@ -50,7 +50,7 @@ struct GivingOptions {
     SliceWorks works;
     std::unique_ptr<Pass> pass;
     IntervalSet committed;  // by an earlier program
-    run::NodeTickets tickets;
+    manager::run::NodeTickets tickets;
     GivingPort port;
     std::uint32_t ranks = 1;
 };
@@ -63,7 +63,7 @@ class Giving final : public Member {
 
     const Pass& pass() const override { return *pass_; }
     RecordSource& records() override { return works_; }
-    feed::Taker& taker() override { return line_->taker(); }
+    claims::Taker& taker() override { return line_->taker(); }
     Giving* giving() override { return this; }
 
     void save(const std::string& path);  // throws std::runtime_error
@@ -76,7 +76,7 @@ class Giving final : public Member {
     // Others lose it at once: nobody takes any more.
     void abandon() { line_->abandon(); }
     // For ranks that draw through them.
-    void use(tickets::Counters& counters) { line_->use(counters); }
+    void use(ranks::tickets::Counters& counters) { line_->use(counters); }
 
   private:
     void remark(std::uint64_t ranks) const;
@@ -84,14 +84,14 @@ class Giving final : public Member {
     SliceWorks works_;
     std::unique_ptr<Pass> pass_;
     Statistics statistics_;
-    run::NodeTickets tickets_;
-    records::Descriptor saved_to_;  // held, so that no other run saves there
+    manager::run::NodeTickets tickets_;
+    records::journal::Descriptor saved_to_;  // held, so that no other run saves there
     GivingPort port_;
     std::unique_ptr<RecordServer> server_;  // if there may be workers
-    std::unique_ptr<feed::GiverLine> line_;
+    std::unique_ptr<claims::GiverLine> line_;
 };
 
 // Of a taker that has the pass.
-feed::TakerOptions taker_options(const Pass& pass, const std::string& node, std::uint32_t rank);
+claims::TakerOptions taker_options(const Pass& pass, const std::string& node, std::uint32_t rank);
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -10,12 +10,17 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "records/journal/append_file.h"
 #include "records/hdf5/h5_handle.h"
 #include "records/hdf5/h5_turn.h"
 #include "records/hdf5/h5_types.h"
+#include "records/journal/append_file.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
+
+using records::hdf5::h5_keep_quiet;
+using records::hdf5::h5_last_error;
+using records::hdf5::H5Handle;
+using records::hdf5::H5Turn;
 
 namespace {
 
@@ -26,7 +31,7 @@ constexpr const char* committed_name = "committed";
 
 using Fields = std::array<std::pair<const char*, std::uint64_t>, 4>;
 
-Fields fields_of(const slices::Checkpoint& checkpoint) {
+Fields fields_of(const plan::Checkpoint& checkpoint) {
     return {{{"digest", checkpoint.digest},
              {"slices", checkpoint.slices},
              {"shuffle", checkpoint.shuffle ? 1U : 0U},
@@ -112,7 +117,7 @@ std::optional<std::vector<std::uint64_t>> read_ranges(const H5Handle& file, std:
     return ranges;
 }
 
-std::optional<std::string> image_of(const slices::Checkpoint& checkpoint) {
+std::optional<std::string> image_of(const plan::Checkpoint& checkpoint) {
     const H5Handle access = in_memory();
     H5Handle file(access.ok() ? H5Fcreate(committed_name, H5F_ACC_TRUNC, H5P_DEFAULT, access.id()) : -1,
                   H5Fclose);
@@ -143,21 +148,21 @@ bool are_ascending(const std::vector<std::uint64_t>& numbers) {
 
 }  // namespace
 
-Status write_checkpoint(const std::string& path, const slices::Checkpoint& checkpoint) {
+Status write_checkpoint(const std::string& path, const plan::Checkpoint& checkpoint) {
     const H5Turn turn;
     h5_keep_quiet();
     const auto image = image_of(checkpoint);
     if (!image) return Error{ExitCode::interrupted, "cannot write " + path + ": " + h5_last_error()};
-    return records::write_atomically(path, *image + seal_of(*image));
+    return records::journal::write_atomically(path, *image + seal_of(*image));
 }
 
-Result<slices::Checkpoint> read_checkpoint(const std::string& path) {
+Result<plan::Checkpoint> read_checkpoint(const std::string& path) {
     const H5Turn turn;
     const auto refused = [&](const std::string& why) {
         return Error{ExitCode::bad_input, "cannot restore " + path + ": " + why};
     };
     h5_keep_quiet();
-    auto sealed = records::read_whole(path);
+    auto sealed = records::journal::read_whole(path);
     if (!sealed) return sealed.error();
     const auto image = unsealed(std::move(*sealed));
     if (!image) return refused("it is damaged, or no checkpoint of slices");
@@ -172,10 +177,10 @@ Result<slices::Checkpoint> read_checkpoint(const std::string& path) {
     const auto ranges = read_ranges(file, image->size());
     if (!digest || !slices || !shuffle || !seed || !ranges || !are_ascending(*ranges))
         return refused("it is damaged");
-    slices::Checkpoint checkpoint{*digest, *slices, *shuffle != 0, *seed, {}};
+    plan::Checkpoint checkpoint{*digest, *slices, *shuffle != 0, *seed, {}};
     for (std::size_t n = 0; n < ranges->size(); n += 2)
         checkpoint.committed.insert(Interval{(*ranges)[n], (*ranges)[n + 1]});
     return checkpoint;
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

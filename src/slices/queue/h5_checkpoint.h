@@ -12,11 +12,11 @@
 #include "base/result.h"
 #include "slices/plan/checkpoint.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // A new file is renamed over an older one: at any moment there is a whole one. Error: it cannot be written.
-Status write_checkpoint(const std::string& path, const slices::Checkpoint& checkpoint);
+Status write_checkpoint(const std::string& path, const plan::Checkpoint& checkpoint);
 // Error bad_input: it cannot be read, is no checkpoint, is of a newer version, or is damaged.
-Result<slices::Checkpoint> read_checkpoint(const std::string& path);
+Result<plan::Checkpoint> read_checkpoint(const std::string& path);
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -6,7 +6,7 @@
 #include "slices/queue/pass.h"
 #include "slices/queue/record_source.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 class Giving;
 
@@ -15,11 +15,11 @@ class Member {
     virtual ~Member() = default;
     virtual const Pass& pass() const = 0;
     virtual RecordSource& records() = 0;
-    virtual feed::Taker& taker() = 0;
+    virtual claims::Taker& taker() = 0;
     virtual Giving* giving() { return nullptr; }  // if it is the one
     // Its end: nothing else is called after it. Returns whether a rank was lost: then MPI cannot be
     // finalized.
     virtual bool leave() { return taker().lost_some() || taker().failure(); }
 };
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
@@ -48,4 +48,4 @@ Opening agreed(const Gather& gather, const Opening& mine) {
     return first;
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "work_queue/error.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // What each rank says: of rank 0 where it is, of all what they are about to share.
 struct Opening {
@@ -48,4 +48,4 @@ using Gather = std::function<std::vector<std::string>(const std::string& mine)>;
 // another digest than rank 0.
 Opening agreed(const Gather& gather, const Opening& mine);
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

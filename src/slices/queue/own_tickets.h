@@ -5,19 +5,19 @@
 #include <string>
 #include <utility>
 
-#include "ranks/mpi/segment.h"
 #include "manager/run/mpi_tickets.h"
+#include "ranks/mpi/segment.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
-inline run::NodeTickets own_tickets(std::string name) {
-    constexpr tickets::PoolShape shape{1, 0};
-    run::NodeTickets own;
+inline manager::run::NodeTickets own_tickets(std::string name) {
+    constexpr ranks::tickets::PoolShape shape{1, 0};
+    manager::run::NodeTickets own;
     own.name = std::move(name);
-    own.segment = mpi::make_private_segment(tickets::TicketPool::bytes_needed(shape));
-    tickets::TicketPool::format(own.segment->data(), shape);
-    own.pool = std::make_unique<tickets::TicketPool>(own.segment->data(), shape, 0);
+    own.segment = ranks::mpi::make_private_segment(ranks::tickets::TicketPool::bytes_needed(shape));
+    ranks::tickets::TicketPool::format(own.segment->data(), shape);
+    own.pool = std::make_unique<ranks::tickets::TicketPool>(own.segment->data(), shape, 0);
     return own;
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

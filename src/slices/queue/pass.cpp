@@ -5,21 +5,21 @@
 #include "api/setup_error.h"
 #include "base/bytes.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
-slices::Order order_of(const slices::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
+plan::Order order_of(const plan::Plan& plan, const SliceOptions& options, std::uint64_t seed) {
     if (options.num_epochs < 1)
         throw SetupError("num_epochs is " + std::to_string(options.num_epochs) + "; it is at least 1", 64);
-    return api::checked(slices::Order::make(
+    return api::checked(plan::Order::make(
         {plan.size(), static_cast<std::uint64_t>(options.num_epochs), options.shuffle, seed}));
 }
 
-slices::Cut cut_of(const SliceOptions& options) {
-    return !options.num_slices           ? slices::Cut::whole
-           : options.num_slices_per_work ? slices::Cut::per_source
-                                         : slices::Cut::total;
+plan::Cut cut_of(const SliceOptions& options) {
+    return !options.num_slices           ? plan::Cut::whole
+           : options.num_slices_per_work ? plan::Cut::per_source
+                                         : plan::Cut::total;
 }
 
 void write(ByteWriter& out, const SliceOptions& options) {
@@ -57,19 +57,19 @@ SliceOptions read_options(ByteReader& in) {
     return options;
 }
 
-void write(ByteWriter& out, const std::vector<slices::Source>& sources) {
+void write(ByteWriter& out, const std::vector<plan::Source>& sources) {
     out.u64(sources.size());
-    for (const slices::Source& source : sources) {
+    for (const plan::Source& source : sources) {
         out.blob(source.name);
         out.boolean(source.records.has_value());
         out.u64(source.records.value_or(0));
     }
 }
 
-std::vector<slices::Source> read_sources(ByteReader& in) {
-    std::vector<slices::Source> sources;
+std::vector<plan::Source> read_sources(ByteReader& in) {
+    std::vector<plan::Source> sources;
     for (std::uint64_t left = in.count(3); left > 0 && in.ok(); --left) {
-        slices::Source source{std::string(in.blob()), std::nullopt};
+        plan::Source source{std::string(in.blob()), std::nullopt};
         const bool counted = in.boolean();
         const std::uint64_t records = in.u64();
         if (counted) source.records = records;
@@ -80,14 +80,14 @@ std::vector<slices::Source> read_sources(ByteReader& in) {
 
 }  // namespace
 
-Result<slices::Plan> plan_of(std::vector<slices::Source> sources, const SliceOptions& options) {
-    return slices::Plan::make(std::move(sources), cut_of(options), options.num_slices.value_or(0));
+Result<plan::Plan> plan_of(std::vector<plan::Source> sources, const SliceOptions& options) {
+    return plan::Plan::make(std::move(sources), cut_of(options), options.num_slices.value_or(0));
 }
 
-Pass::Pass(SliceOptions options, slices::Plan plan, std::uint64_t seed)
+Pass::Pass(SliceOptions options, plan::Plan plan, std::uint64_t seed)
     : options_(std::move(options)), plan_(std::move(plan)), order_(order_of(plan_, options_, seed)) {}
 
-slices::Order Pass::order() const {
+plan::Order Pass::order() const {
     const std::lock_guard lock(mutex_);
     return order_;
 }
@@ -96,7 +96,7 @@ Slice Pass::slice_at(std::uint64_t position) const {
     std::unique_lock lock(mutex_);
     const std::uint64_t number = order_.slice_at(position);
     lock.unlock();
-    const slices::Slice found = plan_.at(number);
+    const plan::Slice found = plan_.at(number);
     Slice slice;
     slice.work = options_.prefix + found.source;
     if (found.records) slice.start = found.records->first, slice.end = found.records->end;
@@ -111,7 +111,7 @@ std::uint64_t Pass::digest() const {
          {static_cast<std::uint64_t>(options_.num_epochs), static_cast<std::uint64_t>(options_.shuffle),
           static_cast<std::uint64_t>(options_.delivery), static_cast<std::uint64_t>(options_.tickets),
           static_cast<std::uint64_t>(options_.record_each), options_.seed ? *options_.seed + 1 : 0})
-        bits = slices::mixed(bits, part);
+        bits = plan::mixed(bits, part);
     return bits;
 }
 
@@ -127,7 +127,7 @@ Result<std::unique_ptr<Pass>> Pass::from_bytes(std::string_view bytes) {
     ByteReader in(bytes);
     SliceOptions options = read_options(in);
     const std::uint64_t seed = in.u64();
-    std::vector<slices::Source> sources = read_sources(in);
+    std::vector<plan::Source> sources = read_sources(in);
     const Error garbage{ExitCode::bad_input, "the plan of the slices cannot be read"};
     if (!in.at_end()) return garbage;
     auto plan = plan_of(std::move(sources), options);
@@ -139,4 +139,4 @@ Result<std::unique_ptr<Pass>> Pass::from_bytes(std::string_view bytes) {
     }
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -13,23 +13,23 @@
 #include "slices/plan/plan.h"
 #include "work_queue/slice_queue.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // As Plan::make().
-Result<slices::Plan> plan_of(std::vector<slices::Source> sources, const SliceOptions& options);
+Result<plan::Plan> plan_of(std::vector<plan::Source> sources, const SliceOptions& options);
 
 class Pass {
   public:
     // Throws SetupError: the options make no order of this plan.
-    Pass(SliceOptions options, slices::Plan plan, std::uint64_t seed);
+    Pass(SliceOptions options, plan::Plan plan, std::uint64_t seed);
 
     const SliceOptions& options() const { return options_; }
-    const slices::Plan& plan() const { return plan_; }
+    const plan::Plan& plan() const { return plan_; }
     std::uint64_t seed() const { return order_.seed(); }
     std::uint64_t positions() const { return order_.positions(); }
     std::uint64_t epoch_of(std::uint64_t position) const { return order_.epoch_of(position); }
     bool at_most_once() const { return options_.delivery == Delivery::at_most_once; }
-    slices::Order order() const;  // of one's own
+    plan::Order order() const;  // of one's own
     // On any thread; position < positions().
     Slice slice_at(std::uint64_t position) const;
 
@@ -42,9 +42,9 @@ class Pass {
 
   private:
     SliceOptions options_;
-    slices::Plan plan_;
+    plan::Plan plan_;
     mutable std::mutex mutex_;  // of order_, which computes ahead
-    mutable slices::Order order_;
+    mutable plan::Order order_;
 };
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -7,14 +7,14 @@
 #include "base/random_bits.h"
 #include "net/frames/contact.h"
 #include "records/journal/held_file.h"
+#include "slices/plan/checkpoint.h"
 #include "slices/queue/giving.h"
+#include "slices/queue/h5_checkpoint.h"
 #include "slices/queue/opening.h"
 #include "slices/queue/own_tickets.h"
 #include "slices/queue/say.h"
-#include "slices/plan/checkpoint.h"
-#include "slices/queue/h5_checkpoint.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
@@ -23,20 +23,20 @@ class Rank final : public Member {
   public:
     struct Place {
         std::uint32_t rank;
-        std::string contact;          // of rank 0
-        tickets::Counters* counters;  // null: its node asks by message
+        std::string contact;                 // of rank 0
+        ranks::tickets::Counters* counters;  // null: its node asks by message
     };
-    Rank(SliceWorks works, std::unique_ptr<Pass> pass, run::NodeTickets tickets, const Place& place)
+    Rank(SliceWorks works, std::unique_ptr<Pass> pass, manager::run::NodeTickets tickets, const Place& place)
         : works_(std::move(works)), pass_(std::move(pass)), tickets_(std::move(tickets)) {
-        auto dial = net::dial_options(api::checked(net::parse_contact(place.contact)));
-        dial.limits = feed::taker_limits();
-        feed::TakerOptions taking = taker_options(*pass_, tickets_.name, place.rank);
+        auto dial = net::frames::dial_options(api::checked(net::frames::parse_contact(place.contact)));
+        dial.limits = claims::taker_limits();
+        claims::TakerOptions taking = taker_options(*pass_, tickets_.name, place.rank);
         taking.counters = place.counters;
-        line_ = api::checked(feed::TakerLine::open(std::move(dial), *tickets_.pool, std::move(taking)));
+        line_ = api::checked(claims::TakerLine::open(std::move(dial), *tickets_.pool, std::move(taking)));
     }
     const Pass& pass() const override { return *pass_; }
     RecordSource& records() override { return works_; }
-    feed::Taker& taker() override { return line_->taker(); }
+    claims::Taker& taker() override { return line_->taker(); }
     bool leave() override {
         const bool lost = Member::leave();
         line_.reset();
@@ -46,15 +46,15 @@ class Rank final : public Member {
   private:
     SliceWorks works_;
     std::unique_ptr<Pass> pass_;
-    run::NodeTickets tickets_;
-    std::unique_ptr<feed::TakerLine> line_;
+    manager::run::NodeTickets tickets_;
+    std::unique_ptr<claims::TakerLine> line_;
 };
 
-std::optional<slices::Checkpoint> checkpoint_for(const slices::Plan& plan, const SliceOptions& options) {
+std::optional<plan::Checkpoint> checkpoint_for(const plan::Plan& plan, const SliceOptions& options) {
     if (options.restore.empty()) return std::nullopt;
-    api::checked(records::refuse_if_held(options.restore));
+    api::checked(records::journal::refuse_if_held(options.restore));
     auto checkpoint = api::checked(read_checkpoint(options.restore));
-    api::checked(slices::check_fits(checkpoint, options.restore, plan, options.shuffle, options.seed));
+    api::checked(plan::check_fits(checkpoint, options.restore, plan, options.shuffle, options.seed));
     return checkpoint;
 }
 
@@ -65,8 +65,8 @@ struct Start {
     IntervalSet committed{};
 
     void cut(const SliceOptions& options, bool gives) {
-        slices::Plan plan = works.cut(options);
-        std::optional<slices::Checkpoint> checkpoint;
+        plan::Plan plan = works.cut(options);
+        std::optional<plan::Checkpoint> checkpoint;
         if (gives) checkpoint = checkpoint_for(plan, options);
         std::uint64_t seed = options.seed ? *options.seed : random_bits();
         if (checkpoint) seed = checkpoint->seed, committed = std::move(checkpoint->committed);
@@ -77,18 +77,18 @@ struct Start {
     // Drawn by rank 0.
     void reseed(std::uint64_t seed) {
         if (pass->seed() != seed)
-            pass = std::make_unique<Pass>(pass->options(), slices::Plan(pass->plan()), seed);
+            pass = std::make_unique<Pass>(pass->options(), plan::Plan(pass->plan()), seed);
     }
 };
 
 // Collective. Lines' threads call them only after use(), which comes after the last collective here.
-tickets::Counters* counters_of(MpiSession::Parts& parts, const SliceOptions& options) {
+ranks::tickets::Counters* counters_of(MpiSession::Parts& parts, const SliceOptions& options) {
     const bool may_call = parts.threads_may_call || options.only_mpi_caller;
     const bool are_fast = parts.counters != nullptr;
     if (options.tickets == SliceTickets::message) return nullptr;
     if (options.tickets == SliceTickets::automatic && !(may_call && are_fast)) return nullptr;
     std::string why = "another queue of this session uses it";
-    tickets::Counters* const counters = parts.is_using_counters ? nullptr : parts.open_counters(why);
+    ranks::tickets::Counters* const counters = parts.is_using_counters ? nullptr : parts.open_counters(why);
     if (counters == nullptr && parts.rank == 0) say_as(options)("no slices through an MPI window: " + why);
     return counters;
 }
@@ -125,10 +125,10 @@ AmongRanks open_together(MpiSession::Parts& parts, const std::vector<std::string
     });
     const Opening first = agreed(gather, mine);
     start.reseed(first.seed);
-    run::NodeTickets tickets = parts.open_node_tickets();
+    manager::run::NodeTickets tickets = parts.open_node_tickets();
     if (gives && !tickets.not_shared.empty())
         say_as(options)("ranks get slices by message: " + tickets.not_shared);
-    tickets::Counters* const counters = counters_of(parts, options);
+    ranks::tickets::Counters* const counters = counters_of(parts, options);
     AmongRanks opened;
     std::unique_ptr<Member>& member = opened.member;
     Opening joined;
@@ -187,4 +187,4 @@ AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::str
     }
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -8,7 +8,7 @@
 #include "api/session_parts.h"
 #include "slices/queue/member.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // In a process alone. Throws SetupError.
 std::unique_ptr<Member> open_alone(const std::vector<std::string>& works, const SliceOptions& options);
@@ -20,4 +20,4 @@ struct AmongRanks {
 AmongRanks open_among_ranks(MpiSession::Parts& parts, const std::vector<std::string>& works,
                             const SliceOptions& options);
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/units.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
@@ -302,4 +302,4 @@ Status status_of(std::string_view answer) {
     return success();
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

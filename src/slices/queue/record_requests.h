@@ -13,7 +13,7 @@
 #include "slices/queue/slice_works.h"
 #include "slices/sources/source_file.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // ---- requests ----
 
@@ -92,4 +92,4 @@ Result<OpenedReader> opened_of(std::string_view answer);
 Result<SomeRecords> records_of(std::string_view answer);
 Status status_of(std::string_view answer);
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

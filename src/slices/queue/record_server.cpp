@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/quiet_thread.h"
 #include "base/units.h"
 #include "slices/sources/source_file.h"
-#include "base/quiet_thread.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
@@ -48,7 +48,7 @@ Error no_work(const Slice& slice) {
 RecordServer::RecordServer(SliceWorks& works, std::string pass)
     : works_(works), pass_(std::move(pass)), thread_(quiet_thread([this] { run(); })) {}
 
-void RecordServer::answer_through(feed::GiverLine& line) {
+void RecordServer::answer_through(claims::GiverLine& line) {
     {
         const std::lock_guard lock(mutex_);
         line_ = &line;
@@ -56,11 +56,11 @@ void RecordServer::answer_through(feed::GiverLine& line) {
     changed_.notify_one();
 }
 
-void RecordServer::ask(const feed::Address& worker, feed::Ask ask) {
+void RecordServer::ask(const claims::Address& worker, claims::Ask ask) {
     put({worker, std::move(ask)});
 }
 
-void RecordServer::gone(const feed::Address& worker) {
+void RecordServer::gone(const claims::Address& worker) {
     put({worker, std::nullopt});
 }
 
@@ -108,7 +108,7 @@ void RecordServer::serve(const Job& job) {
     line_->answer(job.worker, {job.ask->question, std::move(answer)});
 }
 
-std::string RecordServer::answer_to(const feed::Address& worker, std::string_view what) {
+std::string RecordServer::answer_to(const claims::Address& worker, std::string_view what) {
     const auto request = decode_request(what);
     if (!request) return answer_of(request.error());
     Readers& readers = readers_[worker];
@@ -180,4 +180,4 @@ std::string RecordServer::serve(Readers& readers, const CloseReader& close) {
     return answer_of(Done{});
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

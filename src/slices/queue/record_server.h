@@ -15,20 +15,20 @@
 #include "slices/claims/lines.h"
 #include "slices/queue/record_requests.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
-class RecordServer final : public feed::Service {
+class RecordServer final : public claims::Service {
   public:
     // `works` must outlive it. `pass`: Pass::bytes().
     RecordServer(SliceWorks& works, std::string pass);
     ~RecordServer() override { stop(); }
 
     // On the line's thread.
-    void ask(const feed::Address& worker, feed::Ask ask) override;
-    void gone(const feed::Address& worker) override;
+    void ask(const claims::Address& worker, claims::Ask ask) override;
+    void gone(const claims::Address& worker) override;
 
     // From now on answers are sent, through `line`, until stop(); requests of before wait.
-    void answer_through(feed::GiverLine& line);
+    void answer_through(claims::GiverLine& line);
     void stop();
 
   private:
@@ -39,15 +39,15 @@ class RecordServer final : public feed::Service {
     };
     using Readers = std::map<std::uint64_t, Reader>;  // of one worker
     struct Job {
-        feed::Address worker;
-        std::optional<feed::Ask> ask;  // none: the worker has gone
+        claims::Address worker;
+        std::optional<claims::Ask> ask;  // none: the worker has gone
     };
 
     void run();
     std::optional<Job> next_job();
     void serve(const Job& job);
     void put(Job job);
-    std::string answer_to(const feed::Address& worker, std::string_view what);
+    std::string answer_to(const claims::Address& worker, std::string_view what);
     std::string serve(Readers&, const AskPass&) { return answer_of(std::string_view(pass_)); }
     std::string serve(Readers&, const AskPlace& ask);
     std::string serve(Readers&, const AskLook& ask);
@@ -62,10 +62,10 @@ class RecordServer final : public feed::Service {
     std::mutex mutex_;  // of jobs_, line_, over_
     std::condition_variable changed_;
     std::deque<Job> jobs_;
-    feed::GiverLine* line_ = nullptr;
+    claims::GiverLine* line_ = nullptr;
     bool over_ = false;
-    std::map<feed::Address, Readers> readers_;  // the thread's
+    std::map<claims::Address, Readers> readers_;  // the thread's
     std::thread thread_;
 };
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

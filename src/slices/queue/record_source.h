@@ -10,7 +10,7 @@
 #include "slices/sources/survey.h"
 #include "work_queue/slice_queue.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // What a reader reads.
 struct ReadAs {
@@ -32,4 +32,4 @@ class RecordSource {
     virtual Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) = 0;
 };
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -9,13 +9,13 @@
 #include "slices/queue/record_requests.h"
 #include "slices/sources/source_file.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
 constexpr std::uint64_t most_records_at_once = 1 << 20;  // of an answer
 
-Result<std::string> ask(feed::Questions& giver, const Request& request) {
+Result<std::string> ask(claims::Questions& giver, const Request& request) {
     return giver.answer_to(giver.ask(encode(request)));
 }
 
@@ -29,7 +29,7 @@ bool is_here(const Slice& slice, const FoundFile& found) {
 // The records of a reader of the other process. The next answer is on its way while these are used.
 class RemoteReader final : public sources::RecordReader {
   public:
-    RemoteReader(std::shared_ptr<feed::Questions> giver, std::uint64_t reader, OpenedReader words)
+    RemoteReader(std::shared_ptr<claims::Questions> giver, std::uint64_t reader, OpenedReader words)
         : RecordReader(std::move(words.key_prefix)),
           giver_(std::move(giver)),
           reader_(reader),
@@ -128,7 +128,7 @@ class RemoteReader final : public sources::RecordReader {
         size_ -= std::exchange(used_, 0);
     }
 
-    std::shared_ptr<feed::Questions> giver_;
+    std::shared_ptr<claims::Questions> giver_;
     std::uint64_t reader_;
     std::string row_type_;
     std::optional<std::uint64_t> asked_;  // for the next records; none: there are no more
@@ -174,4 +174,4 @@ Result<std::unique_ptr<sources::RecordReader>> RemoteRecords::open(const Slice& 
         std::make_unique<RemoteReader>(giver_, reader, std::move(*words)));
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

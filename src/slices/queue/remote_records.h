@@ -14,23 +14,23 @@
 #include "slices/claims/questions.h"
 #include "slices/queue/record_source.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 class RemoteRecords final : public RecordSource {
   public:
     using Say = std::function<void(const std::string&)>;
     // `say` is told of the first work that is read elsewhere.
-    RemoteRecords(std::shared_ptr<feed::Questions> giver, Say say)
+    RemoteRecords(std::shared_ptr<claims::Questions> giver, Say say)
         : giver_(std::move(giver)), say_(std::move(say)) {}
     Result<WorkIs> look(const Slice& slice) override;
     Result<sources::Place> place_of(const Slice& slice) override;
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 
   private:
-    std::shared_ptr<feed::Questions> giver_;
+    std::shared_ptr<claims::Questions> giver_;
     Say say_;
     std::once_flag said_;
     std::atomic<std::uint64_t> readers_ = 0;  // so many were opened there: their numbers
 };
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -9,16 +9,16 @@
 #include "api/setup_error.h"
 #include "base/random_bits.h"
 #include "base/units.h"
-#include "slices/claims/lines.h"
 #include "net/frames/backoff.h"
 #include "net/frames/contact.h"
 #include "records/journal/run_status.h"
+#include "slices/claims/lines.h"
 #include "slices/queue/own_tickets.h"
 #include "slices/queue/record_requests.h"
 #include "slices/queue/remote_records.h"
 #include "slices/queue/say.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
@@ -28,32 +28,32 @@ constexpr Duration least_time = std::chrono::seconds(5);  // for one try
 
 class RemoteWorker final : public Member {
   public:
-    RemoteWorker(std::unique_ptr<Pass> pass, run::NodeTickets tickets, std::unique_ptr<feed::TakerLine> line,
-                 RemoteRecords::Say say)
+    RemoteWorker(std::unique_ptr<Pass> pass, manager::run::NodeTickets tickets,
+                 std::unique_ptr<claims::TakerLine> line, RemoteRecords::Say say)
         : pass_(std::move(pass)),
           tickets_(std::move(tickets)),
           line_(std::move(line)),
           records_(line_->questions(), std::move(say)) {}
     const Pass& pass() const override { return *pass_; }
     RecordSource& records() override { return records_; }
-    feed::Taker& taker() override { return line_->taker(); }
+    claims::Taker& taker() override { return line_->taker(); }
 
   private:
     std::unique_ptr<Pass> pass_;
-    run::NodeTickets tickets_;
-    std::unique_ptr<feed::TakerLine> line_;
+    manager::run::NodeTickets tickets_;
+    std::unique_ptr<claims::TakerLine> line_;
     RemoteRecords records_;
 };
 
 std::string name_of_worker() {
-    return "worker " + records::host_name() + " " + std::to_string(::getpid()) + " " +
+    return "worker " + records::journal::host_name() + " " + std::to_string(::getpid()) + " " +
            std::to_string(random_bits());
 }
 
-feed::TakerOptions options_of_worker(const std::string& node, bool waits) {
-    feed::TakerOptions options;
+claims::TakerOptions options_of_worker(const std::string& node, bool waits) {
+    claims::TakerOptions options;
     options.node = node;
-    options.rank = feed::no_rank;
+    options.rank = claims::no_rank;
     options.wait_for_others = waits;
     options.clock = [] { return wall_now(); };
     return options;
@@ -61,22 +61,23 @@ feed::TakerOptions options_of_worker(const std::string& node, bool waits) {
 
 // A worker before it knows what to take.
 struct Connected {
-    std::unique_ptr<feed::TakerLine> line;
+    std::unique_ptr<claims::TakerLine> line;
     std::unique_ptr<Pass> pass;
 };
 
-Result<Connected> connect(const SliceWorkerOptions& options, run::NodeTickets& tickets, Instant until) {
+Result<Connected> connect(const SliceWorkerOptions& options, manager::run::NodeTickets& tickets,
+                          Instant until) {
     const std::string& contact_file = options.contact;
-    const auto contact = net::read_contact(contact_file);
+    const auto contact = net::frames::read_contact(contact_file);
     if (!contact) return contact.error();
-    auto dial = net::dial_options(*contact);
-    dial.limits = feed::taker_limits();
-    auto line = feed::TakerLine::open(std::move(dial), *tickets.pool,
-                                      options_of_worker(tickets.name, options.wait_for_others));
+    auto dial = net::frames::dial_options(*contact);
+    dial.limits = claims::taker_limits();
+    auto line = claims::TakerLine::open(std::move(dial), *tickets.pool,
+                                        options_of_worker(tickets.name, options.wait_for_others));
     if (!line) return line.error();
     if (const Status joined = (*line)->join(until); !joined)
         return Error{joined.error().code, "cannot reach the queue of " + contact_file + ": " +
-                                              net::in_one_line(joined.error().message) +
+                                              net::frames::in_one_line(joined.error().message) +
                                               " (if its run has ended, wait for the file of the next one)"};
     const auto questions = (*line)->questions();
     const auto answer = questions->answer_to(questions->ask(encode(AskPass{})), until);
@@ -91,11 +92,12 @@ Result<Connected> connect(const SliceWorkerOptions& options, run::NodeTickets& t
 // The queue may begin later than its workers, and its file may be of an earlier one, with another key.
 bool may_change(const Error& error, const std::string& contact_file) {
     if (error.code == ExitCode::unreachable) return true;
-    return error.code == ExitCode::not_allowed && net::read_contact(contact_file).ok();
+    return error.code == ExitCode::not_allowed && net::frames::read_contact(contact_file).ok();
 }
 
-Connected connect_in_time(const SliceWorkerOptions& options, run::NodeTickets& tickets, const Say& say) {
-    net::Backoff backoff(least_wait, longest_wait, random_bits());
+Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeTickets& tickets,
+                          const Say& say) {
+    net::frames::Backoff backoff(least_wait, longest_wait, random_bits());
     const Instant until =
         instant_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.wait));
     bool has_said = false;
@@ -120,11 +122,11 @@ std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options) {
     if (!(options.wait >= 0 && options.wait <= 1e9))
         throw SetupError("a worker waits 0 to 10^9 seconds for its queue", 64);
     const Say say = say_or_stderr(options.say);
-    run::NodeTickets tickets = own_tickets(name_of_worker());
+    manager::run::NodeTickets tickets = own_tickets(name_of_worker());
     Connected connected = connect_in_time(options, tickets, say_as(SliceOptions().name, say));
     const std::string name = line_for_message(connected.pass->options().name);
     return std::make_unique<RemoteWorker>(std::move(connected.pass), std::move(tickets),
                                           std::move(connected.line), say_as(name, say));
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

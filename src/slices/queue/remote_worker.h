@@ -5,9 +5,9 @@
 
 #include "slices/queue/member.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // Throws SetupError.
 std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options);
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -7,7 +7,7 @@
 
 #include "work_queue/slice_queue.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 using Say = std::function<void(const std::string&)>;
 
@@ -24,4 +24,4 @@ inline Say say_as(const SliceOptions& options) {
     return say_as(options.name, options.say);
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

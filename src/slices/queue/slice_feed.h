@@ -23,7 +23,7 @@ class SliceFeed {
     virtual void give_back(const std::vector<Slice>& slices) = 0;
     virtual bool by_hand() const = 0;  // consumers commit nothing themselves
     virtual bool at_most_once() const = 0;
-    virtual slice_queue::RecordSource& records() = 0;
+    virtual slices::queue::RecordSource& records() = 0;
 };
 
 }  // namespace wq

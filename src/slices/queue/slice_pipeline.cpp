@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "slices/queue/slice_feed.h"
 #include "base/quiet_thread.h"
+#include "slices/queue/slice_feed.h"
 #include "work_queue/slice_readers.h"
 
 namespace wq {

@@ -19,23 +19,23 @@ namespace wq {
 namespace {
 
 SliceOptions said(SliceOptions options) {
-    options.say = slice_queue::say_or_stderr(options.say);
+    options.say = slices::queue::say_or_stderr(options.say);
     return options;
 }
 
 }  // namespace
 
 std::string Slice::text() const {
-    slices::Slice slice{work, std::nullopt};
+    slices::plan::Slice slice{work, std::nullopt};
     if (start && end) slice.records = Interval{*start, *end};
     return slice.text();
 }
 
 class SliceQueue::Impl final : public SliceFeed {
   public:
-    Impl(std::unique_ptr<slice_queue::Member> member, bool commit_by_hand)
+    Impl(std::unique_ptr<slices::queue::Member> member, bool commit_by_hand)
         : member_(std::move(member)), by_hand_(commit_by_hand) {}
-    Impl(slice_queue::AmongRanks opened, bool commit_by_hand, MpiSession::Parts& parts)
+    Impl(slices::queue::AmongRanks opened, bool commit_by_hand, MpiSession::Parts& parts)
         : member_(std::move(opened.member)),
           by_hand_(commit_by_hand),
           parts_(&parts),
@@ -88,9 +88,9 @@ class SliceQueue::Impl final : public SliceFeed {
     }
     bool by_hand() const override { return by_hand_; }
     bool at_most_once() const override { return pass().at_most_once(); }
-    slice_queue::RecordSource& records() override { return member_->records(); }
-    const slice_queue::Pass& pass() const { return member_->pass(); }
-    feed::Taker& taker() { return member_->taker(); }
+    slices::queue::RecordSource& records() override { return member_->records(); }
+    const slices::queue::Pass& pass() const { return member_->pass(); }
+    slices::claims::Taker& taker() { return member_->taker(); }
 
   private:
     std::optional<Slice> taken_after(std::optional<std::uint64_t> done, const std::stop_token& stop,
@@ -107,7 +107,7 @@ class SliceQueue::Impl final : public SliceFeed {
     static constexpr std::uint64_t none = ~std::uint64_t{0};
 
     const pid_t pid_ = ::getpid();
-    std::unique_ptr<slice_queue::Member> member_;
+    std::unique_ptr<slices::queue::Member> member_;
     bool by_hand_;
     MpiSession::Parts* parts_ = nullptr;  // of a rank
     bool uses_counters_ = false;
@@ -117,18 +117,19 @@ class SliceQueue::Impl final : public SliceFeed {
 
 SliceQueue::SliceQueue(std::vector<std::string> works, SliceOptions options)
     : impl_(api::with_setup_errors([&] {
-          return std::make_unique<Impl>(slice_queue::open_alone(works, said(options)),
+          return std::make_unique<Impl>(slices::queue::open_alone(works, said(options)),
                                         options.commit_by_hand);
       })) {}
 SliceQueue::SliceQueue(MpiSession& session, std::vector<std::string> works, SliceOptions options)
     : impl_(api::with_setup_errors([&] {
-          return std::make_unique<Impl>(slice_queue::open_among_ranks(session.parts(), works, said(options)),
-                                        options.commit_by_hand, session.parts());
+          return std::make_unique<Impl>(
+              slices::queue::open_among_ranks(session.parts(), works, said(options)), options.commit_by_hand,
+              session.parts());
       })) {}
 SliceQueue::SliceQueue(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SliceQueue SliceQueue::as_worker(const SliceWorkerOptions& options) {
     return SliceQueue(api::with_setup_errors([&] {
-        return std::make_unique<Impl>(slice_queue::open_as_worker(options), options.commit_by_hand);
+        return std::make_unique<Impl>(slices::queue::open_as_worker(options), options.commit_by_hand);
     }));
 }
 
@@ -174,7 +175,7 @@ void SliceQueue::save(const std::string& path) {
 bool SliceQueue::is_file(const Slice& slice) {
     const auto is = impl_->records().look(slice);
     if (!is) throw std::runtime_error(options().name + ": " + is.error().message);
-    if (*is != slice_queue::WorkIs::nothing) return *is == slice_queue::WorkIs::file;
+    if (*is != slices::queue::WorkIs::nothing) return *is == slices::queue::WorkIs::file;
     return *options().must_exist && slice.work.find("://") == std::string::npos;
 }
 std::uint64_t SliceQueue::size() const {

@@ -9,7 +9,8 @@ namespace wq {
 
 namespace {
 
-Records view_of(const std::string& key_prefix, const sources::RecordBlock& block, std::string_view element) {
+Records view_of(const std::string& key_prefix, const slices::sources::RecordBlock& block,
+                std::string_view element) {
     Records records;
     records.keys = {key_prefix, block.first, block.size};
     records.values =
@@ -33,7 +34,7 @@ T good(Result<T> result) {
 
 class SliceReader::Impl {
   public:
-    explicit Impl(slice_queue::ReadAs as) : as_(as) {}
+    explicit Impl(slices::queue::ReadAs as) : as_(as) {}
 
     // A source that is open already is read on.
     void open(SliceFeed& feed, const Slice& slice) {
@@ -68,21 +69,22 @@ class SliceReader::Impl {
     bool may_wait() const { return reader_ && reader_->may_wait(); }
 
   private:
-    slice_queue::ReadAs as_;
-    std::unique_ptr<sources::RecordReader> reader_;
-    std::string element_;                                // of rows
-    std::string work_;                                   // that it can be moved in; empty: none
-    const slice_queue::RecordSource* source_ = nullptr;  // where it was opened
+    slices::queue::ReadAs as_;
+    std::unique_ptr<slices::sources::RecordReader> reader_;
+    std::string element_;                                  // of rows
+    std::string work_;                                     // that it can be moved in; empty: none
+    const slices::queue::RecordSource* source_ = nullptr;  // where it was opened
     std::uint64_t produced_ = 0;
 };
 
 SliceReader::SliceReader(Kind kind, std::uint64_t record_bytes) {
     if (kind == Kind::records && record_bytes == 0)
         throw std::invalid_argument("records of 0 bytes; they have at least 1");
-    impl_ = std::make_unique<Impl>(slice_queue::ReadAs{kind == Kind::rows      ? sources::Kind::rows
-                                                       : kind == Kind::records ? sources::Kind::records
-                                                                               : sources::Kind::lines,
-                                                       record_bytes});
+    impl_ =
+        std::make_unique<Impl>(slices::queue::ReadAs{kind == Kind::rows      ? slices::sources::Kind::rows
+                                                     : kind == Kind::records ? slices::sources::Kind::records
+                                                                             : slices::sources::Kind::lines,
+                                                     record_bytes});
 }
 SliceReader::SliceReader(SliceReader&&) noexcept = default;
 SliceReader& SliceReader::operator=(SliceReader&&) noexcept = default;

@@ -13,7 +13,7 @@
 #include "slices/sources/line_reader.h"
 #include "slices/sources/record_file.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 namespace {
 
@@ -75,8 +75,8 @@ SliceWorks SliceWorks::find(const std::vector<std::string>& works, const SliceOp
     return found;
 }
 
-slices::Plan SliceWorks::cut(const SliceOptions& options) const {
-    std::vector<slices::Source> sources;
+plan::Plan SliceWorks::cut(const SliceOptions& options) const {
+    std::vector<plan::Source> sources;
     for (std::size_t n = 0; n < names_.size(); ++n) {
         const bool asks = options.num_slices && options.records;
         sources.push_back({names_[n], asks ? options.records(sources_[n].name) : sources_[n].records()});
@@ -157,4 +157,4 @@ Result<std::unique_ptr<sources::RecordReader>> open_here(const Slice& slice, con
     return owned(sources::LineReader::open(std::move(*file), records, known.place.from));
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -7,13 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "slices/queue/record_source.h"
 #include "slices/plan/plan.h"
+#include "slices/queue/record_source.h"
 #include "slices/sources/record_reader.h"
 #include "slices/sources/survey.h"
 #include "work_queue/slice_queue.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
 // What is known of a slice's work before it is opened.
 struct Whereabouts {
@@ -34,7 +34,7 @@ class SliceWorks final : public RecordSource {
     static SliceWorks find(const std::vector<std::string>& works, const SliceOptions& options,
                            const sources::Party& party);
     // Throws SetupError, and whatever the option `records` throws.
-    slices::Plan cut(const SliceOptions& options) const;
+    plan::Plan cut(const SliceOptions& options) const;
     // For the user; "": nothing.
     std::string remark() const;
     bool are_files() const { return are_files_; }                              // those without "://"
@@ -58,4 +58,4 @@ class SliceWorks final : public RecordSource {
     bool are_files_ = false;
 };
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

@@ -6,15 +6,15 @@
 #include "api/setup_error.h"
 #include "slices/queue/say.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 
-void Statistics::record(std::uint32_t rank, const feed::Timed& each) {
+void Statistics::record(std::uint32_t rank, const claims::Timed& each) {
     const std::lock_guard lock(mutex_);
-    const stats::SliceRow row = row_of(rank, each);
+    const records::hdf5::SliceRow row = row_of(rank, each);
     summary_ ? summary_->add(row) : early_rows_.push_back(row);
 }
 
-void Statistics::open(const SliceSummaryOptions& options, std::function<feed::GiverReport()> report) {
+void Statistics::open(const SliceSummaryOptions& options, std::function<claims::GiverReport()> report) {
     const std::string& name = pass_.options().name;
     if (summary_) throw SetupError(name + ": it has a summary already", 64);
     if (options.hdf5.empty() && options.tensorboard.empty())
@@ -22,19 +22,19 @@ void Statistics::open(const SliceSummaryOptions& options, std::function<feed::Gi
     constexpr double a_year = 365 * 86'400.0;
     if (!(options.interval > 0 && options.interval <= a_year))
         throw SetupError("the interval of a summary is above 0 and at most a year", 64);
-    logs::SliceSummaryOptions writing;
+    records::logs::SliceSummaryOptions writing;
     writing.hdf5 = options.hdf5;
     writing.tensorboard = options.tensorboard;
     writing.name = name;
     writing.attributes = {{"name", name}, {"seed", std::to_string(pass_.seed())}};
     writing.interval = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.interval));
     writing.say = say_as(pass_.options());
-    auto summary = logs::SliceSummary::open(std::move(writing),
-                                            [this, report = std::move(report)] { return sample(report()); });
+    auto summary = records::logs::SliceSummary::open(
+        std::move(writing), [this, report = std::move(report)] { return sample(report()); });
     if (!summary) throw SetupError(summary.error().message, to_int(ExitCode::bad_input));  // a file's
     const std::lock_guard lock(mutex_);
     summary_ = std::move(*summary);
-    for (const stats::SliceRow& row : std::exchange(early_rows_, {})) summary_->add(row);
+    for (const records::hdf5::SliceRow& row : std::exchange(early_rows_, {})) summary_->add(row);
 }
 
 void Statistics::write_now() {
@@ -45,9 +45,9 @@ void Statistics::finish() {
     if (summary_) summary_->finish();
 }
 
-logs::SliceSample Statistics::sample(const feed::GiverReport& now) const {
-    logs::SliceSample sample;
-    stats::SliceQueueRow& row = sample.queue;
+records::logs::SliceSample Statistics::sample(const claims::GiverReport& now) const {
+    records::logs::SliceSample sample;
+    records::hdf5::SliceQueueRow& row = sample.queue;
     row.timestamp = wall_now();
     row.time_when_started = started_;
     row.positions = now.positions;
@@ -59,27 +59,27 @@ logs::SliceSample Statistics::sample(const feed::GiverReport& now) const {
     row.given_again = now.given_again;
     row.waiting = static_cast<std::uint32_t>(now.waiting);
     row.lost_ranks = static_cast<std::uint32_t>(now.lost_ranks);
-    for (const feed::RankReport& rank : now.ranks) {
+    for (const claims::RankReport& rank : now.ranks) {
         sample.ranks.push_back({row.timestamp, rank.taken, rank.rank, rank.is_here ? 1U : 0U});
         row.ranks += rank.is_here;
     }
-    row.stragglers = logs::count_stragglers(sample.ranks);
+    row.stragglers = records::logs::count_stragglers(sample.ranks);
     return sample;
 }
 
-stats::SliceRow Statistics::row_of(std::uint32_t rank, const feed::Timed& each) {
-    stats::SliceRow row;
+records::hdf5::SliceRow Statistics::row_of(std::uint32_t rank, const claims::Timed& each) {
+    records::hdf5::SliceRow row;
     row.taken = each.taken_us;
     row.committed = each.committed_us;
     row.position = each.position;
     row.epoch = pass_.epoch_of(each.position);
     row.slice = order_.slice_at(each.position);
-    const slices::Slice slice = pass_.plan().at(row.slice);
+    const plan::Slice slice = pass_.plan().at(row.slice);
     if (slice.records) row.first = slice.records->first, row.end = slice.records->end;
     row.rank = rank;
     row.failed = each.failed ? 1U : 0U;
-    row.work = stats::Text<64>(slice.source);
+    row.work = records::hdf5::Text<64>(slice.source);
     return row;
 }
 
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

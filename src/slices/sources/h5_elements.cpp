@@ -7,7 +7,7 @@
 
 #include "records/hdf5/h5_types.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -15,11 +15,11 @@ Error refused(const std::string& type) {
     return {ExitCode::bad_input, type};
 }
 
-std::string bits_of(const stats::H5Handle& type) {
+std::string bits_of(const records::hdf5::H5Handle& type) {
     return std::to_string(8 * H5Tget_size(type.id())) + "-bit ";
 }
 
-std::optional<Element> integer_of(const stats::H5Handle& type) {
+std::optional<Element> integer_of(const records::hdf5::H5Handle& type) {
     const bool has_sign = H5Tget_sign(type.id()) != H5T_SGN_NONE;
     switch (H5Tget_size(type.id())) {
         case 1:
@@ -36,7 +36,7 @@ std::optional<Element> integer_of(const stats::H5Handle& type) {
 }
 
 // As IEEE 754 has it, and numpy's float16; bfloat16 is not.
-bool is_half(const stats::H5Handle& type) {
+bool is_half(const records::hdf5::H5Handle& type) {
     std::array<std::size_t, 5> at{};
     return H5Tget_fields(type.id(), &at[0], &at[1], &at[2], &at[3], &at[4]) >= 0 &&
            at == std::array<std::size_t, 5>{15, 10, 5, 0, 10} && H5Tget_ebias(type.id()) == 15;
@@ -67,30 +67,31 @@ hid_t native_of(Element element) {
     }
 }
 
-stats::H5Handle copy_of(hid_t type) {
+records::hdf5::H5Handle copy_of(hid_t type) {
     return {H5Tcopy(type), H5Tclose};
 }
 
 // The library has no native type for these, but converts between byte orders.
-stats::H5Handle half_type(const stats::H5Handle& file_type) {
-    stats::H5Handle type = copy_of(file_type.id());
+records::hdf5::H5Handle half_type(const records::hdf5::H5Handle& file_type) {
+    records::hdf5::H5Handle type = copy_of(file_type.id());
     if (!type.ok() || H5Tset_order(type.id(), H5Tget_order(H5T_NATIVE_DOUBLE)) < 0) return {};
     return type;
 }
 
-Result<H5Elements> of(Element element, const stats::H5Handle& file_type, stats::H5Handle memory_type) {
-    if (!memory_type.ok()) return refused(stats::h5_last_error());
+Result<H5Elements> of(Element element, const records::hdf5::H5Handle& file_type,
+                      records::hdf5::H5Handle memory_type) {
+    if (!memory_type.ok()) return refused(records::hdf5::h5_last_error());
     return H5Elements{element, element == Element::any_text ? 0 : H5Tget_size(file_type.id()),
                       std::move(memory_type)};
 }
 
-Result<H5Elements> integers(const stats::H5Handle& type) {
+Result<H5Elements> integers(const records::hdf5::H5Handle& type) {
     const auto element = integer_of(type);
     if (!element) return refused(bits_of(type) + "integer");
     return of(*element, type, copy_of(native_of(*element)));
 }
 
-Result<H5Elements> floats(const stats::H5Handle& type) {
+Result<H5Elements> floats(const records::hdf5::H5Handle& type) {
     const std::size_t bytes = H5Tget_size(type.id());
     if (bytes == 4) return of(Element::float32, type, copy_of(native_of(Element::float32)));
     if (bytes == 8) return of(Element::float64, type, copy_of(native_of(Element::float64)));
@@ -98,13 +99,13 @@ Result<H5Elements> floats(const stats::H5Handle& type) {
     return refused(bits_of(type) + (bytes == 2 ? "float that is not IEEE's" : "float"));
 }
 
-Result<H5Elements> enumerators(const stats::H5Handle& type) {
+Result<H5Elements> enumerators(const records::hdf5::H5Handle& type) {
     const auto element = integer_of(type);
     if (!element) return refused(bits_of(type) + "enumeration");
     return of(*element, type, {H5Tget_native_type(type.id(), H5T_DIR_ASCEND), H5Tclose});
 }
 
-Result<H5Elements> texts(const stats::H5Handle& type) {
+Result<H5Elements> texts(const records::hdf5::H5Handle& type) {
     // A type of the same character set as in the file: the library does not convert between them.
     return of(H5Tis_variable_str(type.id()) > 0 ? Element::any_text : Element::text, type,
               copy_of(type.id()));
@@ -125,7 +126,7 @@ std::string H5RowType::text() const {
     return text;
 }
 
-Result<H5Elements> h5_elements_of(const stats::H5Handle& file_type) {
+Result<H5Elements> h5_elements_of(const records::hdf5::H5Handle& file_type) {
     switch (H5Tget_class(file_type.id())) {
         case H5T_INTEGER:
             return integers(file_type);
@@ -154,4 +155,4 @@ Result<H5Elements> h5_elements_of(const stats::H5Handle& file_type) {
     }
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

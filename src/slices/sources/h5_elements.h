@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "records/hdf5/h5_handle.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 enum class Element : std::uint8_t {
     int8,
@@ -39,11 +39,11 @@ struct H5RowType {
 
 struct H5Elements {
     Element element = Element::int8;
-    std::uint64_t bytes = 0;      // of one
-    stats::H5Handle memory_type;  // the same in this machine's byte order
+    std::uint64_t bytes = 0;              // of one
+    records::hdf5::H5Handle memory_type;  // the same in this machine's byte order
 };
 // Enumerations are the integers that they are stored as, so booleans of h5py are int8. The error is a phrase
 // that names the type, "compound".
-Result<H5Elements> h5_elements_of(const stats::H5Handle& file_type);
+Result<H5Elements> h5_elements_of(const records::hdf5::H5Handle& file_type);
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

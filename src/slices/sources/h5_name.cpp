@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -32,4 +32,4 @@ std::optional<H5Name> split_h5_name(std::string_view name) {
     return H5Name{std::string(name.substr(0, chosen)), std::string(name.substr(chosen + 1))};
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

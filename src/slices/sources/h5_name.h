@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 struct H5Name {
     std::string file;
@@ -19,4 +19,4 @@ struct H5Name {
 // may have a ':' in their names. text() is the inverse.
 std::optional<H5Name> split_h5_name(std::string_view name);
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

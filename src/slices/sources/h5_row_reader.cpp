@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -74,4 +74,4 @@ Result<RecordBlock> H5RowReader::read(std::size_t most) {
     return block;
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -12,7 +12,7 @@
 #include "slices/sources/h5_rows.h"
 #include "slices/sources/record_reader.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 // Key "FILE.h5:/path?row=N"; N counts from 0 in the dataset. Value: the bytes of the row, in this machine's
 // byte order. A row of several texts of any length has a NUL byte between them.
@@ -41,4 +41,4 @@ class H5RowReader final : public RecordReader {
     std::vector<std::size_t> starts_;  // of each row in texts_, and the end
 };
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

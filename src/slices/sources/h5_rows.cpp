@@ -10,7 +10,7 @@
 #include "records/hdf5/h5_turn.h"
 #include "records/hdf5/h5_types.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -40,7 +40,7 @@ std::uint64_t chunks_abreast(const std::vector<std::uint64_t>& shape, const std:
 }
 
 // "": this HDF5 library can decompress the dataset.
-std::string missing_filter(const stats::H5Handle& creation) {
+std::string missing_filter(const records::hdf5::H5Handle& creation) {
     const int count = H5Pget_nfilters(creation.id());
     for (unsigned n = 0; static_cast<int>(n) < count; ++n) {
         std::array<char, 80> name{};
@@ -57,7 +57,7 @@ std::string missing_filter(const stats::H5Handle& creation) {
 }  // namespace
 
 Result<H5Rows> H5Rows::open(const H5Name& name, const std::optional<SourceStamp>& planned) {
-    const stats::H5Turn turn;
+    const records::hdf5::H5Turn turn;
     H5Rows rows(name);
     if (const Status file = rows.open_file(name.file, planned); !file) return file.error();
     if (const Status dataset = rows.open_dataset(name.dataset); !dataset) return dataset.error();
@@ -78,9 +78,9 @@ Result<H5Rows> H5Rows::open(const H5Name& name, const std::optional<SourceStamp>
 Status H5Rows::open_file(const std::string& path, const std::optional<SourceStamp>& planned) {
     const auto source = SourceFile::open(path, planned);
     if (!source) return source.error();
-    stats::H5Opened opened = stats::h5_open_for_reading(path);
+    records::hdf5::H5Opened opened = records::hdf5::h5_open_for_reading(path);
     if (!opened.file.ok())
-        return source->unreadable(stats::is_hdf5(path) ? opened.why : "it is not an HDF5 file");
+        return source->unreadable(records::hdf5::is_hdf5(path) ? opened.why : "it is not an HDF5 file");
     stamp_ = source->stamp(0);
     stamp_.growing = opened.being_written;
     file_ = std::move(opened.file);
@@ -89,17 +89,17 @@ Status H5Rows::open_file(const std::string& path, const std::optional<SourceStam
 
 Status H5Rows::open_dataset(const std::string& path) {
     if (path.find('\0') != std::string::npos) return refused("its name has a NUL byte");
-    const stats::H5Handle object(H5Oopen(file_.id(), path.c_str(), H5P_DEFAULT), H5Oclose);
+    const records::hdf5::H5Handle object(H5Oopen(file_.id(), path.c_str(), H5P_DEFAULT), H5Oclose);
     if (!object.ok()) return no_dataset(path);
     if (H5Iget_type(object.id()) != H5I_DATASET)
         return refused(H5Iget_type(object.id()) == H5I_GROUP ? "it is a group, not a dataset"
                                                              : "it is a type, not a dataset");
-    dataset_ = stats::H5Handle(H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), H5Dclose);
-    return dataset_.ok() ? success() : Status(refused(stats::h5_last_error()));
+    dataset_ = records::hdf5::H5Handle(H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), H5Dclose);
+    return dataset_.ok() ? success() : Status(refused(records::hdf5::h5_last_error()));
 }
 
 Error H5Rows::no_dataset(const std::string& path) const {
-    const std::string why = stats::h5_last_error();  // before the next call clears it
+    const std::string why = records::hdf5::h5_last_error();  // before the next call clears it
     if (H5Lexists(file_.id(), path.c_str(), H5P_DEFAULT) > 0) return refused("it cannot be opened: " + why);
     return refused("the file has no such dataset");
 }
@@ -109,26 +109,26 @@ Error H5Rows::no_dataset(const std::string& path) const {
 Status H5Rows::refresh() {
     open_before_ = H5Fget_obj_count(file_.id(), H5F_OBJ_DATASET) > 1;
     if (!stamp_.growing || open_before_ || H5Drefresh(dataset_.id()) >= 0) return success();
-    return refused(stats::h5_last_error());
+    return refused(records::hdf5::h5_last_error());
 }
 
 Status H5Rows::find_shape() {
-    file_space_ = stats::H5Handle(H5Dget_space(dataset_.id()), H5Sclose);
+    file_space_ = records::hdf5::H5Handle(H5Dget_space(dataset_.id()), H5Sclose);
     const H5S_class_t kind = file_space_.ok() ? H5Sget_simple_extent_type(file_space_.id()) : H5S_NO_CLASS;
     if (kind == H5S_SCALAR) return refused("it is a scalar, without rows");
     if (kind == H5S_NULL) return refused("it has no shape (a null dataspace), and so no rows");
     const int dimensions = kind == H5S_SIMPLE ? H5Sget_simple_extent_ndims(file_space_.id()) : -1;
     std::vector<hsize_t> lengths(dimensions > 0 ? static_cast<std::size_t>(dimensions) : 0);
     if (lengths.empty() || H5Sget_simple_extent_dims(file_space_.id(), lengths.data(), nullptr) < 0)
-        return refused(stats::h5_last_error());
+        return refused(records::hdf5::h5_last_error());
     stamp_.records = lengths[0];
     type_.shape.assign(lengths.begin() + 1, lengths.end());
     return success();
 }
 
 Status H5Rows::find_type() {
-    const stats::H5Handle type(H5Dget_type(dataset_.id()), H5Tclose);
-    if (!type.ok()) return refused(stats::h5_last_error());
+    const records::hdf5::H5Handle type(H5Dget_type(dataset_.id()), H5Tclose);
+    if (!type.ok()) return refused(records::hdf5::h5_last_error());
     auto elements = h5_elements_of(type);
     if (!elements)
         return refused("its elements are of the type " + elements.error().message +
@@ -144,12 +144,12 @@ Status H5Rows::find_type() {
 }
 
 Status H5Rows::find_chunks(const std::string& path) {
-    const stats::H5Handle creation(H5Dget_create_plist(dataset_.id()), H5Pclose);
-    if (!creation.ok()) return refused(stats::h5_last_error());
+    const records::hdf5::H5Handle creation(H5Dget_create_plist(dataset_.id()), H5Pclose);
+    if (!creation.ok()) return refused(records::hdf5::h5_last_error());
     if (H5Pget_layout(creation.id()) != H5D_CHUNKED) return success();
     std::vector<hsize_t> chunk(type_.shape.size() + 1);
     if (H5Pget_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()) < 0)
-        return refused(stats::h5_last_error());
+        return refused(records::hdf5::h5_last_error());
     if (const std::string filter = missing_filter(creation); !filter.empty())
         return refused("it is compressed by " + filter +
                        ", which this HDF5 library lacks; HDF5_PLUGIN_PATH names the folder of its plugins");
@@ -167,12 +167,12 @@ Status H5Rows::enlarge_cache(const std::string& path, std::vector<std::uint64_t>
     const std::uint64_t bytes =
         std::max(product(chunk, most_cache_bytes).value_or(most_cache_bytes), least_cache_bytes);
     const std::size_t slots = std::clamp<std::size_t>(chunks * 10, 521, 1'000'003);
-    const stats::H5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+    const records::hdf5::H5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
     if (!access.ok() || H5Pset_chunk_cache(access.id(), slots, bytes, 1.0) < 0)
-        return refused(stats::h5_last_error());
+        return refused(records::hdf5::h5_last_error());
     dataset_.close();  // whoever opens it while it is open shares its cache
-    dataset_ = stats::H5Handle(H5Dopen2(file_.id(), path.c_str(), access.id()), H5Dclose);
-    return dataset_.ok() ? success() : Status(refused(stats::h5_last_error()));
+    dataset_ = records::hdf5::H5Handle(H5Dopen2(file_.id(), path.c_str(), access.id()), H5Dclose);
+    return dataset_.ok() ? success() : Status(refused(records::hdf5::h5_last_error()));
 }
 
 Status H5Rows::check(Interval range) const {
@@ -188,7 +188,8 @@ bool H5Rows::read_into(void* to, Interval range) {
     std::copy(type_.shape.begin(), type_.shape.end(), lengths.begin() + 1);
     const int dimensions = static_cast<int>(type_.shape.size()) + 1;
     if (!memory_space_.ok() || memory_rows_ != range.size())
-        memory_space_ = stats::H5Handle(H5Screate_simple(dimensions, lengths.data(), nullptr), H5Sclose);
+        memory_space_ =
+            records::hdf5::H5Handle(H5Screate_simple(dimensions, lengths.data(), nullptr), H5Sclose);
     memory_rows_ = range.size();
     return memory_space_.ok() &&
            H5Sselect_hyperslab(file_space_.id(), H5S_SELECT_SET, start.data(), nullptr, lengths.data(),
@@ -198,20 +199,20 @@ bool H5Rows::read_into(void* to, Interval range) {
 }
 
 Status H5Rows::read(std::uint64_t first, std::uint64_t end, std::span<char> to) {
-    const stats::H5Turn turn;
+    const records::hdf5::H5Turn turn;
     const Interval range{first, end};
     if (auto there = check(range); !there) return there;
     if (type_.element == Element::any_text || to.size() != range.size() * type_.row_bytes())
         return Error{ExitCode::internal, "a buffer of " + count_of(to.size(), "byte") + " for " +
                                              count_of(range.size(), "row") + " of " + type_.text()};
     if (to.empty()) return success();
-    stats::h5_keep_quiet();
-    if (!read_into(to.data(), range)) return refused(stats::h5_last_error());
+    records::hdf5::h5_keep_quiet();
+    if (!read_into(to.data(), range)) return refused(records::hdf5::h5_last_error());
     return success();
 }
 
 Result<std::vector<std::string>> H5Rows::read_texts(std::uint64_t first, std::uint64_t end) {
-    const stats::H5Turn turn;
+    const records::hdf5::H5Turn turn;
     const Interval range{first, end};
     if (const Status there = check(range); !there) return there.error();
     if (type_.element != Element::any_text)
@@ -219,8 +220,8 @@ Result<std::vector<std::string>> H5Rows::read_texts(std::uint64_t first, std::ui
     std::vector<char*> found(range.size() * type_.elements, nullptr);
     std::vector<std::string> texts;
     if (found.empty()) return texts;
-    stats::h5_keep_quiet();
-    if (!read_into(found.data(), range)) return refused(stats::h5_last_error());
+    records::hdf5::h5_keep_quiet();
+    if (!read_into(found.data(), range)) return refused(records::hdf5::h5_last_error());
     texts.reserve(found.size());
     for (const char* text : found) texts.emplace_back(text == nullptr ? "" : text);
     H5Dvlen_reclaim(memory_type_.id(), memory_space_.id(), H5P_DEFAULT, found.data());
@@ -231,4 +232,4 @@ Error H5Rows::refused(const std::string& why) const {
     return {ExitCode::bad_input, "cannot read " + line_for_message(name_, 1000) + ": " + why};
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -10,12 +10,12 @@
 
 #include "base/interval_set.h"
 #include "base/result.h"
+#include "records/hdf5/h5_handle.h"
 #include "slices/sources/h5_elements.h"
 #include "slices/sources/h5_name.h"
 #include "slices/sources/source_file.h"
-#include "records/hdf5/h5_handle.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 class H5Rows {
   public:
@@ -55,12 +55,12 @@ class H5Rows {
     SourceStamp stamp_;
     H5RowType type_;
     bool open_before_ = false;  // datasets of the file, by others in this process
-    stats::H5Handle file_;
-    stats::H5Handle dataset_;
-    stats::H5Handle file_space_;
-    stats::H5Handle memory_type_;
-    stats::H5Handle memory_space_;  // of as many rows as were read last
+    records::hdf5::H5Handle file_;
+    records::hdf5::H5Handle dataset_;
+    records::hdf5::H5Handle file_space_;
+    records::hdf5::H5Handle memory_type_;
+    records::hdf5::H5Handle memory_space_;  // of as many rows as were read last
     std::uint64_t memory_rows_ = 0;
 };
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "slices/sources/newlines.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -126,4 +126,4 @@ LinePlace LineIndex::place_before(std::uint64_t line) const {
     return after == places_.begin() ? LinePlace{} : *(after - 1);
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

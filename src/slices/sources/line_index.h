@@ -13,7 +13,7 @@
 #include "slices/sources/record_reader.h"
 #include "slices/sources/source_file.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 inline constexpr std::size_t most_line_places = 100'000;
 
@@ -50,4 +50,4 @@ class LineIndex {
     std::vector<LinePlace> places_;  // ascending
 };
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

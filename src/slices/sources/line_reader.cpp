@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "slices/sources/newlines.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 Result<LineReader> LineReader::open(SourceFile file, std::optional<Interval> lines, LinePlace from) {
     LineReader reader(std::move(file));
@@ -108,4 +108,4 @@ Error LineReader::too_short(std::uint64_t line) const {
                             "; the slice is of another file");
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -13,7 +13,7 @@
 #include "slices/sources/record_reader.h"
 #include "slices/sources/source_file.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 // Key "FILE:LINE", LINE counts from 1, as TensorFlow's TextLineReader has it. Value: the line without its
 // newline. A carriage return before the newline is part of the value.
@@ -47,4 +47,4 @@ class LineReader final : public RecordReader {
     std::vector<std::size_t> starts_;  // of lines after the used part, and of the one after them
 };
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

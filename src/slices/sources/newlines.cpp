@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -43,4 +43,4 @@ Passed pass_newlines(std::string_view text, std::uint64_t wanted) {
     return passed;
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

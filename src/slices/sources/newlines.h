@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 // After how many bytes the `wanted` newlines (at least 1) are over: one past the last of them. If the text
 // has fewer, `newlines` is how many it has, and `bytes` all.
@@ -15,4 +15,4 @@ struct Passed {
 };
 Passed pass_newlines(std::string_view text, std::uint64_t wanted);
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

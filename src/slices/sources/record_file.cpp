@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 Result<RecordFile> RecordFile::open(const std::string& path, std::uint64_t record_bytes,
                                     const std::optional<SourceStamp>& planned) {
@@ -69,4 +69,4 @@ Result<RecordBlock> BinaryReader::read(std::size_t most) {
     return block;
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

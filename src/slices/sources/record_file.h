@@ -12,7 +12,7 @@
 #include "slices/sources/record_reader.h"
 #include "slices/sources/source_file.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 class RecordFile {
   public:
@@ -59,4 +59,4 @@ class BinaryReader final : public RecordReader {
     KeptBytes bytes_;  // of them
 };
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

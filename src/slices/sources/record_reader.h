@@ -15,7 +15,7 @@
 #include "base/interval_set.h"
 #include "base/result.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 // Records that follow each other. They lie in their reader's memory until it reads on.
 struct RecordBlock {
@@ -96,4 +96,4 @@ inline std::uint64_t block_records(std::uint64_t wanted, std::uint64_t fit, std:
     return some < left ? some : left;
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

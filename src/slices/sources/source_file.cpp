@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -79,4 +79,4 @@ Error SourceFile::unreadable(const std::string& why) const {
     return cannot_read(path_, why);
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

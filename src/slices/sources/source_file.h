@@ -10,7 +10,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 // How much to read at once: it stays in the processor's cache until it is looked at.
 inline constexpr std::uint64_t source_block_bytes = std::uint64_t{256} << 10;
@@ -54,4 +54,4 @@ class SourceFile {
     SourceStamp stamp_;
 };
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -15,7 +15,7 @@
 #include "slices/sources/record_file.h"
 #include "slices/sources/text_parts.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -308,4 +308,4 @@ Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions
     return all;
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

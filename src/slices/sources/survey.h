@@ -13,7 +13,7 @@
 #include "slices/sources/line_index.h"
 #include "slices/sources/source_file.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 enum class Kind : std::uint8_t { whole, rows, records, lines };
 
@@ -58,4 +58,4 @@ struct Survey {
 Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions& options,
                       const Party& party = {});
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

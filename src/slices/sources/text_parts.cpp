@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 namespace {
 
@@ -50,4 +50,4 @@ Result<std::vector<std::vector<LinePart>>> parts_in(const std::vector<std::strin
     return parts;
 }
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "slices/sources/line_index.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 
 void put(ByteWriter& out, std::size_t work, const LinePart& part);
 // The parts of each of so many works, from what the ranks have put. Error internal: it is none of this. The
@@ -17,4 +17,4 @@ void put(ByteWriter& out, std::size_t work, const LinePart& part);
 Result<std::vector<std::vector<LinePart>>> parts_in(const std::vector<std::string>& of_ranks,
                                                     std::size_t works);
 
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

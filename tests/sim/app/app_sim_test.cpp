@@ -24,19 +24,19 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     AppSimulation simulation(faults, seed);
     ASSERT_TRUE(simulation.run()) << "waits for " << simulation.manager().reactor().waiting_for();
-    const core::Ledger& ledger = simulation.manager().reactor().ledger();
+    const engine::model::Ledger& ledger = simulation.manager().reactor().ledger();
     std::map<TaskId, int> finals;
     std::map<TaskId, Attempt> last;
-    for (const stats::Recorded& recorded : simulation.records()) {
-        const records::TaskRecord& record = recorded.record;
+    for (const records::hdf5::Recorded& recorded : simulation.records()) {
+        const records::journal::TaskRecord& record = recorded.record;
         EXPECT_GT(record.attempt, last[record.task]) << "task " << record.task.value();
         EXPECT_EQ(finals[record.task], 0) << "task " << record.task.value() << " went on after its end";
         last[record.task] = record.attempt;
-        const core::Ending ending = record.outcome.ending;
+        const engine::model::Ending ending = record.outcome.ending;
         const bool crossed = record.outcome.reason.ends_with("with exit 3");  // its report and a goodbye
                                                                               // crossed
-        const bool interrupted =
-            (ending == core::Ending::worker_lost && !crossed) || ending == core::Ending::killed;
+        const bool interrupted = (ending == engine::model::Ending::worker_lost && !crossed) ||
+                                 ending == engine::model::Ending::killed;
         seen.interrupted += interrupted ? 1 : 0;
         seen.most_attempts = std::max(seen.most_attempts, record.attempt);
         seen.second_attempts += record.attempt == 2 || record.outcome.user_us == 2 ? 1 : 0;
@@ -47,7 +47,7 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
         EXPECT_EQ(recorded.output.out, "out\n");
     }
     for (std::uint64_t id = 0; id < faults.tasks; ++id) {
-        const bool skipped = ledger.state(TaskId(id)) == core::TaskState::skipped;
+        const bool skipped = ledger.state(TaskId(id)) == engine::model::TaskState::skipped;
         ASSERT_EQ(finals[TaskId(id)], skipped ? 0 : 1) << "task " << id;
         ASSERT_TRUE(faults.flaky || !skipped) << "task " << id;
     }
@@ -59,7 +59,7 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
     seen.draws += simulation.draws();
     seen.departures += simulation.departures();
     std::set<std::pair<TaskId, Attempt>> ended;
-    for (const stats::Recorded& recorded : simulation.records())
+    for (const records::hdf5::Recorded& recorded : simulation.records())
         ended.emplace(recorded.record.task, static_cast<Attempt>(recorded.record.outcome.user_us));
     for (const auto& start : simulation.starts()) seen.unrecorded += ended.contains(start) ? 0 : 1;
     seen.with_tickets += simulation.used_tickets() ? 1 : 0;
@@ -89,8 +89,8 @@ void check_departures(const AppFaults& faults) {
     EXPECT_LT(seen.most_attempts, 20U) << "leases went to and fro";
 }
 
-net::LoopbackFaults late_and_twice() {
-    net::LoopbackFaults faults;
+net::frames::LoopbackFaults late_and_twice() {
+    net::frames::LoopbackFaults faults;
     faults.delay = 0.3;
     faults.most_delay = std::chrono::milliseconds(200);
     faults.duplicate = 0.1;

@@ -6,11 +6,11 @@ namespace wq::sim {
 
 namespace {
 
-constexpr core::Resources whole{4, 4096, 4096, 0};
-constexpr net::PeerId manager_peer{0};
+constexpr engine::model::Resources whole{4, 4096, 4096, 0};
+constexpr net::frames::PeerId manager_peer{0};
 constexpr std::uint32_t flaky_retries = 2;
 
-manager::ManagerOptions manager_options(const AppFaults& faults, tickets::Counters& counters) {
+manager::ManagerOptions manager_options(const AppFaults& faults, ranks::tickets::Counters& counters) {
     manager::ManagerOptions options;
     options.reactor.expected_workers = faults.workers;
     options.reactor.max_losses = 1'000'000;  // here every task must reach its own outcome
@@ -21,7 +21,7 @@ manager::ManagerOptions manager_options(const AppFaults& faults, tickets::Counte
     return options;
 }
 
-tickets::PoolShape pool_shape(const AppFaults& faults) {
+ranks::tickets::PoolShape pool_shape(const AppFaults& faults) {
     return {std::max(faults.workers, 1U), 64 * 1024};
 }
 
@@ -37,8 +37,9 @@ AppSimulation::AppSimulation(AppFaults faults, std::uint64_t seed)
       counters_([this] { return happens(faults_.counter_failures); }) {
     network_.advance(std::chrono::hours(1));
     for (std::uint32_t node = 0; node < faults.nodes; ++node) {
-        segments_[node].resize(tickets::TicketPool::bytes_needed(pool_shape(faults)) / sizeof(CacheLine) + 1);
-        tickets::TicketPool::format(segment(node), pool_shape(faults));
+        segments_[node].resize(
+            ranks::tickets::TicketPool::bytes_needed(pool_shape(faults)) / sizeof(CacheLine) + 1);
+        ranks::tickets::TicketPool::format(segment(node), pool_shape(faults));
     }
     manager_ =
         std::make_unique<manager::Manager>(manager_options(faults, counters_), tasks_, recorder_, now());
@@ -46,7 +47,7 @@ AppSimulation::AppSimulation(AppFaults faults, std::uint64_t seed)
     faults.by_counter ? add_array() : add_list();
 }
 
-core::Now AppSimulation::now() const {
+engine::model::Now AppSimulation::now() const {
     return {network_.now(),
             std::chrono::duration_cast<std::chrono::microseconds>(network_.now().time_since_epoch()).count()};
 }
@@ -64,7 +65,7 @@ void AppSimulation::add_list() {
     while (tasks_.size() < faults_.tasks) {
         const bool tagged = faults_.groups && random_() % 3 == 0;
         const std::uint64_t count = tagged ? 1 : std::min(1 + random_() % 20, faults_.tasks - tasks_.size());
-        core::TaskRange range{TaskId(tasks_.size()), count, {}, {}};
+        engine::model::TaskRange range{TaskId(tasks_.size()), count, {}, {}};
         range.shape.retries = faults_.flaky ? flaky_retries : 0;
         range.shape.needs.cores = faults_.tickets ? 1 : static_cast<std::int64_t>(1 + random_() % 3);
         if (tagged) range.groups.push_back({static_cast<std::uint32_t>(random_() % 3), random_() % 2 == 0});
@@ -78,14 +79,14 @@ void AppSimulation::add_list() {
 
 void AppSimulation::add_array() {
     const auto last = std::to_string(faults_.tasks);
-    tasks_.add_indexes(taskfile::IndexSet::parse("1-" + last).or_throw(), array_command_);
-    core::TaskRange range{TaskId(0), faults_.tasks, {}, {}};
+    tasks_.add_indexes(engine::tasklist::IndexSet::parse("1-" + last).or_throw(), array_command_);
+    engine::model::TaskRange range{TaskId(0), faults_.tasks, {}, {}};
     range.shape.retries = faults_.flaky ? flaky_retries : 0;
     manager_->add(range, {}, {}, now());
     manager_->end_input(now());
 }
 
-void AppSimulation::note_start(const process::Order& order) {
+void AppSimulation::note_start(const node::process::Order& order) {
     const std::string name =
         "task " + std::to_string(order.task.value()) + "." + std::to_string(order.attempt);
     if (!starts_.emplace(order.task, order.attempt).second) wrong_starts_.push_back(name + " twice");
@@ -101,7 +102,7 @@ void AppSimulation::add_worker(std::uint32_t rank) {
     network_.connect(manager_peer, node->peer);
     node->launcher = std::make_unique<FakeLauncher>(
         whole, [this](TaskId id) { return task(id); },
-        [this](const process::Order& order) { note_start(order); });
+        [this](const node::process::Order& order) { note_start(order); });
     worker::WorkerOptions options;
     options.hello.rank = rank;
     options.hello.host = "node" + std::to_string(node_of(rank));
@@ -109,7 +110,7 @@ void AppSimulation::add_worker(std::uint32_t rank) {
     if (faults_.tickets) {
         const std::uint32_t place = rank / faults_.nodes;
         node->pool =
-            std::make_unique<tickets::TicketPool>(segment(node_of(rank)), pool_shape(faults_), place);
+            std::make_unique<ranks::tickets::TicketPool>(segment(node_of(rank)), pool_shape(faults_), place);
         const bool draws = faults_.by_counter && node_of(rank) != 0;
         node->taker =
             std::make_unique<worker::TicketClient>(*node->pool, whole, draws ? &counters_ : nullptr);
@@ -124,11 +125,12 @@ void AppSimulation::turn(Node& node) {
     const Instant at = network_.now();
     node.launcher->set_time(at);
     if (!std::exchange(node.greeted, true)) node.worker->start(at);
-    std::vector<net::Arrival> inbox;
+    std::vector<net::frames::Arrival> inbox;
     node.transport->poll(inbox);
-    for (const net::Arrival& arrival : inbox) {
-        if (const auto* frame = std::get_if<net::Frame>(&arrival)) node.worker->on_frame(frame->bytes, at);
-        if (std::holds_alternative<net::Left>(arrival)) node.worker->on_manager_left();
+    for (const net::frames::Arrival& arrival : inbox) {
+        if (const auto* frame = std::get_if<net::frames::Frame>(&arrival))
+            node.worker->on_frame(frame->bytes, at);
+        if (std::holds_alternative<net::frames::Left>(arrival)) node.worker->on_manager_left();
     }
     used_tickets_ = used_tickets_ || (node.taker && node.taker->active());
     node.worker->on_launcher(at);
@@ -136,9 +138,9 @@ void AppSimulation::turn(Node& node) {
 }
 
 void AppSimulation::turn() {
-    std::vector<net::Arrival> inbox;
+    std::vector<net::frames::Arrival> inbox;
     manager_end_->poll(inbox);
-    for (const net::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
+    for (const net::frames::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
     manager_->on_recorder(now());
     manager_->tick(now());
     manager_->flush();

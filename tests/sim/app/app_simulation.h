@@ -12,10 +12,10 @@
 #include "manager/manager.h"
 #include "manager/task_table.h"
 #include "net/frames/loopback.h"
+#include "ranks/tickets/ticket_pool.h"
 #include "sim/app/fake_launcher.h"
 #include "sim/app/loopback_counters.h"
 #include "support/fake_recorder.h"
-#include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 
 namespace wq::sim {
@@ -33,7 +33,7 @@ struct AppFaults {
     double launcher_deaths = 0;
     double exits = 0;       // of a worker, by a `#!` line; rank 0 stays
     double dismissals = 0;  // by the manager; rank 0 stays
-    net::LoopbackFaults network{};
+    net::frames::LoopbackFaults network{};
     bool slow_storage = false;  // the recorder acknowledges late and sometimes fails
 };
 
@@ -44,7 +44,7 @@ class AppSimulation {
     // Runs until the manager is finished; false if it is not after one simulated hour.
     bool run();
 
-    const std::vector<stats::Recorded>& records() const { return recorder_.written(); }
+    const std::vector<records::hdf5::Recorded>& records() const { return recorder_.written(); }
     const manager::Manager& manager() const { return *manager_; }
     FakeTask task(TaskId id) const;  // what it does
     std::uint64_t losses() const { return losses_; }
@@ -58,20 +58,20 @@ class AppSimulation {
   private:
     struct Node {
         std::uint32_t rank = 0;
-        net::PeerId peer;
-        std::unique_ptr<net::Transport> transport;
+        net::frames::PeerId peer;
+        std::unique_ptr<net::frames::Transport> transport;
         std::unique_ptr<FakeLauncher> launcher;
-        std::unique_ptr<tickets::TicketPool> pool;
+        std::unique_ptr<ranks::tickets::TicketPool> pool;
         std::unique_ptr<worker::TicketClient> taker;
         std::unique_ptr<worker::Worker> worker;
         bool greeted = false;
         bool leaves = false;
     };
 
-    core::Now now() const;
+    engine::model::Now now() const;
     void add_list();
     void add_array();
-    void note_start(const process::Order& order);
+    void note_start(const node::process::Order& order);
     void add_worker(std::uint32_t rank);
     void turn();
     void turn(Node& node);
@@ -85,14 +85,14 @@ class AppSimulation {
     AppFaults faults_;
     std::mt19937_64 random_;
     std::uint64_t seed_;
-    net::LoopbackNetwork network_;
-    std::unique_ptr<net::Transport> manager_end_;
+    net::frames::LoopbackNetwork network_;
+    std::unique_ptr<net::frames::Transport> manager_end_;
     struct alignas(64) CacheLine {
         std::byte bytes[64];
     };
     std::vector<std::vector<CacheLine>> segments_;  // one per node
     LoopbackCounters counters_;
-    taskfile::CommandTemplate array_command_{{"item {}"}};
+    engine::tasklist::CommandTemplate array_command_{{"item {}"}};
     testing::FakeRecorder recorder_;
     manager::TaskTable tasks_;
     std::unique_ptr<manager::Manager> manager_;

@@ -6,20 +6,20 @@
 
 namespace wq::sim {
 
-void FakeLauncher::run(process::Order order) {
+void FakeLauncher::run(node::process::Order order) {
     queue_.push_back(std::move(order));
 }
 
 void FakeLauncher::start_what_fits() {
     for (;;) {
-        core::Resources free = whole_;
+        engine::model::Resources free = whole_;
         free -= used_;
         // Not beyond an order with other `#!` lines: the shell executes them in order.
-        const auto end = std::find_if(queue_.begin(), queue_.end(), [&](const process::Order& order) {
+        const auto end = std::find_if(queue_.begin(), queue_.end(), [&](const node::process::Order& order) {
             return order.environment_position != queue_.front().environment_position;
         });
-        const auto next =
-            next_to_start(queue_.begin(), end, free, [](const process::Order& order) { return order.give; });
+        const auto next = next_to_start(queue_.begin(), end, free,
+                                        [](const node::process::Order& order) { return order.give; });
         if (next == end) return;
         used_ += next->give;
         started_(*next);
@@ -31,15 +31,16 @@ void FakeLauncher::start_what_fits() {
 
 void FakeLauncher::finish(const Running& task) {
     const FakeTask what = tasks_(task.order.task);
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     outcome.wall_us = what.wall.count() / 1000;
     outcome.user_us = task.order.attempt;  // records count without the leases that never started
     if (task.killed)
-        outcome.ending = core::Ending::killed;
+        outcome.ending = engine::model::Ending::killed;
     else if (task.order.attempt <= what.failures)
         outcome.exit_code = 1;
     used_ -= task.order.give;
-    reports_.emplace_back(launcher::TaskEnded{task.order.task, task.order.attempt, outcome, {"out\n", ""}});
+    reports_.emplace_back(
+        node::launcher::TaskEnded{task.order.task, task.order.attempt, outcome, {"out\n", ""}});
 }
 
 void FakeLauncher::set_time(Instant now) {
@@ -53,17 +54,17 @@ void FakeLauncher::kill(TaskId task, Attempt attempt) {
     for (Running& running : running_)
         if (running.order.task == task && running.order.attempt == attempt)
             running.killed = true, running.ends = now_;
-    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const process::Order& order) {
+    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const node::process::Order& order) {
         return order.task == task && order.attempt == attempt;
     });
     if (queued == queue_.end()) return;
-    reports_.emplace_back(launcher::OrderReturned{task, attempt});
+    reports_.emplace_back(node::launcher::OrderReturned{task, attempt});
     queue_.erase(queued);
 }
 
 void FakeLauncher::recall(std::uint64_t most) {
     for (; most > 0 && !queue_.empty(); --most) {
-        reports_.emplace_back(launcher::OrderReturned{queue_.back().task, queue_.back().attempt});
+        reports_.emplace_back(node::launcher::OrderReturned{queue_.back().task, queue_.back().attempt});
         queue_.pop_back();
     }
 }
@@ -73,7 +74,7 @@ void FakeLauncher::kill_all() {
     for (Running& running : running_) running.killed = true, running.ends = now_;
 }
 
-Status FakeLauncher::begin_anew(const launcher::LauncherOptions&, Duration) {
+Status FakeLauncher::begin_anew(const node::launcher::LauncherOptions&, Duration) {
     running_.clear();
     queue_.clear();
     reports_.clear();
@@ -89,15 +90,15 @@ bool FakeLauncher::runs(TaskId task) const {
 }
 
 void FakeLauncher::leave() {
-    reports_.emplace_back(launcher::EnvironmentExit{1, 3});
+    reports_.emplace_back(node::launcher::EnvironmentExit{1, 3});
     recall(queue_.size());
 }
 
 void FakeLauncher::die(const std::string& why) {
-    launcher::LauncherDied died;
+    node::launcher::LauncherDied died;
     for (const Running& running : running_)
         died.started.emplace_back(running.order.task, running.order.attempt);
-    for (const process::Order& order : queue_) died.not_started.emplace_back(order.task, order.attempt);
+    for (const node::process::Order& order : queue_) died.not_started.emplace_back(order.task, order.attempt);
     died.why = why;
     running_.clear();
     queue_.clear();
@@ -105,7 +106,7 @@ void FakeLauncher::die(const std::string& why) {
     reports_.emplace_back(std::move(died));
 }
 
-std::vector<launcher::Report> FakeLauncher::next() {
+std::vector<node::launcher::Report> FakeLauncher::next() {
     start_what_fits();
     const auto over = std::stable_partition(running_.begin(), running_.end(),
                                             [&](const Running& task) { return task.ends > now_; });

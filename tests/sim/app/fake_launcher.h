@@ -17,24 +17,26 @@ struct FakeTask {
     std::uint32_t failures = 0;  // attempts that fail before the first success
 };
 
-class FakeLauncher final : public launcher::Launcher {
+class FakeLauncher final : public node::launcher::Launcher {
   public:
     // `started` is called for every order that starts.
-    FakeLauncher(core::Resources whole, std::function<FakeTask(TaskId)> tasks,
-                 std::function<void(const process::Order&)> started)
+    FakeLauncher(engine::model::Resources whole, std::function<FakeTask(TaskId)> tasks,
+                 std::function<void(const node::process::Order&)> started)
         : whole_(whole), tasks_(std::move(tasks)), started_(std::move(started)) {}
 
-    Status open(const launcher::LauncherOptions&) override { return success(); }
+    Status open(const node::launcher::LauncherOptions&) override { return success(); }
     std::string scratch() const override { return {}; }
     int descriptor() const override { return -1; }
-    void environment(const launcher::EnvironmentLine& line) override { lines_.push_back(line.position); }
+    void environment(const node::launcher::EnvironmentLine& line) override {
+        lines_.push_back(line.position);
+    }
     void enter(const std::string&) override {}
-    void run(process::Order order) override;
+    void run(node::process::Order order) override;
     void kill(TaskId task, Attempt attempt) override;
     void recall(std::uint64_t most) override;
     void kill_all() override;
-    std::vector<launcher::Report> next() override;
-    Status begin_anew(const launcher::LauncherOptions&, Duration) override;
+    std::vector<node::launcher::Report> next() override;
+    Status begin_anew(const node::launcher::LauncherOptions&, Duration) override;
     Status fork_child(int, void (*)(int)) override { return Error{ExitCode::unreachable, "not here"}; }
     void close(Duration) override {}
 
@@ -49,22 +51,22 @@ class FakeLauncher final : public launcher::Launcher {
 
   private:
     struct Running {
-        process::Order order;
+        node::process::Order order;
         Instant ends;
         bool killed = false;
     };
     void start_what_fits();
     void finish(const Running& task);
 
-    core::Resources whole_;
-    core::Resources used_;
+    engine::model::Resources whole_;
+    engine::model::Resources used_;
     std::function<FakeTask(TaskId)> tasks_;
-    std::function<void(const process::Order&)> started_;
+    std::function<void(const node::process::Order&)> started_;
     Instant now_;
     Instant kept_until_ = Instant::max();
-    std::deque<process::Order> queue_;
+    std::deque<node::process::Order> queue_;
     std::vector<Running> running_;
-    std::vector<launcher::Report> reports_;
+    std::vector<node::launcher::Report> reports_;
     std::vector<std::uint64_t> lines_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace wq::sim {
 
-class LoopbackCounters final : public tickets::Counters {
+class LoopbackCounters final : public ranks::tickets::Counters {
   public:
     // `fails` is called before every addition.
     explicit LoopbackCounters(std::function<bool()> fails) : fails_(std::move(fails)) {}

@@ -23,9 +23,9 @@ struct SessionsSeen {
 
 // Whether a lost attempt counts against its task. Not if its lease and a goodbye crossed, or if its worker
 // never received a Welcome.
-bool blames(const core::Outcome& outcome) {
+bool blames(const engine::model::Outcome& outcome) {
     const std::string& why = outcome.reason;
-    return outcome.ending == core::Ending::worker_lost && !why.ends_with("drained") &&
+    return outcome.ending == engine::model::Ending::worker_lost && !why.ends_with("drained") &&
            !why.ends_with("with exit 3") && !why.ends_with("it reconnected as a new worker");
 }
 
@@ -35,13 +35,13 @@ void check_session(const SessionFaults& faults, std::uint64_t seed, SessionsSeen
     SessionSimulation simulation(faults, seed);
     ASSERT_TRUE(simulation.run()) << "waits for " << simulation.manager().reactor().waiting_for();
     std::map<TaskId, int> finals;
-    for (const stats::Recorded& recorded : simulation.records()) {
+    for (const records::hdf5::Recorded& recorded : simulation.records()) {
         EXPECT_EQ(finals[recorded.record.task], 0) << "task " << recorded.record.task.value();
         seen.losses += blames(recorded.record.outcome) ? 1 : 0;
         seen.most_attempts = std::max(seen.most_attempts, recorded.record.attempt);
         if (!recorded.record.final) continue;
         ++finals[recorded.record.task];
-        EXPECT_TRUE(recorded.record.outcome.succeeded()) << core::describe(recorded.record.outcome);
+        EXPECT_TRUE(recorded.record.outcome.succeeded()) << engine::model::describe(recorded.record.outcome);
     }
     for (std::uint64_t id = 0; id < faults.tasks; ++id) ASSERT_EQ(finals[TaskId(id)], 1) << "task " << id;
     EXPECT_THAT(simulation.wrong_starts(), ::testing::IsEmpty());
@@ -63,8 +63,8 @@ SessionsSeen check_all_sessions(const SessionFaults& faults) {
     return seen;
 }
 
-net::LoopbackFaults late() {
-    net::LoopbackFaults faults;
+net::frames::LoopbackFaults late() {
+    net::frames::LoopbackFaults faults;
     faults.delay = 0.3;
     faults.most_delay = std::chrono::milliseconds(100);
     return faults;

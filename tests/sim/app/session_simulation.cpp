@@ -7,8 +7,8 @@ namespace wq::sim {
 
 namespace {
 
-constexpr core::Resources session_worker{4, 4096, 4096, 0};
-constexpr net::PeerId session_manager_peer{0};
+constexpr engine::model::Resources session_worker{4, 4096, 4096, 0};
+constexpr net::frames::PeerId session_manager_peer{0};
 
 manager::ManagerOptions session_manager_options(const SessionFaults& faults) {
     manager::ManagerOptions options;
@@ -30,7 +30,7 @@ SessionSimulation::SessionSimulation(SessionFaults faults, std::uint64_t seed)
     manager_ = std::make_unique<manager::Manager>(session_manager_options(faults), tasks_, recorder_, now());
     manager_->expect_tcp_workers(*manager_end_);
     for (std::uint64_t line = 1; line <= faults.tasks; ++line) {
-        core::TaskRange range{TaskId(tasks_.size()), 1, {}, {}};
+        engine::model::TaskRange range{TaskId(tasks_.size()), 1, {}, {}};
         range.shape.needs.cores = static_cast<std::int64_t>(1 + random_() % 2);
         tasks_.add_line("task " + std::to_string(line), line, 0);
         manager_->add(range, {}, {}, now());
@@ -39,7 +39,7 @@ SessionSimulation::SessionSimulation(SessionFaults faults, std::uint64_t seed)
     for (std::uint32_t n = 0; n < faults.workers; ++n) add_worker();
 }
 
-core::Now SessionSimulation::now() const {
+engine::model::Now SessionSimulation::now() const {
     return {network_.now(),
             std::chrono::duration_cast<std::chrono::microseconds>(network_.now().time_since_epoch()).count()};
 }
@@ -50,7 +50,7 @@ FakeTask SessionSimulation::task(TaskId id) const {
     return {std::chrono::milliseconds(unit * (own() % 10 == 0 ? 2000 : own() % 100)), 0};
 }
 
-void SessionSimulation::note_start(const process::Order& order) {
+void SessionSimulation::note_start(const node::process::Order& order) {
     for (const auto& node : nodes_) doubles_ += node->launcher->runs(order.task) ? 1 : 0;
     for (Remains& dead : remains_) dead.launcher->set_time(network_.now());
     for (const Remains& dead : remains_)
@@ -68,7 +68,7 @@ worker::Call SessionSimulation::call(Node& node) {
     call.manager = session_manager_peer;
     network_.connect(session_manager_peer, node.peer);
     call.local_address = [peer = node.peer] { return "loopback:" + std::to_string(peer.value()); };
-    call.heard = [&node](Instant now) { return net::Heard{node.notices_at ? node.heard : now, now}; };
+    call.heard = [&node](Instant now) { return net::frames::Heard{node.notices_at ? node.heard : now, now}; };
     if (happens(faults_.unreachable)) network_.cut(session_manager_peer, node.peer, "the faults");
     return call;
 }
@@ -77,7 +77,7 @@ void SessionSimulation::add_worker() {
     auto node = std::make_unique<Node>();
     node->launcher = std::make_unique<FakeLauncher>(
         session_worker, [this](TaskId id) { return task(id); },
-        [this](const process::Order& order) { note_start(order); });
+        [this](const node::process::Order& order) { note_start(order); });
     worker::WorkerOptions options;
     options.hello.host = "node" + std::to_string(named_);
     options.hello.identity = "identity" + std::to_string(named_++);
@@ -96,9 +96,9 @@ void SessionSimulation::add_worker() {
 }
 
 void SessionSimulation::turn() {
-    std::vector<net::Arrival> inbox;
+    std::vector<net::frames::Arrival> inbox;
     manager_end_->poll(inbox);
-    for (const net::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
+    for (const net::frames::Arrival& arrival : inbox) manager_->on_arrival(*manager_end_, arrival, now());
     manager_->on_recorder(now());
     manager_->tick(now());
     manager_->flush();
@@ -128,7 +128,7 @@ void SessionSimulation::make_faults() {
             ++cuts_;
             node->notices_at = network_.now() + up_to(std::chrono::seconds(90));
             node->heard = network_.now() - up_to(std::chrono::seconds(15));
-            manager_->on_arrival(*manager_end_, net::Left{node->peer, "silent"}, now());
+            manager_->on_arrival(*manager_end_, net::frames::Left{node->peer, "silent"}, now());
         }
         if (node->notices_at && network_.now() >= *node->notices_at) {
             node->session->lose_link("it is silent", network_.now());
@@ -171,7 +171,7 @@ bool SessionSimulation::stopped(Node& node) {
         node.stopped_until = node.notices_at = node.heard + up_to(std::chrono::seconds(90));
     }
     if (node.silent_from && network_.now() >= *node.silent_from) {
-        manager_->on_arrival(*manager_end_, net::Left{node.peer, "silent"}, now());
+        manager_->on_arrival(*manager_end_, net::frames::Left{node.peer, "silent"}, now());
         node.silent_from.reset();
     }
     if (network_.now() < *node.stopped_until) return true;
@@ -193,9 +193,9 @@ void SessionSimulation::leave_remains(Node& node) {
 void SessionSimulation::say_last_words() {
     for (Remains& dead : remains_) {
         if (!dead.words || network_.now() < dead.speaks) continue;
-        const net::PeerId speaker = network_.add();
+        const net::frames::PeerId speaker = network_.add();
         network_.connect(session_manager_peer, speaker);
-        network_.endpoint(speaker)->send(session_manager_peer, wire::encode(*dead.words));
+        network_.endpoint(speaker)->send(session_manager_peer, net::messages::encode(*dead.words));
         network_.silence(speaker);  // it reads no answer
         dead.words.reset();
     }

@@ -30,7 +30,7 @@ struct SessionFaults {
     double exits = 0;        // a `#!` line of the worker ends it
     double unreachable = 0;  // a call fails
     bool long_tasks = false;
-    net::LoopbackFaults network{};
+    net::frames::LoopbackFaults network{};
     Duration grace = std::chrono::seconds(20);
 };
 
@@ -41,7 +41,7 @@ class SessionSimulation {
     // Runs until the manager and the workers have ended; false if they have not after one simulated hour.
     bool run();
 
-    const std::vector<stats::Recorded>& records() const { return recorder_.written(); }
+    const std::vector<records::hdf5::Recorded>& records() const { return recorder_.written(); }
     const manager::Manager& manager() const { return *manager_; }
     std::uint64_t cuts() const { return cuts_; }
     std::uint64_t kills() const { return kills_; }
@@ -58,7 +58,7 @@ class SessionSimulation {
         std::unique_ptr<FakeLauncher> launcher;
         std::unique_ptr<worker::Worker> worker;
         std::unique_ptr<worker::WorkerSession> session;
-        net::PeerId peer{0};                // in its last call
+        net::frames::PeerId peer{0};        // in its last call
         std::optional<Instant> notices_at;  // when it notices the disconnection
         Instant heard;                      // last heard the manager before it was disconnected
         std::optional<Instant> stopped_until;
@@ -69,18 +69,18 @@ class SessionSimulation {
     // What a killed worker leaves.
     struct Remains {
         std::unique_ptr<FakeLauncher> launcher;
-        std::optional<wire::LastWords> words;
+        std::optional<net::messages::LastWords> words;
         Instant ends;  // its tasks
         Instant speaks;
     };
 
-    core::Now now() const;
+    engine::model::Now now() const;
     Duration up_to(Duration most);
     bool stopped(Node& node);
     void leave_remains(Node& node);
     void say_last_words();
     FakeTask task(TaskId id) const;
-    void note_start(const process::Order& order);
+    void note_start(const node::process::Order& order);
     void add_worker();
     worker::Call call(Node& node);
     void turn();
@@ -91,8 +91,8 @@ class SessionSimulation {
     SessionFaults faults_;
     std::mt19937_64 random_;
     std::uint64_t seed_;
-    net::LoopbackNetwork network_;
-    std::unique_ptr<net::Transport> manager_end_;
+    net::frames::LoopbackNetwork network_;
+    std::unique_ptr<net::frames::Transport> manager_end_;
     testing::FakeRecorder recorder_;
     manager::TaskTable tasks_;
     std::unique_ptr<manager::Manager> manager_;

@@ -45,7 +45,7 @@ TEST_F(ProgramTest, CancelsInEveryStateAndGivesTheTaskBackAtOnce) {
     EXPECT_TRUE(cancelled->ok());
     EXPECT_EQ(program_->task_state(4), TaskState::done);
     EXPECT_TRUE(program_->empty());
-    const std::vector<wire::Kill> kills = worker.kills();
+    const std::vector<net::messages::Kill> kills = worker.kills();
     ASSERT_EQ(kills.size(), 1U);
     EXPECT_EQ(kills[0].task, TaskId(1));
     EXPECT_EQ(program_->stats().tasks_cancelled, 2);
@@ -111,11 +111,11 @@ TEST_F(ProgramTest, CancelsALongRangeAtOnce) {
 
 TEST_F(ProgramTest, AnyIdOfARangeCancelsItAndItsFailedCallsStay) {
     start(1);
-    FakeWorker& worker =
-        add_worker({1, "host", 1, {"function:f"}}, [](const wire::Lease& lease, wire::Ended& ended) {
-            ended.outcome.exit_code = lease.task == TaskId(0) ? 1 : 0;
-            ended.outcome.wall_us = 5'000'000;
-        });
+    FakeWorker& worker = add_worker({1, "host", 1, {"function:f"}},
+                                    [](const net::messages::Lease& lease, net::messages::Ended& ended) {
+                                        ended.outcome.exit_code = lease.task == TaskId(0) ? 1 : 0;
+                                        ended.outcome.wall_us = 5'000'000;
+                                    });
     for (const std::int64_t which : {0, 7}) {
         const std::int64_t id = submit(Task::range("f", 10, 20).cores(1));
         worker.answer(3);
@@ -136,8 +136,8 @@ TEST_F(ProgramTest, AnyIdOfARangeCancelsItAndItsFailedCallsStay) {
 
 TEST_F(ProgramTest, ACancelledRangeTellsAtOnceWhatNobodyHasHeard) {
     start(1);
-    FakeWorker& worker =
-        add_worker({1, "host", 1, {"function:f"}}, [](const wire::Lease& lease, wire::Ended& ended) {
+    FakeWorker& worker = add_worker(
+        {1, "host", 1, {"function:f"}}, [](const net::messages::Lease& lease, net::messages::Ended& ended) {
             ended.outcome.exit_code = lease.task == TaskId(1) ? 1 : 0;
             ended.outcome.wall_us = 5'000'000;  // so that none is given out beside it
         });

@@ -17,12 +17,12 @@ using testing::ProgramTest;
 class CategoriesTest : public ProgramTest {
   protected:
     void set_max(const std::string& category, const TaskResources& most) {
-        core::CategorySet what;
-        what.max = program_manager::sizes_of(most);
+        engine::model::CategorySet what;
+        what.max = api::sizes_of(most);
         program_->set_category(category, what);
     }
-    void set_mode(const std::string& category, core::AllocationMode mode) {
-        core::CategorySet what;
+    void set_mode(const std::string& category, engine::model::AllocationMode mode) {
+        engine::model::CategorySet what;
         what.mode = mode;
         program_->set_category(category, what);
     }
@@ -43,10 +43,10 @@ class CategoriesTest : public ProgramTest {
         EXPECT_EQ(is.disk, disk);
     }
     // It succeeds, and has taken so much.
-    static void takes(wire::Ended& ended, std::int64_t memory) {
+    static void takes(net::messages::Ended& ended, std::int64_t memory) {
         ended.outcome.wall_us = 1'000'000;
         ended.outcome.started_us = 1;
-        core::Usage& usage = ended.outcome.measured.emplace().usage;
+        engine::model::Usage& usage = ended.outcome.measured.emplace().usage;
         usage.cores = 980;
         usage.memory = memory;
         usage.disk = 10;
@@ -61,7 +61,7 @@ class CategoriesTest : public ProgramTest {
 
 TEST_F(CategoriesTest, ItsMaximumIsWhatTasksAreGivenThatSayNothingThemselves) {
     start(1);
-    add_worker({}, [](const wire::Lease&, wire::Ended&) {}).begin();
+    add_worker({}, [](const net::messages::Lease&, net::messages::Ended&) {}).begin();
     set_max("a", {2, 1024, -1, 0});
     expect(allocated(Task("x").category("a")), 2, 2048, 2048);
     expect(allocated(Task("x").category("a").cores(1)), 1, 1024, 1024);
@@ -78,11 +78,11 @@ TEST_F(CategoriesTest, ItsMaximumIsWhatTasksAreGivenThatSayNothingThemselves) {
 TEST_F(CategoriesTest, NothingBelowItsMinimumIsGiven) {
     start(1);
     add_worker().begin();
-    core::CategorySet least;
-    least.min = program_manager::sizes_of({-1, 3000, -1, -1});
+    engine::model::CategorySet least;
+    least.min = api::sizes_of({-1, 3000, -1, -1});
     program_->set_category("a", least);
     expect(allocated(Task("x").category("a").cores(1)), 1, 3000, 1024);
-    least.min = program_manager::sizes_of({-1, 5000, -1, -1});
+    least.min = api::sizes_of({-1, 5000, -1, -1});
     program_->set_category("a", least);
     submit(Task("x").category("a").cores(1));
     EXPECT_THAT(program_->why(2), HasSubstr("not now: no worker can hold it"));
@@ -101,7 +101,7 @@ TEST_F(CategoriesTest, CallsAskForWhatTheirCategorySays) {
 TEST_F(CategoriesTest, NoMoreOfItsTasksRunAtOnceThanItAllows) {
     start(1);
     FakeWorker& worker = add_worker();
-    core::CategorySet two;
+    engine::model::CategorySet two;
     two.max_concurrent = 2;
     program_->set_category("a", two);
     for (int i = 0; i < 5; ++i) submit(Task("x").category("a").cores(1));
@@ -122,17 +122,18 @@ TEST_F(CategoriesTest, NoMoreOfItsTasksRunAtOnceThanItAllows) {
 
 TEST_F(CategoriesTest, WithEnoughMeasuredItsTasksGetNoMoreThanTheyTake) {
     start(1);
-    FakeWorker& worker = add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+    FakeWorker& worker = add_worker({}, [](const net::messages::Lease& lease, net::messages::Ended& ended) {
         takes(ended, lease.text == "small" ? 200 : 900);
         if (lease.text != "large" || lease.give.memory_mb > 1024) return;
-        ended.outcome.ending = core::Ending::out_of_memory;
+        ended.outcome.ending = engine::model::Ending::out_of_memory;
         ended.outcome.measured->exceeded.memory_mb = lease.give.memory_mb;
     });
     worker.begin();
     program_->monitor({true, true}, "");
-    set_mode("a", core::AllocationMode::max_throughput);
+    set_mode("a", engine::model::AllocationMode::max_throughput);
     run_one_by_one(26, "a");
-    EXPECT_EQ(worker.leases().back().give, (core::Resources{4, 4096, 4096, 0})) << "whole workers until then";
+    EXPECT_EQ(worker.leases().back().give, (engine::model::Resources{4, 4096, 4096, 0}))
+        << "whole workers until then";
     EXPECT_EQ(summary("a").max_cores, "~0.98");
     EXPECT_EQ(summary("a").max_memory, "~200");
     EXPECT_EQ(summary("a").max_disk, "~10");
@@ -153,15 +154,16 @@ TEST_F(CategoriesTest, WithEnoughMeasuredItsTasksGetNoMoreThanTheyTake) {
 
 TEST_F(CategoriesTest, ItsMinimumHoldsForWhatIsFoundToo) {
     start(1);
-    FakeWorker& worker = add_worker({}, [](const wire::Lease&, wire::Ended& ended) { takes(ended, 200); });
+    FakeWorker& worker =
+        add_worker({}, [](const net::messages::Lease&, net::messages::Ended& ended) { takes(ended, 200); });
     worker.begin();
     program_->monitor({true, true}, "");
     ASSERT_TRUE(program_->tune("category-steady-n-tasks", 3, error_));
-    set_mode("a", core::AllocationMode::min_waste);
+    set_mode("a", engine::model::AllocationMode::min_waste);
     run_one_by_one(9, "a");
     EXPECT_EQ(worker.leases().back().give.memory_mb, 1024) << "3 are enough now";
-    core::CategorySet least;
-    least.min = program_manager::sizes_of({-1, 2000, -1, -1});
+    engine::model::CategorySet least;
+    least.min = api::sizes_of({-1, 2000, -1, -1});
     program_->set_category("a", least);
     run_one_by_one(1, "a");
     EXPECT_EQ(worker.leases().back().give.memory_mb, 2048);
@@ -170,7 +172,7 @@ TEST_F(CategoriesTest, ItsMinimumHoldsForWhatIsFoundToo) {
 TEST_F(CategoriesTest, AModeWithoutMonitoringIsToldOnce) {
     start(1);
     add_worker().begin();
-    set_mode("a", core::AllocationMode::max);
+    set_mode("a", engine::model::AllocationMode::max);
     EXPECT_EQ(said(), "") << "its tasks may be measured yet";
     submit(Task("x").category("a").monitor_output("/tmp"));
     while (wait()) {
@@ -182,7 +184,7 @@ TEST_F(CategoriesTest, AModeWithoutMonitoringIsToldOnce) {
     EXPECT_THAT(said(), HasSubstr("category 'a': its mode needs measurements"));
     EXPECT_EQ(std::count(said_.begin(), said_.end(), said_.front()), 1);
     program_->monitor({true, false}, "");
-    set_mode("b", core::AllocationMode::max);
+    set_mode("b", engine::model::AllocationMode::max);
     submit(Task("x").category("b"));
     while (wait()) {
     }
@@ -191,12 +193,13 @@ TEST_F(CategoriesTest, AModeWithoutMonitoringIsToldOnce) {
 
 TEST_F(CategoriesTest, AModeOfAllIsThatOfCategoriesThatCome) {
     start(1);
-    FakeWorker& worker = add_worker({}, [](const wire::Lease&, wire::Ended& ended) { takes(ended, 200); });
+    FakeWorker& worker =
+        add_worker({}, [](const net::messages::Lease&, net::messages::Ended& ended) { takes(ended, 200); });
     worker.begin();
     program_->monitor({true, true}, "");
     ASSERT_TRUE(program_->tune("category-steady-n-tasks", 2, error_));
     run_one_by_one(1, "before");
-    set_mode("", core::AllocationMode::max);
+    set_mode("", engine::model::AllocationMode::max);
     for (const char* category : {"before", "after"}) {
         run_one_by_one(6, category);
         EXPECT_EQ(worker.leases().back().give.cores, category == std::string("before") ? 4 : 1);

@@ -4,7 +4,7 @@
 
 #include "api/function_table.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 namespace {
 
 TEST(CoprocessServer, ConvertsArgumentsAndResults) {
@@ -17,7 +17,7 @@ TEST(CoprocessServer, ConvertsArgumentsAndResults) {
     });
     functions.add("nothing", [] {});
     functions.add("fails", [](std::optional<int>) -> int { throw std::runtime_error("no luck"); });
-    const process::FunctionTable table = api::function_table(functions);
+    const node::process::FunctionTable table = api::function_table(functions);
     const auto answer = [&](const std::string& function, const std::string& event) {
         return answer_to(table, function, event).text;
     };
@@ -38,4 +38,4 @@ TEST(CoprocessServer, ConvertsArgumentsAndResults) {
 }
 
 }  // namespace
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -41,7 +41,7 @@ TEST(FactorySettings, HaveTheNamesOfTheProgramsFile) {
     EXPECT_EQ(read->timeout, std::chrono::seconds(1));
     EXPECT_EQ(read->factory_timeout, std::chrono::seconds(1));
     EXPECT_TRUE(read->autosize);
-    EXPECT_EQ(read->size, (core::Resources{1, 1, 1, 1}));
+    EXPECT_EQ(read->size, (engine::model::Resources{1, 1, 1, 1}));
     EXPECT_EQ(read->worker_extra_options, "1");
     EXPECT_EQ(read->condor_requirements, "1");
 }

@@ -42,16 +42,16 @@ using testing::ProgramTest;
 constexpr const char* ended = "the manager has ended: no memory left";
 
 TEST(Asking, TellsTheAskerWhatItsRequestThrew) {
-    program_manager::CommandQueue queue;
+    api::CommandQueue queue;
     std::thread asker([&] { EXPECT_THROW(queue.ask([] { throw std::bad_alloc(); }), std::bad_alloc); });
-    std::vector<program_manager::CommandQueue::Command> commands;
+    std::vector<api::CommandQueue::Command> commands;
     while (commands.empty()) queue.take(commands);
-    EXPECT_THROW(std::get<std::unique_ptr<program_manager::Asked>>(commands.front())->run(), std::bad_alloc);
+    EXPECT_THROW(std::get<std::unique_ptr<api::Asked>>(commands.front())->run(), std::bad_alloc);
     asker.join();
 }
 
 TEST(Asking, EndsWhenTheRequestIsDropped) {
-    program_manager::CommandQueue queue;
+    api::CommandQueue queue;
     std::thread asker([&] { EXPECT_FALSE(queue.ask([] { FAIL() << "it ran"; })); });
     while (!queue.has_more()) {
     }
@@ -67,8 +67,8 @@ class FailureTest : public ProgramTest {
     // From the next turn of its loop on the manager's thread has memory for fewer than so many allocations.
     void fail_at(std::uint64_t allocation) { fails_at_ = allocation; }
     void start_failing(std::size_t workers = 1) {
-        program_manager::ProgramManagerOptions options;
-        options.tell = [this](const core::ManagerStats&) {
+        api::ProgramManagerOptions options;
+        options.tell = [this](const engine::model::ManagerStats&) {
             if (const std::uint64_t at = fails_at_.exchange(0)) allocations_left = at;
         };
         start(workers, std::move(options));
@@ -174,7 +174,7 @@ TEST_F(FailureTest, LosesNoTaskWhereverMemoryRunsOut) {
             FakeWorkerOptions of_worker;
             of_worker.rank = rank;
             of_worker.features = {"function:f"};
-            const auto answer = [](const wire::Lease& lease, wire::Ended& told) {
+            const auto answer = [](const net::messages::Lease& lease, net::messages::Ended& told) {
                 told.output.out = "an output that is too long for the inside of a string";
                 if (lease.task == TaskId(14)) told.outcome.exit_code = 1;
             };

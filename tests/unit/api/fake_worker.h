@@ -30,10 +30,10 @@ struct FakeWorkerOptions {
 
 class FakeWorker {
   public:
-    using Answer = std::function<void(const wire::Lease&, wire::Ended&)>;
+    using Answer = std::function<void(const net::messages::Lease&, net::messages::Ended&)>;
 
     // `end`: its end of the line. Leases wait until begin() or release().
-    FakeWorker(std::unique_ptr<net::Transport> end, FakeWorkerOptions options, Answer answer)
+    FakeWorker(std::unique_ptr<net::frames::Transport> end, FakeWorkerOptions options, Answer answer)
         : end_(std::move(end)),
           options_(std::move(options)),
           answer_(std::move(answer)),
@@ -70,11 +70,11 @@ class FakeWorker {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return dismissed_.load(); });
     }
-    std::vector<wire::Kill> kills() {
+    std::vector<net::messages::Kill> kills() {
         const std::lock_guard lock(mutex_);
         return kills_;
     }
-    std::vector<wire::Lease> leases() {
+    std::vector<net::messages::Lease> leases() {
         const std::lock_guard lock(mutex_);
         return all_;
     }
@@ -85,10 +85,12 @@ class FakeWorker {
         static_cast<void>(::write(wake_, &one, sizeof one) == sizeof one);
     }
 
-    void say(const wire::Message& message) { end_->send(net::PeerId(0), wire::encode(message)); }
+    void say(const net::messages::Message& message) {
+        end_->send(net::frames::PeerId(0), net::messages::encode(message));
+    }
 
     void run() {
-        wire::Hello hello;
+        net::messages::Hello hello;
         hello.rank = options_.rank;
         hello.host = options_.host;
         hello.offers = {options_.cores, 4096, 4096, 0};
@@ -101,37 +103,38 @@ class FakeWorker {
                 std::uint64_t count = 0;
                 static_cast<void>(::read(wake_, &count, sizeof count) > 0);
             }
-            std::vector<net::Arrival> inbox;
+            std::vector<net::frames::Arrival> inbox;
             end_->poll(inbox);
-            for (const net::Arrival& arrival : inbox)
-                if (const auto* frame = std::get_if<net::Frame>(&arrival)) hear(frame->bytes);
+            for (const net::frames::Arrival& arrival : inbox)
+                if (const auto* frame = std::get_if<net::frames::Frame>(&arrival)) hear(frame->bytes);
             answer_some();
-            if (!dismissed_) say(wire::Beat{});
+            if (!dismissed_) say(net::messages::Beat{});
         }
     }
 
     void hear(const std::string& bytes) {
-        const auto messages = wire::decode(bytes);
+        const auto messages = net::messages::decode(bytes);
         const std::lock_guard lock(mutex_);
-        for (const wire::Message& message : *messages) {
-            if (const auto* lease = std::get_if<wire::Lease>(&message)) {
+        for (const net::messages::Message& message : *messages) {
+            if (const auto* lease = std::get_if<net::messages::Lease>(&message)) {
                 waiting_.push_back(*lease);
                 all_.push_back(*lease);
                 ++given_;
             }
-            if (const auto* kill = std::get_if<wire::Kill>(&message)) {
+            if (const auto* kill = std::get_if<net::messages::Kill>(&message)) {
                 kills_.push_back(*kill);
-                std::erase_if(waiting_, [&](const wire::Lease& one) {
+                std::erase_if(waiting_, [&](const net::messages::Lease& one) {
                     if (one.task.value() - kill->task.value() >= kill->count) return false;
-                    wire::Ended killed{one.task, one.attempt, {}, {}};
-                    killed.outcome.ending = core::Ending::killed;
+                    net::messages::Ended killed{one.task, one.attempt, {}, {}};
+                    killed.outcome.ending = engine::model::Ending::killed;
                     say(killed);
                     return true;
                 });
             }
-            if (std::holds_alternative<wire::Dismiss>(message)) dismissed_ = true;
-            if (std::holds_alternative<wire::KillAll>(message)) {
-                for (const wire::Lease& lease : waiting_) say(wire::GivenBack{lease.task, lease.attempt});
+            if (std::holds_alternative<net::messages::Dismiss>(message)) dismissed_ = true;
+            if (std::holds_alternative<net::messages::KillAll>(message)) {
+                for (const net::messages::Lease& lease : waiting_)
+                    say(net::messages::GivenBack{lease.task, lease.attempt});
                 waiting_.clear();
             }
         }
@@ -139,7 +142,7 @@ class FakeWorker {
     }
 
     void answer_some() {
-        std::vector<wire::Lease> leases;
+        std::vector<net::messages::Lease> leases;
         {
             const std::lock_guard lock(mutex_);
             const std::size_t most =
@@ -150,23 +153,23 @@ class FakeWorker {
             if (!answering_) may_answer_ -= most;
         }
         ByteWriter out;
-        for (const wire::Lease& lease : leases) {
-            wire::Ended ended{lease.task, lease.attempt, {}, {}};
+        for (const net::messages::Lease& lease : leases) {
+            net::messages::Ended ended{lease.task, lease.attempt, {}, {}};
             if (answer_) answer_(lease, ended);
-            wire::encode(ended, out);
+            net::messages::encode(ended, out);
         }
-        if (out.size() > 0) end_->send(net::PeerId(0), out.take());
+        if (out.size() > 0) end_->send(net::frames::PeerId(0), out.take());
     }
 
-    std::unique_ptr<net::Transport> end_;
+    std::unique_ptr<net::frames::Transport> end_;
     FakeWorkerOptions options_;
     Answer answer_;
     int wake_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<wire::Lease> waiting_;
-    std::vector<wire::Lease> all_;
-    std::vector<wire::Kill> kills_;
+    std::vector<net::messages::Lease> waiting_;
+    std::vector<net::messages::Lease> all_;
+    std::vector<net::messages::Kill> kills_;
     std::size_t given_ = 0;
     std::atomic<bool> dismissed_ = false;
     std::atomic<bool> stop_ = false;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace wq::program_manager {
+namespace wq::api {
 namespace {
 
 using std::chrono::seconds;
@@ -18,7 +18,7 @@ class FirstWorkerNoticeTest : public ::testing::Test {
 
     const Instant begin_{seconds(1000)};
     FirstWorkerNotice notice_{"work_queue_worker localhost 9123"};
-    core::ManagerStats stats_;
+    engine::model::ManagerStats stats_;
     std::vector<std::string> said_;
 };
 
@@ -65,4 +65,4 @@ TEST_F(FirstWorkerNoticeTest, IsSilentWhereWorkersComeByThemselves) {
 }
 
 }  // namespace
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -228,7 +228,7 @@ TEST(Functions, TheLastOfANameIsIt) {
     Functions functions;
     functions.add("f", [] { return 1; });
     functions.add("f", [] { return 2; });
-    const process::FunctionTable table = api::function_table(functions);
+    const node::process::FunctionTable table = api::function_table(functions);
     ASSERT_NE(table.find("f"), nullptr);
     EXPECT_EQ(unpack_result<int>(table.find("f")->call(pack_arguments())), 2);
     EXPECT_EQ(table.find("g"), nullptr);

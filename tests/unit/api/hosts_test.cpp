@@ -51,10 +51,11 @@ TEST_F(HostsTest, AHostThatFailsWhatGoesOnElsewhereIsSetAsideAndSaidSo) {
     FakeWorker& good = add_worker({1, "good", 8, {}});
     for (int i = 0; i < 8; ++i) submit(Task("a").cores(1));
     good.wait_for_leases(8);
-    FakeWorker& bad = add_worker({2, "bad", 1, {}}, [](const wire::Lease&, wire::Ended& ended) {
-        ended.outcome.exit_code = 127;
-        ended.outcome.wall_us = 1000;
-    });
+    FakeWorker& bad =
+        add_worker({2, "bad", 1, {}}, [](const net::messages::Lease&, net::messages::Ended& ended) {
+            ended.outcome.exit_code = 127;
+            ended.outcome.wall_us = 1000;
+        });
     bad.begin();
     // For a second and a little more it fails them; then they wait.
     std::int64_t submitted = 8;

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::program_manager {
+namespace wq::api {
 namespace {
 
 TEST(Hungry, ForAsManyTasksAsTheWorkersWillSoonHaveDone) {
-    core::ManagerStats stats;
+    engine::model::ManagerStats stats;
     EXPECT_EQ(hungry(stats), 10);
     stats.tasks_waiting = 9;
     EXPECT_EQ(hungry(stats), 1);
@@ -21,4 +21,4 @@ TEST(Hungry, ForAsManyTasksAsTheWorkersWillSoonHaveDone) {
 }
 
 }  // namespace
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
+#include "api/listening.h"
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tls_identity.h"
-#include "api/listening.h"
-#include "unit/net/frames/tcp_ends.h"
 #include "unit/api/logs_fixture.h"
+#include "unit/net/frames/tcp_ends.h"
 #include "work_queue/manager.h"
 
 namespace wq {
@@ -23,8 +23,8 @@ using testing::LogsTest;
 
 class ListenTest : public LogsTest {
   protected:
-    Result<program_manager::Listening> listen(const ManagerOptions& options) {
-        return program_manager::listen(
+    Result<api::Listening> listen(const ManagerOptions& options) {
+        return api::listen(
             options, [this](const std::string& line) { said_.push_back(line); },
             [this](const char* name) -> const char* {
                 const auto found = variables_.find(name);
@@ -84,25 +84,25 @@ using namespace std::chrono_literals;
 TEST_F(ListenTest, SocketsThatListenAlreadyAreTakenOver) {
     ManagerOptions options;
     options.port = 0;
-    auto held = program_manager::hold_port(options);
+    auto held = api::hold_port(options);
     ASSERT_TRUE(held) << held.error().message;
     ManagerOptions same;
     same.port = held->port;
-    EXPECT_FALSE(program_manager::hold_port(same)) << "the port is taken";
+    EXPECT_FALSE(api::hold_port(same)) << "the port is taken";
     EXPECT_FALSE(listen(same));
 
     // Who has connected before is heard, and the manager's port is its own.
-    net::TcpDialOptions dial;
+    net::frames::TcpDialOptions dial;
     dial.managers = {{"127.0.0.1", static_cast<std::uint16_t>(held->port)}};
-    const auto dialer = net::TcpDialer::open(dial);
+    const auto dialer = net::frames::TcpDialer::open(dial);
     ASSERT_TRUE(dialer) << dialer.error().message;
     options.sockets = held->descriptors();
     auto listening = listen(options);
     ASSERT_TRUE(listening) << listening.error().message;
     EXPECT_EQ(listening->port.number(), held->port);
     held->sockets.clear();
-    net::test::End manager(std::move(listening->port.listener));
-    EXPECT_TRUE(manager.await_count<net::Joined>(1));
+    net::frames::test::End manager(std::move(listening->port.listener));
+    EXPECT_TRUE(manager.await_count<net::frames::Joined>(1));
 
     options.sockets = {0};
     const auto refused = listen(options);
@@ -112,13 +112,13 @@ TEST_F(ListenTest, SocketsThatListenAlreadyAreTakenOver) {
 
 TEST(AwayLimit, IsLongEnoughForWorkersToHearTheirManager) {
     ManagerOptions options;
-    EXPECT_EQ(*program_manager::disconnect_limit_of(options), 60s);
+    EXPECT_EQ(*api::disconnect_limit_of(options), 60s);
     options.away_limit = 0;
-    EXPECT_EQ(*program_manager::disconnect_limit_of(options), 0s);
+    EXPECT_EQ(*api::disconnect_limit_of(options), 0s);
     options.away_limit = 10;
-    EXPECT_TRUE(program_manager::disconnect_limit_of(options));
+    EXPECT_TRUE(api::disconnect_limit_of(options));
     options.away_limit = 9;
-    const auto refused = program_manager::disconnect_limit_of(options);
+    const auto refused = api::disconnect_limit_of(options);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::usage);
 }
@@ -127,7 +127,7 @@ TEST(CommandOfWorker, FitsWhatTheManagerAsksFor) {
     const auto command = [](auto set) {
         ManagerOptions options;
         set(options);
-        return program_manager::command_of_worker(options, 9123);
+        return api::command_of_worker(options, 9123);
     };
     const std::string elsewhere = " (on another machine: the name of this one instead of localhost)";
     EXPECT_EQ(command([](auto&) {}), "work_queue_worker localhost 9123" + elsewhere);
@@ -145,7 +145,7 @@ TEST(CommandOfWorker, FitsWhatTheManagerAsksFor) {
 
 TEST(KeepAlive, ASilentWorkerIsLostAfterBothTimesAndNotBefore30Seconds) {
     const auto silence = [](double interval, double timeout) {
-        return std::chrono::duration<double>(program_manager::silence_of({interval, timeout})).count();
+        return std::chrono::duration<double>(api::silence_of({interval, timeout})).count();
     };
     EXPECT_EQ(silence(1, 29), 30);
     EXPECT_EQ(silence(10, 5), 30);
@@ -156,7 +156,7 @@ TEST(KeepAlive, ASilentWorkerIsLostAfterBothTimesAndNotBefore30Seconds) {
 TEST_F(ListenTest, PortsComeFromTheOptionsThenTheEnvironment) {
     ManagerOptions options;
     const auto ports = [&] {
-        const auto range = program_manager::ports_of(options, [this](const char* name) -> const char* {
+        const auto range = api::ports_of(options, [this](const char* name) -> const char* {
             const auto found = variables_.find(name);
             return found == variables_.end() ? nullptr : found->second.c_str();
         });

@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "records/logs/statistics_file.h"
+#include "api/listening.h"
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tls_identity.h"
-#include "api/listening.h"
 #include "records/hdf5/stats_reader.h"
+#include "records/logs/statistics_file.h"
 #include "unit/api/logs_fixture.h"
 #include "work_queue/manager.h"
 
@@ -29,10 +29,12 @@ using testing::LogsTest;
 
 // As `grep 'TASK \<1\>'` of the manual shows it, with the numbers that differ taken out.
 TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
-    add_worker({}, [](const wire::Lease&, wire::Ended& ended) { ended.outcome.wall_us = 123137485; }).begin();
+    add_worker({}, [](const net::messages::Lease&, net::messages::Ended& ended) {
+        ended.outcome.wall_us = 123137485;
+    }).begin();
     submit(Task("a").cores(1).memory(800).disk(500));
     submit(Task("b").category("big"));
     while (wait()) {
@@ -70,11 +72,11 @@ TEST_F(LogsTest, TransactionsTellTheLifeOfATask) {
 }
 
 TEST_F(LogsTest, WhatATaskAsksForIsToldWithWhatItsCategorySays) {
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
-    core::CategorySet big;
-    big.max = core::Sizes{.cores = 2000, .memory_mb = 1024};
+    engine::model::CategorySet big;
+    big.max = engine::model::Sizes{.cores = 2000, .memory_mb = 1024};
     program_->set_category("big", big);
     submit(Task("a").category("big"));
     submit(Task("b").category("big").cores(1).disk(5));
@@ -94,7 +96,7 @@ TEST_F(LogsTest, WhatATaskAsksForIsToldWithWhatItsCategorySays) {
 
 // Each line of a task less time, pid and what stands in braces.
 TEST_F(LogsTest, ATaskThatGoesBackWaitsAgain) {
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(2, std::move(options));
     FakeWorker& first = add_worker({1, "one", 1});
@@ -119,7 +121,7 @@ TEST_F(LogsTest, ATaskThatGoesBackWaitsAgain) {
 TEST_F(LogsTest, WorkersThatAreThereAtTheEndLeaveBeforeIt) {
     for (const char* statistics : {"x.h5", ""}) {
         workers_.clear();
-        program_manager::ProgramManagerOptions options;
+        api::ProgramManagerOptions options;
         options.logs.transactions = path("tr.log");
         if (*statistics != '\0') options.logs.statistics = path(statistics);
         start(1, std::move(options));
@@ -133,7 +135,7 @@ TEST_F(LogsTest, WorkersThatAreThereAtTheEndLeaveBeforeIt) {
         EXPECT_THAT(all[all.size() - 2], HasSubstr(" WORKER worker-1 host:rank_1 DISCONNECTION EXPLICIT"));
         EXPECT_THAT(all.back(), HasSubstr(" MANAGER END"));
     }
-    const auto workers = stats::StatsReader::open(path("x.h5")).or_throw().workers().or_throw();
+    const auto workers = records::hdf5::StatsReader::open(path("x.h5")).or_throw().workers().or_throw();
     ASSERT_EQ(workers.size(), 1U);
     EXPECT_EQ(workers[0].tasks_done, 11U);
     EXPECT_GT(workers[0].left, workers[0].joined);
@@ -143,7 +145,7 @@ TEST_F(LogsTest, WorkersThatAreThereAtTheEndLeaveBeforeIt) {
 TEST_F(LogsTest, StatisticsAreATextOfColumnsOrHdf5ByTheName) {
     for (const char* name : {"stats.log", "stats.h5"}) {
         workers_.clear();
-        program_manager::ProgramManagerOptions options;
+        api::ProgramManagerOptions options;
         options.logs.statistics = path(name);
         start(0, std::move(options));
         submit(Task("a"));
@@ -162,13 +164,13 @@ TEST_F(LogsTest, StatisticsAreATextOfColumnsOrHdf5ByTheName) {
 // However many they are: what is logged of a range grows with its failures and the seconds that it takes.
 TEST_F(LogsTest, CallsOfARangeAreLoggedTogetherAndThoseThatFailByThemselves) {
     constexpr std::int64_t calls = 5000;
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     options.logs.statistics = path("x.h5");
     options.logs.debug = path("d.log");
     options.logs.debug_flags = "task";
     start(1, std::move(options));
-    const auto answer = [](const wire::Lease& lease, wire::Ended& ended) {
+    const auto answer = [](const net::messages::Lease& lease, net::messages::Ended& ended) {
         ended.outcome.exit_code = lease.task == TaskId(41) ? 1 : 0;
         ended.outcome.wall_us = 10;
     };
@@ -198,11 +200,11 @@ TEST_F(LogsTest, CallsOfARangeAreLoggedTogetherAndThoseThatFailByThemselves) {
                                            "TASK 42 WAITING_RETRIEVAL host:rank_1",
                                            "TASK 42 RETRIEVED SUCCESS 1 ", "TASK 42 DONE SUCCESS 1 "));
 
-    const auto rows = stats::StatsReader::open(path("x.h5")).or_throw().tasks().or_throw();
+    const auto rows = records::hdf5::StatsReader::open(path("x.h5")).or_throw().tasks().or_throw();
     EXPECT_LT(rows.size(), 200U);
     std::uint64_t succeeded = 0;
     std::int64_t wall_us = 0;
-    for (const stats::TaskRow& row : rows) {
+    for (const records::hdf5::TaskRow& row : rows) {
         if (row.exit_code == 0) succeeded += row.calls;
         wall_us += row.wall;
     }
@@ -213,14 +215,14 @@ TEST_F(LogsTest, CallsOfARangeAreLoggedTogetherAndThoseThatFailByThemselves) {
 
 TEST_F(LogsTest, Hdf5OfAnEarlierRunIsMovedAside) {
     for (const char* run : {"first", "second", "third"}) {
-        program_manager::ProgramManagerOptions options;
+        api::ProgramManagerOptions options;
         options.logs.statistics = path("x.h5");
         options.logs.program = run;
         start(0, std::move(options));
         program_.reset();
     }
     const auto run_of = [&](const char* name) {
-        return stats::StatsReader::open(path(name)).or_throw().attribute("list");
+        return records::hdf5::StatsReader::open(path(name)).or_throw().attribute("list");
     };
     EXPECT_EQ(run_of("x.h5.1"), "first");
     EXPECT_EQ(run_of("x.h5.2"), "second");
@@ -232,7 +234,9 @@ TEST_F(LogsTest, Hdf5OfAnEarlierRunIsMovedAside) {
 // As in /tmp: another user's file may be written there, and not renamed.
 TEST_F(LogsTest, Hdf5ThatCannotBeMovedAsideStaysAsItIs) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root has files of two users";
-    const auto begin = [&] { return logs::new_statistics_file(path("x.h5"), {}, [](const std::string&) {}); };
+    const auto begin = [&] {
+        return records::logs::new_statistics_file(path("x.h5"), {}, [](const std::string&) {});
+    };
     begin().or_throw();
     std::filesystem::permissions(path("x.h5"), std::filesystem::perms(0666));
     std::filesystem::permissions(folder_, std::filesystem::perms(01777));
@@ -285,7 +289,7 @@ TEST_F(LogsTest, OneThatCannotBeBegunIsAFileThatCannotBeUsed) {
 }
 
 TEST_F(LogsTest, TheDebugLogIsRotatedAndRefusesUnknownSubsystems) {
-    auto log = records::DebugLog::open({path("d.log"), "tcp,wq", 200, "test"});
+    auto log = records::journal::DebugLog::open({path("d.log"), "tcp,wq", 200, "test"});
     ASSERT_TRUE(log);
     EXPECT_TRUE((*log)->wants("tcp"));
     EXPECT_FALSE((*log)->wants("task"));
@@ -293,7 +297,7 @@ TEST_F(LogsTest, TheDebugLogIsRotatedAndRefusesUnknownSubsystems) {
     EXPECT_TRUE(std::filesystem::exists(path("d.log.old")));
     EXPECT_LE(std::filesystem::file_size(path("d.log")), 200U);
     EXPECT_THAT(lines("d.log").back(), HasSubstr("] wq: line 9"));
-    const auto refused = records::DebugLog::open({path("d.log"), "nonsense", 0, "test"});
+    const auto refused = records::journal::DebugLog::open({path("d.log"), "nonsense", 0, "test"});
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("nonsense"));
 }
@@ -325,16 +329,16 @@ void knock_as_a_browser(std::uint16_t port) {
 }
 
 TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
-    net::TcpListenOptions listening;
+    net::frames::TcpListenOptions listening;
     listening.bind = {"127.0.0.1"};
     listening.key = "right";
-    listening.tls = net::make_identity().or_throw();
-    auto listener = net::TcpListener::open(std::move(listening)).or_throw();
-    net::TcpDialOptions dialing;
+    listening.tls = net::frames::make_identity().or_throw();
+    auto listener = net::frames::TcpListener::open(std::move(listening)).or_throw();
+    net::frames::TcpDialOptions dialing;
     dialing.managers = {{"127.0.0.1", listener->port()}};
-    dialing.tls = net::TlsTrust{net::TlsTrust::By::digest, listener->certificate_digest()};
+    dialing.tls = net::frames::TlsTrust{net::frames::TlsTrust::By::digest, listener->certificate_digest()};
     const std::uint16_t port = listener->port();
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.debug = path("d.log");
     options.logs.debug_flags = "tcp auth";
     options.wires.push_back({std::move(listener), true});
@@ -343,13 +347,13 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
     knock_as_a_browser(port);
     for (const char* key : {"wrong", "right"}) {
         dialing.key = key;
-        const auto dialer = net::TcpDialer::open(dialing).or_throw();
-        std::vector<net::Arrival> inbox;
+        const auto dialer = net::frames::TcpDialer::open(dialing).or_throw();
+        std::vector<net::frames::Arrival> inbox;
         while (!dialer->poll(inbox)) {
             pollfd entry{dialer->descriptors().front(), POLLIN, 0};
             ASSERT_GT(::poll(&entry, 1, 60'000), 0);
         }
-        EXPECT_EQ(std::holds_alternative<net::Joined>(inbox.front()), key == std::string("right"));
+        EXPECT_EQ(std::holds_alternative<net::frames::Joined>(inbox.front()), key == std::string("right"));
     }
     // Asking makes it turn; the log follows on a thread of its own.
     const Instant limit = instant_now() + std::chrono::seconds(60);
@@ -369,7 +373,7 @@ TEST_F(LogsTest, TheDebugLogTellsWhoCameByWhichMeansAndWhyConnectionsEnded) {
 }
 
 TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.debug = "/dev/full";
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
@@ -386,7 +390,7 @@ TEST_F(LogsTest, ALogThatCannotBeWrittenSaysSoOnce) {
 }
 
 TEST_F(LogsTest, ADebugLogThatWasRotatedWithoutADescriptorGoesOnLater) {
-    const auto log = records::DebugLog::open({path("d.log"), "all", 100, "test"}).or_throw();
+    const auto log = records::journal::DebugLog::open({path("d.log"), "all", 100, "test"}).or_throw();
     log->write("wq", std::string(90, 'a'));
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);

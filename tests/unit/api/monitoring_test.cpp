@@ -18,17 +18,17 @@ class MonitoringTest : public testing::LogsTest {
   protected:
     void SetUp() override {
         start(1);
-        worker_ = &add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+        worker_ = &add_worker({}, [](const net::messages::Lease& lease, net::messages::Ended& ended) {
             ended.outcome.started_us = 1'700'000'000'000'000;
             ended.outcome.wall_us = 2'500'000;
             ended.outcome.user_us = 1'000'000;
             ended.outcome.peak_memory_kb = 100 << 10;
-            if (lease.text == "kernel") ended.outcome.ending = core::Ending::out_of_memory;
+            if (lease.text == "kernel") ended.outcome.ending = engine::model::Ending::out_of_memory;
             if (!lease.watch.measures) return;
-            core::Measured& measured = ended.outcome.measured.emplace();
+            engine::model::Measured& measured = ended.outcome.measured.emplace();
             measured.usage = {1'500, 3'000'000, 800, 900, 1, 50, 7, 1 << 20, 2 << 20, 3, 4, 5, 6, 8, 9};
             if (lease.text != "greedy") return;
-            ended.outcome.ending = core::Ending::exhausted;
+            ended.outcome.ending = engine::model::Ending::exhausted;
             measured.exceeded.disk_mb = 40;
         });
         worker_->begin();
@@ -45,7 +45,7 @@ class MonitoringTest : public testing::LogsTest {
         auto ended = wait();
         return ended ? *ended : Task();
     }
-    core::Watch watch() { return worker_->leases().back().watch; }
+    engine::model::Watch watch() { return worker_->leases().back().watch; }
 
     FakeWorker* worker_ = nullptr;
 };
@@ -53,16 +53,16 @@ class MonitoringTest : public testing::LogsTest {
 // "By default, Work Queue does not monitor or enforce these limits."
 TEST_F(MonitoringTest, WorkersAreToldWhatToMeasureAndWhatToHoldTasksTo) {
     run(Task("x").memory(100));
-    EXPECT_EQ(watch(), core::Watch{});
+    EXPECT_EQ(watch(), engine::model::Watch{});
     program_->monitor({true, true}, "");
     run(Task("x").memory(2000));
-    EXPECT_EQ(watch(), (core::Watch{true, {2000, 2048, 2048, -1}}));
+    EXPECT_EQ(watch(), (engine::model::Watch{true, {2000, 2048, 2048, -1}}));
     program_->monitor({true, false}, "");
     run(Task("x").memory(2000));
-    EXPECT_EQ(watch(), (core::Watch{true, {}}));
+    EXPECT_EQ(watch(), (engine::model::Watch{true, {}}));
     program_->monitor({}, "");
     run(Task("x").monitor_output(path("own")));
-    EXPECT_EQ(watch(), (core::Watch{true, {}}));
+    EXPECT_EQ(watch(), (engine::model::Watch{true, {}}));
     Task with_snapshots("x");
     with_snapshots.snapshot_file("events").monitor_output("");
     EXPECT_TRUE(TaskAccess::take(std::move(with_snapshots))->specs->is_measured());
@@ -181,19 +181,19 @@ TEST_F(MonitoringTest, WhatNeverRanHasNoSummary) {
 using CategoryLogsTest = testing::LogsTest;
 
 TEST_F(CategoryLogsTest, LogsTellWhatACategorySaysAndWhichLimitATaskExceeded) {
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
-    add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
-        ended.outcome.ending = core::Ending::exhausted;
+    add_worker({}, [](const net::messages::Lease& lease, net::messages::Ended& ended) {
+        ended.outcome.ending = engine::model::Ending::exhausted;
         ended.outcome.measured.emplace().usage.disk = 3000;
         ended.outcome.measured->exceeded.disk_mb = lease.give.disk_mb;
     }).begin();
     program_->monitor({true, true}, "");
-    core::CategorySet what;
-    what.max = core::Sizes{2000, 1024, -1, -1};
-    what.min = core::Sizes{-1, 100, -1, -1};
-    what.mode = core::AllocationMode::max;
+    engine::model::CategorySet what;
+    what.max = engine::model::Sizes{2000, 1024, -1, -1};
+    what.min = engine::model::Sizes{-1, 100, -1, -1};
+    what.mode = engine::model::AllocationMode::max;
     program_->set_category("a", what);
     submit(Task("x").category("a").disk(2000));
     const auto task = wait();

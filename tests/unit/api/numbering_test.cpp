@@ -4,7 +4,7 @@
 
 namespace {
 
-using wq::program_manager::Numbering;
+using wq::api::Numbering;
 
 int taken(Numbering& ids) {
     const int id = ids.next();

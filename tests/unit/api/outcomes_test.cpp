@@ -5,10 +5,10 @@
 
 #include <set>
 
-namespace wq::program_manager {
+namespace wq::api {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 
 struct Row {
     Ending ending;
@@ -42,14 +42,14 @@ constexpr Row rows[] = {
 TEST(Outcomes, EveryEndingIsAResultOfTheManual) {
     std::set<Ending> told;
     for (const Row& row : rows) {
-        core::Outcome outcome;
+        engine::model::Outcome outcome;
         outcome.ending = row.ending;
         outcome.exit_code = 7;
         outcome.signal = 11;
         outcome.started_us = 1;
         TaskReport report;
         describe_end(outcome, TaskKind::command, report);
-        const char* const name = core::name_of(row.ending);
+        const char* const name = engine::model::name_of(row.ending);
         EXPECT_EQ(report.result, row.result) << name;
         EXPECT_STREQ(result_str(report.result), row.name) << name;
         EXPECT_EQ(static_cast<int>(report.result), row.number) << name;
@@ -58,7 +58,7 @@ TEST(Outcomes, EveryEndingIsAResultOfTheManual) {
         EXPECT_FALSE(report.reason.empty()) << name << ": what failed has a reason";
         told.insert(row.ending);
     }
-    EXPECT_EQ(told.size(), core::ending_count) << "an ending is missing here";
+    EXPECT_EQ(told.size(), engine::model::ending_count) << "an ending is missing here";
 }
 
 // Those that no ending brings about, too: the numbers are the manual's.
@@ -74,7 +74,7 @@ TEST(Outcomes, EveryResultHasItsNameAndNumber) {
 }
 
 TEST(Outcomes, DeathsBySignalAreToldAsSuch) {
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     outcome.ending = Ending::signalled;
     outcome.signal = 9;
     TaskReport report;
@@ -88,7 +88,7 @@ TEST(Outcomes, DeathsBySignalAreToldAsSuch) {
 }
 
 TEST(Outcomes, AFunctionThatItsWorkerLacksHasNotRun) {
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     outcome.ending = Ending::not_started;
     outcome.exit_code = 127;
     TaskReport report;
@@ -99,7 +99,7 @@ TEST(Outcomes, AFunctionThatItsWorkerLacksHasNotRun) {
 
 // Its folder could not be entered, say; a command that was tried has its row above.
 TEST(Outcomes, ACommandThatWasNotTriedHasNotRun) {
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     outcome.ending = Ending::not_started;
     outcome.exit_code = 126;
     outcome.reason = "cannot enter 'x'";
@@ -118,4 +118,4 @@ TEST(Outcomes, WhatSucceededHasNoReason) {
 }
 
 }  // namespace
-}  // namespace wq::program_manager
+}  // namespace wq::api

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "net/frames/tcp_listener.h"
 #include "api/listening.h"
+#include "net/frames/tcp_listener.h"
 #include "unit/api/program_fixture.h"
 
 namespace wq {
@@ -24,16 +24,16 @@ using ::testing::StartsWith;
 class PlainStatusTest : public testing::ProgramTest {
   protected:
     void start_listening(const std::string& status, const std::string& key = {}) {
-        const auto door = program_manager::status_door(status, !key.empty()).or_throw();
-        net::TcpListenOptions listen;
+        const auto door = api::status_door(status, !key.empty()).or_throw();
+        net::frames::TcpListenOptions listen;
         listen.bind = {"127.0.0.1"};
         listen.key = key;
         listen.plain_refusal = door.plain_refusal;
-        auto listener = net::TcpListener::open(std::move(listen)).or_throw();
+        auto listener = net::frames::TcpListener::open(std::move(listen)).or_throw();
         port_ = listener->port();
-        program_manager::ProgramManagerOptions options;
+        api::ProgramManagerOptions options;
         options.wires.push_back({std::move(listener), true});
-        net::Pipe pipe = net::open_pipe("the manager", "a program").or_throw();
+        net::frames::Pipe pipe = net::frames::open_pipe("the manager", "a program").or_throw();
         options.wires.push_back({std::move(pipe.first), true});
         asker_ = std::move(pipe.second);
         options.lists = door.lists;
@@ -66,21 +66,22 @@ class PlainStatusTest : public testing::ProgramTest {
     }
     static std::string body(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
     // The answer to a program that speaks our protocol.
-    wire::Message ask_as_ours(wire::StatusOf what) {
-        asker_->send(net::PeerId(0), wire::encode(wire::StatusQuery{wire::protocol_version, what, 0}));
+    net::messages::Message ask_as_ours(net::messages::StatusOf what) {
+        asker_->send(net::frames::PeerId(0), net::messages::encode(net::messages::StatusQuery{
+                                                 net::messages::protocol_version, what, 0}));
         for (;;) {
-            std::vector<net::Arrival> inbox;
+            std::vector<net::frames::Arrival> inbox;
             asker_->poll(inbox);
-            for (const net::Arrival& arrival : inbox)
-                if (const auto* frame = std::get_if<net::Frame>(&arrival))
-                    return wire::decode(frame->bytes).value().at(0);
+            for (const net::frames::Arrival& arrival : inbox)
+                if (const auto* frame = std::get_if<net::frames::Frame>(&arrival))
+                    return net::messages::decode(frame->bytes).value().at(0);
             pollfd ready{asker_->descriptors().front(), POLLIN, 0};
             ::poll(&ready, 1, -1);
         }
     }
 
     std::uint16_t port_ = 0;
-    std::unique_ptr<net::Transport> asker_;
+    std::unique_ptr<net::frames::Transport> asker_;
 };
 
 TEST_F(PlainStatusTest, AnOpenManagerListsManyTasksInPartsEachOnce) {
@@ -128,7 +129,8 @@ TEST_F(PlainStatusTest, AKeyKeepsThemOut) {
     submit(Task("secret"));
     EXPECT_THAT(ask("task_status\n"), HasSubstr("--contact FILE or --password FILE"));
     EXPECT_THAT(get("/task_status"), StartsWith("HTTP/1.1 403 "));
-    EXPECT_TRUE(std::holds_alternative<wire::StatusPart>(ask_as_ours(wire::StatusOf::tasks)));
+    EXPECT_TRUE(
+        std::holds_alternative<net::messages::StatusPart>(ask_as_ours(net::messages::StatusOf::tasks)));
 }
 
 TEST_F(PlainStatusTest, OffIsForAllButFactories) {
@@ -137,16 +139,17 @@ TEST_F(PlainStatusTest, OffIsForAllButFactories) {
     EXPECT_EQ(ask("task_status\n"), "this manager tells nobody its status: its owner switched it off\n");
     EXPECT_THAT(get("/task_status"),
                 EndsWith("this manager tells nobody its status: its owner switched it off\n"));
-    EXPECT_TRUE(std::holds_alternative<wire::StatusReport>(ask_as_ours(wire::StatusOf::shapes)));
+    EXPECT_TRUE(
+        std::holds_alternative<net::messages::StatusReport>(ask_as_ours(net::messages::StatusOf::shapes)));
     program_->list_to_others(true);
 }
 
 TEST_F(PlainStatusTest, OffIsForOurProgramsToo) {
     start_listening("open");
     program_->list_to_others(false);
-    const wire::Message answer = ask_as_ours(wire::StatusOf::tasks);
-    ASSERT_TRUE(std::holds_alternative<wire::Refused>(answer));
-    EXPECT_EQ(std::get<wire::Refused>(answer).why, "its owner switched its status off");
+    const net::messages::Message answer = ask_as_ours(net::messages::StatusOf::tasks);
+    ASSERT_TRUE(std::holds_alternative<net::messages::Refused>(answer));
+    EXPECT_EQ(std::get<net::messages::Refused>(answer).why, "its owner switched its status off");
 }
 
 TEST_F(PlainStatusTest, WhoHasNotAskedYetHearsNothingOfTheEnd) {
@@ -163,14 +166,14 @@ TEST_F(PlainStatusTest, WhoHasNotAskedYetHearsNothingOfTheEnd) {
 
 TEST(StatusDoor, FollowsFromTheKeyUnlessAWordIsGiven) {
     const auto refusal = [](const std::string& word, bool key) {
-        return program_manager::status_door(word, key).or_throw().plain_refusal;
+        return api::status_door(word, key).or_throw().plain_refusal;
     };
     EXPECT_EQ(refusal("", false), "");
     EXPECT_EQ(refusal("open", true), "");
     EXPECT_NE(refusal("", true), "");
     EXPECT_NE(refusal("key", false), "");
-    EXPECT_FALSE(program_manager::status_door("off", false).or_throw().lists);
-    const auto wrong = program_manager::status_door("Open", false);
+    EXPECT_FALSE(api::status_door("off", false).or_throw().lists);
+    const auto wrong = api::status_door("Open", false);
     ASSERT_FALSE(wrong.ok());
     EXPECT_EQ(wrong.error().message, "status is open, key or off, not 'Open'");
 }

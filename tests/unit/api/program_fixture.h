@@ -15,9 +15,9 @@ namespace wq::testing {
 class ProgramTest : public ::testing::Test {
   protected:
     // Lines are made before the manager starts; add_worker() puts a worker at the end of the next.
-    void start(std::size_t lines, program_manager::ProgramManagerOptions options = {}) {
+    void start(std::size_t lines, api::ProgramManagerOptions options = {}) {
         for (std::size_t i = 0; i < lines; ++i) {
-            net::Pipe pipe = net::open_pipe("the manager", "a worker").or_throw();
+            net::frames::Pipe pipe = net::frames::open_pipe("the manager", "a worker").or_throw();
             options.wires.push_back({std::move(pipe.first), false});
             free_ends_.push_back(std::move(pipe.second));
         }
@@ -27,10 +27,10 @@ class ProgramTest : public ::testing::Test {
                 const std::lock_guard lock(said_mutex_);
                 said_.push_back(line);
             };
-        program_ = program_manager::ProgramManager::start(std::move(options)).or_throw();
+        program_ = api::ProgramManager::start(std::move(options)).or_throw();
     }
     FakeWorker& add_worker(FakeWorkerOptions options = {}, FakeWorker::Answer answer = {}) {
-        std::unique_ptr<net::Transport> end = std::move(free_ends_.front());
+        std::unique_ptr<net::frames::Transport> end = std::move(free_ends_.front());
         free_ends_.erase(free_ends_.begin());
         workers_.push_back(
             std::make_unique<FakeWorker>(std::move(end), std::move(options), std::move(answer)));
@@ -49,8 +49,8 @@ class ProgramTest : public ::testing::Test {
     std::string error_;
     std::mutex said_mutex_;
     std::vector<std::string> said_;
-    std::vector<std::unique_ptr<net::Transport>> free_ends_;
-    std::unique_ptr<program_manager::ProgramManager> program_;
+    std::vector<std::unique_ptr<net::frames::Transport>> free_ends_;
+    std::unique_ptr<api::ProgramManager> program_;
     std::vector<std::unique_ptr<FakeWorker>> workers_;
 };
 

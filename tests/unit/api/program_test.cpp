@@ -16,7 +16,7 @@ using testing::ProgramTest;
 
 TEST_F(ProgramTest, GivesEachTaskBackOnceWithWhatBecameOfIt) {
     start(1);
-    FakeWorker& worker = add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+    FakeWorker& worker = add_worker({}, [](const net::messages::Lease& lease, net::messages::Ended& ended) {
         ended.output.out = "out of " + lease.text;
         ended.output.err = "err";
         ended.outcome.exit_code = lease.text == "three" ? 3 : 0;
@@ -53,7 +53,7 @@ TEST_F(ProgramTest, GivesEachTaskBackOnceWithWhatBecameOfIt) {
     EXPECT_EQ(three.result(), TaskResult::success);
     EXPECT_EQ(three.exit_status(), 3);
     EXPECT_EQ(ended.at(2).category(), "other");
-    for (const wire::Lease& lease : worker.leases())
+    for (const net::messages::Lease& lease : worker.leases())
         if (lease.text == "three") {
             EXPECT_EQ(lease.variables, (EnvironmentChanges{{"NAME", "value"}, {"GONE", std::nullopt}}));
         }
@@ -109,13 +109,15 @@ TEST_F(ProgramTest, HigherPrioritiesGoFirstAndEqualsInOrder) {
     while (wait()) {
     }
     std::vector<std::string> order;
-    for (const wire::Lease& lease : worker.leases()) order.push_back(lease.text);
+    for (const net::messages::Lease& lease : worker.leases()) order.push_back(lease.text);
     EXPECT_THAT(order, ElementsAre("high", "first", "second", "low"));
 }
 
 TEST_F(ProgramTest, CallsAndCommandsGoWhereTheyCanRun) {
     start(2);
-    const auto end = [](const wire::Lease&, wire::Ended& ended) { ended.outcome.wall_us = 10; };
+    const auto end = [](const net::messages::Lease&, net::messages::Ended& ended) {
+        ended.outcome.wall_us = 10;
+    };
     FakeWorker& plain = add_worker({1, "plain", 1, {}}, end);
     FakeWorker& able = add_worker({2, "able", 1, {"function:f", "function:g"}}, end);
     constexpr int each = 100;
@@ -127,7 +129,7 @@ TEST_F(ProgramTest, CallsAndCommandsGoWhereTheyCanRun) {
     plain.begin();
     able.begin();
     for (int i = 0; i < 3 * each; ++i) ASSERT_TRUE(wait());
-    for (const wire::Lease& lease : plain.leases()) EXPECT_FALSE(lease.call);
+    for (const net::messages::Lease& lease : plain.leases()) EXPECT_FALSE(lease.call);
 }
 
 // A range as a whole, however long it is.
@@ -150,7 +152,8 @@ TEST_F(ProgramTest, CallsOfAMisspeltFunctionFailWhenNoOtherWorkerHasCome) {
 
 TEST_F(ProgramTest, ARangeIsWellWhileItGoesOnAndAtItsEndIfAllCallsWere) {
     start(1);
-    add_worker({1, "host", 1, {"function:f"}}, [](const wire::Lease& lease, wire::Ended& ended) {
+    add_worker({1, "host", 1, {"function:f"}}, [](const net::messages::Lease& lease,
+                                                  net::messages::Ended& ended) {
         ended.outcome.exit_code = lease.task == TaskId(1) ? 1 : 0;
         ended.outcome.wall_us = 5'000'000;
     }).begin();
@@ -174,7 +177,7 @@ TEST_F(ProgramTest, ARangeIsWellWhileItGoesOnAndAtItsEndIfAllCallsWere) {
 
 TEST_F(ProgramTest, CountsByCategory) {
     start(1);
-    add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+    add_worker({}, [](const net::messages::Lease& lease, net::messages::Ended& ended) {
         ended.outcome.exit_code = lease.text == "bad" ? 1 : 0;
         ended.outcome.wall_us = 10;
     }).begin();
@@ -253,9 +256,9 @@ TEST_F(ProgramTest, KnowsEveryParameterOfTheManual) {
 
 TEST_F(ProgramTest, KeepAlivesAreTunedWhileItRuns) {
     std::vector<std::pair<double, double>> set;
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.keep_alive = {20, 40};
-    options.change_keep_alive = [&](const program_manager::KeepAlive& wanted) {
+    options.change_keep_alive = [&](const api::KeepAlive& wanted) {
         set.emplace_back(wanted.interval, wanted.timeout);
     };
     start(0, std::move(options));
@@ -342,7 +345,7 @@ TEST_F(ProgramTest, WorksOnWhileTheProgramComputes) {
     for (std::size_t i = 0; i < tasks; ++i) submit(Task("a"));
     // Far more than one dispatch holds: they are given out one after the other as ends come back.
     worker.wait_for_leases(tasks);
-    core::ManagerStats stats = program_->stats();
+    engine::model::ManagerStats stats = program_->stats();
     while (stats.tasks_with_results < static_cast<std::int64_t>(tasks)) stats = program_->stats();
     EXPECT_EQ(stats.tasks_done, 0);
     EXPECT_GT(stats.time_application, 0);

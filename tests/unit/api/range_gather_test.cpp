@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::program_manager {
+namespace wq::api {
 namespace {
 
 // A worker may say of each of its ranges that it took a century.
 TEST(RangeGather, TimesThatSumUpToMoreThanThereIsAreTheMostThatThereIs) {
     RangeGather gather;
     for (std::uint64_t task = 0; task < 3; ++task) {
-        records::RangeRecord record;
+        records::journal::RangeRecord record;
         record.tasks.insert({task, task + 1});
         record.wall_us = record.user_us = record.system_us = INT64_MAX / 2;
         gather.add(0, record);
@@ -22,4 +22,4 @@ TEST(RangeGather, TimesThatSumUpToMoreThanThereIsAreTheMostThatThereIs) {
 }
 
 }  // namespace
-}  // namespace wq::program_manager
+}  // namespace wq::api

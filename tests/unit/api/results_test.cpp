@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace wq::program_manager {
+namespace wq::api {
 namespace {
 
 std::unique_ptr<TaskData> task(std::int64_t id, std::string tag) {
@@ -128,4 +128,4 @@ TEST_F(ResultsTest, WhoWaitsForATagIsWokenWhenTheLastOfItIsCancelled) {
 }
 
 }  // namespace
-}  // namespace wq::program_manager
+}  // namespace wq::api

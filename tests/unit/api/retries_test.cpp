@@ -14,14 +14,14 @@ using RetriesTest = LogsTest;
 
 // Five retries are six tries; what the task brought about itself is none.
 TEST_F(RetriesTest, ATaskIsTriedOnceMoreThanItsRetriesAndEndsAsTheManualSays) {
-    program_manager::ProgramManagerOptions options;
+    api::ProgramManagerOptions options;
     options.logs.transactions = path("tr.log");
     start(1, std::move(options));
-    FakeWorker& worker = add_worker({}, [](const wire::Lease& lease, wire::Ended& ended) {
+    FakeWorker& worker = add_worker({}, [](const net::messages::Lease& lease, net::messages::Ended& ended) {
         if (lease.text == "fails")
             ended.outcome.exit_code = 3;
         else
-            ended.outcome.ending = core::Ending::out_of_memory;
+            ended.outcome.ending = engine::model::Ending::out_of_memory;
     });
     worker.begin();
     submit(Task("hungry").max_retries(5));

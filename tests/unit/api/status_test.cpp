@@ -10,30 +10,31 @@ namespace wq {
 namespace {
 
 using Json = nlohmann::json;
+using net::messages::StatusOf;
 using ::testing::HasSubstr;
 using testing::ProgramTest;
-using wire::StatusOf;
 
 class StatusTest : public ProgramTest {
   protected:
     void start_with_asker(std::size_t lines) {
-        program_manager::ProgramManagerOptions options;
-        net::Pipe pipe = net::open_pipe("the manager", "a program").or_throw();
+        api::ProgramManagerOptions options;
+        net::frames::Pipe pipe = net::frames::open_pipe("the manager", "a program").or_throw();
         options.wires.push_back({std::move(pipe.first), true});
         asker_ = std::move(pipe.second);
         options.described = {"project", 9123, 0, false};
         start(lines, std::move(options));
     }
     // The next answer; nothing: the link has ended.
-    std::optional<wire::Message> ask(StatusOf what, std::uint64_t from = 0) {
-        asker_->send(net::PeerId(0), wire::encode(wire::StatusQuery{wire::protocol_version, what, from}));
+    std::optional<net::messages::Message> ask(StatusOf what, std::uint64_t from = 0) {
+        asker_->send(net::frames::PeerId(0), net::messages::encode(net::messages::StatusQuery{
+                                                 net::messages::protocol_version, what, from}));
         for (;;) {
-            std::vector<net::Arrival> inbox;
+            std::vector<net::frames::Arrival> inbox;
             asker_->poll(inbox);
-            for (const net::Arrival& arrival : inbox) {
-                if (std::holds_alternative<net::Left>(arrival)) return std::nullopt;
-                if (const auto* frame = std::get_if<net::Frame>(&arrival))
-                    return wire::decode(frame->bytes).value().at(0);
+            for (const net::frames::Arrival& arrival : inbox) {
+                if (std::holds_alternative<net::frames::Left>(arrival)) return std::nullopt;
+                if (const auto* frame = std::get_if<net::frames::Frame>(&arrival))
+                    return net::messages::decode(frame->bytes).value().at(0);
             }
             pollfd ready{asker_->descriptors().front(), POLLIN, 0};
             ::poll(&ready, 1, -1);
@@ -43,8 +44,8 @@ class StatusTest : public ProgramTest {
         std::string records;
         for (std::uint64_t from = 0;;) {
             const auto answer = ask(what, from);
-            if (!answer || !std::holds_alternative<wire::StatusPart>(*answer)) return {};
-            const auto& part = std::get<wire::StatusPart>(*answer);
+            if (!answer || !std::holds_alternative<net::messages::StatusPart>(*answer)) return {};
+            const auto& part = std::get<net::messages::StatusPart>(*answer);
             records += (records.empty() || part.records.empty() ? "" : ",") + part.records;
             ++parts_;
             if (part.next == 0) return Json::parse("[" + records + "]");
@@ -52,7 +53,7 @@ class StatusTest : public ProgramTest {
         }
     }
 
-    std::unique_ptr<net::Transport> asker_;
+    std::unique_ptr<net::frames::Transport> asker_;
     int parts_ = 0;
 };
 

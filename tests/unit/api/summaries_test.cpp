@@ -21,11 +21,11 @@ using ::testing::HasSubstr;
 
 class SummariesTest : public testing::LogsTest {
   protected:
-    void begin(logs::SummaryLimits limits = {}) {
-        program_manager::ProgramManagerOptions options;
+    void begin(records::logs::SummaryLimits limits = {}) {
+        api::ProgramManagerOptions options;
         options.summaries = limits;
         start(1, std::move(options));
-        add_worker({}, [](const wire::Lease&, wire::Ended& ended) {
+        add_worker({}, [](const net::messages::Lease&, net::messages::Ended& ended) {
             ended.outcome.started_us = 1'700'000'000'000'000;
         }).begin();
         program_->monitor({true, true}, path(""));
@@ -153,17 +153,17 @@ TEST_F(SummariesTest, WhatIsNoSummaryIsPassedOverAndToldOnce) {
                                 << R"({"category": "a"})"
                                 << "\n"
                                 << R"({"category": "a", "cor)";
-    const auto read = logs::read_summaries(path("torn"));
+    const auto read = records::logs::read_summaries(path("torn"));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->samples.at("a").size(), 2u);
     EXPECT_EQ(read->samples.at("b").size(), 1u);
     EXPECT_EQ(read->warning, path("torn") + ": line 2 is not a summary, like 2 others: skipped");
     std::ofstream(path("wrong")) << "a table\nof numbers\n";
-    const auto wrong = logs::read_summaries(path("wrong"));
+    const auto wrong = records::logs::read_summaries(path("wrong"));
     ASSERT_FALSE(wrong);
     EXPECT_THAT(wrong.error().message, HasSubstr("wrong: line 1 is not a summary, nor is any other"));
     std::ofstream(path("none")) << "";
-    EXPECT_TRUE(logs::read_summaries(path("none")));
+    EXPECT_TRUE(records::logs::read_summaries(path("none")));
 }
 
 }  // namespace

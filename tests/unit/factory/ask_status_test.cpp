@@ -21,18 +21,18 @@ using namespace std::chrono_literals;
 class FakeManager {
   public:
     explicit FakeManager(std::string answer, std::string key = "key") : answer_(std::move(answer)) {
-        net::TcpListenOptions options;
+        net::frames::TcpListenOptions options;
         options.bind = {"127.0.0.1"};
         options.key = std::move(key);
-        line_ = net::TcpListener::open(options).or_throw();
+        line_ = net::frames::TcpListener::open(options).or_throw();
         thread_ = std::thread([this] { serve(); });
     }
     ~FakeManager() {
         over_ = true;
         thread_.join();
     }
-    net::TcpDialOptions dial() const {
-        net::TcpDialOptions dial;
+    net::frames::TcpDialOptions dial() const {
+        net::frames::TcpDialOptions dial;
         dial.managers = {{"127.0.0.1", line_->port()}};
         dial.key = "key";
         return dial;
@@ -44,10 +44,10 @@ class FakeManager {
         while (!over_) {
             pollfd ready{line_->descriptors().front(), POLLIN, 0};
             ::poll(&ready, 1, 20);
-            std::vector<net::Arrival> inbox;
+            std::vector<net::frames::Arrival> inbox;
             line_->poll(inbox);
-            for (const net::Arrival& arrival : inbox) {
-                const auto* frame = std::get_if<net::Frame>(&arrival);
+            for (const net::frames::Arrival& arrival : inbox) {
+                const auto* frame = std::get_if<net::frames::Frame>(&arrival);
                 if (frame == nullptr || answer_.empty()) continue;
                 asked_ = frame->bytes;
                 line_->send(frame->peer, answer_);
@@ -58,7 +58,7 @@ class FakeManager {
 
     std::string answer_;
     std::string asked_;
-    std::unique_ptr<net::TcpListener> line_;
+    std::unique_ptr<net::frames::TcpListener> line_;
     std::atomic<bool> over_ = false;
     std::thread thread_;
 };
@@ -68,16 +68,16 @@ Error error_of(const FakeManager& manager, Duration limit = 20s) {
     return answers.at(0) ? Error{ExitCode::ok, "it answered"} : answers.at(0).error();
 }
 
-wire::StatusReport report(std::uint64_t ready) {
-    wire::StatusReport report;
+net::messages::StatusReport report(std::uint64_t ready) {
+    net::messages::StatusReport report;
     report.shapes.push_back({"default", {}, {}, {}, ready, 0});
     return report;
 }
 
 TEST(AskStatus, AllAtOnceInTheirOrder) {
-    const FakeManager first(wire::encode(report(7)));
-    const FakeManager other_key(wire::encode(report(8)), "another key");
-    const FakeManager last(wire::encode(report(9)));
+    const FakeManager first(net::messages::encode(report(7)));
+    const FakeManager other_key(net::messages::encode(report(8)), "another key");
+    const FakeManager last(net::messages::encode(report(9)));
     auto answers = ask_status({first.dial(), other_key.dial(), last.dial()}, 20s);
     ASSERT_EQ(answers.size(), 3u);
     ASSERT_TRUE(answers[0] && answers[2]);
@@ -85,27 +85,30 @@ TEST(AskStatus, AllAtOnceInTheirOrder) {
     EXPECT_EQ(answers[2]->shapes.at(0).ready, 9u);
     ASSERT_FALSE(answers[1]);
     EXPECT_EQ(answers[1].error().code, ExitCode::not_allowed);
-    const auto asked = wire::decode(first.asked());
+    const auto asked = net::messages::decode(first.asked());
     ASSERT_TRUE(asked && asked->size() == 1u);
-    EXPECT_TRUE(std::holds_alternative<wire::StatusQuery>(asked->front()));
+    EXPECT_TRUE(std::holds_alternative<net::messages::StatusQuery>(asked->front()));
 }
 
 TEST(AskStatus, NonsenseIsAnError) {
     EXPECT_THAT(error_of(FakeManager("garbage")).message, HasSubstr("cannot be read"));
-    EXPECT_THAT(error_of(FakeManager(wire::encode(wire::Refused{3, "you speak protocol 7"}))).message,
-                HasSubstr("you speak protocol 7"));
-    wire::StatusReport old;
+    EXPECT_THAT(
+        error_of(FakeManager(net::messages::encode(net::messages::Refused{3, "you speak protocol 7"})))
+            .message,
+        HasSubstr("you speak protocol 7"));
+    net::messages::StatusReport old;
     old.version = 6;
-    EXPECT_THAT(error_of(FakeManager(wire::encode(old))).message, HasSubstr("it speaks protocol 6"));
-    EXPECT_EQ(error_of(FakeManager(wire::encode(wire::Beat{}))).code, ExitCode::unreachable);
+    EXPECT_THAT(error_of(FakeManager(net::messages::encode(old))).message, HasSubstr("it speaks protocol 6"));
+    EXPECT_EQ(error_of(FakeManager(net::messages::encode(net::messages::Beat{}))).code,
+              ExitCode::unreachable);
     EXPECT_EQ(error_of(FakeManager(std::string(std::size_t{65} << 20, 'x'))).code, ExitCode::not_allowed)
         << "too long";
 }
 
 TEST(AskStatus, FiguresCanBeAddedUp) {
-    wire::StatusReport huge = report(~std::uint64_t{0});
+    net::messages::StatusReport huge = report(~std::uint64_t{0});
     huge.capacity_tasks = INT64_MAX;
-    const FakeManager manager(wire::encode(huge));
+    const FakeManager manager(net::messages::encode(huge));
     auto answers = ask_status({manager.dial()}, 20s);
     ASSERT_TRUE(answers.at(0));
     EXPECT_EQ(answers[0]->shapes.at(0).ready, std::uint64_t{1} << 40);

@@ -112,7 +112,7 @@ class FakeManagers final : public Managers {
             dead.by_record = RecordedAnswer{0, 9};
             return Answers{{dead}};
         }
-        wire::StatusReport report;
+        net::messages::StatusReport report;
         if (tasks > 0) report.shapes.push_back({"default", {.cores = 1}, {}, features, tasks, 0});
         if (recorded_workers) {
             ManagerAnswer answer{"m", report};
@@ -173,7 +173,7 @@ class FactoryTest : public ::testing::Test {
     }
 
     test::Folder folder;
-    core::Now now{Instant(1h), 1'000'000};
+    engine::model::Now now{Instant(1h), 1'000'000};
     Settings settings;
     FakeManagers managers;
     FakeBatch batch;

@@ -335,8 +335,8 @@ TEST_F(FactoryTest, ARecordThatLeadsNowhereIsNoReasonToSubmitOrToKeep) {
 }
 
 TEST(ManagersToAsk, AreAllOfTheRegistryAndAHundredOfCatalogs) {
-    listening::NamedManagers named;
-    listening::NamedManager recorded;
+    net::contact::NamedManagers named;
+    net::contact::NamedManager recorded;
     recorded.listing.contact.addresses = {"192.0.2.1"};
     recorded.record.emplace();
     named.managers.assign(103, recorded);

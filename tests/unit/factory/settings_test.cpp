@@ -16,7 +16,7 @@ TEST(Settings, OfTheManualsFile) {
     EXPECT_EQ(read->manager_name, "myproject");
     EXPECT_EQ(read->max_workers, 4);
     EXPECT_EQ(read->min_workers, 1);
-    EXPECT_EQ(read->size, (core::Resources{4, 4096, 4096, 1}));
+    EXPECT_EQ(read->size, (engine::model::Resources{4, 4096, 4096, 1}));
     EXPECT_EQ(read->workers_per_cycle, 5);
 }
 

@@ -7,20 +7,20 @@
 namespace wq::factory {
 namespace {
 
-core::Needs needs(std::int64_t cores, std::int64_t memory_mb = -1, std::int64_t gpus = -1) {
+engine::model::Needs needs(std::int64_t cores, std::int64_t memory_mb = -1, std::int64_t gpus = -1) {
     return {.cores = cores, .memory_mb = memory_mb, .gpus = gpus};
 }
 
-Demand tasks(std::uint64_t count, const core::Needs& what = {}) {
+Demand tasks(std::uint64_t count, const engine::model::Needs& what = {}) {
     return {what, count, count};
 }
 
-constexpr core::Resources node{8, 16000, 100'000, 0};
+constexpr engine::model::Resources node{8, 16000, 100'000, 0};
 
 struct Case {
     const char* what;
     std::vector<Demand> demand;
-    core::Resources size;
+    engine::model::Resources size;
     Supply supply;
     Limits limits;
     Decision expected;

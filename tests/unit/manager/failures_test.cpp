@@ -31,7 +31,7 @@ TEST(Failures, NamesEachKindOnceWithItsFirstExample) {
     failures.add(failure(5, 2, "file 17 is missing"));
     failures.add(failure(6, 1, "no such host"));
     FailureExample killed = failure(7, 1, "file 17 is missing");
-    killed.outcome.ending = core::Ending::signalled;
+    killed.outcome.ending = engine::model::Ending::signalled;
     killed.outcome.signal = 11;
     failures.add(killed);
     ASSERT_EQ(failures.kinds().size(), 4u);
@@ -42,9 +42,9 @@ TEST(Failures, NamesEachKindOnceWithItsFirstExample) {
 
 TEST(Failures, OfThoseThatTookTooMuchEachCategoryAndResourceIsAKind) {
     Failures failures;
-    const auto exhausts = [&](const std::string& category, const core::Sizes& limits) {
+    const auto exhausts = [&](const std::string& category, const engine::model::Sizes& limits) {
         FailureExample example = failure(1, 0, "");
-        example.outcome.ending = core::Ending::exhausted;
+        example.outcome.ending = engine::model::Ending::exhausted;
         example.outcome.measured.emplace().exceeded = limits;
         example.category = category;
         failures.add(example);

@@ -24,18 +24,18 @@ class ManagerActs : public ::testing::Test {
     }
 
     // What the manager answers to that.
-    std::vector<wire::Message> say(const wire::Message& message) {
-        rank_end_->send(manager_peer, wire::encode(message));
-        std::vector<net::Arrival> inbox;
+    std::vector<net::messages::Message> say(const net::messages::Message& message) {
+        rank_end_->send(manager_peer, net::messages::encode(message));
+        std::vector<net::frames::Arrival> inbox;
         manager_end_->poll(inbox);
-        for (const net::Arrival& arrival : inbox) manager_.on_arrival(*manager_end_, arrival, {});
+        for (const net::frames::Arrival& arrival : inbox) manager_.on_arrival(*manager_end_, arrival, {});
         manager_.flush();
         inbox.clear();
         rank_end_->poll(inbox);
-        std::vector<wire::Message> heard;
-        for (const net::Arrival& arrival : inbox)
-            if (const auto* frame = std::get_if<net::Frame>(&arrival)) {
-                const auto decoded = wire::decode(frame->bytes);
+        std::vector<net::messages::Message> heard;
+        for (const net::frames::Arrival& arrival : inbox)
+            if (const auto* frame = std::get_if<net::frames::Frame>(&arrival)) {
+                const auto decoded = net::messages::decode(frame->bytes);
                 heard.insert(heard.end(), decoded->begin(), decoded->end());
             }
         return heard;
@@ -46,19 +46,19 @@ class ManagerActs : public ::testing::Test {
         tasks_.add_line("task", 1, 0);
         manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
         manager_.end_input({});
-        wire::Hello hello;
+        net::messages::Hello hello;
         hello.rank = 0;
         hello.host = "node";
         hello.offers = {2, 1000, 1000, 0};
         say(hello);
     }
 
-    static constexpr net::PeerId manager_peer{0};
-    static constexpr net::PeerId rank_peer{1};
+    static constexpr net::frames::PeerId manager_peer{0};
+    static constexpr net::frames::PeerId rank_peer{1};
     static constexpr std::uint64_t most_unwritten = 1000;
-    net::LoopbackNetwork network_{2};
-    std::unique_ptr<net::Transport> manager_end_ = network_.endpoint(manager_peer);
-    std::unique_ptr<net::Transport> rank_end_ = network_.endpoint(rank_peer);
+    net::frames::LoopbackNetwork network_{2};
+    std::unique_ptr<net::frames::Transport> manager_end_ = network_.endpoint(manager_peer);
+    std::unique_ptr<net::frames::Transport> rank_end_ = network_.endpoint(rank_peer);
     testing::FakeRecorder recorder_;
     TaskTable tasks_;
     Manager manager_;
@@ -71,7 +71,7 @@ TEST_F(ManagerActs, WhatAnActionRaisesFollowsTheActionsBesideIt) {
     manager_.add({TaskId(0), 1, {}, {}}, {}, {}, {});
     manager_.add_barrier({});
     manager_.add({TaskId(1), 100, {}, {}}, {}, {}, {});
-    wire::Hello hello;
+    net::messages::Hello hello;
     hello.rank = 0;
     hello.host = "node";
     hello.offers = {2, 1000, 1000, 0};
@@ -81,23 +81,24 @@ TEST_F(ManagerActs, WhatAnActionRaisesFollowsTheActionsBesideIt) {
     recorder_.set_backlog(most_unwritten + 1);
     std::vector<std::string> order;
     BatchId batch;
-    for (const wire::Message& message : say(wire::Ended{TaskId(0), 1, {}, {}})) {
-        if (const auto* sealed = std::get_if<wire::SealedBatch>(&message)) {
+    for (const net::messages::Message& message : say(net::messages::Ended{TaskId(0), 1, {}, {}})) {
+        if (const auto* sealed = std::get_if<net::messages::SealedBatch>(&message)) {
             batch = sealed->batch;
             order.emplace_back("sealed");
         }
-        if (std::holds_alternative<wire::RevokedBatch>(message)) order.emplace_back("revoked");
+        if (std::holds_alternative<net::messages::RevokedBatch>(message)) order.emplace_back("revoked");
     }
     EXPECT_THAT(order, ElementsAre("sealed", "revoked"));
-    const auto answers = say(wire::WantTickets{batch});
+    const auto answers = say(net::messages::WantTickets{batch});
     ASSERT_EQ(answers.size(), 1U);
-    EXPECT_EQ(std::get<wire::Tickets>(answers.front()).count, 0U) << "a revoked batch gives no tickets";
+    EXPECT_EQ(std::get<net::messages::Tickets>(answers.front()).count, 0U)
+        << "a revoked batch gives no tickets";
 }
 
 TEST_F(ManagerActs, TheRunWaitsForItsLastRecordsOnly) {
     run_one_task();
     EXPECT_FALSE(recorder_.hurried());
-    say(wire::Ended{TaskId(0), 1, {}, {}});
+    say(net::messages::Ended{TaskId(0), 1, {}, {}});
     EXPECT_TRUE(manager_.finished());
     EXPECT_TRUE(recorder_.hurried());
     EXPECT_FALSE(manager_.over());
@@ -109,9 +110,9 @@ TEST_F(ManagerActs, AStopEndsTheWaitForTheDiskAlsoIfAllTasksEndAfterIt) {
     run_one_task();
     recorder_.set_trouble(true);
     manager_.on_recorder({});
-    manager_.stop(core::StopReason::interrupted, std::chrono::hours(1), {});
+    manager_.stop(engine::model::StopReason::interrupted, std::chrono::hours(1), {});
     EXPECT_FALSE(manager_.over());
-    say(wire::Ended{TaskId(0), 1, {}, {}});
+    say(net::messages::Ended{TaskId(0), 1, {}, {}});
     EXPECT_TRUE(manager_.over());
 }
 

@@ -8,10 +8,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr core::Resources two_cores{2, 100, 10, 0};
+constexpr engine::model::Resources two_cores{2, 100, 10, 0};
 
-core::ManagerStats stats_of(const ManagerTimes& times) {
-    core::ManagerStats stats;
+engine::model::ManagerStats stats_of(const ManagerTimes& times) {
+    engine::model::ManagerStats stats;
     times.fill(stats);
     return stats;
 }
@@ -23,7 +23,7 @@ TEST(ManagerTimes, ShareOutWhatTheLoopTook) {
     times.received(milliseconds(4), true);
     times.received(milliseconds(2), false);
     times.turn(milliseconds(80), milliseconds(20));
-    const core::ManagerStats stats = stats_of(times);
+    const engine::model::ManagerStats stats = stats_of(times);
     EXPECT_EQ(stats.time_send, 3'000);
     EXPECT_EQ(stats.time_receive, 4'000);
     EXPECT_EQ(stats.time_status_msgs, 3'000);
@@ -56,7 +56,7 @@ TEST(ManagerTimes, CapacityIsHowOftenTheWorkOfTheManagerGoesIntoThatOfTheTask) {
         times.ended(1, true, 1'000'000, two_cores);
         times.turn(milliseconds(999), milliseconds(1));
     }
-    const core::ManagerStats stats = stats_of(times);
+    const engine::model::ManagerStats stats = stats_of(times);
     EXPECT_EQ(stats.capacity_tasks, 1'000);
     EXPECT_EQ(stats.capacity_cores, 2'000);
     EXPECT_EQ(stats.capacity_memory, 100'000);

@@ -15,10 +15,10 @@
 
 namespace wq::manager {
 
-inline constexpr net::PeerId manager_peer{0};
+inline constexpr net::frames::PeerId manager_peer{0};
 
-inline wire::Hello hello(const std::string& identity) {
-    wire::Hello hello;
+inline net::messages::Hello hello(const std::string& identity) {
+    net::messages::Hello hello;
     hello.host = "node";
     hello.identity = identity;
     hello.offers = {2, 1000, 1000, 0};
@@ -28,7 +28,7 @@ inline wire::Hello hello(const std::string& identity) {
 class Sessions : public ::testing::Test {
   protected:
     struct Peer {
-        std::unique_ptr<net::Transport> end;
+        std::unique_ptr<net::frames::Transport> end;
         bool left = false;
     };
 
@@ -50,54 +50,54 @@ class Sessions : public ::testing::Test {
     }
 
     Peer peer() {
-        const net::PeerId id = network_.add();
+        const net::frames::PeerId id = network_.add();
         network_.connect(manager_peer, id);
         ids_.push_back(id);
         return {network_.endpoint(id)};
     }
 
-    void turn(core::Now now = {}) {
-        std::vector<net::Arrival> inbox;
+    void turn(engine::model::Now now = {}) {
+        std::vector<net::frames::Arrival> inbox;
         end_->poll(inbox);
-        for (const net::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, now);
+        for (const net::frames::Arrival& arrival : inbox) manager_.on_arrival(*end_, arrival, now);
         files_.run();
         manager_.tick(now);
         manager_.flush();
     }
 
     // What the manager answers to these messages in one frame.
-    std::vector<wire::Message> say(Peer& peer, const std::vector<wire::Message>& messages) {
+    std::vector<net::messages::Message> say(Peer& peer, const std::vector<net::messages::Message>& messages) {
         std::string frame;
-        for (const wire::Message& message : messages) frame += wire::encode(message);
+        for (const net::messages::Message& message : messages) frame += net::messages::encode(message);
         peer.end->send(manager_peer, frame);
         turn();
         return heard(peer);
     }
 
-    static std::vector<wire::Message> heard(Peer& peer) {
-        std::vector<net::Arrival> inbox;
+    static std::vector<net::messages::Message> heard(Peer& peer) {
+        std::vector<net::frames::Arrival> inbox;
         peer.end->poll(inbox);
-        std::vector<wire::Message> all;
-        for (const net::Arrival& arrival : inbox) {
-            peer.left = peer.left || std::holds_alternative<net::Left>(arrival);
-            const auto* frame = std::get_if<net::Frame>(&arrival);
-            const auto messages = frame != nullptr ? wire::decode(frame->bytes) : std::nullopt;
+        std::vector<net::messages::Message> all;
+        for (const net::frames::Arrival& arrival : inbox) {
+            peer.left = peer.left || std::holds_alternative<net::frames::Left>(arrival);
+            const auto* frame = std::get_if<net::frames::Frame>(&arrival);
+            const auto messages = frame != nullptr ? net::messages::decode(frame->bytes) : std::nullopt;
             if (messages) all.insert(all.end(), messages->begin(), messages->end());
         }
         return all;
     }
 
     template <class M>
-    static const M* first(const std::vector<wire::Message>& messages) {
-        for (const wire::Message& message : messages)
+    static const M* first(const std::vector<net::messages::Message>& messages) {
+        for (const net::messages::Message& message : messages)
             if (const auto* found = std::get_if<M>(&message)) return found;
         return nullptr;
     }
 
-    void expect_refused(const std::vector<wire::Message>& messages, const std::string& why) {
+    void expect_refused(const std::vector<net::messages::Message>& messages, const std::string& why) {
         Peer stranger = peer();
         const auto answers = say(stranger, messages);
-        const auto* refused = first<wire::Refused>(answers);
+        const auto* refused = first<net::messages::Refused>(answers);
         ASSERT_NE(refused, nullptr) << why;
         EXPECT_THAT(refused->why, ::testing::HasSubstr(why));
         EXPECT_TRUE(stranger.left) << why;
@@ -106,12 +106,12 @@ class Sessions : public ::testing::Test {
     std::int64_t connected_workers() const { return manager_.stats().workers_connected; }
 
     testing::InlineBackground files_;
-    net::LoopbackNetwork network_{1};
-    std::unique_ptr<net::Transport> end_ = network_.endpoint(manager_peer);
+    net::frames::LoopbackNetwork network_{1};
+    std::unique_ptr<net::frames::Transport> end_ = network_.endpoint(manager_peer);
     testing::FakeRecorder recorder_;
     TaskTable tasks_;
     Manager manager_;
-    std::vector<net::PeerId> ids_;
+    std::vector<net::frames::PeerId> ids_;
     std::string said_;
 };
 

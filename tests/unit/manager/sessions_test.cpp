@@ -11,13 +11,13 @@ using ::testing::IsEmpty;
 
 TEST_F(Sessions, AProgramThatAsksGetsTheStatusAndIsNoWorker) {
     Peer worker = peer();
-    wire::Hello joins = hello("a");
+    net::messages::Hello joins = hello("a");
     joins.job = "77_1";
     joins.features = {"factory:mine"};
     say(worker, {joins});
     Peer program = peer();
-    const auto answers = say(program, {wire::StatusQuery{}});
-    const auto* report = first<wire::StatusReport>(answers);
+    const auto answers = say(program, {net::messages::StatusQuery{}});
+    const auto* report = first<net::messages::StatusReport>(answers);
     ASSERT_NE(report, nullptr);
     EXPECT_TRUE(program.left);
     ASSERT_EQ(report->shapes.size(), 1u);
@@ -26,7 +26,7 @@ TEST_F(Sessions, AProgramThatAsksGetsTheStatusAndIsNoWorker) {
     EXPECT_EQ(report->submitted, 4u);
     EXPECT_EQ(report->running, 1u);
     EXPECT_FALSE(report->ending);
-    const wire::WorkerStatus known{
+    const net::messages::WorkerStatus known{
         WorkerId(3), "node", {2, 1000, 1000, 0}, report->shapes[0].on_workers, "77_1", "mine", false, true};
     EXPECT_THAT(report->workers, ::testing::ElementsAre(known));
     EXPECT_EQ(manager_.stats().workers_joined, 1);
@@ -35,27 +35,27 @@ TEST_F(Sessions, AProgramThatAsksGetsTheStatusAndIsNoWorker) {
 }
 
 TEST_F(Sessions, TheStatusOfAnotherVersionIsRefused) {
-    expect_refused({wire::StatusQuery{1}},
-                   "protocol 1, the manager " + std::to_string(wire::protocol_version));
+    expect_refused({net::messages::StatusQuery{1}},
+                   "protocol 1, the manager " + std::to_string(net::messages::protocol_version));
     Peer worker = peer();
     say(worker, {hello("a")});
-    const auto answers = say(worker, {wire::StatusQuery{}});
-    EXPECT_NE(first<wire::Refused>(answers), nullptr) << "a worker is no such program";
+    const auto answers = say(worker, {net::messages::StatusQuery{}});
+    EXPECT_NE(first<net::messages::Refused>(answers), nullptr) << "a worker is no such program";
 }
 
 TEST_F(Sessions, AWorkerIsNumberedBehindTheRanksAndLeasedTasks) {
     Peer worker = peer();
     const auto answers = say(worker, {hello("a")});
-    const auto* welcome = first<wire::Welcome>(answers);
+    const auto* welcome = first<net::messages::Welcome>(answers);
     ASSERT_NE(welcome, nullptr);
     EXPECT_EQ(welcome->worker, WorkerId(3));
     EXPECT_EQ(welcome->grace, std::chrono::seconds(58)) << "what it runs ends before it may run elsewhere";
-    EXPECT_NE(first<wire::Lease>(answers), nullptr);
+    EXPECT_NE(first<net::messages::Lease>(answers), nullptr);
     Peer second = peer();
-    EXPECT_EQ(first<wire::Welcome>(say(second, {hello("b")}))->worker, WorkerId(4));
+    EXPECT_EQ(first<net::messages::Welcome>(say(second, {hello("b")}))->worker, WorkerId(4));
 }
 
-core::Now at(Duration since_start) {
+engine::model::Now at(Duration since_start) {
     return {Instant{} + since_start, 0};
 }
 
@@ -63,16 +63,16 @@ TEST_F(Sessions, WhoJoinsAndSaysNoHelloIsSentAwayInTime) {
     Peer silent = peer();
     Peer worker = peer();
     turn(at(std::chrono::seconds(1)));
-    worker.end->send(manager_peer, wire::encode(hello("a")));
+    worker.end->send(manager_peer, net::messages::encode(hello("a")));
     turn(at(std::chrono::seconds(2)));
     EXPECT_LE(manager_.wakeup(), at(std::chrono::seconds(31)).instant);
     turn(at(std::chrono::seconds(30)));
     EXPECT_THAT(heard(silent), IsEmpty());
     turn(at(std::chrono::seconds(31)));
     const auto last = heard(silent);
-    ASSERT_NE(first<wire::Dismiss>(last), nullptr);
-    EXPECT_THAT(first<wire::Dismiss>(last)->why, HasSubstr("no hello within 30s"));
-    EXPECT_FALSE(first<wire::Dismiss>(last)->for_good) << "a worker that was only slow calls again";
+    ASSERT_NE(first<net::messages::Dismiss>(last), nullptr);
+    EXPECT_THAT(first<net::messages::Dismiss>(last)->why, HasSubstr("no hello within 30s"));
+    EXPECT_FALSE(first<net::messages::Dismiss>(last)->for_good) << "a worker that was only slow calls again";
     EXPECT_TRUE(silent.left);
     EXPECT_THAT(said_, HasSubstr("it sent no hello within 30s"));
     turn(at(std::chrono::seconds(100)));
@@ -96,85 +96,86 @@ TEST_F(Sessions, TasksResultsAndTheRestHaveTheirTimesApart) {
     manager_.clock = [ticks = Instant{}]() mutable { return ticks += std::chrono::milliseconds(1); };
     Peer worker = peer();
     const auto answers = say(worker, {hello("a")});
-    const core::ManagerStats first_turn = manager_.stats();
+    const engine::model::ManagerStats first_turn = manager_.stats();
     EXPECT_GT(first_turn.time_send, 0);
     EXPECT_GT(first_turn.time_status_msgs, 0) << "of its hello";
     EXPECT_EQ(first_turn.time_receive, 0);
-    say(worker, {wire::Ended{TaskId(0), 1, {}, {}}});
-    const core::ManagerStats second_turn = manager_.stats();
+    say(worker, {net::messages::Ended{TaskId(0), 1, {}, {}}});
+    const engine::model::ManagerStats second_turn = manager_.stats();
     EXPECT_GT(second_turn.time_receive, 0);
     EXPECT_EQ(second_turn.time_receive_good, second_turn.time_receive);
     EXPECT_EQ(second_turn.time_status_msgs, first_turn.time_status_msgs);
-    say(worker, {wire::Beat{}});
+    say(worker, {net::messages::Beat{}});
     EXPECT_GT(manager_.stats().time_status_msgs, second_turn.time_status_msgs);
     EXPECT_EQ(manager_.stats().time_receive, second_turn.time_receive);
 }
 
 TEST_F(Sessions, AnotherVersionIsRefusedWithBothNumbers) {
-    wire::Hello old = hello("a");
+    net::messages::Hello old = hello("a");
     old.version = 1;
-    expect_refused({old}, "protocol 1, the manager " + std::to_string(wire::protocol_version));
+    expect_refused({old}, "protocol 1, the manager " + std::to_string(net::messages::protocol_version));
 }
 
 TEST_F(Sessions, WhatMakesNoSenseIsRefused) {
-    wire::Hello rank = hello("a");
+    net::messages::Hello rank = hello("a");
     rank.rank = 0;
     expect_refused({rank}, "a rank cannot join over TCP");
     expect_refused({hello("")}, "no identity");
-    wire::Hello huge = hello("a");
+    net::messages::Hello huge = hello("a");
     huge.offers.cores = 2'000'000;
     expect_refused({huge}, "its offer is impossible");
-    wire::Hello named = hello("a");
+    net::messages::Hello named = hello("a");
     named.host = "node\nTASK 1 DONE";
     expect_refused({named}, "name is invalid");
-    wire::Hello able = hello("able");
-    for (std::size_t each = 0; each <= core::most_functions; ++each)
+    net::messages::Hello able = hello("able");
+    for (std::size_t each = 0; each <= engine::model::most_functions; ++each)
         able.features.push_back("function:" + std::to_string(each));
     expect_refused({able}, "more than 10000 functions");
     for (std::string& feature : able.features) feature.erase(0, 9);
     expect_refused({able}, "more than 1000 features");
-    wire::Hello wordy = hello("wordy");
-    wordy.features = {"function:" + std::string(core::longest_feature + 1, 'f')};
+    net::messages::Hello wordy = hello("wordy");
+    wordy.features = {"function:" + std::string(engine::model::longest_feature + 1, 'f')};
     expect_refused({wordy}, "is too long");
 }
 
 TEST(Plausible, ThousandsOfFunctionsAreNoNonsense) {
-    wire::Hello able;
+    net::messages::Hello able;
     able.identity = able.host = "able";
-    able.features.assign(core::most_features, std::string(core::longest_feature, 'f'));
-    able.features.resize(core::most_features + core::most_functions,
-                         std::string(core::function_feature) + std::string(core::longest_feature, 'f'));
-    EXPECT_EQ(session::nonsense_in(able), std::nullopt);
+    able.features.assign(engine::model::most_features, std::string(engine::model::longest_feature, 'f'));
+    able.features.resize(
+        engine::model::most_features + engine::model::most_functions,
+        std::string(engine::model::function_feature) + std::string(engine::model::longest_feature, 'f'));
+    EXPECT_EQ(net::session::nonsense_in(able), std::nullopt);
 }
 
 TEST_F(Sessions, TheRightMessageInTheWrongStateEndsThatConnection) {
-    expect_refused({wire::Ended{TaskId(0), 1, {}, {}}}, "its first message was not a hello");
-    expect_refused({wire::GivenBack{TaskId(0), 1}}, "its first message was not a hello");
-    expect_refused({wire::Draining{}}, "its first message was not a hello");
-    expect_refused({wire::Goodbye{}}, "its first message was not a hello");
+    expect_refused({net::messages::Ended{TaskId(0), 1, {}, {}}}, "its first message was not a hello");
+    expect_refused({net::messages::GivenBack{TaskId(0), 1}}, "its first message was not a hello");
+    expect_refused({net::messages::Draining{}}, "its first message was not a hello");
+    expect_refused({net::messages::Goodbye{}}, "its first message was not a hello");
     expect_refused({hello("x"), hello("x")}, "hello twice");
-    expect_refused({hello("y"), wire::Tickets{}}, "only managers send");
-    expect_refused({hello("z"), wire::Welcome{}}, "only managers send");
+    expect_refused({hello("y"), net::messages::Tickets{}}, "only managers send");
+    expect_refused({hello("z"), net::messages::Welcome{}}, "only managers send");
     EXPECT_EQ(manager_.reactor().workers().size(), 0U);
 }
 
 TEST_F(Sessions, GarbageEndsOnlyItsOwnConnection) {
     Peer good = peer();
-    ASSERT_NE(first<wire::Welcome>(say(good, {hello("good")})), nullptr);
+    ASSERT_NE(first<net::messages::Welcome>(say(good, {hello("good")})), nullptr);
     Peer bad = peer();
     bad.end->send(manager_peer, "\xff\xfe garbage");
     turn();
-    EXPECT_NE(first<wire::Refused>(heard(bad)), nullptr);
+    EXPECT_NE(first<net::messages::Refused>(heard(bad)), nullptr);
     EXPECT_THAT(heard(good), IsEmpty());
     EXPECT_FALSE(good.left);
 }
 
 TEST_F(Sessions, ASecondWorkerOfTheSameIdentityIsRefused) {
     Peer one = peer();
-    ASSERT_NE(first<wire::Welcome>(say(one, {hello("same"), wire::Beat{}})), nullptr);
-    say(one, {wire::Beat{}});
+    ASSERT_NE(first<net::messages::Welcome>(say(one, {hello("same"), net::messages::Beat{}})), nullptr);
+    say(one, {net::messages::Beat{}});
     expect_refused({hello("same")}, "another worker with this identity is connected");
-    wire::Hello guessed = hello("same");
+    net::messages::Hello guessed = hello("same");
     guessed.resume = "guessed";
     expect_refused({guessed}, "another worker with this identity is connected");
     EXPECT_FALSE(one.left);
@@ -184,15 +185,17 @@ TEST_F(Sessions, ASecondWorkerOfTheSameIdentityIsRefused) {
 TEST_F(Sessions, WithItsTokenItTakesItsSessionOver) {
     Peer one = peer();
     const auto answers = say(one, {hello("same")});
-    const wire::Welcome welcome = *first<wire::Welcome>(answers);
-    const wire::Lease lease = *first<wire::Lease>(answers);
-    EXPECT_EQ(first<wire::Acknowledged>(say(one, {wire::Ended{lease.task, lease.attempt, {}, {}}}))->answers,
+    const net::messages::Welcome welcome = *first<net::messages::Welcome>(answers);
+    const net::messages::Lease lease = *first<net::messages::Lease>(answers);
+    EXPECT_EQ(first<net::messages::Acknowledged>(
+                  say(one, {net::messages::Ended{lease.task, lease.attempt, {}, {}}}))
+                  ->answers,
               1U);
     Peer again = peer();
-    wire::Hello back = hello("same");
+    net::messages::Hello back = hello("same");
     back.resume = welcome.resume;
     const auto resumed = say(again, {back});
-    const auto* second = first<wire::Welcome>(resumed);
+    const auto* second = first<net::messages::Welcome>(resumed);
     ASSERT_NE(second, nullptr);
     EXPECT_EQ(second->worker, welcome.worker);
     EXPECT_EQ(second->resume, welcome.resume);
@@ -206,14 +209,14 @@ TEST_F(Sessions, WithItsTokenItTakesItsSessionOver) {
 // The workers of a host are those too whose link is cut just now.
 TEST_F(Sessions, WhoIsAwayWhenItsHostIsDrainedComesBackDrained) {
     Peer one = peer();
-    const auto answers = say(one, {hello("a"), wire::Beat{}});
-    wire::Hello back = hello("a");
-    back.resume = first<wire::Welcome>(answers)->resume;
-    std::vector<wire::Message> words;
-    for (const wire::Message& message : answers)
-        if (const auto* lease = std::get_if<wire::Lease>(&message)) {
+    const auto answers = say(one, {hello("a"), net::messages::Beat{}});
+    net::messages::Hello back = hello("a");
+    back.resume = first<net::messages::Welcome>(answers)->resume;
+    std::vector<net::messages::Message> words;
+    for (const net::messages::Message& message : answers)
+        if (const auto* lease = std::get_if<net::messages::Lease>(&message)) {
             back.holding.emplace_back(lease->task, lease->attempt);
-            words.emplace_back(wire::Ended{lease->task, lease->attempt, {}, {}});
+            words.emplace_back(net::messages::Ended{lease->task, lease->attempt, {}, {}});
         }
     ASSERT_FALSE(words.empty());
     network_.cut(manager_peer, ids_.back(), "cut");
@@ -221,45 +224,48 @@ TEST_F(Sessions, WhoIsAwayWhenItsHostIsDrainedComesBackDrained) {
     EXPECT_EQ(manager_.release().drain("node", true, {}), 1U);
     turn();
     Peer again = peer();
-    EXPECT_EQ(first<wire::Lease>(say(again, {back})), nullptr);
+    EXPECT_EQ(first<net::messages::Lease>(say(again, {back})), nullptr);
     const auto last = say(again, words);
-    EXPECT_EQ(first<wire::Lease>(last), nullptr);
-    ASSERT_NE(first<wire::Dismiss>(last), nullptr);
-    EXPECT_TRUE(first<wire::Dismiss>(last)->for_good);
+    EXPECT_EQ(first<net::messages::Lease>(last), nullptr);
+    ASSERT_NE(first<net::messages::Dismiss>(last), nullptr);
+    EXPECT_TRUE(first<net::messages::Dismiss>(last)->for_good);
     EXPECT_EQ(manager_.stats().workers_released, 1);
-    EXPECT_EQ(recorder_.workers().back().departure, records::Departure::asked);
+    EXPECT_EQ(recorder_.workers().back().departure, records::journal::Departure::asked);
 }
 
 TEST_F(Sessions, WhoLeavesByItselfGetsNothingMoreAlsoIfItsHostIsNoLongerDrained) {
     Peer one = peer();
     const auto answers = say(one, {hello("a")});
-    const auto* lease = first<wire::Lease>(answers);
+    const auto* lease = first<net::messages::Lease>(answers);
     ASSERT_NE(lease, nullptr);
-    say(one, {wire::Draining{}});
+    say(one, {net::messages::Draining{}});
     manager_.release().drain("node", true, {});
     manager_.release().drain("node", false, {});
-    const auto last = say(one, {wire::Ended{lease->task, lease->attempt, {}, {}}});
-    EXPECT_EQ(first<wire::Lease>(last), nullptr);
-    EXPECT_EQ(first<wire::Dismiss>(last), nullptr);
+    const auto last = say(one, {net::messages::Ended{lease->task, lease->attempt, {}, {}}});
+    EXPECT_EQ(first<net::messages::Lease>(last), nullptr);
+    EXPECT_EQ(first<net::messages::Dismiss>(last), nullptr);
 }
 
 TEST_F(Sessions, AHostThatIsNoLongerDrainedGetsTasksAgain) {
     Peer one = peer();
     const auto answers = say(one, {hello("a")});
-    const auto* lease = first<wire::Lease>(answers);
+    const auto* lease = first<net::messages::Lease>(answers);
     ASSERT_NE(lease, nullptr);
     manager_.release().drain("node", true, {});
     manager_.release().drain("node", false, {});
-    EXPECT_NE(first<wire::Lease>(say(one, {wire::Ended{lease->task, lease->attempt, {}, {}}})), nullptr);
+    EXPECT_NE(
+        first<net::messages::Lease>(say(one, {net::messages::Ended{lease->task, lease->attempt, {}, {}}})),
+        nullptr);
 }
 
 TEST_F(Sessions, WhoLeavesForWantOfTasksIsCountedAsThat) {
     for (const bool idle : {true, false}) {
         Peer worker = peer();
-        say(worker, {hello(idle ? "idle" : "told"), wire::Draining{}, wire::Goodbye{"why", idle}});
+        say(worker,
+            {hello(idle ? "idle" : "told"), net::messages::Draining{}, net::messages::Goodbye{"why", idle}});
         EXPECT_EQ(recorder_.workers().back().departure,
-                  idle ? records::Departure::idle_out : records::Departure::asked);
-        EXPECT_EQ(recorder_.workers().back().rank, records::no_rank);
+                  idle ? records::journal::Departure::idle_out : records::journal::Departure::asked);
+        EXPECT_EQ(recorder_.workers().back().rank, records::journal::no_rank);
     }
     EXPECT_EQ(manager_.stats().workers_idled_out, 1);
     EXPECT_EQ(manager_.stats().workers_released, 0);
@@ -267,43 +273,44 @@ TEST_F(Sessions, WhoLeavesForWantOfTasksIsCountedAsThat) {
 
 TEST_F(Sessions, ResultsAreBytesReceivedToo) {
     Peer worker = peer();
-    const wire::Lease lease = *first<wire::Lease>(say(worker, {hello("a")}));
-    core::Output output{"out", "err"};
+    const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {hello("a")}));
+    engine::model::Output output{"out", "err"};
     output.result = "12345";
-    say(worker, {wire::Ended{lease.task, lease.attempt, {}, output}});
+    say(worker, {net::messages::Ended{lease.task, lease.attempt, {}, output}});
     EXPECT_EQ(manager_.stats().bytes_received, 11);
 }
 
 TEST_F(Sessions, OutputAboveTheLimitIsCutWhateverTheWorkerSends) {
     Peer worker = peer();
-    const wire::Lease lease = *first<wire::Lease>(say(worker, {hello("a")}));
+    const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {hello("a")}));
     const std::uint64_t limit = options().output_limit;
-    say(worker, {wire::Ended{lease.task, lease.attempt, {}, {std::string(limit + 1000, 'x'), "e", {}}}});
+    say(worker,
+        {net::messages::Ended{lease.task, lease.attempt, {}, {std::string(limit + 1000, 'x'), "e", {}}}});
     recorder_.write();
     ASSERT_EQ(recorder_.written().size(), 1U);
-    const core::Output& output = recorder_.written().front().output;
-    EXPECT_EQ(output.out.substr(limit), "\n" + core::cut_marker("stdout", 1000, limit) + "\n");
+    const engine::model::Output& output = recorder_.written().front().output;
+    EXPECT_EQ(output.out.substr(limit), "\n" + engine::model::cut_marker("stdout", 1000, limit) + "\n");
     EXPECT_EQ(output.err, "e");
 }
 
 TEST_F(Sessions, StreamsAreTakenOnlyOfWhoHoldsTheTask) {
     Peer worker = peer();
-    const wire::Lease lease = *first<wire::Lease>(say(worker, {hello("a")}));
+    const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {hello("a")}));
     Peer stranger = peer();
     say(stranger, {hello("b")});
-    const wire::OutputPart part{lease.task, lease.attempt, 0, "x", true};
-    EXPECT_NE(first<wire::OutputsKept>(say(stranger, {part})), nullptr) << "it is not expected";
-    EXPECT_NE(first<wire::TakeOutput>(say(worker, {part})), nullptr);
+    const net::messages::OutputPart part{lease.task, lease.attempt, 0, "x", true};
+    EXPECT_NE(first<net::messages::OutputsKept>(say(stranger, {part})), nullptr) << "it is not expected";
+    EXPECT_NE(first<net::messages::TakeOutput>(say(worker, {part})), nullptr);
 }
 
 TEST_F(Sessions, TimesOfAClockHoursAheadAreOurs) {
     Peer worker = peer();
-    wire::Hello ahead = hello("a");
+    net::messages::Hello ahead = hello("a");
     ahead.clock = std::int64_t{7} * 3600 * 1'000'000;
-    const wire::Lease lease = *first<wire::Lease>(say(worker, {ahead}));
-    core::Outcome outcome;
+    const net::messages::Lease lease = *first<net::messages::Lease>(say(worker, {ahead}));
+    engine::model::Outcome outcome;
     outcome.started_us = ahead.clock + 5;
-    say(worker, {wire::Ended{lease.task, lease.attempt, outcome, {}}});
+    say(worker, {net::messages::Ended{lease.task, lease.attempt, outcome, {}}});
     recorder_.write();
     ASSERT_EQ(recorder_.written().size(), 1U);
     EXPECT_EQ(recorder_.written().front().record.outcome.started_us, 5);
@@ -316,12 +323,13 @@ TEST_F(Sessions, WhoSaysTooMuchDelaysNobody) {
     const auto stale = [&] { return manager_.reactor().stale_reports() - before; };
     std::string frame;
     constexpr std::uint64_t reports = 100'000;
-    for (std::uint64_t n = 0; n < reports; ++n) frame += wire::encode(wire::GivenBack{TaskId(n + 1000), 1});
+    for (std::uint64_t n = 0; n < reports; ++n)
+        frame += net::messages::encode(net::messages::GivenBack{TaskId(n + 1000), 1});
     flood.end->send(manager_peer, frame);
-    flood.end->send(manager_peer, wire::encode(wire::Draining{}));
+    flood.end->send(manager_peer, net::messages::encode(net::messages::Draining{}));
     Peer worker = peer();
     const auto answers = say(worker, {hello("honest")});
-    EXPECT_NE(first<wire::Welcome>(answers), nullptr);
+    EXPECT_NE(first<net::messages::Welcome>(answers), nullptr);
     EXPECT_GT(stale(), 0U);
     EXPECT_LT(stale(), 5000U);
     EXPECT_LE(manager_.wakeup(), Instant{}) << "the rest is handled as soon as the others are served";
@@ -335,11 +343,11 @@ TEST_F(Sessions, WhoSaysTooMuchDelaysNobody) {
 }
 
 TEST(Plausible, WhatNoTaskUsesIsCut) {
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     outcome.wall_us = INT64_MIN;
     outcome.user_us = INT64_MAX;
     outcome.bytes_read = -1;
-    session::make_plausible(outcome);
+    net::session::make_plausible(outcome);
     EXPECT_EQ(outcome.wall_us, 0);
     EXPECT_LT(outcome.user_us, INT64_MAX / 1000);
     EXPECT_EQ(outcome.bytes_read, 0);

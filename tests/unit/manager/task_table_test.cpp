@@ -6,8 +6,8 @@
 namespace wq::manager {
 namespace {
 
-const taskfile::CommandTemplate square({"square", "{}"});
-const taskfile::CommandTemplate gzip({"gzip {} > {}.gz"});
+const engine::tasklist::CommandTemplate square({"square", "{}"});
+const engine::tasklist::CommandTemplate gzip({"gzip {} > {}.gz"});
 
 TEST(TaskTable, KeepsTheTextOfManyLinesInBlocks) {
     TaskTable table;
@@ -36,12 +36,13 @@ TEST(TaskTable, EqualLinesTakeFewBytesBesidesTheirText) {
     const double each = taken / lines - static_cast<double>(text.size());
     EXPECT_LT(each, 13);
     for (const std::uint64_t n : {0U, 1U, 200'000U, 999'999U})
-        EXPECT_EQ(table.key(TaskId(n)).value, taskfile::content_key(text, static_cast<std::uint32_t>(n)));
+        EXPECT_EQ(table.key(TaskId(n)).value,
+                  engine::tasklist::content_key(text, static_cast<std::uint32_t>(n)));
 }
 
 TEST(TaskTable, KnowsWhatStoodAboveEachLine) {
     TaskTable table;
-    taskfile::Settings large;
+    engine::tasklist::Settings large;
     large.cores = 4;
     table.add_line("a", 1, 0);
     table.add_environment_line("cd x #!");
@@ -55,7 +56,7 @@ TEST(TaskTable, KnowsWhatStoodAboveEachLine) {
               (std::vector<std::uint64_t>{0, 1, 1, 2}));
     EXPECT_EQ(table.tags(TaskId(1)), " #:g");
     EXPECT_EQ(table.tags(TaskId(2)), "");
-    EXPECT_EQ(table.settings(TaskId(1)), taskfile::Settings{});
+    EXPECT_EQ(table.settings(TaskId(1)), engine::tasklist::Settings{});
     EXPECT_EQ(table.settings(TaskId(2)), large);
     EXPECT_EQ(table.settings(TaskId(3)), large);
 }
@@ -76,7 +77,7 @@ TEST(TaskTable, TellsEqualLinesApartByTheirOrder) {
 TEST(TaskTable, GivesArraysAsRanges) {
     TaskTable table;
     table.add_line("before", 1, 0);
-    const auto indexes = taskfile::IndexSet::parse("10-1000000000:10,7").or_throw();
+    const auto indexes = engine::tasklist::IndexSet::parse("10-1000000000:10,7").or_throw();
     const TaskId first = table.add_indexes(indexes, square);
     EXPECT_EQ(first, TaskId(1));
     EXPECT_EQ(table.size(), 1 + 100'000'001u);
@@ -93,12 +94,12 @@ TEST(TaskTable, GivesArraysAsRanges) {
 TEST(TaskTable, AnnouncesABatchOfAnArrayByItsTemplate) {
     TaskTable table;
     table.add_line("before", 1, 0);
-    table.add_indexes(taskfile::IndexSet::parse("1-100").or_throw(), square);
-    table.add_indexes(taskfile::IndexSet::parse("1-100").or_throw(), gzip);
+    table.add_indexes(engine::tasklist::IndexSet::parse("1-100").or_throw(), square);
+    table.add_indexes(engine::tasklist::IndexSet::parse("1-100").or_throw(), gzip);
     const auto announced = [&](std::uint64_t from, std::uint64_t to) {
         IntervalSet tasks;
         tasks.insert({from, to});
-        wire::SealedBatch sealed;
+        net::messages::SealedBatch sealed;
         table.describe(tasks, sealed);
         return sealed;
     };

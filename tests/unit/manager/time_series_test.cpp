@@ -12,14 +12,14 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 
-class TimeSeriesTest : public ::testing::Test, public stats::Recorder {
+class TimeSeriesTest : public ::testing::Test, public records::hdf5::Recorder {
   protected:
-    void sample(const records::Sample& sample) override {
+    void sample(const records::journal::Sample& sample) override {
         at_.push_back((sample.time_us - 1) / 1000);
         last_ = sample.stats;
     }
-    void task(stats::Recorded) override {}
-    void worker(const records::WorkerRecord&) override {}
+    void task(records::hdf5::Recorded) override {}
+    void worker(const records::journal::WorkerRecord&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}
     std::uint64_t acknowledged() const override { return 0; }
@@ -31,7 +31,7 @@ class TimeSeriesTest : public ::testing::Test, public stats::Recorder {
     Status close() override { return success(); }
     Unrecorded unrecorded() const override { return {}; }
 
-    core::Now at(milliseconds since) const { return {started_ + since, 1 + since.count() * 1000}; }
+    engine::model::Now at(milliseconds since) const { return {started_ + since, 1 + since.count() * 1000}; }
     // Samples as they come due, from `from` until before `to`.
     void run(milliseconds from, milliseconds to) {
         for (auto t = from; t < to; t += milliseconds(100)) {
@@ -44,8 +44,8 @@ class TimeSeriesTest : public ::testing::Test, public stats::Recorder {
     }
 
     const Instant started_{seconds(1000)};
-    core::ManagerStats stats_;
-    core::ManagerStats last_;
+    engine::model::ManagerStats stats_;
+    engine::model::ManagerStats last_;
     std::vector<std::int64_t> at_;  // ms since the start, of samples that were written
     TimeSeries series_{*this, milliseconds(100), started_};
 };

@@ -8,18 +8,20 @@ using ::testing::HasSubstr;
 
 // A worker with a lease, whose connection nothing relays.
 struct Direct {
-    wire::LastWords words;
-    net::PeerId peer{0};
+    net::messages::LastWords words;
+    net::frames::PeerId peer{0};
 };
 
 class Ends : public Sessions {
   protected:
     Direct direct(Peer& worker) {
-        wire::Hello joins = hello("direct");
+        net::messages::Hello joins = hello("direct");
         joins.address = "loopback:" + std::to_string(ids_.back().value());
-        const auto answers = say(worker, {joins, wire::Beat{}});
-        EXPECT_NE(first<wire::Lease>(answers), nullptr);
-        return {{wire::protocol_version, "direct", first<wire::Welcome>(answers)->resume, true}, ids_.back()};
+        const auto answers = say(worker, {joins, net::messages::Beat{}});
+        EXPECT_NE(first<net::messages::Lease>(answers), nullptr);
+        return {
+            {net::messages::protocol_version, "direct", first<net::messages::Welcome>(answers)->resume, true},
+            ids_.back()};
     }
     std::int64_t lost() const { return manager_.stats().workers_lost; }
     // Turns as a loop makes them: it never stands still for long.
@@ -45,10 +47,10 @@ TEST_F(Ends, OneThatIsResetOrRelayedOrWhoseWorkerKeepsItsTasksIsNot) {
     for (const char* const how : {"reset", "relayed", "keeps"}) {
         SCOPED_TRACE(how);
         Peer worker = peer();
-        wire::Hello joins = hello(how);
+        net::messages::Hello joins = hello(how);
         if (how != std::string("relayed")) joins.address = "loopback:" + std::to_string(ids_.back().value());
         say(worker, {joins});
-        if (how == std::string("keeps")) say(worker, {wire::Keeps{1}});
+        if (how == std::string("keeps")) say(worker, {net::messages::Keeps{1}});
         if (how == std::string("reset"))
             network_.cut(manager_peer, ids_.back(), "reset");
         else
@@ -69,7 +71,7 @@ TEST_F(Ends, LastWordsGiveItsTasksToOthersAtOnce) {
         turn();
         Peer speaker = peer();
         const auto answers = say(speaker, {known.words});
-        EXPECT_NE(first<wire::Acknowledged>(answers), nullptr);
+        EXPECT_NE(first<net::messages::Acknowledged>(answers), nullptr);
         EXPECT_TRUE(speaker.left) << "it needs no more";
         EXPECT_EQ(lost(), link_is_open ? 1 : 2);
         EXPECT_EQ(manager_.reactor().workers().size(), 0U);
@@ -98,9 +100,9 @@ TEST_F(Ends, OnlyWhoHasTheTokenSaysLastWords) {
     Peer stranger = peer();
     say(stranger, {known.words});
     EXPECT_TRUE(stranger.left);
-    wire::LastWords old = known.words;
+    net::messages::LastWords old = known.words;
     old.version = 1;
-    expect_refused({old}, "protocol 1, the manager " + std::to_string(wire::protocol_version));
+    expect_refused({old}, "protocol 1, the manager " + std::to_string(net::messages::protocol_version));
     EXPECT_EQ(connected_workers(), 1);
     heard(worker);
     EXPECT_FALSE(worker.left);
@@ -111,8 +113,8 @@ TEST_F(Ends, AnotherDisconnectLimitHoldsForLaterWorkers) {
     say(before, {hello("before")});
     manager_.set_disconnect_limit(std::chrono::seconds(300));
     Peer after = peer();
-    EXPECT_EQ(first<wire::Welcome>(say(after, {hello("after")}))->grace, std::chrono::seconds(298));
-    for (const net::PeerId id : ids_) network_.cut(manager_peer, id, "reset");
+    EXPECT_EQ(first<net::messages::Welcome>(say(after, {hello("after")}))->grace, std::chrono::seconds(298));
+    for (const net::frames::PeerId id : ids_) network_.cut(manager_peer, id, "reset");
     pass(std::chrono::seconds(61));
     EXPECT_EQ(lost(), 1);
     pass(std::chrono::seconds(240));

@@ -4,7 +4,7 @@
 
 #include "programs/option_values.h"
 
-namespace wq::options {
+namespace wq::programs {
 namespace {
 
 namespace po = boost::program_options;
@@ -66,4 +66,4 @@ TEST(OptionValues, AreBetweenTheirBounds) {
 }
 
 }  // namespace
-}  // namespace wq::options
+}  // namespace wq::programs

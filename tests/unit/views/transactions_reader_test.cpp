@@ -81,23 +81,23 @@ TEST(Transactions, OfCctoolsAreRead) {
 
 // Ours say RUNNING when a task is dispatched; it may wait there for the end of another.
 TEST(Transactions, OfOursAreRead) {
-    records::TransactionStamp stamp(16444);
-    records::WorkerRecord worker = records::testing::worker_number(3);
+    records::journal::TransactionStamp stamp(16444);
+    records::journal::WorkerRecord worker = records::journal::testing::worker_number(3);
     worker.joined_us = 100 * second;
-    std::string text(records::transactions_heading());
-    records::put_worker_lines(text, stamp, worker);
+    std::string text(records::journal::transactions_heading());
+    records::journal::put_worker_lines(text, stamp, worker);
     for (std::uint64_t i = 0; i < 2; ++i) {
         stamp.put(text, 101 * second);
-        text += records::task_waiting_text({i, i + 1}, "a b", {1, 800, 500, 0}) + "\n";
+        text += records::journal::task_waiting_text({i, i + 1}, "a b", {1, 800, 500, 0}) + "\n";
         stamp.put(text, 101 * second);
-        text += records::task_running_text(TaskId(i), worker.address, {1, 800, 500, 0}) + "\n";
+        text += records::journal::task_running_text(TaskId(i), worker.address, {1, 800, 500, 0}) + "\n";
     }
     for (std::uint64_t i = 0; i < 2; ++i) {
-        records::TaskRecord record = records::testing::record_number(i);
+        records::journal::TaskRecord record = records::journal::testing::record_number(i);
         record.outcome = {};
         record.outcome.wall_us = 2 * second;
         record.received_us = (103 + 2 * static_cast<WallMicros>(i)) * second;
-        records::put_task_lines(text, stamp, record, worker.address);
+        records::journal::put_task_lines(text, stamp, record, worker.address);
     }
     const Attempts all = read(text);
     ASSERT_EQ(all.attempts.size(), 2U);

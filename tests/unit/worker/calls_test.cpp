@@ -7,14 +7,14 @@
 #include <mutex>
 #include <set>
 
-#include "support/function_pool.h"
 #include "net/messages/msgpack_library.h"
+#include "support/function_pool.h"
 
 namespace wq::worker {
 namespace {
 
-using core::CallMode;
-using core::Ending;
+using engine::model::CallMode;
+using engine::model::Ending;
 using testing::FunctionPool;
 
 class Calls : public ::testing::Test {
@@ -27,14 +27,14 @@ class Calls : public ::testing::Test {
                                 nullptr});
     }
     void listen(FunctionPool& pool) {
-        pool.recorder.on_task = [&](stats::Recorded& ended) {
+        pool.recorder.on_task = [&](records::hdf5::Recorded& ended) {
             EXPECT_TRUE(ended_.emplace(ended.record.task, ended).second) << "ended twice";
             pool.tasks.forget(ended.record.task);
         };
     }
 
-    process::FunctionTable functions_;
-    std::map<TaskId, stats::Recorded> ended_;
+    node::process::FunctionTable functions_;
+    std::map<TaskId, records::hdf5::Recorded> ended_;
 };
 
 TEST_F(Calls, EachComesBackWithItsOwnResult) {
@@ -112,12 +112,12 @@ class Ranges : public ::testing::Test {
     void listen(FunctionPool& pool, TaskId first, std::uint64_t count) {
         runs_ = std::vector<std::atomic<int>>(count);
         first_ = first;
-        pool.recorder.on_range = [this](const records::RangeRecord& record) {
+        pool.recorder.on_range = [this](const records::journal::RangeRecord& record) {
             record.tasks.for_each([&](Interval part) {
                 for (std::uint64_t task = part.first; task < part.end; ++task) note(task, true);
             });
         };
-        pool.recorder.on_task = [this](stats::Recorded& ended) {
+        pool.recorder.on_task = [this](records::hdf5::Recorded& ended) {
             note(ended.record.task.value(), ended.record.outcome.succeeded());
             if (ended.record.outcome.ending == Ending::raised) {
                 EXPECT_EQ(
@@ -132,7 +132,7 @@ class Ranges : public ::testing::Test {
         good ? ++good_ : ++bad_;
     }
 
-    process::FunctionTable functions_;
+    node::process::FunctionTable functions_;
     std::vector<std::atomic<int>> runs_;
     std::mutex mutex_;
     std::set<std::string> packed_;
@@ -187,7 +187,7 @@ TEST_F(Ranges, OnThreadsAndWithoutTicketsTheyAreCallsWithOneArgument) {
         EXPECT_EQ(good_, 2000);
         std::set<std::string> wanted;
         for (std::int64_t index = first_index; index < first_index + 2000; ++index)
-            wanted.insert(tickets::index_arguments(index));
+            wanted.insert(ranks::tickets::index_arguments(index));
         EXPECT_EQ(packed_, wanted);
     }
 }
@@ -228,7 +228,7 @@ TEST_F(Ranges, AStopReturnsWhatHasNotRun) {
     slow.submit_range("slow", 0, count);
     slow.end_input();
     slow.run_until([&] { return good_ > 0; });
-    slow.manager().stop(core::StopReason::interrupted, std::chrono::seconds(60), slow.now());
+    slow.manager().stop(engine::model::StopReason::interrupted, std::chrono::seconds(60), slow.now());
     slow.run();
     EXPECT_LT(good_, count);
     EXPECT_EQ(good_, ran) << "what ran was told, what was not told did not run";
@@ -240,7 +240,7 @@ TEST_F(Ranges, ACancelledRangeEndsWithoutTheRestOfIt) {
     pool.submit_range("count", first_index, 1'000'000);
     pool.end_input();
     pool.run_until([&] { return good_ > 0; });
-    pool.manager().ask(core::CancelRequested{Interval{999'000, 1'000'000}}, pool.now());
+    pool.manager().ask(engine::model::CancelRequested{Interval{999'000, 1'000'000}}, pool.now());
     pool.run();
     for (std::uint64_t place = 0; place < 999'000; ++place) ASSERT_TRUE(told_.contains(place)) << place;
 }

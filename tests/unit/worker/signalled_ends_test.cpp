@@ -7,20 +7,20 @@
 namespace wq::worker {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 using namespace std::chrono_literals;
 
 const Instant kStart{};
 
-launcher::TaskEnded by_signal(std::uint64_t task, int signal) {
-    launcher::TaskEnded end{TaskId(task), 1, {}, {}};
+node::launcher::TaskEnded by_signal(std::uint64_t task, int signal) {
+    node::launcher::TaskEnded end{TaskId(task), 1, {}, {}};
     end.outcome.ending = Ending::signalled;
     end.outcome.signal = signal;
     return end;
 }
 
-launcher::TaskEnded by_exit(std::uint64_t task, int code) {
-    launcher::TaskEnded end{TaskId(task), 1, {}, {}};
+node::launcher::TaskEnded by_exit(std::uint64_t task, int code) {
+    node::launcher::TaskEnded end{TaskId(task), 1, {}, {}};
     end.outcome.exit_code = code;
     return end;
 }

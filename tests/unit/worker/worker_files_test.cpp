@@ -18,28 +18,28 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 std::string stream_of(const std::string& text) {
-    return files::head_of_stream(text.size()) + text + files::tail_of_stream();
+    return files::trees::head_of_stream(text.size()) + text + files::trees::tail_of_stream();
 }
 std::string key_of(const std::string& stream) {
-    files::KeyMaker maker;
+    files::trees::KeyMaker maker;
     maker.add(stream);
     return maker.key();
 }
 class WorkerFilesTest : public ::testing::Test {
   protected:
     WorkerFilesTest() {
-        files_.emplace(background_, folder_.path(), [this](const wire::Message& message) {
-            if (const auto* want = std::get_if<wire::WantInput>(&message))
+        files_.emplace(background_, folder_.path(), [this](const net::messages::Message& message) {
+            if (const auto* want = std::get_if<net::messages::WantInput>(&message))
                 stream_[want->task.value()] = want->stream;
             said_.push_back(message);
         });
     }
 
-    static wire::Lease lease(std::uint64_t task, const std::string& key) {
-        wire::Lease lease;
+    static net::messages::Lease lease(std::uint64_t task, const std::string& key) {
+        net::messages::Lease lease;
         lease.task = TaskId(task);
         lease.files.emplace();
-        lease.files->inputs.push_back({"in", wire::InputKind::content, "", key, std::nullopt});
+        lease.files->inputs.push_back({"in", net::messages::InputKind::content, "", key, std::nullopt});
         lease.files->outputs.push_back({"out", true, true});
         return lease;
     }
@@ -48,13 +48,13 @@ class WorkerFilesTest : public ::testing::Test {
         background_.run();
     }
     void part(std::uint64_t task, const std::string& bytes, bool last) {
-        files_->on(wire::InputPart{TaskId(task), 1, 0, stream_[task], bytes, last});
+        files_->on(net::messages::InputPart{TaskId(task), 1, 0, stream_[task], bytes, last});
         background_.run();
     }
     template <class M>
     std::vector<M> said() {
         std::vector<M> found;
-        for (const wire::Message& message : said_)
+        for (const net::messages::Message& message : said_)
             if (const auto* known = std::get_if<M>(&message)) found.push_back(*known);
         said_.clear();
         return found;
@@ -75,7 +75,7 @@ class WorkerFilesTest : public ::testing::Test {
 
     test::Folder folder_;
     testing::InlineBackground background_;
-    std::vector<wire::Message> said_;
+    std::vector<net::messages::Message> said_;
     std::map<std::uint64_t, std::uint32_t> stream_;  // by task: that it asked for last
     std::optional<WorkerFiles> files_;
 };
@@ -83,12 +83,12 @@ class WorkerFilesTest : public ::testing::Test {
 TEST_F(WorkerFilesTest, AnInputThatWasCutOffComesFromItsBeginning) {
     const std::string stream = stream_of("some text");
     stage(0);
-    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    ASSERT_THAT(said<net::messages::WantInput>(), SizeIs(1));
     part(0, stream.substr(0, 12), false);
     said_.clear();
     files_->begin_streams_anew();
     background_.run();
-    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    ASSERT_THAT(said<net::messages::WantInput>(), SizeIs(1));
     part(0, stream, true);
     const auto sandboxes = staged();
     ASSERT_THAT(sandboxes, SizeIs(1));
@@ -97,7 +97,7 @@ TEST_F(WorkerFilesTest, AnInputThatWasCutOffComesFromItsBeginning) {
 
 TEST_F(WorkerFilesTest, ACutBehindTheLastPartChangesNothing) {
     stage(0);
-    files_->on(wire::InputPart{TaskId(0), 1, 0, 1, stream_of("some text"), true});
+    files_->on(net::messages::InputPart{TaskId(0), 1, 0, 1, stream_of("some text"), true});
     files_->begin_streams_anew();
     background_.run();
     EXPECT_THAT(staged(), SizeIs(1));
@@ -109,21 +109,21 @@ TEST_F(WorkerFilesTest, OutputsThatWereCutOffGoFromTheirBeginning) {
     const std::string text(300'000, 'x');  // more than may go unasked
     end(0, staged().at(0), text);
     std::string first;
-    for (const auto& sent : said<wire::OutputPart>()) first += sent.bytes;
-    EXPECT_GE(first.size(), wire::first_output_bytes);
+    for (const auto& sent : said<net::messages::OutputPart>()) first += sent.bytes;
+    EXPECT_GE(first.size(), net::messages::first_output_bytes);
     EXPECT_LT(first.size(), text.size());
     files_->begin_streams_anew();
     background_.run();
-    files_->on(wire::TakeOutput{TaskId(0), 1, 1 << 20});
+    files_->on(net::messages::TakeOutput{TaskId(0), 1, 1 << 20});
     background_.run();
     std::string again;
-    for (const wire::Message& message : said_)
-        if (const auto* sent = std::get_if<wire::OutputPart>(&message)) again += sent->bytes;
+    for (const net::messages::Message& message : said_)
+        if (const auto* sent = std::get_if<net::messages::OutputPart>(&message)) again += sent->bytes;
     EXPECT_TRUE(again.starts_with(first)) << "all of it, from the first byte";
     EXPECT_THAT(again, HasSubstr(text));
-    EXPECT_THAT(said<wire::OutputsSent>(), SizeIs(1));
+    EXPECT_THAT(said<net::messages::OutputsSent>(), SizeIs(1));
     EXPECT_THAT(files_->next(), IsEmpty()) << "its end waits for the manager's word";
-    files_->on(wire::OutputsKept{TaskId(0), 1, ""});
+    files_->on(net::messages::OutputsKept{TaskId(0), 1, ""});
     background_.run();
     EXPECT_THAT(files_->next(), SizeIs(1));
 }
@@ -151,7 +151,7 @@ TEST_F(WorkerFilesTest, WhatTwoTasksShareIsAskedForOnce) {
     const std::string stream = stream_of("shared");
     stage(0, key_of(stream));
     stage(1, key_of(stream));
-    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    ASSERT_THAT(said<net::messages::WantInput>(), SizeIs(1));
     part(0, stream, true);
     EXPECT_THAT(staged(), SizeIs(2));
 }
@@ -163,7 +163,7 @@ TEST_F(WorkerFilesTest, WhenOneThatAskedIsTakenBackTheOtherAsks) {
     said_.clear();
     files_->drop({TaskId(0), 1});
     background_.run();
-    const auto asked = said<wire::WantInput>();
+    const auto asked = said<net::messages::WantInput>();
     ASSERT_THAT(asked, SizeIs(1));
     EXPECT_EQ(asked[0].task, TaskId(1));
     part(1, stream, true);
@@ -175,29 +175,30 @@ TEST_F(WorkerFilesTest, BytesOfAnotherKeyAreNoInput) {
     part(0, stream_of("other"), true);
     const auto events = files_->next();
     ASSERT_THAT(events, SizeIs(1));
-    const auto& ended = std::get<launcher::TaskEnded>(events[0]);
-    EXPECT_EQ(ended.outcome.ending, core::Ending::input_missing);
+    const auto& ended = std::get<node::launcher::TaskEnded>(events[0]);
+    EXPECT_EQ(ended.outcome.ending, engine::model::Ending::input_missing);
     EXPECT_EQ(ended.outcome.reason, "in: it changed while it was sent");
 }
 
 TEST_F(WorkerFilesTest, NamesAndKeysThatLeadOutMakeNothing) {
-    wire::Lease out = lease(0, "");
+    net::messages::Lease out = lease(0, "");
     out.files->inputs[0].name = "../in";
-    wire::Lease absolute = lease(1, "");
+    net::messages::Lease absolute = lease(1, "");
     absolute.files->outputs[0].name = "/out";
-    wire::Lease key = lease(2, "../../key");
-    for (const wire::Lease& bad : {out, absolute, key}) {
+    net::messages::Lease key = lease(2, "../../key");
+    for (const net::messages::Lease& bad : {out, absolute, key}) {
         files_->stage(bad);
         background_.run();
         const auto events = files_->next();
         ASSERT_THAT(events, SizeIs(1));
-        EXPECT_EQ(std::get<launcher::TaskEnded>(events[0]).outcome.ending, core::Ending::input_missing);
+        EXPECT_EQ(std::get<node::launcher::TaskEnded>(events[0]).outcome.ending,
+                  engine::model::Ending::input_missing);
     }
     EXPECT_THAT(said_, IsEmpty());
 }
 
 TEST_F(WorkerFilesTest, AWorkerWithoutAWorkspaceCanStageNothing) {
-    files_.emplace(background_, "", [](const wire::Message&) {});
+    files_.emplace(background_, "", [](const net::messages::Message&) {});
     stage(0);
     const auto events = files_->next();
     ASSERT_THAT(events, SizeIs(1));
@@ -212,7 +213,7 @@ TEST_F(WorkerFilesTest, ACacheThatWasEmptiedIsFilledAgain) {
     said_.clear();
     std::filesystem::remove(std::filesystem::path(folder_.path()) / ".files/cache" / key_of(stream));
     stage(1, key_of(stream));
-    ASSERT_THAT(said<wire::WantInput>(), SizeIs(1));
+    ASSERT_THAT(said<net::messages::WantInput>(), SizeIs(1));
     part(1, stream, true);
     EXPECT_THAT(staged(), SizeIs(2));
 }
@@ -223,12 +224,12 @@ TEST_F(WorkerFilesTest, WhatAWorkerBesideItHasIsReadThere) {
     stage(0, key_of(stream));
     stage(1, key_of(stream));
     said_.clear();
-    files_->on(wire::InputIsAt{TaskId(0), 1, 0, folder_.path() + "/theirs"});
+    files_->on(net::messages::InputIsAt{TaskId(0), 1, 0, folder_.path() + "/theirs"});
     background_.run();
     const auto sandboxes = staged();
     ASSERT_THAT(sandboxes, SizeIs(2));
     EXPECT_EQ(test::read_file(sandboxes[0] + "/in"), "shared");
-    const auto has = said<wire::HaveInput>();
+    const auto has = said<net::messages::HaveInput>();
     ASSERT_THAT(has, SizeIs(1));
     EXPECT_TRUE(std::filesystem::exists(has[0].folder + "/" + key_of(stream)));
 }
@@ -239,9 +240,9 @@ TEST_F(WorkerFilesTest, WhatIsNotThereIsAskedForAgain) {
     stage(0, key_of(stream));
     for (const std::string& path : {std::string("/theirs"), std::string("/none")}) {
         said_.clear();
-        files_->on(wire::InputIsAt{TaskId(0), 1, 0, folder_.path() + path});
+        files_->on(net::messages::InputIsAt{TaskId(0), 1, 0, folder_.path() + path});
         background_.run();
-        const auto wants = said<wire::WantInput>();
+        const auto wants = said<net::messages::WantInput>();
         ASSERT_THAT(wants, SizeIs(1)) << path;
         EXPECT_TRUE(wants[0].missed);
     }
@@ -251,8 +252,8 @@ TEST_F(WorkerFilesTest, WhatIsNotThereIsAskedForAgain) {
 
 // Who runs it is the worker; here the test.
 TEST_F(WorkerFilesTest, WhatACommandMakesIsMadeOnceForAllThatShareIt) {
-    wire::Lease shared = lease(0, std::string(64, 'a'));
-    shared.files->inputs[0] = {"in", wire::InputKind::command, "the line", std::string(64, 'a'),
+    net::messages::Lease shared = lease(0, std::string(64, 'a'));
+    shared.files->inputs[0] = {"in", net::messages::InputKind::command, "the line", std::string(64, 'a'),
                                std::nullopt};
     files_->stage(shared);
     shared.task = TaskId(1);
@@ -273,31 +274,31 @@ TEST_F(WorkerFilesTest, WhatACommandMakesIsMadeOnceForAllThatShareIt) {
 }
 
 TEST_F(WorkerFilesTest, WhatCannotBeMadeIsTriedOnceForAllThatWaitForIt) {
-    wire::Lease shared = lease(0, "");
-    shared.files->inputs[0] = {"in", wire::InputKind::command, "the line", std::string(64, 'a'),
+    net::messages::Lease shared = lease(0, "");
+    shared.files->inputs[0] = {"in", net::messages::InputKind::command, "the line", std::string(64, 'a'),
                                std::nullopt};
     files_->stage(shared);
     shared.task = TaskId(1);
     files_->stage(shared);
     background_.run();
     files_->next();
-    launcher::TaskEnded failed{TaskId(0), 1, {}, {}};
+    node::launcher::TaskEnded failed{TaskId(0), 1, {}, {}};
     failed.outcome.exit_code = 3;
     files_->made(failed);
     background_.run();
     const auto events = files_->next();
     ASSERT_THAT(events, SizeIs(2));
     for (const auto& event : events) {
-        const auto& ended = std::get<launcher::TaskEnded>(event);
-        EXPECT_EQ(ended.outcome.ending, core::Ending::input_missing);
+        const auto& ended = std::get<node::launcher::TaskEnded>(event);
+        EXPECT_EQ(ended.outcome.ending, engine::model::Ending::input_missing);
         EXPECT_EQ(ended.outcome.reason, "in: its command ended with exit 3");
     }
 }
 
 // The order to end it crosses the news of its end.
 TEST_F(WorkerFilesTest, OneThatIsKilledWhileItsInputIsMadeDoesNotRun) {
-    wire::Lease made = lease(0, "");
-    made.files->inputs[0] = {"in", wire::InputKind::command, "the line", "", std::nullopt};
+    net::messages::Lease made = lease(0, "");
+    made.files->inputs[0] = {"in", net::messages::InputKind::command, "the line", "", std::nullopt};
     files_->stage(made);
     background_.run();
     const auto events = files_->next();
@@ -307,14 +308,14 @@ TEST_F(WorkerFilesTest, OneThatIsKilledWhileItsInputIsMadeDoesNotRun) {
     background_.run();
     const auto after = files_->next();
     ASSERT_THAT(after, SizeIs(1));
-    EXPECT_EQ(std::get<launcher::TaskEnded>(after[0]).outcome.ending, core::Ending::killed);
+    EXPECT_EQ(std::get<node::launcher::TaskEnded>(after[0]).outcome.ending, engine::model::Ending::killed);
 }
 
 TEST_F(WorkerFilesTest, WhatIsLeftOfAnEarlierStreamIsNothing) {
     stage(0);
     part(0, stream_of("some text").substr(0, 8), false);
     files_->begin_streams_anew();
-    files_->on(wire::InputPart{TaskId(0), 1, 0, stream_[0] - 1, "of the old link", true});
+    files_->on(net::messages::InputPart{TaskId(0), 1, 0, stream_[0] - 1, "of the old link", true});
     background_.run();
     EXPECT_THAT(files_->next(), IsEmpty());
     part(0, stream_of("some text"), true);
@@ -322,7 +323,7 @@ TEST_F(WorkerFilesTest, WhatIsLeftOfAnEarlierStreamIsNothing) {
 }
 
 TEST_F(WorkerFilesTest, OfTwoThatGrowBothAreSent) {
-    wire::Lease watched = lease(0, "");
+    net::messages::Lease watched = lease(0, "");
     watched.files->inputs.clear();
     watched.files->outputs = {{"one", true, true, true}, {"two", true, true, true}};
     files_->stage(watched);
@@ -333,9 +334,10 @@ TEST_F(WorkerFilesTest, OfTwoThatGrowBothAreSent) {
         for (const char* name : {"/one", "/two"}) std::ofstream(sandbox + name, std::ios::app) << name[1];
         files_->look(Instant{} + std::chrono::seconds(2 * (round + 1)));
         background_.run();
-        for (auto parts = said<wire::WatchedPart>(); !parts.empty(); parts = said<wire::WatchedPart>()) {
+        for (auto parts = said<net::messages::WatchedPart>(); !parts.empty();
+             parts = said<net::messages::WatchedPart>()) {
             got += parts[0].bytes;
-            files_->on(wire::WatchedTaken{TaskId(0), 1});
+            files_->on(net::messages::WatchedTaken{TaskId(0), 1});
             background_.run();
         }
     }
@@ -343,7 +345,7 @@ TEST_F(WorkerFilesTest, OfTwoThatGrowBothAreSent) {
 }
 
 TEST_F(WorkerFilesTest, WhatGrowsIsSentAPartAtATime) {
-    wire::Lease watched = lease(0, "");
+    net::messages::Lease watched = lease(0, "");
     watched.files->inputs.clear();
     watched.files->outputs[0].watched = true;
     files_->stage(watched);
@@ -352,7 +354,7 @@ TEST_F(WorkerFilesTest, WhatGrowsIsSentAPartAtATime) {
     auto look = [&, now = Instant{}]() mutable {
         files_->look(now += std::chrono::seconds(2));
         background_.run();
-        return said<wire::WatchedPart>();
+        return said<net::messages::WatchedPart>();
     };
     EXPECT_THAT(look(), IsEmpty()) << "there is no such file yet";
     std::ofstream(sandbox + "/out") << "one ";
@@ -366,7 +368,7 @@ TEST_F(WorkerFilesTest, WhatGrowsIsSentAPartAtATime) {
     parts = look();
     ASSERT_THAT(parts, SizeIs(1));
     EXPECT_EQ(parts[0].bytes, "one two") << "what was on its way comes again";
-    files_->on(wire::WatchedTaken{TaskId(0), 1});
+    files_->on(net::messages::WatchedTaken{TaskId(0), 1});
     background_.run();
     std::ofstream(sandbox + "/out") << "less";
     EXPECT_THAT(look(), IsEmpty()) << "it is no file that grows";

@@ -17,17 +17,17 @@ namespace {
 // Nothing starts there.
 class FullLauncher final : public testing::IdleLauncher {
   public:
-    void run(process::Order order) override { orders_.push_back(std::move(order)); }
+    void run(node::process::Order order) override { orders_.push_back(std::move(order)); }
     void recall(std::uint64_t most) override {
         for (; most > 0 && !orders_.empty(); --most, orders_.pop_back())
-            reports_.emplace_back(launcher::OrderReturned{orders_.back().task, orders_.back().attempt});
+            reports_.emplace_back(node::launcher::OrderReturned{orders_.back().task, orders_.back().attempt});
     }
-    std::vector<launcher::Report> next() override { return std::exchange(reports_, {}); }
-    const process::Order& last() const { return orders_.back(); }
+    std::vector<node::launcher::Report> next() override { return std::exchange(reports_, {}); }
+    const node::process::Order& last() const { return orders_.back(); }
 
   private:
-    std::vector<process::Order> orders_;
-    std::vector<launcher::Report> reports_;
+    std::vector<node::process::Order> orders_;
+    std::vector<node::launcher::Report> reports_;
 };
 
 class Gate {
@@ -50,8 +50,8 @@ class Gate {
 
 class WorkerRecall : public ::testing::Test {
   protected:
-    static constexpr net::PeerId manager{0};
-    static constexpr net::PeerId self{1};
+    static constexpr net::frames::PeerId manager{0};
+    static constexpr net::frames::PeerId self{1};
 
     WorkerRecall() {
         network_.connect(manager, self);
@@ -69,35 +69,35 @@ class WorkerRecall : public ::testing::Test {
     ~WorkerRecall() override { gate_.open(); }
 
     void lease(bool call) {
-        wire::Lease lease;
+        net::messages::Lease lease;
         lease.task = TaskId(next_task_++);
         lease.text = "true";
-        if (call) lease.call = wire::Call{"wait", "", core::CallMode::direct};
-        worker_->on_frame(wire::encode(lease), network_.now());
+        if (call) lease.call = net::messages::Call{"wait", "", engine::model::CallMode::direct};
+        worker_->on_frame(net::messages::encode(lease), network_.now());
     }
     std::size_t given_back_for(std::uint64_t most) {
-        worker_->on_frame(wire::encode(wire::Recall{most}), network_.now());
+        worker_->on_frame(net::messages::encode(net::messages::Recall{most}), network_.now());
         worker_->on_launcher(network_.now());
-        std::vector<net::Arrival> inbox;
+        std::vector<net::frames::Arrival> inbox;
         manager_end_->poll(inbox);
         std::size_t count = 0;
-        for (const net::Arrival& arrival : inbox) {
-            const auto* frame = std::get_if<net::Frame>(&arrival);
-            const auto messages = frame != nullptr ? wire::decode(frame->bytes) : std::nullopt;
+        for (const net::frames::Arrival& arrival : inbox) {
+            const auto* frame = std::get_if<net::frames::Frame>(&arrival);
+            const auto messages = frame != nullptr ? net::messages::decode(frame->bytes) : std::nullopt;
             if (!messages) continue;
-            for (const wire::Message& message : *messages)
-                count += std::holds_alternative<wire::GivenBack>(message) ? 1 : 0;
+            for (const net::messages::Message& message : *messages)
+                count += std::holds_alternative<net::messages::GivenBack>(message) ? 1 : 0;
         }
         return count;
     }
 
     Gate gate_;
-    process::FunctionTable functions_;
-    net::LoopbackNetwork network_{2};
-    std::unique_ptr<net::Transport> manager_end_ = network_.endpoint(manager);
-    std::unique_ptr<net::Transport> worker_end_ = network_.endpoint(self);
+    node::process::FunctionTable functions_;
+    net::frames::LoopbackNetwork network_{2};
+    std::unique_ptr<net::frames::Transport> manager_end_ = network_.endpoint(manager);
+    std::unique_ptr<net::frames::Transport> worker_end_ = network_.endpoint(self);
     FullLauncher launcher_;
-    std::optional<launcher::FunctionRunner> runner_;
+    std::optional<node::launcher::FunctionRunner> runner_;
     std::optional<Worker> worker_;
     std::uint64_t next_task_ = 0;
 };
@@ -117,9 +117,9 @@ TEST_F(WorkerRecall, OfALeaseThatCameTwiceIsOne) {
 
 TEST_F(WorkerRecall, KeepsNoMoreOutputThanCanTravelWhateverTheManagerSays) {
     for (const std::uint64_t limit : {std::uint64_t{1000}, ~std::uint64_t{0}}) {
-        wire::Welcome welcome;
+        net::messages::Welcome welcome;
         welcome.output_limit = limit;
-        worker_->on_frame(wire::encode(welcome), network_.now());
+        worker_->on_frame(net::messages::encode(welcome), network_.now());
         lease(false);
         EXPECT_EQ(launcher_.last().output_limit, std::min(limit, std::uint64_t{1} << 30));
     }

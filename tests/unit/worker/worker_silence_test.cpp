@@ -1,8 +1,8 @@
 // A manager that seems silent: whether it is, or its worker did not look.
 #include <gmock/gmock.h>
 
-#include "net/frames/loopback.h"
 #include "manager/run/rank_worker.h"
+#include "net/frames/loopback.h"
 #include "support/idle_launcher.h"
 #include "worker/worker_session.h"
 
@@ -17,15 +17,15 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Nobody answers, or who answers does not accept the worker's key.
-class FailingTransport final : public net::Transport {
+class FailingTransport final : public net::frames::Transport {
   public:
     explicit FailingTransport(std::string why) : why_(std::move(why)) {}
-    void send(net::PeerId, std::string) override {}
-    bool poll(std::vector<net::Arrival>& inbox) override {
-        inbox.push_back(net::Left{net::PeerId(0), why_});
+    void send(net::frames::PeerId, std::string) override {}
+    bool poll(std::vector<net::frames::Arrival>& inbox) override {
+        inbox.push_back(net::frames::Left{net::frames::PeerId(0), why_});
         return true;
     }
-    void close(net::PeerId) override {}
+    void close(net::frames::PeerId) override {}
     bool idle() const override { return true; }
     std::vector<int> descriptors() const override { return {}; }
 
@@ -35,7 +35,7 @@ class FailingTransport final : public net::Transport {
 
 class WorkerSilence : public ::testing::Test {
   protected:
-    static constexpr net::PeerId manager{0};
+    static constexpr net::frames::PeerId manager{0};
 
     explicit WorkerSilence(WorkerSessionOptions options = {}) {
         network_.advance(1h);
@@ -48,10 +48,10 @@ class WorkerSilence : public ::testing::Test {
             [this](const std::string& line) { said_.push_back(line); }, network_.now());
         turn();
         turn();
-        wire::Welcome welcome;
+        net::messages::Welcome welcome;
         welcome.resume = "token";
         welcome.grace = 58s;
-        manager_end_->send(self_, wire::encode(welcome));
+        manager_end_->send(self_, net::messages::encode(welcome));
         turn();
     }
 
@@ -82,12 +82,12 @@ class WorkerSilence : public ::testing::Test {
         session_->turn(network_.now());
     }
 
-    net::PeerId self_{1};
-    net::LoopbackNetwork network_{2};
-    std::unique_ptr<net::Transport> manager_end_ = network_.endpoint(manager);
+    net::frames::PeerId self_{1};
+    net::frames::LoopbackNetwork network_{2};
+    std::unique_ptr<net::frames::Transport> manager_end_ = network_.endpoint(manager);
     testing::IdleLauncher launcher_;
     Worker worker_{over_tcp(), launcher_};
-    net::Heard heard_;
+    net::frames::Heard heard_;
     bool refusing_ = false, unreachable_ = false, others_left_ = false;
     std::vector<Whom> called_;
     std::vector<std::string> said_;
@@ -151,14 +151,14 @@ TEST_F(WorkerByName, LooksForASuccessorAtEachSecondCallAndKeepsItsSession) {
     turn(1s);
     turn();
     turn();
-    std::vector<net::Arrival> inbox;
+    std::vector<net::frames::Arrival> inbox;
     manager_end_->poll(inbox);
-    std::vector<wire::Hello> hellos;
-    for (const net::Arrival& arrival : inbox) {
-        const auto* frame = std::get_if<net::Frame>(&arrival);
-        const auto messages = frame != nullptr ? wire::decode(frame->bytes) : std::nullopt;
-        if (messages && std::holds_alternative<wire::Hello>(messages->front()))
-            hellos.push_back(std::get<wire::Hello>(messages->front()));
+    std::vector<net::messages::Hello> hellos;
+    for (const net::frames::Arrival& arrival : inbox) {
+        const auto* frame = std::get_if<net::frames::Frame>(&arrival);
+        const auto messages = frame != nullptr ? net::messages::decode(frame->bytes) : std::nullopt;
+        if (messages && std::holds_alternative<net::messages::Hello>(messages->front()))
+            hellos.push_back(std::get<net::messages::Hello>(messages->front()));
     }
     ASSERT_FALSE(hellos.empty());
     EXPECT_EQ(hellos.back().resume, "token");
@@ -184,14 +184,15 @@ TEST_F(WorkerByName, CallsAllThatWereFoundButAtMostTenBeforeItPauses) {
 
 class RankSilence : public ::testing::Test {
   protected:
-    static constexpr net::PeerId manager{0};
-    static constexpr net::PeerId self{1};
+    static constexpr net::frames::PeerId manager{0};
+    static constexpr net::frames::PeerId self{1};
 
     void start(int rank) {
         network_.connect(manager, self);
-        run::RankWorkerOptions options;
+        manager::run::RankWorkerOptions options;
         options.rank = rank;
-        worker_.emplace(run::rank_worker(options, run::NodeShare()), *end_, manager, launcher_);
+        worker_.emplace(manager::run::rank_worker(options, manager::run::NodeShare()), *end_, manager,
+                        launcher_);
         worker_->start(network_.now());
     }
     // As its loop does: it looks when the worker wants to, until `time` has passed.
@@ -206,8 +207,8 @@ class RankSilence : public ::testing::Test {
     void stand_still(Duration time) { network_.advance(time); }
     void look() { worker_->tick(network_.now()); }
 
-    net::LoopbackNetwork network_{2};
-    std::unique_ptr<net::Transport> end_ = network_.endpoint(self);
+    net::frames::LoopbackNetwork network_{2};
+    std::unique_ptr<net::frames::Transport> end_ = network_.endpoint(self);
     testing::IdleLauncher launcher_;
     std::optional<Worker> worker_;
 };
@@ -216,7 +217,7 @@ TEST_F(RankSilence, OfTheManagerEndsAWorker) {
     start(1);
     idle(8900ms);
     EXPECT_FALSE(worker_->ended());
-    worker_->on_frame(wire::encode(wire::Beat{}), network_.now());
+    worker_->on_frame(net::messages::encode(net::messages::Beat{}), network_.now());
     idle(8900ms);
     EXPECT_FALSE(worker_->ended());
     idle(100ms);

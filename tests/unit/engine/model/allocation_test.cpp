@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 constexpr std::int64_t gb = 1024;
@@ -198,4 +198,4 @@ TEST(Allocation, GivesWhatIsAskedForAndNoMoreTasksThanFitByThat) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

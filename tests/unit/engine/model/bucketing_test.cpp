@@ -5,7 +5,7 @@
 
 #include "unit/engine/model/category_fixture.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using ::testing::DoubleNear;
@@ -176,4 +176,4 @@ INSTANTIATE_TEST_SUITE_P(All, BucketingCategory, ::testing::ValuesIn(bucketing_m
 });
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

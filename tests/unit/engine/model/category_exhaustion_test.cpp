@@ -6,7 +6,7 @@
 #include "category_fixture.h"
 #include "engine/model/category.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using namespace testing;
@@ -134,4 +134,4 @@ TEST(Largest, IsExactInText) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

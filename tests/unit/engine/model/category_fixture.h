@@ -9,7 +9,7 @@
 
 #include "engine/model/category.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 
 inline void PrintTo(const Sizes& sizes, std::ostream* out) {
     *out << "cores " << sizes.cores << " memory " << sizes.memory_mb << " disk " << sizes.disk_mb << " gpus "
@@ -21,9 +21,9 @@ inline void PrintTo(const CategoryRequest& request, std::ostream* out) {
     PrintTo(request.at_least, out);
 }
 
-}  // namespace wq::core
+}  // namespace wq::engine::model
 
-namespace wq::core::testing {
+namespace wq::engine::model::testing {
 
 inline const Sizes nothing;
 inline constexpr std::array automatic_modes{AllocationMode::max, AllocationMode::min_waste,
@@ -53,4 +53,4 @@ class CategoryTest : public ::testing::Test {
     Sizes largest_worker_{.cores = 64'000, .memory_mb = 256'000, .disk_mb = 1'000'000, .gpus = 4000};
 };
 
-}  // namespace wq::core::testing
+}  // namespace wq::engine::model::testing

@@ -8,7 +8,7 @@
 #include "category_fixture.h"
 #include "engine/model/category.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using namespace testing;
@@ -215,4 +215,4 @@ TEST(CategoryProperties, StaysSmallOverAMillionWildTasks) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

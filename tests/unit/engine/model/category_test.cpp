@@ -5,7 +5,7 @@
 
 #include "category_fixture.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using namespace testing;
@@ -224,4 +224,4 @@ TEST_F(CategoryTest, SoManyRunAtOnceAndNotOneMore) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

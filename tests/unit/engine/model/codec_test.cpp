@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 template <class Value>
@@ -104,4 +104,4 @@ TEST(Codec, WhatWasMeasuredIsHeldToItsBounds) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

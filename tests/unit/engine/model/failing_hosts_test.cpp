@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using namespace std::chrono_literals;
@@ -188,4 +188,4 @@ TEST_F(FailingHostsTest, EachTimeItIsForLongerUntilItDoesWell) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

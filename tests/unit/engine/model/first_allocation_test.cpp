@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using namespace std::chrono_literals;
@@ -250,4 +250,4 @@ TEST(FirstAllocation, IsKeptWithinItsBounds) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 // ---- the manual's drawings
@@ -230,4 +230,4 @@ INSTANTIATE_TEST_SUITE_P(, AgainstTheRule, ::testing::Bool(),
                          [](const auto& test) { return test.param ? "Resumed" : "Fresh"; });
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using ::testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST(LedgerDeathTest, AnArrowThatIsNotThereIsOurBug) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

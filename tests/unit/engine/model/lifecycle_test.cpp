@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 // Every pair of state and event; "-" if there is no transition.
@@ -96,4 +96,4 @@ TEST(Lifecycle, DrawsItsDiagram) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using namespace std::chrono_literals;
@@ -124,4 +124,4 @@ TEST(PeakHistogram, DoesNotKnowTheOrder) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

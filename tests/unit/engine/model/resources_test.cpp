@@ -4,7 +4,7 @@
 
 #include "engine/model/outcome.h"
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 TEST(Describe, SaysWhatThereIs) {
@@ -39,4 +39,4 @@ TEST(Describe, SaysHowAnAttemptEnded) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::core {
+namespace wq::engine::model {
 namespace {
 
 using ::testing::ElementsAre;
@@ -138,4 +138,4 @@ TEST_F(WorkerTableTest, ForgetsTheSuspectThatEnded) {
 }
 
 }  // namespace
-}  // namespace wq::core
+}  // namespace wq::engine::model

@@ -3,7 +3,7 @@
 
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
 inline constexpr CategoryId analysis{1};
 
@@ -51,4 +51,4 @@ class CategoriesRun : public RunFixture {
     }
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -5,7 +5,7 @@
 
 #include "engine/policies/hook_check.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 struct Fine {
@@ -46,4 +46,4 @@ TEST(Hooks, AreToldFromThoseThatWouldNeverBeCalled) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,7 +1,7 @@
 // The cost of dispatching, in workers looked at: the same for a thousand workers as for ten.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -121,4 +121,4 @@ TEST_F(LooksTest, DemandsOfDiskOfManySizes) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -8,7 +8,7 @@
 #include "engine/policies/ticket_batches.h"
 #include "engine/policies/unfit_tasks.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -184,4 +184,4 @@ TEST_F(PolicyTest, TheFirstFailureHaltsTheRun) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,7 +1,7 @@
 // The allocations of leased and claimed tasks.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -172,4 +172,4 @@ TEST_F(AllocationByTicket, ABatchKeepsTheRulesThatItWasSealedWith) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,7 +1,7 @@
 // Tasks that the MPI pool claims by ticket.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -266,4 +266,4 @@ TEST_F(BatchTest, WhoIsMadeToLeaveClaimsNoMore) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

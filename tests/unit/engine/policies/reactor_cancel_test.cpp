@@ -1,7 +1,7 @@
 // Tasks that the user cancels, and ranges that end at once.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -245,4 +245,4 @@ TEST_F(RangeTest, TenMillionCostWhatOneDoes) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

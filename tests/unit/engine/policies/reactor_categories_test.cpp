@@ -3,7 +3,7 @@
 
 #include "unit/engine/policies/categories_run.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -322,7 +322,7 @@ TEST_F(CategoriesRun, ATaskIsHeldToTheMemoryOfItsCategoryUnlessItIsOnlyMeasured)
         for (const Action& action : actions)
             if (const auto* lease = std::get_if<Lease>(&action)) return lease->watch.limits.memory_mb;
         ADD_FAILURE() << "no lease";
-        return core::unsaid;
+        return model::unsaid;
     };
     CategorySet fixed;
     fixed.category = analysis;
@@ -383,4 +383,4 @@ TEST(BusyCores, OfOneThatEndedWithinASecondAreThoseOfThatSecond) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

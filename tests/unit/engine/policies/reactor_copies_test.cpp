@@ -1,7 +1,7 @@
 // Speculative copies of the last stragglers.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -296,4 +296,4 @@ TEST_F(CopiesOfACategory, ACopyThatTakesMoreThanItWasGivenSaysNothingOfTheFirst)
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -2,7 +2,7 @@
 #include "engine/model/host_blocks.h"
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -362,4 +362,4 @@ TEST_F(AsideTest, ARankToo) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,7 +1,7 @@
 // Disconnected workers, and draining ones.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -385,4 +385,4 @@ TEST_F(MixedPoolTest, SealedWorkIsNotTakenBackForOneThatIsAwayOrDrains) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

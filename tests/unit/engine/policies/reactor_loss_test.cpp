@@ -1,7 +1,7 @@
 // Lost workers, and which task is to blame.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -214,4 +214,4 @@ TEST_F(LossTest, AfterAManagerStoodStillWhoHadBeenSilentHasAllTheTimeAgain) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

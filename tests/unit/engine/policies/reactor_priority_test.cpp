@@ -1,7 +1,7 @@
 // Priorities, features, categories, start and end times.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -453,4 +453,4 @@ TEST_F(TimesTest, EndTimesAreNotSealed) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,7 +1,7 @@
 // The core with a program's manager: workers come and go, and nothing is given up.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -106,4 +106,4 @@ TEST_F(ProgramTest, HoldsUntilSoManyWorkersWereThereAtOnce) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,7 +1,7 @@
 // Remote tasks take coprocesses of a worker, and nothing else.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using ::testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST_F(RemoteTest, ThatQueueAreRecalledForIdleCoprocesses) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -1,7 +1,7 @@
 // Tasks whose scarce resource is not cores: for a task without cores, workers are not ordered by cores.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -150,4 +150,4 @@ TEST_F(ScarceTest, SoIsWhatWasThereBeforeAnyWorker) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -7,7 +7,7 @@
 
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 class SealedTest : public RunFixture {
@@ -188,4 +188,4 @@ TEST_F(LimitedWhileSealed, NoMoreBeginThanItsCategoryAllowsOnceItsRanksKnow) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

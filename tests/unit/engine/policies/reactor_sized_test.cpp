@@ -1,7 +1,7 @@
 // Automatically sized tasks if workers differ, are few, or have more than a task may use.
 #include "unit/engine/policies/categories_run.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -282,4 +282,4 @@ TEST_F(SizedRun, WhatIsMissingIsToldOfWorkersThatThereAre) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -4,7 +4,7 @@
 #include "engine/model/run_times.h"
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -456,4 +456,4 @@ TEST_F(SlowTest, TheLastTicketsOfABatchAreWatchedToo) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

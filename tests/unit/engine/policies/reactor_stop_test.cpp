@@ -1,7 +1,7 @@
 // Ending a run early.
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -209,4 +209,4 @@ TEST_F(StopTest, AbleAreTheWorkersThatHoldTheMostThatAWaitingTaskNeeds) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

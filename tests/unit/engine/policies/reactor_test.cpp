@@ -3,7 +3,7 @@
 
 #include "unit/engine/policies/run_fixture.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 namespace {
 
 using namespace std::chrono_literals;
@@ -296,4 +296,4 @@ TEST_F(ReactorTest, AHundredMillionTasksOfOneRangeAreOneStep) {
 }
 
 }  // namespace
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -9,9 +9,9 @@
 
 #include "engine/policies/reactor.h"
 
-namespace wq::scheduling {
+namespace wq::engine::policies {
 
-using namespace core;
+using namespace engine::model;
 
 class RunFixture : public ::testing::Test {
   protected:
@@ -226,4 +226,4 @@ class RunFixture : public ::testing::Test {
     std::deque<std::string> lines_;
 };
 
-}  // namespace wq::scheduling
+}  // namespace wq::engine::policies

@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace wq::taskfile;
+using namespace wq::engine::tasklist;
 
 std::string text_of(const char* part, const std::optional<CategoryResources>& sizes) {
     if (!sizes) return {};

@@ -9,7 +9,7 @@
 
 namespace {
 
-using wq::taskfile::content_key;
+using wq::engine::tasklist::content_key;
 
 // Journals hold these: a change of the function would make every resumed run start over.
 TEST(ContentKey, NeverChanges) {

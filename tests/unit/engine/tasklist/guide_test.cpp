@@ -10,8 +10,8 @@
 
 namespace {
 
-using namespace wq::taskfile;
-using namespace wq::taskfile::testing;
+using namespace wq::engine::tasklist;
+using namespace wq::engine::tasklist::testing;
 
 std::vector<std::string> guide() {
     std::ifstream file(wq::test::source_dir() / "share/doc/task-lists.md");

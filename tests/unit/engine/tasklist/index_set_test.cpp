@@ -9,9 +9,9 @@
 
 namespace {
 
-using wq::taskfile::first_common;
-using wq::taskfile::IndexRange;
-using wq::taskfile::IndexSet;
+using wq::engine::tasklist::first_common;
+using wq::engine::tasklist::IndexRange;
+using wq::engine::tasklist::IndexSet;
 
 std::vector<std::uint64_t> all_of(const IndexSet& set) {
     std::vector<std::uint64_t> all;

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "engine/tasklist/list.h"
 
-namespace wq::taskfile::testing {
+namespace wq::engine::tasklist::testing {
 
 inline std::string text_of(const Settings& s) {
     std::string text;
@@ -73,4 +73,4 @@ inline Reading read_list(std::string_view text) {
     return reading;
 }
 
-}  // namespace wq::taskfile::testing
+}  // namespace wq::engine::tasklist::testing

@@ -7,8 +7,8 @@
 
 namespace {
 
-using namespace wq::taskfile;
-using namespace wq::taskfile::testing;
+using namespace wq::engine::tasklist;
+using namespace wq::engine::tasklist::testing;
 
 std::string random_list(std::mt19937& random, bool with_errors) {
     static const std::vector<std::string> good{

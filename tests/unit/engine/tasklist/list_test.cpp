@@ -7,8 +7,8 @@
 
 namespace {
 
-using namespace wq::taskfile;
-using namespace wq::taskfile::testing;
+using namespace wq::engine::tasklist;
+using namespace wq::engine::tasklist::testing;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -202,7 +202,7 @@ TEST(List, CategoryLinesStandForThemselves) {
     const auto& align = std::get<CategorySettings>(reading.items.at(1));
     EXPECT_EQ(align.text, "#WQ-CATEGORY align cores=4 mode=max # all");
     EXPECT_EQ(align.category.max, (CategoryResources{4, {}, {}, {}}));
-    EXPECT_EQ(align.category.mode, wq::core::AllocationMode::max);
+    EXPECT_EQ(align.category.mode, wq::engine::model::AllocationMode::max);
 }
 
 TEST(List, TheLinesOfACategoryDoNotContradictEachOther) {

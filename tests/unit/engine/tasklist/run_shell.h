@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-namespace wq::taskfile::testing {
+namespace wq::engine::tasklist::testing {
 
 inline std::string run_script(const std::string& shell, const std::string& script) {
     std::string path = (std::filesystem::temp_directory_path() / "wq_script_XXXXXX").string();
@@ -35,4 +35,4 @@ inline bool have_bash() {
     return std::system("bash -c : >/dev/null 2>&1") == 0;
 }
 
-}  // namespace wq::taskfile::testing
+}  // namespace wq::engine::tasklist::testing

@@ -5,8 +5,8 @@
 
 namespace {
 
-using namespace wq::taskfile;
-using namespace wq::taskfile::testing;
+using namespace wq::engine::tasklist;
+using namespace wq::engine::tasklist::testing;
 using ::testing::ElementsAre;
 
 struct SettingsCase {

@@ -6,13 +6,13 @@
 #include <sstream>
 #include <vector>
 
-#include "run_shell.h"
 #include "engine/tasklist/sources.h"
+#include "run_shell.h"
 
 namespace {
 
-using namespace wq::taskfile;
-using namespace wq::taskfile::testing;
+using namespace wq::engine::tasklist;
+using namespace wq::engine::tasklist::testing;
 using ::testing::HasSubstr;
 using wq::ExitCode;
 using Words = std::vector<std::string>;

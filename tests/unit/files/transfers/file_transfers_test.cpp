@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "files/transfers/file_transfers.h"
 #include "files/trees/tree_format.h"
 #include "support/folder.h"
 #include "support/inline_background.h"
-#include "files/transfers/file_transfers.h"
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,9 +25,9 @@ class FileTransfersTest : public ::testing::Test {
     std::string here(const std::string& name) { return folder_.path() + "/" + name; }
 
     // Brings `in` along, cached, and takes `out` home.
-    std::shared_ptr<files::TaskFiles> task_files() {
-        auto files = std::make_shared<files::TaskFiles>();
-        files->inputs.push_back({files::Source::file, here("in"), {}, "in", true});
+    std::shared_ptr<trees::TaskFiles> task_files() {
+        auto files = std::make_shared<trees::TaskFiles>();
+        files->inputs.push_back({trees::Source::file, here("in"), {}, "in", true});
         files->outputs.push_back({"out", here("out")});
         return files;
     }
@@ -45,19 +45,20 @@ class FileTransfersTest : public ::testing::Test {
         return found;
     }
     bool send(const std::string& bytes, bool last, std::uint32_t output = 0, WorkerId from = worker) {
-        wire::OutputPart part{TaskId(0), 1, output, bytes, last};
+        net::messages::OutputPart part{TaskId(0), 1, output, bytes, last};
         return transfers_.on(from, part);
     }
     static std::string stream_of(const std::string& text) {
-        return files::head_of_stream(text.size()) + text + files::tail_of_stream();
+        return trees::head_of_stream(text.size()) + text + trees::tail_of_stream();
     }
 
     test::Folder folder_;
     testing::InlineBackground background_;
-    std::vector<std::pair<WorkerId, wire::Message>> told_;
+    std::vector<std::pair<WorkerId, net::messages::Message>> told_;
     std::vector<FileTransfers::Prepared> prepared_;
-    FileTransfers transfers_{
-        background_, [this](WorkerId to, const wire::Message& message) { told_.emplace_back(to, message); }};
+    FileTransfers transfers_{background_, [this](WorkerId to, const net::messages::Message& message) {
+                                 told_.emplace_back(to, message);
+                             }};
 };
 
 TEST_F(FileTransfersTest, OneOfManyMakesTheKeyThatAllWaitFor) {
@@ -65,7 +66,9 @@ TEST_F(FileTransfersTest, OneOfManyMakesTheKeyThatAllWaitFor) {
     for (std::uint64_t task = 0; task < 5; ++task) prepare(task);
     background_.run();
     ASSERT_THAT(prepared_, SizeIs(5));
-    const auto key = [&](std::size_t n) { return std::get<wire::LeaseFiles>(prepared_[n]).inputs.at(0).key; };
+    const auto key = [&](std::size_t n) {
+        return std::get<net::messages::LeaseFiles>(prepared_[n]).inputs.at(0).key;
+    };
     EXPECT_THAT(key(0), SizeIs(64));
     for (std::size_t n = 1; n < 5; ++n) EXPECT_EQ(key(n), key(0));
 }
@@ -89,38 +92,38 @@ TEST_F(FileTransfersTest, AFileThatChangesHasAnotherKey) {
     prepare(1);
     background_.run();
     ASSERT_THAT(prepared_, SizeIs(2));
-    EXPECT_NE(std::get<wire::LeaseFiles>(prepared_[0]).inputs[0].key,
-              std::get<wire::LeaseFiles>(prepared_[1]).inputs[0].key);
+    EXPECT_NE(std::get<net::messages::LeaseFiles>(prepared_[0]).inputs[0].key,
+              std::get<net::messages::LeaseFiles>(prepared_[1]).inputs[0].key);
 }
 
 TEST_F(FileTransfersTest, WhatIsMissingIsSaidBeforeTheLease) {
     prepare(0);
     background_.run();
     ASSERT_THAT(prepared_, SizeIs(1));
-    EXPECT_THAT(std::get<files::Problem>(prepared_[0]).what, HasSubstr("in: No such file"));
-    transfers_.on(worker, wire::WantInput{TaskId(0), 1, 0, 100});
-    EXPECT_THAT(told<wire::NoInput>(), SizeIs(1)) << "there is no such lease any more";
+    EXPECT_THAT(std::get<trees::Problem>(prepared_[0]).what, HasSubstr("in: No such file"));
+    transfers_.on(worker, net::messages::WantInput{TaskId(0), 1, 0, 100});
+    EXPECT_THAT(told<net::messages::NoInput>(), SizeIs(1)) << "there is no such lease any more";
 }
 
 TEST_F(FileTransfersTest, NoMoreIsSentThanAWindow) {
     write(std::string(20 << 20, 'x'));
     prepare(0);
     background_.run();
-    transfers_.on(worker, wire::WantInput{TaskId(0), 1, 0, UINT64_MAX});
+    transfers_.on(worker, net::messages::WantInput{TaskId(0), 1, 0, UINT64_MAX});
     background_.run();
     std::size_t sent = 0;
-    for (const auto& part : told<wire::InputPart>()) sent += part.bytes.size();
-    EXPECT_GE(sent, wire::input_window);
-    EXPECT_LT(sent, 2 * wire::input_window);
+    for (const auto& part : told<net::messages::InputPart>()) sent += part.bytes.size();
+    EXPECT_GE(sent, net::messages::input_window);
+    EXPECT_LT(sent, 2 * net::messages::input_window);
 }
 
 TEST_F(FileTransfersTest, WorkersGetNothingOfOthersLeases) {
     write("secret");
     prepare(0);
     background_.run();
-    transfers_.on(another, wire::WantInput{TaskId(0), 1, 0, 100});
+    transfers_.on(another, net::messages::WantInput{TaskId(0), 1, 0, 100});
     background_.run();
-    EXPECT_THAT(told<wire::InputPart>(), IsEmpty());
+    EXPECT_THAT(told<net::messages::InputPart>(), IsEmpty());
     EXPECT_TRUE(send(stream_of("x"), true, 0, another));
     background_.run();
     EXPECT_FALSE(std::filesystem::exists(here("out")));
@@ -135,10 +138,10 @@ TEST_F(FileTransfersTest, AnOutputIsThereOnceItIsWhole) {
     background_.run();
     EXPECT_FALSE(std::filesystem::exists(here("out")));
     EXPECT_TRUE(send(stream.substr(5), true));
-    transfers_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    transfers_.on(worker, net::messages::OutputsSent{TaskId(0), 1});
     background_.run();
     EXPECT_TRUE(std::filesystem::exists(here("out")));
-    const auto kept = told<wire::OutputsKept>();
+    const auto kept = told<net::messages::OutputsKept>();
     ASSERT_THAT(kept, SizeIs(1));
     EXPECT_EQ(kept[0].trouble, "");
 }
@@ -180,23 +183,23 @@ TEST_F(FileTransfersTest, WhatIsFinishedWhileTheLinkIsCutIsNotSaidOnTheNextOne) 
     prepare(0);
     background_.run();
     EXPECT_TRUE(send(stream_of("made"), true));
-    transfers_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    transfers_.on(worker, net::messages::OutputsSent{TaskId(0), 1});
     transfers_.cut(worker);
     background_.run();
     EXPECT_THAT(told_, IsEmpty());
     EXPECT_TRUE(send(stream_of("made"), true)) << "it comes anew";
-    transfers_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    transfers_.on(worker, net::messages::OutputsSent{TaskId(0), 1});
     background_.run();
-    EXPECT_THAT(told<wire::OutputsKept>(), SizeIs(1));
+    EXPECT_THAT(told<net::messages::OutputsKept>(), SizeIs(1));
     EXPECT_TRUE(std::filesystem::exists(here("out")));
 }
 
 TEST_F(FileTransfersTest, StreamsThatAreKeptAreThereForTheReportThatComesOverTheNextLink) {
     transfers_.expect_streams(worker, TaskId(0), 1, 1000);
     EXPECT_TRUE(send("said", true));
-    transfers_.on(worker, wire::OutputsSent{TaskId(0), 1});
+    transfers_.on(worker, net::messages::OutputsSent{TaskId(0), 1});
     background_.run();
-    EXPECT_THAT(told<wire::OutputsKept>(), SizeIs(1));
+    EXPECT_THAT(told<net::messages::OutputsKept>(), SizeIs(1));
     transfers_.cut(worker);
     transfers_.cut(worker);
     background_.run();
@@ -209,11 +212,11 @@ TEST_F(FileTransfersTest, StreamsOfAWorkerThatDidNotHearOfThemComeAnew) {
     transfers_.expect_streams(worker, TaskId(0), 1, 1000);
     for (const char* const text : {"lost", "anew"}) {
         EXPECT_TRUE(send(text, true, 1));
-        transfers_.on(worker, wire::OutputsSent{TaskId(0), 1});
+        transfers_.on(worker, net::messages::OutputsSent{TaskId(0), 1});
         background_.run();
         if (text == std::string("lost")) transfers_.cut(worker);
     }
-    EXPECT_THAT(told<wire::OutputsKept>(), SizeIs(2));
+    EXPECT_THAT(told<net::messages::OutputsKept>(), SizeIs(2));
     const auto streams = transfers_.take_streams(worker, TaskId(0), 1);
     ASSERT_TRUE(streams[1].valid());
     std::string read(4, ' ');
@@ -233,10 +236,11 @@ class SharedFileTest : public FileTransfersTest {
                 [this](const FileTransfers::Prepared& result) { prepared_.push_back(result); });
         }
         background_.run();
-        key_ = std::get<wire::LeaseFiles>(prepared_.at(0)).inputs.at(0).key;
+        key_ = std::get<net::messages::LeaseFiles>(prepared_.at(0)).inputs.at(0).key;
     }
     void want(WorkerId one, bool missed = false, std::uint32_t stream = 1) {
-        transfers_.on(one, wire::WantInput{TaskId(one.value()), 1, 0, wire::input_window, stream, missed});
+        transfers_.on(one, net::messages::WantInput{TaskId(one.value()), 1, 0, net::messages::input_window,
+                                                    stream, missed});
         background_.run();
     }
     std::string key_;
@@ -244,16 +248,16 @@ class SharedFileTest : public FileTransfersTest {
 
 TEST_F(SharedFileTest, GoesToOneAndTheOtherIsToldWhereItIs) {
     want(worker);
-    EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty()));
+    EXPECT_THAT(told<net::messages::InputPart>(), ::testing::Not(IsEmpty()));
     want(another);
     EXPECT_THAT(told_, IsEmpty()) << "it waits";
-    transfers_.on(worker, wire::HaveInput{TaskId(worker.value()), 1, 0, "/their/cache"});
+    transfers_.on(worker, net::messages::HaveInput{TaskId(worker.value()), 1, 0, "/their/cache"});
     background_.run();
-    const auto at = told<wire::InputIsAt>();
+    const auto at = told<net::messages::InputIsAt>();
     ASSERT_THAT(at, SizeIs(1));
     EXPECT_EQ(at[0].path, "/their/cache/" + key_);
     want(another, true, 2);
-    EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty())) << "it was not there";
+    EXPECT_THAT(told<net::messages::InputPart>(), ::testing::Not(IsEmpty())) << "it was not there";
 }
 
 TEST_F(SharedFileTest, GoesToTheNextWhenTheOneIsCutOffOrLostOrItsTaskCancelled) {
@@ -277,7 +281,7 @@ TEST_F(SharedFileTest, GoesToTheNextWhenTheOneIsCutOffOrLostOrItsTaskCancelled) 
         background_.run();
         ASSERT_THAT(told_, ::testing::Not(IsEmpty())) << way;
         for (const auto& [to, message] : told_) EXPECT_EQ(to, another) << way;
-        EXPECT_THAT(told<wire::InputPart>(), ::testing::Not(IsEmpty())) << way;
+        EXPECT_THAT(told<net::messages::InputPart>(), ::testing::Not(IsEmpty())) << way;
     }
 }
 
@@ -291,13 +295,13 @@ TEST_F(SharedFileTest, WhoWaitsAndIsCutOffIsSentItWhenItIsBack) {
     told_.clear();
     want(another, false, 2);
     std::size_t bytes = 0;
-    for (const auto& part : told<wire::InputPart>()) bytes += part.bytes.size();
-    EXPECT_GE(bytes, wire::input_window);
+    for (const auto& part : told<net::messages::InputPart>()) bytes += part.bytes.size();
+    EXPECT_GE(bytes, net::messages::input_window);
     bool whole = false;
     for (int round = 0; round < 10 && !whole; ++round) {
-        transfers_.on(another, wire::WantInput{TaskId(another.value()), 1, 0, 8 << 20, 2, false});
+        transfers_.on(another, net::messages::WantInput{TaskId(another.value()), 1, 0, 8 << 20, 2, false});
         background_.run();
-        for (const auto& part : told<wire::InputPart>()) whole = whole || part.last;
+        for (const auto& part : told<net::messages::InputPart>()) whole = whole || part.last;
     }
     EXPECT_TRUE(whole);
 }
@@ -308,8 +312,8 @@ TEST_F(FileTransfersTest, WhatIsAskedForBeforeItsLeaseLeavesIsNotThere) {
     transfers_.joined(worker, "node");
     transfers_.joined(another, "node");
     prepare(0);
-    transfers_.on(worker, wire::WantInput{TaskId(0), 1, 0, wire::input_window});
-    EXPECT_THAT(told<wire::NoInput>(), SizeIs(1));
+    transfers_.on(worker, net::messages::WantInput{TaskId(0), 1, 0, net::messages::input_window});
+    EXPECT_THAT(told<net::messages::NoInput>(), SizeIs(1));
     transfers_.cut(worker);
     background_.run();
     EXPECT_THAT(prepared_, SizeIs(1));
@@ -323,13 +327,13 @@ TEST_F(FileTransfersTest, WhatIsWatchedIsWrittenAsItComes) {
     transfers_.prepare(worker, TaskId(0), 1, files, [](const FileTransfers::Prepared&) {});
     background_.run();
     const auto grow = [&](std::uint64_t offset, const std::string& bytes, std::uint32_t output = 0) {
-        wire::WatchedPart part{TaskId(0), 1, output, offset, bytes};
+        net::messages::WatchedPart part{TaskId(0), 1, output, offset, bytes};
         return transfers_.on(worker, part);
     };
     EXPECT_TRUE(grow(0, "one "));
     EXPECT_FALSE(grow(4, "two")) << "the first one is not written yet";
     background_.run();
-    EXPECT_THAT(told<wire::WatchedTaken>(), SizeIs(1));
+    EXPECT_THAT(told<net::messages::WatchedTaken>(), SizeIs(1));
     EXPECT_TRUE(grow(4, "two"));
     background_.run();
     EXPECT_EQ(test::read_file(here("out")), "one two");
@@ -341,4 +345,4 @@ TEST_F(FileTransfersTest, WhatIsWatchedIsWrittenAsItComes) {
 }
 
 }  // namespace
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

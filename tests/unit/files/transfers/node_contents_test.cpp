@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::transfers {
+namespace wq::files::transfers {
 namespace {
 
 using ::testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST_F(NodeContentsTest, WithoutANodeNothingIsShared) {
 }
 
 }  // namespace
-}  // namespace wq::transfers
+}  // namespace wq::files::transfers

@@ -16,7 +16,7 @@
 #include "support/folder.h"
 #include "unit/files/trees/streams.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ TEST_F(CacheTest, OfAnEarlierWorkerIsTakenUpWhereItIsSound) {
 }
 
 }  // namespace
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -6,7 +6,7 @@
 
 #include "support/folder.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 namespace {
 
 using wq::test::Folder;
@@ -43,4 +43,4 @@ TEST(TaskFiles, ACommandLeavesWhatItMakes) {
 }
 
 }  // namespace
-}  // namespace wq::files
+}  // namespace wq::files::trees

@@ -18,7 +18,7 @@
 #include "support/folder.h"
 #include "unit/files/trees/streams.h"
 
-namespace wq::files {
+namespace wq::files::trees {
 namespace {
 
 using wq::test::Folder;
@@ -391,4 +391,4 @@ TEST(TreeFormat, DecodesWhatItEncodesAndNothingThatIsTooLong) {
 }
 
 }  // namespace
-}  // namespace wq::files
+}  // namespace wq::files::trees

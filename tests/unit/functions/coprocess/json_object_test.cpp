@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 namespace {
 
 using Members = std::map<std::string, std::string>;
@@ -60,4 +60,4 @@ TEST(JsonObject, MayBeNestedAsDeepAsItLikes) {
 }
 
 }  // namespace
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

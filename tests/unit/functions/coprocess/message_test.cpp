@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 namespace {
 
 TEST(Message, IsReadInPartsOfAnySize) {
@@ -54,4 +54,4 @@ TEST(Message, OfACallIsThatOfWorkQueue) {
 }
 
 }  // namespace
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 namespace {
 
-using core::CallMode;
-using core::Ending;
+using engine::model::CallMode;
+using engine::model::Ending;
 using ::testing::HasSubstr;
 
 TEST(RemoteCall, EventGetsTheModeUnlessItHasOne) {
@@ -72,7 +72,7 @@ TEST(RemoteCall, AnswerSaysHowItEnded) {
           Answer{"", "{\"Result\": {\"a\": NaN}, \"StatusCode\": 500}", Ending::raised, 1, "{\"a\": NaN}"},
           Answer{"", "{\"Result\": 3}", Ending::raised, 1, "did not answer as it should"},
           Answer{"", "[]", Ending::raised, 1, "did not answer as it should"}}) {
-        core::Outcome outcome;
+        engine::model::Outcome outcome;
         std::string output;
         take_answer(words, text, outcome, output);
         EXPECT_EQ(outcome.ending, ending) << text;
@@ -83,7 +83,7 @@ TEST(RemoteCall, AnswerSaysHowItEnded) {
             EXPECT_EQ(output, text);
         }
     }
-    core::Outcome outcome;
+    engine::model::Outcome outcome;
     std::string output;
     take_answer("signal 11", failure_text("x"), outcome, output);
     EXPECT_EQ(outcome.ending, Ending::signalled);
@@ -97,4 +97,4 @@ TEST(RemoteCall, NamesOfFunctionsHaveNoBlank) {
 }
 
 }  // namespace
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

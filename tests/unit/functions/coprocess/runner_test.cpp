@@ -16,17 +16,17 @@
 
 #include "support/folder.h"
 
-namespace wq::coprocess {
+namespace wq::functions::coprocess {
 namespace {
 
-using core::CallMode;
-using core::Ending;
+using engine::model::CallMode;
+using engine::model::Ending;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // This program is also the host of the coprocesses that its tests start.
 [[gnu::constructor]] void become_host_of_coprocesses(int argc, char** argv, char**) {
-    process::host_commands_if_asked(argc, argv);
+    node::process::host_commands_if_asked(argc, argv);
 }
 
 // A coprocess as CCTools' own: no secret, one process, no more than the protocol.
@@ -112,15 +112,15 @@ class CoprocessRunner : public ::testing::Test {
             ASSERT_EQ(::poll(&ready, 1, 90'000), 1);
             for (RemoteReport& report : runner_->next()) {
                 --count;
-                if (auto* ended = std::get_if<launcher::TaskEnded>(&report))
+                if (auto* ended = std::get_if<node::launcher::TaskEnded>(&report))
                     ended_[ended->task.value()] = std::move(*ended);
                 else
-                    returned_.push_back(std::get<launcher::OrderReturned>(report).task.value());
+                    returned_.push_back(std::get<node::launcher::OrderReturned>(report).task.value());
             }
         }
     }
-    launcher::TaskEnded end_of(std::uint64_t task, const std::string& function,
-                               Duration timeout = Duration{0}) {
+    node::launcher::TaskEnded end_of(std::uint64_t task, const std::string& function,
+                                     Duration timeout = Duration{0}) {
         run(task, function, timeout);
         wait_for(1);
         return ended_[task];
@@ -128,7 +128,7 @@ class CoprocessRunner : public ::testing::Test {
 
     test::Folder folder_;
     std::unique_ptr<Runner> runner_;
-    std::map<std::uint64_t, launcher::TaskEnded> ended_;
+    std::map<std::uint64_t, node::launcher::TaskEnded> ended_;
     std::vector<std::uint64_t> returned_;
 };
 
@@ -372,7 +372,7 @@ TEST_F(CoprocessRunner, GivesTheEnvironmentOfAShare) {
 // Not with processes: on a busy machine they may get less than their share.
 TEST(ShareWatch, AllowsTheShareOfCoresButAtLeastOne) {
     const Instant begin{};
-    const auto used = [&](const core::Resources& share, std::int64_t milliseconds) {
+    const auto used = [&](const engine::model::Resources& share, std::int64_t milliseconds) {
         ShareWatch watch(share, "/nowhere");
         EXPECT_FALSE(watch.judge_cpu(5'000'000, begin));
         EXPECT_FALSE(watch.judge_cpu(9'000'000, begin + std::chrono::milliseconds(500))) << "too short";
@@ -396,11 +396,11 @@ TEST(ShareWatch, AllowsTheShareOfCoresButAtLeastOne) {
 }
 
 TEST(EqualShare, DividesWhatThereIs) {
-    const core::Resources share = equal_share({4, 1000, 4, 0}, 4);
-    EXPECT_EQ(share, (core::Resources{1, 250, 1, 0, 1}));
+    const engine::model::Resources share = equal_share({4, 1000, 4, 0}, 4);
+    EXPECT_EQ(share, (engine::model::Resources{1, 250, 1, 0, 1}));
     EXPECT_EQ(equal_share({1, 3, 0, 1}, 4),
-              (core::Resources{Count::of_thousandths(250), 1, 0, Count::of_thousandths(250), 1}));
+              (engine::model::Resources{Count::of_thousandths(250), 1, 0, Count::of_thousandths(250), 1}));
 }
 
 }  // namespace
-}  // namespace wq::coprocess
+}  // namespace wq::functions::coprocess

@@ -10,7 +10,7 @@
 namespace wq {
 namespace {
 
-using executor::Blocks;
+using functions::pool::Blocks;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -21,9 +21,9 @@ constexpr ElementType last_type = ElementType::complex128;
 Result<Batch> sent(Batch& batch) {
     std::string bytes;
     Blocks blocks;
-    executor::encode(batch, bytes, blocks);
+    functions::pool::encode(batch, bytes, blocks);
     for (const auto& block : blocks) block->add_user();
-    return executor::decode(bytes, blocks);
+    return functions::pool::decode(bytes, blocks);
 }
 
 void fill(Array& array, int seed) {
@@ -84,7 +84,7 @@ TEST(Batch, TravelsWithArraysOfAllTypesAndShapes) {
             EXPECT_EQ(after.size() * bytes_of(after.type()), after.bytes().size());
             EXPECT_TRUE(std::equal(before.bytes().begin(), before.bytes().end(), after.bytes().begin(),
                                    after.bytes().end()));
-            EXPECT_EQ(before.is_shared(), before.bytes().size() > executor::largest_on_heap);
+            EXPECT_EQ(before.is_shared(), before.bytes().size() > functions::pool::largest_on_heap);
             if (before.is_shared()) {
                 EXPECT_EQ(after.bytes().data(), before.bytes().data());
             }
@@ -122,7 +122,7 @@ TEST(Batch, WhatIsOnItsWayIsNotChanged) {
 }
 
 TEST(Batch, ReusesBlocksThatAllHaveDropped) {
-    const executor::KeepBlocks keep_blocks(100 << 20);
+    const functions::pool::KeepBlocks keep_blocks(100 << 20);
     const std::byte* first = nullptr;
     {
         const Array array = Array::of<char>({1 << 20});
@@ -183,10 +183,10 @@ TEST(Batch, DamagedBytesAreAnError) {
     batch.set("large", Array::of<double>({10000}));
     std::string bytes;
     Blocks blocks;
-    executor::encode(batch, bytes, blocks);
+    functions::pool::encode(batch, bytes, blocks);
     const auto decoded = [&](std::string_view some) {
         for (const auto& block : blocks) block->add_user();
-        return executor::decode(some, blocks).ok();
+        return functions::pool::decode(some, blocks).ok();
     };
     EXPECT_TRUE(decoded(bytes));
     for (std::size_t cut = 0; cut < bytes.size(); ++cut) EXPECT_FALSE(decoded(bytes.substr(0, cut)));
@@ -196,7 +196,7 @@ TEST(Batch, DamagedBytesAreAnError) {
             other[at] = static_cast<char>(other[at] ^ flip);
             decoded(other);  // whatever it gives
         }
-    EXPECT_FALSE(executor::decode(bytes, {}).ok());  // a block is missing
+    EXPECT_FALSE(functions::pool::decode(bytes, {}).ok());  // a block is missing
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "node/process/passed_descriptors.h"
 #include "support.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 namespace {
 
 constexpr std::size_t megabyte = std::size_t{1} << 20;
@@ -49,7 +49,8 @@ class OtherProcess {
         const KeepBlocks keep_blocks(keeps);
         std::vector<Descriptor> files;
         char mark = 0;
-        process::receive_descriptors(ends_[1].get(), process::writable_bytes_of_value(mark), files);
+        node::process::receive_descriptors(ends_[1].get(), node::process::writable_bytes_of_value(mark),
+                                           files);
         auto block = files.empty() ? Error{} : Block::map(std::move(files.front()));
         if (!block) _exit(1);
         if (first == First::fork && ::fork() == 0) _exit(0);
@@ -166,4 +167,4 @@ TEST(Block, IsMadeWhileSignalsCome) {
 }
 
 }  // namespace
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

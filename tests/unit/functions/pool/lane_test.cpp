@@ -8,7 +8,7 @@
 #include "node/process/passed_descriptors.h"
 #include "support.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 namespace {
 
 using executor_tests::number;
@@ -39,9 +39,9 @@ class OneLane : public testing::Test {
     std::unique_ptr<Process> asked() {
         auto process = std::make_unique<Process>();
         std::vector<Descriptor> files;
-        if (process::receive_descriptors(control_[1].get(),
-                                         process::writable_bytes_of_value(process->request), files,
-                                         MSG_DONTWAIT) <= 0)
+        if (node::process::receive_descriptors(control_[1].get(),
+                                               node::process::writable_bytes_of_value(process->request),
+                                               files, MSG_DONTWAIT) <= 0)
             return nullptr;
         if (process->request.kind != Request::Kind::fork) return process;
         auto memory = PageMemory::map(std::move(files.at(0)));
@@ -174,4 +174,4 @@ TEST_F(OneLane, SaysWhyItHasKilledAWorker) {
 }
 
 }  // namespace
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

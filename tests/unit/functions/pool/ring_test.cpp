@@ -8,7 +8,7 @@
 
 #include "functions/pool/futex.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 namespace {
 
 struct Pair {
@@ -97,4 +97,4 @@ TEST(Ring, ReadsADamagedSizeAsDamage) {
 }
 
 }  // namespace
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

@@ -87,7 +87,7 @@ inline std::size_t threads() {
 }
 
 inline std::vector<pid_t> processes() {
-    return process::descendants_of(getpid());
+    return node::process::descendants_of(getpid());
 }
 
 inline std::string name_of(pid_t process) {

@@ -9,7 +9,7 @@
 #include "node/process/passed_descriptors.h"
 #include "support.h"
 
-namespace wq::executor {
+namespace wq::functions::pool {
 namespace {
 
 class ZygoteAlone : public executor_tests::NothingLeft {};
@@ -21,7 +21,8 @@ TEST_F(ZygoteAlone, ReadsRequestsThoughNobodyReadsItsNews) {
     ASSERT_TRUE(link) << link.error().message;
     Request request;
     for (; request.lane < requests; ++request.lane)
-        ASSERT_TRUE(process::send_descriptors(link->control.get(), process::bytes_of_value(request), {}));
+        ASSERT_TRUE(
+            node::process::send_descriptors(link->control.get(), node::process::bytes_of_value(request), {}));
     for (std::uint32_t lane = 0; lane < requests; ++lane) {
         News news;
         ASSERT_EQ(recv(link->control.get(), &news, sizeof news, 0), static_cast<ssize_t>(sizeof news));
@@ -34,4 +35,4 @@ TEST_F(ZygoteAlone, ReadsRequestsThoughNobodyReadsItsNews) {
 }
 
 }  // namespace
-}  // namespace wq::executor
+}  // namespace wq::functions::pool

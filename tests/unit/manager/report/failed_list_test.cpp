@@ -4,7 +4,7 @@
 
 #include "engine/tasklist/list.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 namespace {
 
 using manager::TaskTable;
@@ -15,9 +15,9 @@ IntervalSet all_of(const TaskTable& table) {
     return all;
 }
 
-std::vector<taskfile::Item> read(const std::string& text) {
-    taskfile::ListReader reader("failed.sh");
-    std::vector<taskfile::Item> items;
+std::vector<engine::tasklist::Item> read(const std::string& text) {
+    engine::tasklist::ListReader reader("failed.sh");
+    std::vector<engine::tasklist::Item> items;
     reader.feed(text, items).or_throw();
     reader.finish(items).or_throw();
     return items;
@@ -29,7 +29,7 @@ TEST(FailedList, HasTheLinesOfItsCategories) {
     table.add_category_line("small", "#WQ-CATEGORY small cores=1");
     table.add_category_line("big", "#WQ-CATEGORY big concurrent=1 # one");
     table.add_line("first", 3, 0);
-    taskfile::Settings settings;
+    engine::tasklist::Settings settings;
     settings.category = "big";
     settings.batch_environment = "keep";
     table.add_settings(settings);
@@ -50,7 +50,7 @@ TEST(FailedList, HasTheLinesOfItsCategories) {
 
 TEST(FailedList, PutsEachLineIntoItsContext) {
     TaskTable table;
-    taskfile::Settings settings;
+    engine::tasklist::Settings settings;
     table.add_line("fine", 1, 0);
     table.add_environment_line("cd x #!");
     table.add_environment_line("A=1 #! #@2");
@@ -89,8 +89,8 @@ TEST(FailedList, PutsEachLineIntoItsContext) {
 
 TEST(FailedList, GivesItemsOfArraysTheirIndex) {
     TaskTable table;
-    const taskfile::CommandTemplate command({"work", "--seed={}"});
-    table.add_indexes(taskfile::IndexSet::parse("5-7").or_throw(), command);
+    const engine::tasklist::CommandTemplate command({"work", "--seed={}"});
+    table.add_indexes(engine::tasklist::IndexSet::parse("5-7").or_throw(), command);
     IntervalSet failed;
     failed.insert(2);
     EXPECT_EQ(failed_list(table, failed, 0, "--array 5-7", "SLURM_ARRAY_TASK_ID"),
@@ -114,15 +114,15 @@ TEST(FailedList, IsAListWhateverTheCommandHolds) {
     for (const std::string command :
          {"a\nb", "echo {} #:tag", "echo '#@7'", "it's\\n # {}", "echo a\\", "x\ry", "bell\a and \x01\x7f"}) {
         TaskTable table;
-        const taskfile::CommandTemplate words({command});
-        table.add_indexes(taskfile::IndexSet::parse("1").or_throw(), words);
+        const engine::tasklist::CommandTemplate words({command});
+        table.add_indexes(engine::tasklist::IndexSet::parse("1").or_throw(), words);
         const auto items = read(failed_list(table, all_of(table), 0, "a\nlist", ""));
         ASSERT_EQ(items.size(), 1u) << command;
-        const auto* line = std::get_if<taskfile::TaskLine>(items.data());
+        const auto* line = std::get_if<engine::tasklist::TaskLine>(items.data());
         ASSERT_NE(line, nullptr) << command;
         EXPECT_TRUE(line->groups.empty() && line->workers.empty()) << command;
     }
 }
 
 }  // namespace
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::report {
+namespace wq::manager::report {
 namespace {
 
-core::ManagerStats stats(std::int64_t done, std::int64_t failed, std::int64_t running, std::int64_t all) {
-    core::ManagerStats stats;
+engine::model::ManagerStats stats(std::int64_t done, std::int64_t failed, std::int64_t running,
+                                  std::int64_t all) {
+    engine::model::ManagerStats stats;
     stats.tasks_done = done;
     stats.tasks_failed = failed;
     stats.tasks_running = stats.tasks_on_workers = running;
@@ -17,13 +18,13 @@ core::ManagerStats stats(std::int64_t done, std::int64_t failed, std::int64_t ru
 
 TEST(AwayText, TellsOfTasksThatGoOnUnseenAndHowLongTheyAreWaitedFor) {
     using namespace std::chrono_literals;
-    core::WorkerTable workers;
+    engine::model::WorkerTable workers;
     const Instant now{1h};
     const auto cut_off = [&](std::uint32_t id, std::uint64_t tasks, Duration left) {
-        core::WorkerJoined joined;
+        engine::model::WorkerJoined joined;
         joined.worker = WorkerId(id);
         joined.offers.cores = 2;
-        core::Worker& worker = workers.add(joined, now);
+        engine::model::Worker& worker = workers.add(joined, now);
         for (std::uint64_t task = 0; task < tasks; ++task) workers.lease(worker, TaskId(100 * id + task), {});
         workers.set_disconnected(worker, now, left, "cut");
     };
@@ -37,10 +38,10 @@ TEST(AwayText, TellsOfTasksThatGoOnUnseenAndHowLongTheyAreWaitedFor) {
 }
 
 TEST(WorkersText, CountsRanksAndThoseThatJoined) {
-    core::WorkerTable workers;
+    engine::model::WorkerTable workers;
     EXPECT_EQ(workers_text(workers), "0 workers");
     for (std::uint32_t id = 0; id < 5; ++id) {
-        core::WorkerJoined joined;
+        engine::model::WorkerJoined joined;
         joined.worker = WorkerId(id);
         joined.watched = id >= 2;
         workers.add(joined, {});
@@ -118,4 +119,4 @@ TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
 }
 
 }  // namespace
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -6,15 +6,15 @@
 
 #include "support/folder.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 namespace {
 
 using ::testing::StartsWith;
 
 constexpr WallMicros second = 1'000'000;
 
-records::RunStatus running() {
-    records::RunStatus status;
+records::journal::RunStatus running() {
+    records::journal::RunStatus status;
     status.state = "running";
     status.started_us = wall_now() - 60 * second;
     status.tasks.tasks_submitted = 100;
@@ -28,7 +28,7 @@ records::RunStatus running() {
 
 TEST(RunView, OfALiveRunHasRateAndTimeLeft) {
     const test::Folder folder;
-    records::write_status(folder.path(), running()).or_throw();
+    records::journal::write_status(folder.path(), running()).or_throw();
     const RunView view = view_of_directory(folder.path()).or_throw();
     EXPECT_EQ(view_text(view),
               "running: 40 succeeded, 2 failed, 2 running of 100 | 42% | 2.0/s | 29s left | 1m00s elapsed");
@@ -41,19 +41,19 @@ TEST(RunView, OfALiveRunHasRateAndTimeLeft) {
 
 TEST(RunView, OfARunThatHasEndedSaysHow) {
     const test::Folder folder;
-    records::RunStatus status = running();
+    records::journal::RunStatus status = running();
     status.ended_us = status.started_us + 5 * second;
     status.state = "interrupted";
     status.exit_code = 75;
     status.message = "SIGTERM";
     status.tasks.tasks_running = 0;
-    records::write_status(folder.path(), status).or_throw();
+    records::journal::write_status(folder.path(), status).or_throw();
     EXPECT_EQ(
         view_text(view_of_directory(folder.path()).or_throw()),
         "interrupted, SIGTERM, exit 75; --resume continues: 40 succeeded, 2 failed, 0 running of 100 | 42% | "
         "5s elapsed");
     status.message = status.state;
-    records::write_status(folder.path(), status).or_throw();
+    records::journal::write_status(folder.path(), status).or_throw();
     EXPECT_TRUE(view_text(view_of_directory(folder.path()).or_throw()).starts_with("interrupted, exit 75;"));
     EXPECT_EQ(view_of_directory(folder / "none").error().code, ExitCode::bad_input);
 }
@@ -66,4 +66,4 @@ TEST(RunView, OfARunThatWasKilledIsNotLive) {
 }
 
 }  // namespace
-}  // namespace wq::report
+}  // namespace wq::manager::report

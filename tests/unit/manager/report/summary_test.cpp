@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace wq::report {
+namespace wq::manager::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -48,7 +48,7 @@ TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
     summary_.stats.tasks_waiting = 9;
     summary_.stats.tasks_on_workers = 1;
     summary_.stats.workers_lost = 1;
-    summary_.stopped = core::StopReason::interrupted;
+    summary_.stopped = engine::model::StopReason::interrupted;
     summary_.code = ExitCode::interrupted;
     EXPECT_EQ(summary_text(summary_),
               "10 tasks succeeded, 0 failed, 10 not run in 12s on 2 workers (1 lost)\nThe run was stopped: "
@@ -59,7 +59,7 @@ TEST_F(SummaryTest, SaysWhatIsLeftAndHowToGoOn) {
 TEST_F(SummaryTest, AJobInWhichNoTaskSucceededWasTooShort) {
     set_tasks(10, 2);
     summary_.stats.tasks_submitted = 20;
-    summary_.stopped = core::StopReason::out_of_time;
+    summary_.stopped = engine::model::StopReason::out_of_time;
     summary_.code = ExitCode::interrupted;
     summary_.started.by_job_script = true;
     EXPECT_THAT(summary_text(summary_), AllOf(Not(HasSubstr("No task succeeded")),
@@ -180,4 +180,4 @@ TEST(CommandToGoOn, InABatchJobIsTheJobScript) {
 }
 
 }  // namespace
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -9,16 +9,16 @@
 #include "support/fake_recorder.h"
 #include "support/folder.h"
 
-namespace wq::report {
+namespace wq::manager::report {
 namespace {
 
 using ::testing::HasSubstr;
 
 class WhyTest : public ::testing::Test {
   protected:
-    WhyTest() : manager_(manager::ManagerOptions{}, tasks_, recorder_, core::Now{}) {
+    WhyTest() : manager_(manager::ManagerOptions{}, tasks_, recorder_, engine::model::Now{}) {
         for (const std::uint64_t line : {2U, 3U, 7U}) tasks_.add_line("work", line, 0);
-        core::TaskRange range;
+        engine::model::TaskRange range;
         range.count = 2;
         range.shape.needs.cores = 1;
         manager_.add(range, {}, {}, {});
@@ -26,7 +26,7 @@ class WhyTest : public ::testing::Test {
     std::string why(std::uint64_t line, bool ended = true) const {
         return why_line(manager_, tasks_, ended, line, {});
     }
-    void answer_questions(core::Now now) const {
+    void answer_questions(engine::model::Now now) const {
         for (const Question& question : take_questions(folder_.path(), now))
             write_answer(question, why(question.line));
     }
@@ -81,7 +81,8 @@ TEST_F(WhyTest, WhatIsNoQuestionIsPutAway) {
     std::filesystem::create_directory(folder_ / "why");
     for (const char* text :
          {"", "x", "-3", "99999999999999999999999", "1234567890123456789012345678901234567890"})
-        records::write_atomically(folder_ / "why/" + "q" + std::to_string(files()) + ".ask", text).or_throw();
+        records::journal::write_atomically(folder_ / "why/" + "q" + std::to_string(files()) + ".ask", text)
+            .or_throw();
     std::filesystem::create_directory(folder_ / "why/folder.ask");
     answer_questions({});
     EXPECT_EQ(files(), 1u);  // a folder is nobody's question
@@ -92,19 +93,19 @@ TEST_F(WhyTest, WhatOthersHaveLeftStarvesNoQuestionAndGoesInTime) {
     const std::string why = folder_ / "why";
     for (int i = 0; i < 150; ++i) {
         std::filesystem::create_directories(why + "/folder" + std::to_string(i) + ".ask");
-        records::write_atomically(why + "/old" + std::to_string(i) + ".answer", "x").or_throw();
+        records::journal::write_atomically(why + "/old" + std::to_string(i) + ".answer", "x").or_throw();
     }
-    records::write_atomically(why + "/zz.ask", "3").or_throw();
-    const core::Now soon{{}, wall_now()};
+    records::journal::write_atomically(why + "/zz.ask", "3").or_throw();
+    const engine::model::Now soon{{}, wall_now()};
     answer_questions(soon);
-    const auto answer = records::read_whole(why + "/zz.answer");
+    const auto answer = records::journal::read_whole(why + "/zz.answer");
     ASSERT_TRUE(answer);
     EXPECT_THAT(*answer, HasSubstr("task 2 (line 3)"));
     EXPECT_EQ(files(), 301u) << "an answer that is new may yet be read";
-    const core::Now later{{}, soon.wall + 3'600'000'000};
+    const engine::model::Now later{{}, soon.wall + 3'600'000'000};
     answer_questions(later);
     EXPECT_EQ(files(), 150u);
 }
 
 }  // namespace
-}  // namespace wq::report
+}  // namespace wq::manager::report

@@ -4,13 +4,13 @@
 
 #include <random>
 
-namespace wq::run {
+namespace wq::manager::run {
 namespace {
 
 using End = EarlierRun::End;
 
-taskfile::IndexSet set_of(const std::string& text) {
-    return taskfile::IndexSet::parse(text).or_throw();
+engine::tasklist::IndexSet set_of(const std::string& text) {
+    return engine::tasklist::IndexSet::parse(text).or_throw();
 }
 
 // Against a look at every item, for arrays of all kinds of parts.
@@ -24,7 +24,7 @@ TEST(ArrayEnds, FindsWhatALookAtEveryItemFinds) {
             for (std::uint64_t index = 0; index < 250; ++index)
                 if (std::bernoulli_distribution(density)(random))
                     earlier.ends[index] = random() % 4 == 0 ? End::failed : End::done;
-            const taskfile::IndexSet indexes = set_of(text);
+            const engine::tasklist::IndexSet indexes = set_of(text);
             IntervalSet done;
             IntervalSet failed;
             for (std::uint64_t item = 0; item < indexes.count(); ++item) {
@@ -67,4 +67,4 @@ TEST(ArrayEnds, LooksAtNoMoreThanTheItemsOfPartsThatSpanEverything) {
 }
 
 }  // namespace
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace wq::run {
+namespace wq::manager::run {
 namespace {
 
 // A process that blocks the stop signals as a rank does, and does `then` once it watches for them.
@@ -60,4 +60,4 @@ TEST(EarlyStop, AfterItsEndSignalsAreTheLoops) {
 }
 
 }  // namespace
-}  // namespace wq::run
+}  // namespace wq::manager::run

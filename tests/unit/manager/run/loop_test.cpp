@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::run {
+namespace wq::manager::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -55,4 +55,4 @@ TEST(BackOff, AMessageWhileItYieldsBeginsThatAnew) {
 }
 
 }  // namespace
-}  // namespace wq::run
+}  // namespace wq::manager::run

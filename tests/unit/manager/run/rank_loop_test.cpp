@@ -8,39 +8,39 @@
 #include "manager/task_table.h"
 #include "support/fake_recorder.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr net::PeerId rank{1};
+constexpr net::frames::PeerId rank{1};
 
 class NoTasks final : public Source {
   public:
     int descriptor() const override { return -1; }
-    Status read(manager::Manager&, core::Now) override { return success(); }
+    Status read(manager::Manager&, engine::model::Now) override { return success(); }
     bool ended() const override { return true; }
     std::string name() const override { return "none"; }
 };
 
 // Each time it is asked a rank has said the same.
-class Talkative final : public net::Transport {
+class Talkative final : public net::frames::Transport {
   public:
-    explicit Talkative(const wire::Message& says) : says_(wire::encode(says)) {}
-    void send(net::PeerId, std::string) override {}
-    bool poll(std::vector<net::Arrival>& inbox) override {
+    explicit Talkative(const net::messages::Message& says) : says_(net::messages::encode(says)) {}
+    void send(net::frames::PeerId, std::string) override {}
+    bool poll(std::vector<net::frames::Arrival>& inbox) override {
         if (!std::exchange(joined_, true)) {
-            wire::Hello hello;
+            net::messages::Hello hello;
             hello.rank = rank.value();
             hello.host = "node";
             hello.offers = {1, 1, 1, 0};
-            inbox.push_back(net::Joined{rank, "node"});
-            inbox.push_back(net::Frame{rank, wire::encode(hello)});
+            inbox.push_back(net::frames::Joined{rank, "node"});
+            inbox.push_back(net::frames::Frame{rank, net::messages::encode(hello)});
         }
-        inbox.push_back(net::Frame{rank, says_});
+        inbox.push_back(net::frames::Frame{rank, says_});
         return true;
     }
-    void close(net::PeerId) override {}
+    void close(net::frames::PeerId) override {}
     bool idle() const override { return true; }
     std::vector<int> descriptors() const override { return {}; }
     bool wants_asking() const override { return false; }  // so that a turn that waits waits long
@@ -51,7 +51,7 @@ class Talkative final : public net::Transport {
 };
 
 // How long so many turns take that may each wait for `longest`.
-Duration time_of(int turns, Duration longest, const wire::Message& says) {
+Duration time_of(int turns, Duration longest, const net::messages::Message& says) {
     Talkative ranks(says);
     testing::FakeRecorder recorder;
     manager::TaskTable tasks;
@@ -62,7 +62,7 @@ Duration time_of(int turns, Duration longest, const wire::Message& says) {
     ManagerLoopParts parts{manager, none, recorder};
     parts.wires = {&ranks};
     parts.each_turn = [&](Instant at) -> std::optional<Instant> {
-        if (--turns <= 0) manager.stop(core::StopReason::interrupted, Duration{0}, now());
+        if (--turns <= 0) manager.stop(engine::model::StopReason::interrupted, Duration{0}, now());
         return at + longest;
     };
     const Instant begun = instant_now();
@@ -71,9 +71,9 @@ Duration time_of(int turns, Duration longest, const wire::Message& says) {
 }
 
 TEST(ManagerLoop, ASignOfLifeIsNoReasonToAskAgainAtOnce) {
-    EXPECT_GE(time_of(20, 10ms, wire::Beat{}), 10 * 10ms);
+    EXPECT_GE(time_of(20, 10ms, net::messages::Beat{}), 10 * 10ms);
     // All turns together take less than one wait.
-    EXPECT_LT(time_of(20, 5s, wire::EnvironmentReport{}), 5s);
+    EXPECT_LT(time_of(20, 5s, net::messages::EnvironmentReport{}), 5s);
 }
 
 // Each piece takes a while to read and has many tasks.
@@ -82,7 +82,7 @@ class LongList final : public Source {
     static constexpr Duration each = 2ms;
     static constexpr int pieces = 6;
     int descriptor() const override { return -1; }
-    Status read(manager::Manager& manager, core::Now now) override {
+    Status read(manager::Manager& manager, engine::model::Now now) override {
         poll(nullptr, 0, each / 1ms);
         constexpr std::uint64_t tasks = 10'000;
         manager.add({TaskId(tasks * read_++), tasks, {}, {}}, {}, {}, now);
@@ -102,7 +102,7 @@ TEST(ManagerLoop, WhileEnoughTasksWaitTheRestOfAListIsReadNowAndThen) {
     LongList list;
     ManagerLoopParts parts{manager, list, recorder};
     parts.each_turn = [&](Instant) -> std::optional<Instant> {
-        if (list.ended()) manager.stop(core::StopReason::interrupted, Duration{0}, now());
+        if (list.ended()) manager.stop(engine::model::StopReason::interrupted, Duration{0}, now());
         return std::nullopt;
     };
     const Instant begun = instant_now();
@@ -111,4 +111,4 @@ TEST(ManagerLoop, WhileEnoughTasksWaitTheRestOfAListIsReadNowAndThen) {
 }
 
 }  // namespace
-}  // namespace wq::run
+}  // namespace wq::manager::run

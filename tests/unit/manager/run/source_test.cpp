@@ -7,7 +7,7 @@
 
 #include "support/fake_recorder.h"
 
-namespace wq::run {
+namespace wq::manager::run {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,8 +41,8 @@ class SourceTest : public ::testing::Test {
         source_.reset();
         manager_.reset();
         tasks_ = std::make_unique<manager::TaskTable>();
-        manager_ =
-            std::make_unique<manager::Manager>(manager::ManagerOptions{}, *tasks_, recorder_, core::Now{});
+        manager_ = std::make_unique<manager::Manager>(manager::ManagerOptions{}, *tasks_, recorder_,
+                                                      engine::model::Now{});
         SourceOptions options{defaults, std::move(earlier), run_directory};
         if (foreseen_)
             if (auto checked = check_source(spec)) options.categories = checked->categories;
@@ -51,14 +51,14 @@ class SourceTest : public ::testing::Test {
             if (Status bad = source_->read(*manager_, {}); !bad) return bad;
         return success();
     }
-    const core::Ledger& ledger() const { return manager_->reactor().ledger(); }
-    const core::Shape& shape(std::uint64_t task) const {
+    const engine::model::Ledger& ledger() const { return manager_->reactor().ledger(); }
+    const engine::model::Shape& shape(std::uint64_t task) const {
         return ledger().shape(ledger().shape_of(TaskId(task)));
     }
     std::string states() const {
         std::string text;
         for (std::uint64_t id = 0; id < ledger().size(); ++id)
-            text += core::name_of(ledger().state(TaskId(id)))[0];
+            text += engine::model::name_of(ledger().state(TaskId(id)))[0];
         return text;
     }
     EarlierRun ended(const std::vector<std::pair<std::uint64_t, EarlierRun::End>>& tasks) const {
@@ -83,13 +83,13 @@ TEST_F(SourceTest, ShapesComeFromTheListAndTheDefaults) {
     ASSERT_TRUE(
         read(list("a\n#WQ cores=3 memory=1G retries=0 category=x\nb #@4#@2\n#WQ memory= category=\nc\n"), {},
              defaults));
-    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (engine::model::Needs{1, 100, -1, -1}));
     EXPECT_EQ(shape(0).retries, 2u);
     EXPECT_EQ(shape(0).timeout, std::chrono::minutes(5));
-    EXPECT_EQ(shape(1).needs, (core::Needs{3, 1024, -1, -1}));
+    EXPECT_EQ(shape(1).needs, (engine::model::Needs{3, 1024, -1, -1}));
     EXPECT_EQ(shape(1).retries, 0u);
     EXPECT_EQ(shape(1).workers, (std::vector{WorkerId(4), WorkerId(2)}));
-    EXPECT_EQ(shape(2).needs, (core::Needs{3, 100, -1, -1}));
+    EXPECT_EQ(shape(2).needs, (engine::model::Needs{3, 100, -1, -1}));
     EXPECT_EQ(shape(2).category, shape(0).category);
     EXPECT_NE(shape(1).category, shape(0).category);
     EXPECT_EQ(tasks_->settings(TaskId(2)).cores, 3);
@@ -109,21 +109,21 @@ TEST_F(SourceTest, CategoriesSayWhatALineLeavesOpen) {
                           "#WQ category=early disk=\ne\n"
                           "#WQ-CATEGORY gpu gpus=1\n#WQ category=gpu\nf\n"),
                      {}, defaults));
-    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));  // it was above, and had its defaults
-    EXPECT_EQ(shape(1).needs, (core::Needs{-1, -1, -1, -1}));
-    EXPECT_EQ(shape(2).needs, (core::Needs{1, -1, 5, -1}));
-    EXPECT_EQ(shape(3).needs, (core::Needs{1, 100, 5, -1}));
-    EXPECT_EQ(shape(4).needs, (core::Needs{-1, -1, -1, -1}));
-    EXPECT_EQ(shape(5).needs, (core::Needs{-1, 100, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (engine::model::Needs{1, 100, -1, -1}));  // it was above, and had its defaults
+    EXPECT_EQ(shape(1).needs, (engine::model::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(shape(2).needs, (engine::model::Needs{1, -1, 5, -1}));
+    EXPECT_EQ(shape(3).needs, (engine::model::Needs{1, 100, 5, -1}));
+    EXPECT_EQ(shape(4).needs, (engine::model::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(shape(5).needs, (engine::model::Needs{-1, 100, -1, -1}));
     const auto known = [&](std::uint64_t task) {
         return *manager_->reactor().category(shape(task).category);
     };
-    EXPECT_EQ(known(1).max(), (core::Sizes{2000, 1024, -1, -1}));
+    EXPECT_EQ(known(1).max(), (engine::model::Sizes{2000, 1024, -1, -1}));
     EXPECT_EQ(known(1).max_concurrent(), 3);
-    EXPECT_EQ(known(4).max(), (core::Sizes{4000, 100, -1, -1}));
+    EXPECT_EQ(known(4).max(), (engine::model::Sizes{4000, 100, -1, -1}));
     EXPECT_EQ(known(4).min().memory_mb, 7);
-    EXPECT_EQ(known(4).mode(), core::AllocationMode::min_waste);
-    EXPECT_EQ(known(5).max(), (core::Sizes{-1, -1, -1, 1000}));
+    EXPECT_EQ(known(4).mode(), engine::model::AllocationMode::min_waste);
+    EXPECT_EQ(known(5).max(), (engine::model::Sizes{-1, -1, -1, 1000}));
     EXPECT_EQ(tasks_->settings(TaskId(1)).memory_mb, std::nullopt);
     EXPECT_EQ(tasks_->category_lines().size(), 3u);
 }
@@ -134,35 +134,38 @@ TEST_F(SourceTest, CategoriesThatAreForeseenHoldForTheTasksAboveTheirLines) {
     defaults.needs.memory_mb = 100;
     const std::string above = "#WQ category=x\na\n#WQ cores=3\nb\n#WQ cores= category=\nc\n";
     ASSERT_TRUE(read(list(above + "#WQ-CATEGORY y cores=9\n"), {}, defaults));
-    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));
-    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), core::Sizes{});
+    EXPECT_EQ(shape(0).needs, (engine::model::Needs{1, 100, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), engine::model::Sizes{});
     ASSERT_TRUE(read(list(above + "#WQ-CATEGORY x cores=2 concurrent=1\n"), {}, defaults));
-    EXPECT_EQ(shape(0).needs, (core::Needs{-1, 100, -1, -1}));
-    EXPECT_EQ(shape(1).needs, (core::Needs{3, 100, -1, -1}));
-    EXPECT_EQ(shape(2).needs, (core::Needs{1, 100, -1, -1}));
-    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), (core::Sizes{2000, -1, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (engine::model::Needs{-1, 100, -1, -1}));
+    EXPECT_EQ(shape(1).needs, (engine::model::Needs{3, 100, -1, -1}));
+    EXPECT_EQ(shape(2).needs, (engine::model::Needs{1, 100, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(),
+              (engine::model::Sizes{2000, -1, -1, -1}));
     // Until its line has come, a task has what the run gives.
     ASSERT_TRUE(read(list(above + "#:\nd\n#WQ-CATEGORY default mode=max first cores=2\n"), {}, defaults));
-    EXPECT_EQ(shape(2).needs, (core::Needs{-1, -1, -1, -1}));
-    EXPECT_EQ(manager_->reactor().category(shape(2).category)->max(), (core::Sizes{-1, 100, -1, -1}));
-    EXPECT_EQ(shape(0).needs, (core::Needs{1, 100, -1, -1}));
+    EXPECT_EQ(shape(2).needs, (engine::model::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(2).category)->max(),
+              (engine::model::Sizes{-1, 100, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (engine::model::Needs{1, 100, -1, -1}));
 }
 
 TEST_F(SourceTest, ACategoryThatSaysItsCoresNoMoreGivesTheDefault) {
     ASSERT_TRUE(read(list("#WQ-CATEGORY x cores=2\n#WQ category=x\na\n#WQ-CATEGORY x memory=1G\nb\n")));
-    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), (core::Sizes{1000, 1024, -1, -1}));
-    EXPECT_EQ(shape(0).needs, (core::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(),
+              (engine::model::Sizes{1000, 1024, -1, -1}));
+    EXPECT_EQ(shape(0).needs, (engine::model::Needs{-1, -1, -1, -1}));
     // In other modes all that is not said is open.
     ASSERT_TRUE(read(list("#WQ-CATEGORY x mode=max\n#WQ category=x\na\n")));
-    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), core::Sizes{});
-    EXPECT_EQ(shape(0).needs, (core::Needs{-1, -1, -1, -1}));
+    EXPECT_EQ(manager_->reactor().category(shape(0).category)->max(), engine::model::Sizes{});
+    EXPECT_EQ(shape(0).needs, (engine::model::Needs{-1, -1, -1, -1}));
 }
 
 TEST_F(SourceTest, ACategorysLeastIsMoreThanWhatTheRunGives) {
     TaskDefaults defaults;
     defaults.needs.memory_mb = 100;
     const auto asked = [&](std::uint64_t task) {
-        const core::Shape& what = shape(task);
+        const engine::model::Shape& what = shape(task);
         return manager_->reactor().category(what.category)->first_try({}, {});
     };
     for (const bool foreseen : {false, true}) {
@@ -172,13 +175,13 @@ TEST_F(SourceTest, ACategorysLeastIsMoreThanWhatTheRunGives) {
                               "#WQ-CATEGORY low min cores=0.5 memory=50M disk=7\n#WQ cores= category=low\nc\n"
                               "#WQ-CATEGORY gpu min gpus=2\n#WQ category=gpu\nd\n"),
                          {}, defaults));
-        EXPECT_EQ(shape(0).needs, (core::Needs{-1, -1, -1, -1}));
-        EXPECT_EQ(asked(0).sizes, (core::Sizes{4000, 200, -1, -1}));
+        EXPECT_EQ(shape(0).needs, (engine::model::Needs{-1, -1, -1, -1}));
+        EXPECT_EQ(asked(0).sizes, (engine::model::Sizes{4000, 200, -1, -1}));
         EXPECT_EQ(shape(1).needs.cores, 1);
-        EXPECT_EQ(asked(2).sizes, (core::Sizes{1000, 100, -1, -1}));
+        EXPECT_EQ(asked(2).sizes, (engine::model::Sizes{1000, 100, -1, -1}));
         EXPECT_EQ(asked(2).at_least.disk_mb, 7);
-        EXPECT_EQ(shape(3).needs, (core::Needs{-1, 100, -1, -1}));
-        EXPECT_EQ(asked(3).sizes, (core::Sizes{-1, -1, -1, 2000}));
+        EXPECT_EQ(shape(3).needs, (engine::model::Needs{-1, 100, -1, -1}));
+        EXPECT_EQ(asked(3).sizes, (engine::model::Sizes{-1, -1, -1, 2000}));
     }
 }
 
@@ -189,8 +192,8 @@ TEST_F(SourceTest, LinesOfCategoriesThatDoNothingAreTold) {
         const SourceSpec spec = list(text);
         source_.reset();
         tasks_ = std::make_unique<manager::TaskTable>();
-        manager_ =
-            std::make_unique<manager::Manager>(manager::ManagerOptions{}, *tasks_, recorder_, core::Now{});
+        manager_ = std::make_unique<manager::Manager>(manager::ManagerOptions{}, *tasks_, recorder_,
+                                                      engine::model::Now{});
         manager_->say = [&](const std::string& line) { said.push_back(line); };
         source_ = open_source(spec, {{}, {}, {}, measured}, *tasks_).or_throw();
         while (!source_->ended()) source_->read(*manager_, {}).or_throw();
@@ -319,4 +322,4 @@ TEST_F(SourceTest, ARunIsToldByItsSourceAndNotByItsContent) {
 }
 
 }  // namespace
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace wq::run {
+namespace wq::manager::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,7 +18,7 @@ SourceSpec array(const std::string& indexes) {
 TEST(TaskIndex, FindsEveryItemOfAnArrayAndNoOther) {
     for (const char* text :
          {"1-200", "3-200:7", "2-200:2,1-199:2", "150-190,3,5-80:5", "1-199:3,2-200:3,3-198:3"}) {
-        const auto indexes = taskfile::IndexSet::parse(text).or_throw();
+        const auto indexes = engine::tasklist::IndexSet::parse(text).or_throw();
         std::vector<std::optional<TaskId>> where(260);
         for (std::uint64_t item = 0; item < indexes.count(); ++item) where[indexes.at(item)] = TaskId(item);
         const auto tasks = TaskIndex::read(array(text)).or_throw();
@@ -36,13 +36,13 @@ TEST(TaskIndex, FindsLinesByTheirKeysAlsoThoseThatAreEqual) {
     const std::string path = (folder / "list").string();
     std::ofstream(path) << "# remark\ntrue\n\nfalse #:g\ntrue\n";
     const auto tasks = TaskIndex::read({SourceSpec::Kind::list, path, "", {}}).or_throw();
-    EXPECT_EQ(tasks->find({taskfile::content_key("true", 0)}), TaskId(0));
-    EXPECT_EQ(tasks->find({taskfile::content_key("false", 0)}), TaskId(1));
-    EXPECT_EQ(tasks->find({taskfile::content_key("true", 1)}), TaskId(2));
-    EXPECT_EQ(tasks->find({taskfile::content_key("true", 2)}), std::nullopt);
+    EXPECT_EQ(tasks->find({engine::tasklist::content_key("true", 0)}), TaskId(0));
+    EXPECT_EQ(tasks->find({engine::tasklist::content_key("false", 0)}), TaskId(1));
+    EXPECT_EQ(tasks->find({engine::tasklist::content_key("true", 1)}), TaskId(2));
+    EXPECT_EQ(tasks->find({engine::tasklist::content_key("true", 2)}), std::nullopt);
     EXPECT_EQ(tasks->line(TaskId(2)), 5u);
     const auto each = TaskIndex::read({SourceSpec::Kind::each, path, "", {"echo", "{}"}}).or_throw();
-    EXPECT_EQ(each->find({taskfile::content_key("true", 1)}), TaskId(3));
+    EXPECT_EQ(each->find({engine::tasklist::content_key("true", 1)}), TaskId(3));
     EXPECT_EQ(each->command(TaskId(3)), "echo true");
     fs::remove_all(folder);
     EXPECT_FALSE(TaskIndex::read({SourceSpec::Kind::list, path, "", {}}).ok());
@@ -53,4 +53,4 @@ TEST(TaskIndex, LeavesAStreamAlone) {
 }
 
 }  // namespace
-}  // namespace wq::run
+}  // namespace wq::manager::run

@@ -10,8 +10,8 @@
 namespace {
 
 using namespace wq;
-using catalog::Json;
-using catalog::JxExpression;
+using net::catalog::Json;
+using net::catalog::JxExpression;
 
 const Json record = Json::parse(R"({"project": "demo2", "port": 9113, "load": 1.5, "ssl": false, "none": null,
     "hosts": ["a", "b", "c"], "cores": {"total": 8, "inuse": 2}})");
@@ -26,7 +26,7 @@ std::string value_of(const std::string& text) {
 bool matches(const std::string& text) {
     const auto expression = JxExpression::parse(text);
     const bool matches = expression->matches(record);
-    EXPECT_EQ(expression->matches_flat(catalog::FlatRecord(record.dump())), matches) << text;
+    EXPECT_EQ(expression->matches_flat(net::catalog::FlatRecord(record.dump())), matches) << text;
     return matches;
 }
 
@@ -35,7 +35,7 @@ TEST(Jx, AProjectIsFoundHoweverItIsWritten) {
     for (const std::string project :
          {"\"demo\"", R"("d\u0065mo")", R"("a\"b")", R"("a\u0022b")", "\"caf\u00e9\"", "\"caf\xc3\xa9\"", "7",
           "null", "\"\"", "{\"a\":\"demo\"}"}) {
-        const catalog::FlatRecord flat("{\"type\":\"t\",\"project\":" + project + "}");
+        const net::catalog::FlatRecord flat("{\"type\":\"t\",\"project\":" + project + "}");
         for (const std::string wanted :
              {"\"demo\"", R"("a\"b")", R"("d\u0065mo")", "\"caf\xc3\xa9\"", "7", "\"7\"", "null", "\"\""})
             for (const std::string& text : {"project==" + wanted, wanted + "==project and type==\"t\"",
@@ -45,7 +45,7 @@ TEST(Jx, AProjectIsFoundHoweverItIsWritten) {
                     << text << " " << project;
             }
     }
-    const catalog::FlatRecord flat("{\"project\":\"" + std::string(600, 'p') + "\"}");
+    const net::catalog::FlatRecord flat("{\"project\":\"" + std::string(600, 'p') + "\"}");
     EXPECT_TRUE(JxExpression::parse("project==\"" + std::string(600, 'p') + "\"")->matches_flat(flat));
     EXPECT_FALSE(flat.is_surely_not("name", 1));
     EXPECT_TRUE(flat.is_surely_not("type", 1)) << "it has none";

@@ -8,15 +8,15 @@
 namespace {
 
 using namespace wq;
-using catalog::Json;
-using catalog::RecordTable;
+using net::catalog::Json;
+using net::catalog::RecordTable;
 
 Instant at(int seconds) {
     return Instant(std::chrono::seconds(seconds));
 }
 
-catalog::FlatRecord flat(const Json& record) {
-    return catalog::FlatRecord(record.dump());
+net::catalog::FlatRecord flat(const Json& record) {
+    return net::catalog::FlatRecord(record.dump());
 }
 
 std::string names_of(const RecordTable& table) {

@@ -8,11 +8,11 @@
 namespace {
 
 using namespace wq;
-using catalog::FlatRecord;
-using catalog::Json;
+using net::catalog::FlatRecord;
+using net::catalog::Json;
 
 std::string read_back(const std::string& bytes) {
-    const auto record = catalog::read_update(bytes);
+    const auto record = net::catalog::read_update(bytes);
     return record ? record->json().dump() : record.error().message;
 }
 
@@ -51,18 +51,18 @@ TEST(Record, OtherBytesAreRefused) {
 
 TEST(Record, APacketIsReadBack) {
     const Json record = {{"type", "wq_master"}, {"text", std::string(5000, 'x')}};
-    const std::string packet = catalog::packet_of(record, 1200);
+    const std::string packet = net::catalog::packet_of(record, 1200);
     EXPECT_LT(packet.size(), 1200U);
     EXPECT_EQ(read_back(packet), record.dump());
-    EXPECT_EQ(catalog::packet_of(record, 1 << 20), record.dump());
+    EXPECT_EQ(net::catalog::packet_of(record, 1 << 20), record.dump());
 }
 
 TEST(Record, ItsTextDoesNothingToATerminal) {
     const Json record = {{"a", "\x1b[31m \x7f \xc2\x9b \xc3\xa9 \xff"}};
-    EXPECT_EQ(catalog::text_of(record), "{\"a\":\"\\u001b[31m \\u007f \\u009b \xc3\xa9 \xef\xbf\xbd\"}");
-    EXPECT_EQ(Json::parse(catalog::text_of(record)).dump(),
+    EXPECT_EQ(net::catalog::text_of(record), "{\"a\":\"\\u001b[31m \\u007f \\u009b \xc3\xa9 \xef\xbf\xbd\"}");
+    EXPECT_EQ(Json::parse(net::catalog::text_of(record)).dump(),
               Json({{"a", "\x1b[31m \x7f \xc2\x9b \xc3\xa9 \xef\xbf\xbd"}}).dump());
-    EXPECT_EQ(catalog::without_controls("a\x1b\n\x7f\xc2\x9b\xc3\xa9"), "a    \xc3\xa9");
+    EXPECT_EQ(net::catalog::without_controls("a\x1b\n\x7f\xc2\x9b\xc3\xa9"), "a    \xc3\xa9");
 }
 
 // Whatever an update looks like, what the server sets is there once, and members are found.
@@ -71,7 +71,7 @@ TEST(Record, AFlatOneIsWhatATreeIs) {
          {R"({"address":"forged", "a" : {"b":[1,"}",{}]} ,"text":"x,}y","none":null,"f":-1.5e3,"last":[]})",
           R"({"\u0061ddress":"forged","a\"b":1,"text":"\u00e9\n"})", R"({})", R"({"address":1,"address":2})",
           "address forged\nport 9\n"}) {
-        const auto read = catalog::read_update(update);
+        const auto read = net::catalog::read_update(update);
         ASSERT_TRUE(read) << update;
         const FlatRecord record = read->with({{"address", "\"own\""}});
         const Json tree = record.json();
@@ -91,13 +91,14 @@ TEST(Record, AFlatOneIsWhatATreeIs) {
 }
 
 TEST(Record, HasAKeyAndALifetime) {
-    EXPECT_EQ(catalog::key_of(FlatRecord(R"({"port":9})"), "10.0.0.1", "n"), "10.0.0.1:9:n");
-    EXPECT_EQ(catalog::key_of(FlatRecord(R"({"uuid":"u"})"), "10.0.0.1", ""), "10.0.0.1:0::u");
+    EXPECT_EQ(net::catalog::key_of(FlatRecord(R"({"port":9})"), "10.0.0.1", "n"), "10.0.0.1:9:n");
+    EXPECT_EQ(net::catalog::key_of(FlatRecord(R"({"uuid":"u"})"), "10.0.0.1", ""), "10.0.0.1:0::u");
     const Duration longest = std::chrono::minutes(30);
-    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":200})"), longest), std::chrono::seconds(200));
-    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":20000})"), longest), longest);
-    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":-1})"), longest), longest);
-    EXPECT_EQ(catalog::lifetime_of(FlatRecord(R"({"lifetime":"1"})"), longest), longest);
+    EXPECT_EQ(net::catalog::lifetime_of(FlatRecord(R"({"lifetime":200})"), longest),
+              std::chrono::seconds(200));
+    EXPECT_EQ(net::catalog::lifetime_of(FlatRecord(R"({"lifetime":20000})"), longest), longest);
+    EXPECT_EQ(net::catalog::lifetime_of(FlatRecord(R"({"lifetime":-1})"), longest), longest);
+    EXPECT_EQ(net::catalog::lifetime_of(FlatRecord(R"({"lifetime":"1"})"), longest), longest);
 }
 
 }  // namespace

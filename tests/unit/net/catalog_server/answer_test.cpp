@@ -14,15 +14,15 @@
 namespace {
 
 using namespace wq;
-using namespace wq::catalog_server;
-using catalog::Json;
+using namespace wq::net::catalog_server;
+using net::catalog::Json;
 
 struct Answers : testing::Test {
-    catalog::RecordTable table{{}};
+    net::catalog::RecordTable table{{}};
     ServerFacts facts{"here", "1", [] { return WallMicros{10'000'000}; }};
     void add(const Json& record) {
-        ASSERT_TRUE(table.update(catalog::FlatRecord(catalog::text_of(record)), {"10.0.0.1", "", false},
-                                 Instant{}, 7'000'000));
+        ASSERT_TRUE(table.update(net::catalog::FlatRecord(net::catalog::text_of(record)),
+                                 {"10.0.0.1", "", false}, Instant{}, 7'000'000));
     }
     std::string all_of(const Pieces& pieces, std::size_t* longest = nullptr) {
         std::string text;
@@ -56,13 +56,13 @@ TEST_F(Answers, EachFormHasAllRecords) {
               "port 1\naddress 10.0.0.1\nlastheardfrom 7\nname a \n\n"
               "port 2\nlist [1,\"x\"]\naddress 10.0.0.1\nlastheardfrom 7\nname b\n\n");
     EXPECT_TRUE(body("/query.newclassads").starts_with("[\nport=1;\naddress=\"10.0.0.1\";\n"));
-    EXPECT_EQ(body("/query/" + catalog::base64_of("port==2")),
+    EXPECT_EQ(body("/query/" + net::catalog::base64_of("port==2")),
               "[\n{\"port\":2,\"list\":[1,\"x\"],\"address\":\"10.0.0.1\",\"lastheardfrom\":7,\"name\":\"b\"}"
               "\n\n]\n");
-    EXPECT_EQ(body("/query/" + catalog::base64_of("port==2") + "/").size(),
-              body("/query/" + catalog::base64_of("port==2")).size());
+    EXPECT_EQ(body("/query/" + net::catalog::base64_of("port==2") + "/").size(),
+              body("/query/" + net::catalog::base64_of("port==2")).size());
     EXPECT_EQ(status("/query/!"), "400");
-    EXPECT_EQ(status("/query/" + catalog::base64_of("port==")), "400");
+    EXPECT_EQ(status("/query/" + net::catalog::base64_of("port==")), "400");
     EXPECT_EQ(status("/nothing"), "404");
     EXPECT_EQ(status("/detail/none"), "404");
 }

@@ -13,9 +13,9 @@
 namespace {
 
 using namespace wq;
-using namespace wq::catalog_server;
-using catalog::FlatRecord;
-using catalog::Json;
+using namespace wq::net::catalog_server;
+using net::catalog::FlatRecord;
+using net::catalog::Json;
 
 constexpr std::int64_t noon = 1'795'867'200;  // 2026-11-28, the day 331 of its year
 constexpr std::int64_t day_seconds = 86'400;
@@ -29,7 +29,7 @@ struct History : testing::Test {
                          testing::UnitTest::GetInstance()->current_test_info()->name();
     HistoryLimits limits{.checkpoint_every = std::chrono::seconds(0), .heard_every = std::chrono::seconds(0)};
     std::optional<HistoryFiles> files;
-    std::optional<catalog::RecordTable> table;
+    std::optional<net::catalog::RecordTable> table;
     std::optional<HistoryLog> log;
     std::vector<std::string> said;
     std::int64_t now = noon;
@@ -42,9 +42,9 @@ struct History : testing::Test {
         stop();
         now = at;
         files.emplace(HistoryFiles::open(folder).value());
-        table.emplace(catalog::TableLimits{});
+        table.emplace(net::catalog::TableLimits{});
         log.emplace(
-            *files, limits, *table, catalog::TableLimits{},
+            *files, limits, *table, net::catalog::TableLimits{},
             [this](const std::string& line) { said.push_back(line); }, instant(now),
             [this] { return now * micros_per_second; });
     }
@@ -61,7 +61,7 @@ struct History : testing::Test {
         table->expire(instant(now));
     }
     void add(const Json& record, bool by_udp = false) {
-        ASSERT_TRUE(table->update(FlatRecord(catalog::text_of(record)), {"10.0.0.1", "", by_udp},
+        ASSERT_TRUE(table->update(FlatRecord(net::catalog::text_of(record)), {"10.0.0.1", "", by_udp},
                                   instant(now), now * micros_per_second));
     }
     nlohmann::json present() const {
@@ -137,7 +137,7 @@ TEST_F(History, EachMomentIsFoundAgain) {
     EXPECT_EQ(past(noon + 45).size(), 1U);
     EXPECT_EQ(past(noon - day_seconds).size(), 0U);
 
-    HistoryStream stream(*files, noon + 15, noon + 35, catalog::JxExpression::parse("port==1").value(),
+    HistoryStream stream(*files, noon + 15, noon + 35, net::catalog::JxExpression::parse("port==1").value(),
                          1 << 30);
     std::string lines;
     while (stream.next(lines)) {

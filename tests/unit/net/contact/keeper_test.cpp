@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace wq::listening {
+namespace wq::net::contact {
 namespace {
 
 // A place whose answer comes when the test says so.
@@ -103,4 +103,4 @@ TEST(KeeperTest, TheLastWorkIsDoneAtTheEndAndRepeatedUntilThen) {
 }
 
 }  // namespace
-}  // namespace wq::listening
+}  // namespace wq::net::contact

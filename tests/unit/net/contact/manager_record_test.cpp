@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "records/journal/run_status.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 namespace {
 
 using catalog::Json;
@@ -74,9 +74,9 @@ TEST(ManagerRecord, LoopbackAddressesAreForItsOwnHost) {
     EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"10.0.0.3", "node3.site"}));
     local["name"] = "localhost";
     EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"10.0.0.3"}));
-    local["name"] = records::host_name();
+    local["name"] = records::journal::host_name();
     EXPECT_EQ(read_manager_record(local)->hosts,
-              (Hosts{"10.0.0.3", "127.0.0.1", "::1", "127.0.1.1", records::host_name()}));
+              (Hosts{"10.0.0.3", "127.0.0.1", "::1", "127.0.1.1", records::journal::host_name()}));
     local["name"] = "localhost";
     local.erase("network_interfaces");
     EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"127.0.1.1", "localhost"}));
@@ -162,4 +162,4 @@ TEST(ManagerRecord, NamesAreUtf8WithoutControls) {
 }
 
 }  // namespace
-}  // namespace wq::listening
+}  // namespace wq::net::contact

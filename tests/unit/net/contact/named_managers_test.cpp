@@ -7,7 +7,7 @@
 
 #include "records/journal/run_status.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 namespace {
 
 using catalog::Json;
@@ -69,7 +69,7 @@ TEST(NamedManagers, WaitingTasksThenPriorityDecideWhoIsFirst) {
 }
 
 TEST(NamedManagers, OneThatIsInBothIsItsEntry) {
-    const std::string here = records::host_name();
+    const std::string here = records::journal::host_name();
     const auto dropped = [](const char* key, Json value, const std::string& host = "another host",
                             const std::string& name = "node9.site") {
         Json same = record("align", 9123);
@@ -132,11 +132,12 @@ TEST(NamedManagers, ARecordTakesTlsAndProvesNothing) {
     tls["ssl"] = true;
     const auto found = named_managers({}, {tls}, pattern("align"), 1);
     ASSERT_EQ(found.managers.size(), 1u);
-    const auto dial = net::dial_options(found.managers[0].listing.contact);
+    const auto dial = frames::dial_options(found.managers[0].listing.contact);
     EXPECT_TRUE(dial.key.empty());
     ASSERT_TRUE(dial.tls);
-    EXPECT_EQ(dial.tls->by, net::TlsTrust::By::unverified);
-    EXPECT_THAT(dial.managers, ElementsAre(net::HostPort{"192.0.2.9", 1}, net::HostPort{"node9.site", 1}));
+    EXPECT_EQ(dial.tls->by, frames::TlsTrust::By::unverified);
+    EXPECT_THAT(dial.managers,
+                ElementsAre(frames::HostPort{"192.0.2.9", 1}, frames::HostPort{"node9.site", 1}));
 }
 
 TEST(NamedManagers, TheServerIsAskedForOneNameIfThereIsOnlyOne) {
@@ -151,4 +152,4 @@ TEST(NamedManagers, TheServerIsAskedForOneNameIfThereIsOnlyOne) {
 }
 
 }  // namespace
-}  // namespace wq::listening
+}  // namespace wq::net::contact

@@ -16,7 +16,7 @@
 
 #include "records/journal/run_status.h"
 
-namespace wq::listening {
+namespace wq::net::contact {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,17 +30,17 @@ class Registry : public ::testing::Test {
     }
     ~Registry() override { fs::remove_all(fs::path(folder_).parent_path()); }
 
-    net::Contact contact(const std::string& name, std::uint16_t port = 9123) {
-        net::Contact contact;
+    frames::Contact contact(const std::string& name, std::uint16_t port = 9123) {
+        frames::Contact contact;
         contact.addresses = {"10.0.0.7"};
         contact.port = port;
         contact.key = std::string("k\0y", 3);
         contact.name = name;
         contact.pid = ::getpid();
-        contact.host = records::host_name();
+        contact.host = records::journal::host_name();
         return contact;
     }
-    std::unique_ptr<Registration> add(const net::Contact& contact) {
+    std::unique_ptr<Registration> add(const frames::Contact& contact) {
         return register_manager(folder_, contact).or_throw();
     }
     std::vector<std::string> found(const std::string& pattern) {
@@ -159,7 +159,7 @@ TEST_F(Registry, AmongEqualsTheOrderIsRandom) {
 }
 
 TEST_F(Registry, WhoIsGoneIsNotFound) {
-    net::Contact gone = contact("gone");
+    frames::Contact gone = contact("gone");
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
@@ -172,7 +172,7 @@ TEST_F(Registry, WhoIsGoneIsNotFound) {
 
 TEST_F(Registry, WhoHasNotWrittenForLongIsRemovedByWhoeverComesNext) {
     for (const bool looks : {true, false}) {
-        net::Contact elsewhere = contact("elsewhere");
+        frames::Contact elsewhere = contact("elsewhere");
         elsewhere.host = "another-host";
         const auto entry = add(elsewhere);
         EXPECT_EQ(found(".*"), Names{"elsewhere"});
@@ -270,7 +270,7 @@ TEST_F(Registry, AnEntryThatCannotBeWrittenAnewIsSaidOnce) {
 }
 
 TEST_F(Registry, WhoHasNotWrittenForLongIsPassedOver) {
-    net::Contact elsewhere = contact("elsewhere");
+    frames::Contact elsewhere = contact("elsewhere");
     elsewhere.host = "another-host";
     const auto entry = add(elsewhere);
     EXPECT_EQ(found(".*"), Names{"elsewhere"});
@@ -331,7 +331,7 @@ TEST_F(Registry, ThoseWithoutANameAreNotedForWhoLooksAtAll) {
         EXPECT_EQ(noted[0].contact.port, 9124);
     }
     EXPECT_TRUE(until([&] { return entries().empty(); })) << "they end with their manager";
-    net::Contact gone = contact("");
+    frames::Contact gone = contact("");
     gone.pid = ::fork();
     if (gone.pid == 0) ::_exit(0);
     ASSERT_EQ(::waitpid(static_cast<pid_t>(gone.pid), nullptr, 0), gone.pid);
@@ -386,4 +386,4 @@ TEST_F(Registry, SaysWhyItsFolderCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace wq::listening
+}  // namespace wq::net::contact

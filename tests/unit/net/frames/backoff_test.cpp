@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace std::chrono_literals;
@@ -48,4 +48,4 @@ TEST(Backoff, OddBoundsAreMadeSense) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

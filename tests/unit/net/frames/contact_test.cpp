@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using ::testing::AllOf;
@@ -221,4 +221,4 @@ TEST_F(ContactTest, PasswordsAreVerbatimAndNeverEmpty) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

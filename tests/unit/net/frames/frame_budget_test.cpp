@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace std::chrono_literals;
@@ -116,4 +116,4 @@ TEST(FrameBudget, WhenSlowOnesHoldAsMuchAgainTheLargestEnds) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using ::testing::ElementsAre;
@@ -89,4 +89,4 @@ TEST(FrameStream, OtherProtocolsAreGuessed) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -4,7 +4,7 @@
 
 #include "net/frames/tls_crypto.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using ::testing::AllOf;
@@ -142,4 +142,4 @@ TEST(Crypto, NoncesDiffer) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 TEST(HttpRequest, HasAPath) {
@@ -53,4 +53,4 @@ TEST(HttpRequest, HasAMethodAndAHost) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using ::testing::ElementsAre;
@@ -196,4 +196,4 @@ TEST(Loopback, WithoutReorderingAConnectionDeliversAnUnbrokenPrefix) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

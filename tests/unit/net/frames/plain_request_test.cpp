@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using Is = PlainRequest::Is;
@@ -92,4 +92,4 @@ TEST(PlainRequest, NoAnswerMayBeReadByPagesOfOthers) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -5,7 +5,7 @@
 
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -196,4 +196,4 @@ TEST(TcpCrowd, WhenDescriptorsAreUsedUpWorkersAreToldAndOthersComeAgainLater) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

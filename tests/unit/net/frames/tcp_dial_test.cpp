@@ -1,7 +1,7 @@
 // The manager's ports and the worker's addresses.
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -270,4 +270,4 @@ TEST(TcpAddresses, AreRefusedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

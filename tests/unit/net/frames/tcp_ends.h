@@ -20,7 +20,7 @@
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tcp_listener.h"
 
-namespace wq::net::test {
+namespace wq::net::frames::test {
 
 inline constexpr Duration patience = std::chrono::seconds(60);
 
@@ -274,4 +274,4 @@ class DeadPort {
     std::uint16_t port_ = 0;
 };
 
-}  // namespace wq::net::test
+}  // namespace wq::net::frames::test

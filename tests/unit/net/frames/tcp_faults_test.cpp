@@ -1,7 +1,7 @@
 // Misbehaving peers lose their own connection and do not affect others.
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -97,7 +97,8 @@ TEST(TcpFaults, APeerThatClosesIsToldFromOneThatResets) {
     }
 }
 
-// Whoever closes says before that it lives (wire::Keeps): an end without that must not look like its death.
+// Whoever closes says before that it lives (messages::Keeps): an end without that must not look like its
+// death.
 TEST(TcpFaults, WhoCannotSendAllBeforeItClosesResets) {
     RawDoor door;
     TcpDialOptions options = to_port(door.port());
@@ -329,4 +330,4 @@ TEST(TcpFaults, WhatNobodyTakesIsNotReadEither) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -4,7 +4,7 @@
 
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -217,4 +217,4 @@ TEST(TcpFrames, ACallerThatDoesNotPollStopsTheReadingAndLosesNothing) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -35,7 +35,7 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
     return system("127.0.0.1", service, hints, found);
 }
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -69,4 +69,4 @@ TEST(TcpLate, WhoStopsBeforeTheAnswerIsNotCalledByIt) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -35,7 +35,7 @@ bool fails_now() {
     std::free(memory);
 }
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -144,6 +144,6 @@ TEST(TcpMemory, AFrameThatIsTooLongToSendIsCountedOnce) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames
 
 #endif

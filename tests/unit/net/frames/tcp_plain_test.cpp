@@ -8,7 +8,7 @@
 #include "net/frames/tls_identity.h"
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -206,4 +206,4 @@ TEST(TcpPlain, ManyWhoAskAndDoNotReadKeepNobodyOut) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -7,7 +7,7 @@
 #include "net/frames/tls_identity.h"
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -418,4 +418,4 @@ TEST(TcpBetween, WithoutAKeyNothingStopsHimWhichIsWhyUnverifiedIsSaid) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

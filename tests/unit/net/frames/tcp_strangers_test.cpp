@@ -8,7 +8,7 @@
 
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -285,4 +285,4 @@ TEST(TcpStrangers, WorkersTakeNotTheLastDescriptors) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

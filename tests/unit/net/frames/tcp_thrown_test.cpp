@@ -8,7 +8,7 @@
 
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -110,4 +110,4 @@ TEST(TcpThrown, AFrameForWhichThereIsNoMemoryCostsItsLinkAlone) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

@@ -6,7 +6,7 @@
 #include "net/frames/tls_identity.h"
 #include "tcp_ends.h"
 
-namespace wq::net {
+namespace wq::net::frames {
 namespace {
 
 using namespace test;
@@ -195,4 +195,4 @@ TEST_F(TcpTlsEnds, GarbageInTheSameBytesAsAManagersHandshake) {
 }
 
 }  // namespace
-}  // namespace wq::net
+}  // namespace wq::net::frames

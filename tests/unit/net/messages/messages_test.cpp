@@ -4,12 +4,12 @@
 
 #include <random>
 
-namespace wq::wire {
+namespace wq::net::messages {
 namespace {
 
 std::vector<Message> samples() {
-    core::Outcome outcome;
-    outcome.ending = core::Ending::timed_out;
+    engine::model::Outcome outcome;
+    outcome.ending = engine::model::Ending::timed_out;
     outcome.exit_code = -1;
     outcome.signal = 9;
     outcome.started_us = 1'700'000'000'000'000;
@@ -47,7 +47,7 @@ std::vector<Message> samples() {
     sealed.command = {"echo", "{}"};
     sealed.indexes = "1-9:2";
     sealed.first_item = TaskId(77);
-    sealed.call = Call{"f", "", core::CallMode::direct, "coprocess"};
+    sealed.call = Call{"f", "", engine::model::CallMode::direct, "coprocess"};
     sealed.first_index = -5;
     sealed.by_counter = true;
     sealed.nodes = 3;
@@ -56,7 +56,7 @@ std::vector<Message> samples() {
                     {"small", InputKind::content, "", "", "abc"},
                     {"page", InputKind::url, "http://host/page", "", std::nullopt}};
     files.outputs = {{"out", false, true, true}};
-    const core::Watch watch{true, {.cores = 500, .memory_mb = 77}};
+    const engine::model::Watch watch{true, {.cores = 500, .memory_mb = 77}};
     const Lease lease{TaskId(9),    3,    {2, 100, 0, 1}, std::chrono::seconds(5),
                       watch,        2,    "echo hi",      {{"A", "1"}, {"B", ""}, {"C", {}}},
                       std::nullopt, files};
@@ -99,7 +99,7 @@ std::vector<Message> samples() {
         SharesFiles{},
         StatusQuery{protocol_version, StatusOf::tasks, 7},
         StatusReport{protocol_version,
-                     {{"sims", {2, 100, -1, -1}, {core::Rest::proportional, false}, {"big"}, 7, 3}},
+                     {{"sims", {2, 100, -1, -1}, {engine::model::Rest::proportional, false}, {"big"}, 7, 3}},
                      9,
                      {{WorkerId(4), "node4", {8, 16000, 5, 1}, 2, "77_1", "mine", false, false}},
                      1,
@@ -142,7 +142,7 @@ TEST(Messages, FieldsSurvive) {
     const auto read = decode(all_in_one_frame());
     ASSERT_TRUE(read.has_value());
     const auto& hello = std::get<Hello>(read->at(0));
-    EXPECT_EQ(hello.offers, (core::Resources{64, 1 << 20, 5, 2, 3}));
+    EXPECT_EQ(hello.offers, (engine::model::Resources{64, 1 << 20, 5, 2, 3}));
     EXPECT_EQ(hello.leaves_in, std::chrono::hours(3));
     EXPECT_EQ(hello.clock, 1'700'000'000'000'000);
     EXPECT_EQ(hello.holding.at(1), (std::pair<TaskId, Attempt>(1, 3)));
@@ -159,14 +159,14 @@ TEST(Messages, FieldsSurvive) {
     EXPECT_EQ(report.capacity_tasks, 640);
     const auto& sealed = std::get<SealedBatch>(read->at(18));
     EXPECT_EQ(sealed.first_index, -5);
-    EXPECT_EQ(sealed.call->mode, core::CallMode::direct);
+    EXPECT_EQ(sealed.call->mode, engine::model::CallMode::direct);
 }
 
 // The message counts, whoever measured them.
 TEST(Messages, AmountsThatNothingTakesAreHeldToTheirBounds) {
-    for (const std::int64_t said : {INT64_MIN, std::int64_t{-7}, core::most_size + 1, INT64_MAX}) {
+    for (const std::int64_t said : {INT64_MIN, std::int64_t{-7}, engine::model::most_size + 1, INT64_MAX}) {
         Ended ended;
-        core::Usage& usage = ended.outcome.measured.emplace().usage;
+        engine::model::Usage& usage = ended.outcome.measured.emplace().usage;
 #define WQ_SAY(name, unit, meaning) usage.name = said;
         WQ_USAGE(WQ_SAY)
 #undef WQ_SAY
@@ -174,25 +174,25 @@ TEST(Messages, AmountsThatNothingTakesAreHeldToTheirBounds) {
         const auto read = decode(encode(ended));
         ASSERT_TRUE(read.has_value()) << said;
         const std::int64_t at_us = std::get<Ended>(read->at(0)).output.monitor->points.at(0).at_us;
-        EXPECT_EQ(at_us, said < 0 ? 0 : std::min(said, core::most_measured));
-        const core::Usage& heard = std::get<Ended>(read->at(0)).outcome.measured->usage;
-#define WQ_HEARD(name, unit, meaning)           \
-    EXPECT_LE(heard.name, core::most_measured); \
-    EXPECT_EQ(heard.name < 0, said < 0);        \
-    EXPECT_GE(heard.name, core::unsaid);
+        EXPECT_EQ(at_us, said < 0 ? 0 : std::min(said, engine::model::most_measured));
+        const engine::model::Usage& heard = std::get<Ended>(read->at(0)).outcome.measured->usage;
+#define WQ_HEARD(name, unit, meaning)                    \
+    EXPECT_LE(heard.name, engine::model::most_measured); \
+    EXPECT_EQ(heard.name < 0, said < 0);                 \
+    EXPECT_GE(heard.name, engine::model::unsaid);
         WQ_USAGE(WQ_HEARD)
 #undef WQ_HEARD
         for (const std::int64_t size :
              {heard.cores, heard.memory, heard.virtual_memory, heard.swap_memory, heard.disk})
-            EXPECT_EQ(size, said < 0 ? core::unsaid : core::most_size);
+            EXPECT_EQ(size, said < 0 ? engine::model::unsaid : engine::model::most_size);
     }
 }
 
 TEST(Messages, LimitsThatNoneIsGivenAreRefused) {
     Ended ended;
-    ended.outcome.measured.emplace().exceeded.memory_mb = core::most_size;
+    ended.outcome.measured.emplace().exceeded.memory_mb = engine::model::most_size;
     EXPECT_TRUE(decode(encode(ended)).has_value());
-    ended.outcome.measured->exceeded.memory_mb = core::most_size + 1;
+    ended.outcome.measured->exceeded.memory_mb = engine::model::most_size + 1;
     EXPECT_FALSE(decode(encode(ended)).has_value());
     ended.outcome.measured->exceeded.memory_mb = -2;
     EXPECT_FALSE(decode(encode(ended)).has_value());
@@ -243,4 +243,4 @@ TEST(Messages, RandomBytesAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace wq::wire
+}  // namespace wq::net::messages

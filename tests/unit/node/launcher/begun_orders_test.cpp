@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 namespace {
 
 using testing::ElementsAre;
@@ -58,4 +58,4 @@ TEST(BegunOrders, ThoseThatWereGivenBackMakeRoom) {
 }
 
 }  // namespace
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -5,10 +5,10 @@
 #include "support/ordinary_user.h"
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
@@ -324,4 +324,4 @@ INSTANTIATE_TEST_SUITE_P(Shells, EnvironmentLines, testing::Values("/bin/bash", 
                          });
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -9,11 +9,11 @@
 #include <map>
 #include <set>
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 namespace {
 
-using core::CallMode;
-using core::Ending;
+using engine::model::CallMode;
+using engine::model::Ending;
 using ::testing::HasSubstr;
 
 constexpr int patience_ms = 60000;  // until a test gives up; never how long it takes
@@ -236,7 +236,7 @@ TEST_F(FunctionRunnerTest, WallTimeIsMeasuredAndCpuTimeOfLongCalls) {
     });
     call(1, "work");
     take_all();
-    const core::Outcome& outcome = ended_[1].outcome;
+    const engine::model::Outcome& outcome = ended_[1].outcome;
     EXPECT_GE(outcome.wall_us, 20'000);
     EXPECT_GE(outcome.user_us + outcome.system_us, 18'000);
     EXPECT_GT(outcome.started_us, 0);
@@ -371,4 +371,4 @@ TEST_F(FunctionRunnerTest, AFunctionThatDoesNotReturnIsLetGo) {
 }
 
 }  // namespace
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

@@ -10,7 +10,7 @@
 #include "node/machine/topology.h"
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
 using testing::SizeIs;
@@ -103,4 +103,4 @@ TEST(LauncherBind, TheTasksOwnSettingsWin) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -14,10 +14,10 @@
 #include "node/launcher/call_starter.h"
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 using testing::HasSubstr;
 
 process::FunctionTable table() {
@@ -229,8 +229,8 @@ TEST_F(LauncherCall, MayBeginInAFolderOfItsOwn) {
     EXPECT_EQ(session.run(order).output.result, session.folder / "scratch");
     order = call(2, "where", "");
     order.directory = session.folder / "nowhere";
-    const core::Outcome outcome = session.run(order).outcome;
-    EXPECT_EQ(outcome.ending, core::Ending::not_started);
+    const engine::model::Outcome outcome = session.run(order).outcome;
+    EXPECT_EQ(outcome.ending, engine::model::Ending::not_started);
     EXPECT_EQ(outcome.exit_code, 126);
     EXPECT_EQ(outcome.started_us, 0);
 }
@@ -298,4 +298,4 @@ TEST(CallStarter, SaysWhatItsResultLacks) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -9,7 +9,7 @@
 #include "base/descriptor.h"
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
 using testing::ElementsAre;
@@ -342,4 +342,4 @@ TEST(LauncherDeath, CloseWithoutOpenEndsTheZygote) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -9,10 +9,10 @@
 
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -212,4 +212,4 @@ TEST(LauncherEnd, CloseKillsWhatRuns) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -9,7 +9,7 @@
 
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
 using testing::EndsWith;
@@ -149,4 +149,4 @@ TEST(LauncherProgram, IsNoCommandForUsers) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -6,7 +6,7 @@
 
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
 using testing::ElementsAre;
@@ -49,7 +49,7 @@ struct QueueForAGpu : testing::Test {
         session.open();
         EXPECT_EQ(mkfifo((session.folder / "go").c_str(), 0600), 0);
     }
-    void run(std::uint64_t task, const core::Resources& give, const std::string& text) {
+    void run(std::uint64_t task, const engine::model::Resources& give, const std::string& text) {
         process::Order order = shell_line(task, text);
         order.give = give;
         session.launcher->run(order);
@@ -78,8 +78,9 @@ TEST_F(QueueForAGpu, NothingGoesPastAHeadThatTakesWhatItHasFree) {
 }
 
 TEST(LauncherQueue, MemoryDiskAndGpusAreCounted) {
-    for (const core::Resources give :
-         {core::Resources{1, 600, 0, 0}, core::Resources{1, 0, 600, 0}, core::Resources{0, 0, 0, 1}}) {
+    for (const engine::model::Resources give :
+         {engine::model::Resources{1, 600, 0, 0}, engine::model::Resources{1, 0, 600, 0},
+          engine::model::Resources{0, 0, 0, 1}}) {
         Session session(8);
         session.options.slice.gpus = {"0"};
         session.options.slice.gpu_variable = "CUDA_VISIBLE_DEVICES";
@@ -101,7 +102,7 @@ TEST(LauncherQueue, AnOrderThatNeverFitsIsRefusedAndTheRestRuns) {
     process::Order big = shell_line(1, "true");
     big.give.cores = 3;
     const TaskEnded end = session.run(big);
-    EXPECT_EQ(end.outcome.ending, core::Ending::not_started);
+    EXPECT_EQ(end.outcome.ending, engine::model::Ending::not_started);
     EXPECT_EQ(end.outcome.started_us, 0);
     EXPECT_TRUE(session.run(shell_line(2, "true")).outcome.succeeded());
 }
@@ -204,4 +205,4 @@ TEST(LauncherQueue, AnOrderForWhichNoPipeCanBeMadeIsRefused) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

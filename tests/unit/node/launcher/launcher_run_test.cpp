@@ -4,10 +4,10 @@
 
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 using testing::AllOf;
 using testing::Ge;
 using testing::HasSubstr;
@@ -110,8 +110,8 @@ TEST(LauncherRun, ATaskBeginsInAFolderOfItsOwn) {
     EXPECT_EQ(session.run(shell_line(3, "pwd")).output.out, session.folder.path() + "\n");
     process::Order nowhere = shell_line(4, "pwd");
     nowhere.directory = own + "/nowhere";
-    const core::Outcome outcome = session.run(nowhere).outcome;
-    EXPECT_EQ(outcome.ending, core::Ending::not_started);
+    const engine::model::Outcome outcome = session.run(nowhere).outcome;
+    EXPECT_EQ(outcome.ending, engine::model::Ending::not_started);
     EXPECT_EQ(outcome.exit_code, 126);
     EXPECT_EQ(outcome.started_us, 0) << "its command was not tried";
     EXPECT_EQ(outcome.reason, "cannot enter '" + own + "/nowhere': No such file or directory");
@@ -349,4 +349,4 @@ TEST(LauncherRun, ARefusedOptionIsOneLineThatNamesIt) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -21,7 +21,7 @@
 #include "node/machine/cpu_mask.h"
 #include "support/folder.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 
 inline constexpr int patience_ms = 60000;  // until a test gives up on an event; never how long it takes
 
@@ -151,4 +151,4 @@ class Session {
     std::optional<LauncherDied> died;
 };
 
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -13,16 +13,16 @@
 #include <sstream>
 
 #include "base/descriptor.h"
-#include "unit/node/launcher/launcher_support.h"
 #include "node/usage/socket_meter.h"
 #include "node/usage/task_groups.h"
 #include "node/usage/tree_sample.h"
+#include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
-using core::Ending;
-using core::unsaid;
+using engine::model::Ending;
+using engine::model::unsaid;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -190,8 +190,8 @@ TEST(LauncherWatch, WhatATaskTakesIsMeasured) {
     const TaskEnded end = session.run(call_of(1, "mixed"));
     ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
     ASSERT_TRUE(end.outcome.measured);
-    EXPECT_EQ(end.outcome.measured->exceeded, core::Sizes{});
-    const core::Usage& usage = end.outcome.measured->usage;
+    EXPECT_EQ(end.outcome.measured->exceeded, engine::model::Sizes{});
+    const engine::model::Usage& usage = end.outcome.measured->usage;
     EXPECT_GE(usage.cpu_time, 1500000);
     EXPECT_LT(usage.cpu_time, 10000000);
     EXPECT_GE(usage.cores, 10);
@@ -247,7 +247,7 @@ TEST(LauncherWatch, TheTimeOfAChildThatNobodyWaitsForCounts) {
 }
 
 TEST(LauncherWatch, WhatGoesOverItsConnectionsIsMeasured) {
-    if (!watch::SocketMeter().look()) GTEST_SKIP() << "the kernel does not tell";
+    if (!usage::SocketMeter().look()) GTEST_SKIP() << "the kernel does not tell";
 #if defined(WQ_SANITIZED_ADDRESS) || defined(WQ_SANITIZED_THREAD)
     // It rests for 500 times what a look costs: 2.5 s and more then, which is longer than the task.
     GTEST_SKIP() << "connections are looked at too seldom under sanitizers";
@@ -257,7 +257,7 @@ TEST(LauncherWatch, WhatGoesOverItsConnectionsIsMeasured) {
     session.open();
     const TaskEnded end = session.run(call_of(1, "talk"));
     ASSERT_TRUE(end.outcome.succeeded()) << end.outcome.reason;
-    const core::Usage& usage = end.outcome.measured->usage;
+    const engine::model::Usage& usage = end.outcome.measured->usage;
     EXPECT_GE(usage.bytes_sent, 5 * watch_mega);
     EXPECT_LT(usage.bytes_sent, 6 * watch_mega);
     EXPECT_GE(usage.bytes_received, 5 * watch_mega);
@@ -271,7 +271,7 @@ bool bytes_of_the_ended_are_told() {
     if (child == 0) _exit(0);
     siginfo_t info{};
     waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
-    const bool told = watch::TreeReader().one(child)->bytes_told;
+    const bool told = usage::TreeReader().one(child)->bytes_told;
     waitpid(child, nullptr, 0);
     return told;
 }
@@ -281,7 +281,7 @@ TEST(LauncherWatch, OfAShortTaskItIsSaidWhatItsEndTells) {
     session.open();
     const TaskEnded end = session.run(watched(shell_line(1, "head -c 3000000 /dev/zero | wc -c >$TMPDIR/x")));
     ASSERT_TRUE(end.outcome.measured);
-    const core::Usage& usage = end.outcome.measured->usage;
+    const engine::model::Usage& usage = end.outcome.measured->usage;
     EXPECT_GE(usage.cpu_time, end.outcome.user_us + end.outcome.system_us);
     EXPECT_GE(usage.memory, 1);
     EXPECT_GE(usage.processes, 1);
@@ -290,8 +290,8 @@ TEST(LauncherWatch, OfAShortTaskItIsSaidWhatItsEndTells) {
         EXPECT_GE(usage.bytes_read, 6000000);  // of the children that it waited for, too
         EXPECT_GE(usage.bytes_written, 3000000);
     } else {
-        EXPECT_EQ(usage.bytes_read, core::unsaid);
-        EXPECT_EQ(usage.bytes_written, core::unsaid);
+        EXPECT_EQ(usage.bytes_read, engine::model::unsaid);
+        EXPECT_EQ(usage.bytes_written, engine::model::unsaid);
     }
 }
 
@@ -394,11 +394,11 @@ TEST(LauncherWatch, AGigabyteUnderALimitOf200MBEndsThatTaskAlone) {
     }
     session.collect_ends(2);
     for (const std::uint64_t task : {2U, 3U}) {
-        const core::Outcome& outcome = session.ended[task].outcome;
+        const engine::model::Outcome& outcome = session.ended[task].outcome;
         EXPECT_EQ(outcome.ending, Ending::out_of_memory);
         EXPECT_THAT(outcome.reason, HasSubstr("MB of memory, its limit is 200 MB"));
         ASSERT_TRUE(outcome.measured);
-        EXPECT_EQ(outcome.measured->exceeded, (core::Sizes{unsaid, 200, unsaid, unsaid}));
+        EXPECT_EQ(outcome.measured->exceeded, (engine::model::Sizes{unsaid, 200, unsaid, unsaid}));
         EXPECT_GT(outcome.measured->usage.memory, 200);
     }
     session.launcher->run(shell_line(4, "echo >go"));
@@ -457,11 +457,11 @@ TEST(LauncherWatch, ATaskThatFillsItsDiskIsEnded) {
     }
     session.collect_ends(2);
     for (const std::uint64_t task : {1U, 2U}) {
-        const core::Outcome& outcome = session.ended[task].outcome;
+        const engine::model::Outcome& outcome = session.ended[task].outcome;
         EXPECT_EQ(outcome.ending, Ending::exhausted);
         EXPECT_THAT(outcome.reason, HasSubstr("MB of disk, its limit is 20 MB"));
         ASSERT_TRUE(outcome.measured);
-        EXPECT_EQ(outcome.measured->exceeded, (core::Sizes{unsaid, unsaid, 20, unsaid}));
+        EXPECT_EQ(outcome.measured->exceeded, (engine::model::Sizes{unsaid, unsaid, 20, unsaid}));
         EXPECT_GT(outcome.measured->usage.disk, 20);
     }
 }
@@ -491,10 +491,10 @@ TEST(LauncherWatch, ATaskThatIgnoresSigtermIsKilledWithAllOfIt) {
     EXPECT_EQ(end.outcome.ending, Ending::timed_out);
     EXPECT_EQ(end.outcome.signal, SIGKILL);
     ASSERT_TRUE(end.outcome.measured);
-    EXPECT_EQ(end.outcome.measured->exceeded, core::Sizes{});
+    EXPECT_EQ(end.outcome.measured->exceeded, engine::model::Sizes{});
     EXPECT_GE(end.outcome.measured->usage.processes, 2);
     wait_for_end(std::stoi(read_file(pid_file)));
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

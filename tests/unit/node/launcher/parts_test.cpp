@@ -19,10 +19,10 @@
 #include "node/process/capture.h"
 #include "node/process/path_lookup.h"
 #include "node/process/task_environment.h"
-#include "unit/node/launcher/launcher_support.h"
 #include "node/usage/oom_counter.h"
+#include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 namespace {
 
 using testing::ElementsAre;
@@ -126,16 +126,17 @@ TEST(Capture, KeepsExactlyTheLimit) {
         }
         EXPECT_EQ(capture.total(), size);
         const std::string kept = std::string(std::min<std::size_t>(size, 10), 'x');
-        EXPECT_EQ(capture.take("stderr"),
-                  size <= 10 ? kept : kept + "\n" + core::cut_marker("stderr", size - 10, 10) + "\n");
+        EXPECT_EQ(
+            capture.take("stderr"),
+            size <= 10 ? kept : kept + "\n" + engine::model::cut_marker("stderr", size - 10, 10) + "\n");
     }
 }
 
 TEST(Capture, MovesWhatIsLargeToAFile) {
     const test::Folder folder;
     const std::string path = folder / "stream.out";
-    const std::uint64_t limit = core::most_in_memory + 100'000;
-    for (const std::uint64_t size : {core::most_in_memory, limit, limit + 7}) {
+    const std::uint64_t limit = engine::model::most_in_memory + 100'000;
+    for (const std::uint64_t size : {engine::model::most_in_memory, limit, limit + 7}) {
         process::Capture capture;
         ASSERT_TRUE(capture.renew());
         capture.begin(limit, path);
@@ -150,9 +151,10 @@ TEST(Capture, MovesWhatIsLargeToAFile) {
         EXPECT_EQ(capture.total(), size);
         const std::string kept = capture.take("stdout");
         const std::string file = capture.take_file();
-        EXPECT_EQ(file, size > core::most_in_memory ? path : "");
+        EXPECT_EQ(file, size > engine::model::most_in_memory ? path : "");
         const std::string all = file.empty() ? kept : test::read_file(file);
-        const std::string marker = size > limit ? "\n" + core::cut_marker("stdout", 7, limit) + "\n" : "";
+        const std::string marker =
+            size > limit ? "\n" + engine::model::cut_marker("stdout", 7, limit) + "\n" : "";
         EXPECT_TRUE(all == std::string(std::min(size, limit), 'x') + marker) << all.size();
         std::filesystem::remove(path);
     }
@@ -393,7 +395,7 @@ TEST_F(ControlGroup, WithoutAnyThereIsNoLimit) {
 
 TEST_F(ControlGroup, AKillOfTheKernelsShowsOnce) {
     write_file("events", "oom 1\noom_kill 1\n");
-    watch::OomCounter counter({folder / "events"});
+    usage::OomCounter counter({folder / "events"});
     EXPECT_FALSE(counter.grew());
     write_file("events", "oom 2\noom_kill 2\n");
     EXPECT_TRUE(counter.grew());
@@ -403,7 +405,7 @@ TEST_F(ControlGroup, AKillOfTheKernelsShowsOnce) {
 TEST_F(ControlGroup, AKillBeforeWeMovedToAnotherGroupStillShows) {
     write_file("events", "oom_kill 1\n");
     write_file("others", "oom_kill 0\n");
-    watch::OomCounter counter({folder / "events"});
+    usage::OomCounter counter({folder / "events"});
     write_file("events", "oom_kill 2\n");
     counter.go_over_to({folder / "others"});
     EXPECT_TRUE(counter.grew());
@@ -425,4 +427,4 @@ TEST(CpuMask, HoldsAnyNumberAndThisProcesssMask) {
 }
 
 }  // namespace
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

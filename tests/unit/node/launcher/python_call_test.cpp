@@ -11,10 +11,10 @@
 #include "unit/node/launcher/launcher_support.h"
 #include "unit/node/launcher/python_orders.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -59,7 +59,7 @@ TEST_F(PythonCall, ManyAtOnceEachWithItsOwn) {
                                             : evaluation(task, "'<%d>' % " + std::to_string(task)));
     session.collect_ends(60);
     for (std::uint64_t task = 0; task < 60; ++task) {
-        const core::Output& output = session.ended[task].output;
+        const engine::model::Output& output = session.ended[task].output;
         EXPECT_THAT(task % 3 == 0 ? output.out : output.result, HasSubstr("<" + std::to_string(task) + ">"));
     }
 }
@@ -344,10 +344,10 @@ TEST(PythonOfACall, IsNotAnotherVersionAtTheManagersPath) {
     }
     std::filesystem::create_symlink("python3.9", bin + "/python3");
     const NoneChosen none;
-    interpreters::PythonCall call{"3.11", bin + "/python3", "", false};
-    EXPECT_EQ(interpreters::find_python(call, bin + "/newer"), bin + "/newer/python3.11");
+    calls::PythonCall call{"3.11", bin + "/python3", "", false};
+    EXPECT_EQ(calls::find_python(call, bin + "/newer"), bin + "/newer/python3.11");
     call.version = "3.9";
-    EXPECT_EQ(interpreters::find_python(call, bin + "/newer"), bin + "/python3");
+    EXPECT_EQ(calls::find_python(call, bin + "/newer"), bin + "/python3");
 }
 
 TEST(PythonCallWithoutPython, SaysSo) {
@@ -361,4 +361,4 @@ TEST(PythonCallWithoutPython, SaysSo) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

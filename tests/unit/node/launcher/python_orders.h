@@ -8,7 +8,7 @@
 
 #include "node/process/order.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 
 // Of the `python3` in PATH.
 inline const std::string& python_version() {
@@ -50,4 +50,4 @@ inline process::Order evaluation(std::uint64_t task, const std::string& expressi
     return order;
 }
 
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

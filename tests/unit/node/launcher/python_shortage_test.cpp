@@ -16,10 +16,10 @@
 #include "unit/node/launcher/launcher_support.h"
 #include "unit/node/launcher/python_orders.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
-using core::Ending;
+using engine::model::Ending;
 using testing::HasSubstr;
 
 // Fewer descriptors than an interpreter has, but enough for its poll(); and fewer processes than its user has
@@ -219,4 +219,4 @@ TEST_F(ShortageOfPython, OfDescriptorsOfTheLauncherIsTold) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -8,7 +8,7 @@
 #include "support/ordinary_user.h"
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
 bool exists(const std::string& path) {
@@ -134,4 +134,4 @@ TEST(ScratchFolder, AFolderThatIsNotThereIsNoError) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

@@ -8,7 +8,7 @@
 #include "engine/model/worker_table.h"
 #include "node/launcher/accounts.h"
 
-namespace wq::launcher {
+namespace wq::node::launcher {
 namespace {
 
 Count thousandths(std::int64_t number) {
@@ -25,18 +25,20 @@ machine::Slice slice_with(std::size_t cores, std::size_t gpus) {
 }
 
 // How many of these an idle slice seats, and how many the manager reckons.
-void compare(const core::Needs& needs, std::size_t cores, std::size_t gpus) {
-    const core::Resources whole{static_cast<std::int64_t>(cores), 7000, 5000,
-                                static_cast<std::int64_t>(gpus)};
-    for (const core::Rest rest : {core::Rest::with_cores, core::Rest::proportional, core::Rest::whole}) {
-        if (!core::ever_fits(needs, whole)) continue;
-        const core::Resources give = core::allocate(needs, whole, {.rest = rest});
-        const std::int64_t fit = core::how_many_fit(give, whole);
+void compare(const engine::model::Needs& needs, std::size_t cores, std::size_t gpus) {
+    const engine::model::Resources whole{static_cast<std::int64_t>(cores), 7000, 5000,
+                                         static_cast<std::int64_t>(gpus)};
+    for (const engine::model::Rest rest :
+         {engine::model::Rest::with_cores, engine::model::Rest::proportional, engine::model::Rest::whole}) {
+        if (!engine::model::ever_fits(needs, whole)) continue;
+        const engine::model::Resources give = engine::model::allocate(needs, whole, {.rest = rest});
+        const std::int64_t fit = engine::model::how_many_fit(give, whole);
         Accounts accounts(slice_with(cores, gpus));
         std::int64_t seated = 0;
         while (seated < fit && accounts.take(give)) ++seated;
-        ASSERT_EQ(seated, fit) << core::describe(needs) << " on " << core::describe(whole);
-        ASSERT_FALSE(accounts.take(give)) << core::describe(needs) << " on " << core::describe(whole);
+        ASSERT_EQ(seated, fit) << engine::model::describe(needs) << " on " << engine::model::describe(whole);
+        ASSERT_FALSE(accounts.take(give))
+            << engine::model::describe(needs) << " on " << engine::model::describe(whole);
     }
 }
 
@@ -72,15 +74,15 @@ TEST(SeatsOfAWorker, AreKnownToTheManagerAsTasksComeAndEnd) {
         return thousandths(draw(3) == 0 ? 1000 * draw(most) : 50 * draw(20 * most));
     };
     Accounts accounts(slice_with(cores, gpus));
-    core::WorkerTable table;
-    const core::Resources whole{cores, 7000, 5000, gpus};
-    core::Worker& worker = table.add({WorkerId(1), "node1", whole, {}}, {});
-    std::map<TaskId, std::pair<core::Resources, Holding>> running;
+    engine::model::WorkerTable table;
+    const engine::model::Resources whole{cores, 7000, 5000, gpus};
+    engine::model::Worker& worker = table.add({WorkerId(1), "node1", whole, {}}, {});
+    std::map<TaskId, std::pair<engine::model::Resources, Holding>> running;
     int refused = 0;
     for (std::uint64_t task = 0; task < 20'000; ++task) {
-        const core::Resources give{amount(3), 0, 0, amount(2)};
+        const engine::model::Resources give{amount(3), 0, 0, amount(2)};
         const auto holding = accounts.take(give);
-        ASSERT_EQ(worker.fits(give), holding.has_value()) << core::describe(give);
+        ASSERT_EQ(worker.fits(give), holding.has_value()) << engine::model::describe(give);
         if (holding) {
             table.lease(worker, TaskId(task), give);
             running.emplace(TaskId(task), std::pair(give, *holding));
@@ -100,13 +102,13 @@ TEST(SeatsOfAWorker, AreKnownToTheManagerAsTasksComeAndEnd) {
 // Halves that were left on two GPUs are no whole one: who waits for one holds up no one.
 TEST(SeatsOfAWorker, AHeadWithoutASeatKeepsOnlyWhatItNeeds) {
     Accounts accounts(slice_with(4, 2));
-    const core::Resources half{0, 0, 0, thousandths(500)};
+    const engine::model::Resources half{0, 0, 0, thousandths(500)};
     const auto first = accounts.take(half);
     const auto second = accounts.take(half);
     const auto third = accounts.take(half);
     ASSERT_TRUE(first && second && third);
     accounts.give_back(*first);
-    const core::Resources head{1, 0, 0, 1};
+    const engine::model::Resources head{1, 0, 0, 1};
     ASSERT_FALSE(accounts.take(head));
     EXPECT_FALSE(accounts.take_behind(head, half));
     EXPECT_FALSE(accounts.take_behind(head, {4, 0, 0, 0}));
@@ -118,4 +120,4 @@ TEST(SeatsOfAWorker, AHeadWithoutASeatKeepsOnlyWhatItNeeds) {
 }
 
 }  // namespace
-}  // namespace wq::launcher
+}  // namespace wq::node::launcher

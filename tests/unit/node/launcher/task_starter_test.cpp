@@ -18,7 +18,7 @@
 
 #include "unit/node/usage/shown_group.h"
 
-namespace wq::launcher::test {
+namespace wq::node::launcher::test {
 namespace {
 
 using Result = TaskStarter::Result;
@@ -50,7 +50,7 @@ Tried start_one() {
     const process::BaseEnvironment base{&none, {}};
     Lanes lanes{base, folder / "scratch", ""};
     TaskStarter starter{"/bin/sh", "/bin:/usr/bin", nullptr};
-    watch::test::ShownGroup shown;
+    usage::test::ShownGroup shown;
     Lane& lane = *lanes.acquire();
     lane.order.order.text = "exit 0";
     lane.out.begin(0);
@@ -113,4 +113,4 @@ TEST(TaskStarter, WhereThereIsNoRoomItTriesInItsGroupAgain) {
 }
 
 }  // namespace
-}  // namespace wq::launcher::test
+}  // namespace wq::node::launcher::test

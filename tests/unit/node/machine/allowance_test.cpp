@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace wq::machine {
+namespace wq::node::machine {
 namespace {
 
 TEST(Allowance, OfThisProcessHasAtLeastAThread) {
@@ -69,4 +69,4 @@ TEST_F(Groups, MemoryThatIsLeftInVersion1) {
 }
 
 }  // namespace
-}  // namespace wq::machine
+}  // namespace wq::node::machine

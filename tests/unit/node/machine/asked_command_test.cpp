@@ -13,7 +13,7 @@
 
 #include "support/folder.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 namespace {
 
 constexpr Duration patience = std::chrono::seconds(60);
@@ -120,4 +120,4 @@ TEST(AskedCommand, OneThatCannotBeKilledIsNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-namespace wq::machine {
+namespace wq::node::machine {
 namespace {
 
 constexpr WallMicros now = 1'790'000'000'000'000;
@@ -177,4 +177,4 @@ TEST_F(BatchEndCommands, CondorsFilesAreRead) {
 }
 
 }  // namespace
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -8,7 +8,7 @@
 #include "node/machine/restrict.h"
 #include "unit/node/machine/machines.h"
 
-namespace wq::machine::test {
+namespace wq::node::machine::test {
 namespace {
 
 using testing::ElementsAre;
@@ -262,4 +262,4 @@ TEST(Restrict, OfEachCoreTheFirstThreadsAreLeft) {
 }
 
 }  // namespace
-}  // namespace wq::machine::test
+}  // namespace wq::node::machine::test

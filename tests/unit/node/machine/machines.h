@@ -7,7 +7,7 @@
 #include "node/machine/topology.h"
 #include "support/source_dir.h"
 
-namespace wq::machine::test {
+namespace wq::node::machine::test {
 
 inline CpuMask units(int first, int end) {
     CpuMask mask;
@@ -35,4 +35,4 @@ inline Machine one_core() {
     return discover_synthetic("package:1 core:1 pu:1", units(0, 1)).or_throw();
 }
 
-}  // namespace wq::machine::test
+}  // namespace wq::node::machine::test

@@ -6,7 +6,7 @@
 #include "support/golden_file.h"
 #include "unit/node/machine/machines.h"
 
-namespace wq::machine::test {
+namespace wq::node::machine::test {
 namespace {
 
 using wq::test::expect_golden;
@@ -126,4 +126,4 @@ TEST(GoldenPicture, WhatMayBeUsedIsToldApart) {
 }
 
 }  // namespace
-}  // namespace wq::machine::test
+}  // namespace wq::node::machine::test

@@ -11,7 +11,7 @@
 
 #include "node/machine/spread.h"
 
-namespace wq::machine::test {
+namespace wq::node::machine::test {
 namespace {
 
 using testing::ElementsAre;
@@ -373,4 +373,4 @@ TEST(Placement, GpusOfNoNodeAreAsGoodAsAny) {
 }
 
 }  // namespace
-}  // namespace wq::machine::test
+}  // namespace wq::node::machine::test

@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace wq::machine {
+namespace wq::node::machine {
 namespace {
 
 using testing::ElementsAre;
@@ -56,4 +56,4 @@ TEST(RankGpus, TheSameNumberIsAnotherDeviceWhereSlurmBoundEachRank) {
 }
 
 }  // namespace
-}  // namespace wq::machine
+}  // namespace wq::node::machine

@@ -11,7 +11,7 @@
 #include "support/folder.h"
 #include "unit/node/machine/machines.h"
 
-namespace wq::machine {
+namespace wq::node::machine {
 namespace {
 
 using testing::ElementsAre;
@@ -385,4 +385,4 @@ TEST_F(DescribedMachine, AWrongDescriptionIsAnErrorAndNotThisMachine) {
 }
 
 }  // namespace
-}  // namespace wq::machine
+}  // namespace wq::node::machine

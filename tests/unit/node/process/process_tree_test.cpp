@@ -9,7 +9,7 @@
 
 #include "base/descriptor.h"
 
-namespace wq::process {
+namespace wq::node::process {
 namespace {
 
 using testing::Contains;
@@ -109,4 +109,4 @@ TEST(ProcessTree, ReadsTheEnvironmentThatAProcessWasStartedWith) {
 }
 
 }  // namespace
-}  // namespace wq::process
+}  // namespace wq::node::process

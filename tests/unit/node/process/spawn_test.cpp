@@ -15,7 +15,7 @@
 #include "base/descriptor.h"
 #include "support/folder.h"
 
-namespace wq::process {
+namespace wq::node::process {
 namespace {
 
 struct Child {
@@ -99,4 +99,4 @@ TEST(Spawn, KnowsWhatFailedAtOnceWhereItWaits) {
 }
 
 }  // namespace
-}  // namespace wq::process
+}  // namespace wq::node::process

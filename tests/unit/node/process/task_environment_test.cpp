@@ -7,7 +7,7 @@
 
 #include "support/folder.h"
 
-namespace wq::process {
+namespace wq::node::process {
 namespace {
 
 using testing::AllOf;
@@ -118,4 +118,4 @@ TEST_F(Environment, LeavesWhatTheUserSetForMpirun) {
 }
 
 }  // namespace
-}  // namespace wq::process
+}  // namespace wq::node::process

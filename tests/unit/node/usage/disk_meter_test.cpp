@@ -15,7 +15,7 @@
 #include "base/descriptor.h"
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 namespace {
 
 using wq::test::Folder;
@@ -200,4 +200,4 @@ TEST_F(DiskMeters, ThatDoNotAnswerAreEnded) {
 }
 
 }  // namespace
-}  // namespace wq::watch
+}  // namespace wq::node::usage

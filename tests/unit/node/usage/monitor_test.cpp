@@ -14,10 +14,10 @@
 
 #include "unit/node/launcher/launcher_support.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 namespace {
 
-using core::unsaid;
+using engine::model::unsaid;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -60,7 +60,7 @@ TEST(Monitor, CountsNoTimeTwiceAndLosesNone) {
 }
 
 TEST(Monitor, PointsHaveTheirTimeAndPeaksTheTimeWhenTheyWereReached) {
-    core::Watch watch{true, {}};
+    engine::model::Watch watch{true, {}};
     watch.series = true;
     Monitor monitor(watch, start);
     const auto look = [&](int ms, std::int64_t memory_kb, const std::vector<std::string>& labels) {
@@ -70,9 +70,9 @@ TEST(Monitor, PointsHaveTheirTimeAndPeaksTheTimeWhenTheyWereReached) {
     look(300, 4096, {});
     look(800, 8192, {"begun", "half"});
     look(1400, 2048, {"end"});
-    const core::MonitorReport report = monitor.take_report();
+    const engine::model::MonitorReport report = monitor.take_report();
     std::vector<std::tuple<std::int64_t, std::string, std::int64_t>> points;
-    for (const core::UsagePoint& point : report.points)
+    for (const engine::model::UsagePoint& point : report.points)
         points.emplace_back(point.at_us, point.label, point.usage.memory);
     EXPECT_THAT(points, testing::ElementsAre(std::tuple(300'000, "", 4), std::tuple(800'000, "begun", 8),
                                              std::tuple(800'000, "half", 8), std::tuple(1'400'000, "end", 2),
@@ -88,7 +88,7 @@ TEST(Events, AreThoseOfTheFilesSinceTheLastLook) {
         std::ofstream(folder + "/" + name, how) << text;
     };
     EXPECT_EQ(SnapshotEvents::in(folder, wall_now()), nullptr);
-    write(core::snapshots_file, R"({"progress": {"events": [{"label": "begun", "on-create": true},
+    write(engine::model::snapshots_file, R"({"progress": {"events": [{"label": "begun", "on-create": true},
         {"label": "half", "pattern": "^half [0-9]+$", "count": 1}, {"label": "cut", "on-truncate": true}]}})",
           std::ios::out);
     const auto events = SnapshotEvents::in(folder, wall_now());
@@ -143,9 +143,9 @@ TEST(Monitor, CoresAreTheBusiestSecond) {
 TEST(Monitor, CoresAreHeldToTheirLimitOverFiveSecondsAndWithATolerance) {
     Monitor monitor({false, {1000, unsaid, unsaid, unsaid}}, start);
     monitor.take({process(1, 4000000)}, {}, start + seconds(1));
-    EXPECT_EQ(monitor.excess(), core::Sizes{});
+    EXPECT_EQ(monitor.excess(), engine::model::Sizes{});
     monitor.take({process(1, 5400000)}, {}, start + seconds(5));
-    EXPECT_EQ(monitor.excess(), core::Sizes{});
+    EXPECT_EQ(monitor.excess(), engine::model::Sizes{});
     monitor.take({process(1, 11000000)}, {}, start + seconds(10));
     EXPECT_EQ(monitor.excess().cores, 1000);
 }
@@ -320,4 +320,4 @@ TEST(TreeReader, WhoShowsNoSignThatItRanIsReadAgainAfterAFewTimes) {
 }
 
 }  // namespace
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -13,10 +13,10 @@
 #include "unit/node/launcher/launcher_support.h"
 #include "unit/node/usage/shown_group.h"
 
-namespace wq::watch::test {
+namespace wq::node::usage::test {
 namespace {
 
-using core::unsaid;
+using engine::model::unsaid;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -249,7 +249,7 @@ class WatchingInAGroup : public Watching {
         rusage usage{};
         usage.ru_maxrss = 20 << 20;
         watch.waited_for(one.pid, &one, usage, start + seconds(1));
-        one.outcome.ending = signal == 0 ? core::Ending::exited : core::Ending::signalled;
+        one.outcome.ending = signal == 0 ? engine::model::Ending::exited : engine::model::Ending::signalled;
         one.outcome.exit_code = exit_code;
         one.outcome.signal = signal;
     }
@@ -269,7 +269,7 @@ TEST_F(WatchingInAGroup, WhoseTaskIsKilledAtItsLimitHasHadMoreThanThat) {
     EXPECT_TRUE(watch.ended_by_kernel(one));
     EXPECT_EQ(one.outcome.reason, "used 201 MB of memory, its limit is 200 MB");
     watch.finish(one);
-    EXPECT_EQ(one.outcome.measured->exceeded, (core::Sizes{unsaid, limit_mb, unsaid, unsaid}));
+    EXPECT_EQ(one.outcome.measured->exceeded, (engine::model::Sizes{unsaid, limit_mb, unsaid, unsaid}));
     EXPECT_EQ(one.outcome.measured->usage.memory, limit_mb + 1);
 }
 
@@ -282,7 +282,7 @@ TEST_F(WatchingInAGroup, WhoGoesOnWithoutAChildThatWasKilledSucceeds) {
     EXPECT_EQ(one.outcome.reason, "");
     watch.finish(one);
     EXPECT_TRUE(one.outcome.succeeded());
-    EXPECT_EQ(one.outcome.measured->exceeded, core::Sizes{});
+    EXPECT_EQ(one.outcome.measured->exceeded, engine::model::Sizes{});
 }
 
 TEST_F(WatchingInAGroup, AShellTellsThatItsCommandWasKilledForALimitOfItsOwn) {
@@ -293,7 +293,7 @@ TEST_F(WatchingInAGroup, AShellTellsThatItsCommandWasKilledForALimitOfItsOwn) {
     EXPECT_TRUE(watch.ended_by_kernel(one));
     EXPECT_EQ(one.outcome.reason, killed_by_kernel);
     watch.finish(one);
-    EXPECT_EQ(one.outcome.measured->exceeded, core::Sizes{});
+    EXPECT_EQ(one.outcome.measured->exceeded, engine::model::Sizes{});
 }
 
 TEST_F(WatchingInAGroup, WhatWeHaveEndedIsNotTheKernels) {
@@ -329,4 +329,4 @@ TEST(RestOfWalksForLimits, IsLongAsFarAsNoLimitIsLateForIt) {
 }
 
 }  // namespace
-}  // namespace wq::watch::test
+}  // namespace wq::node::usage::test

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "support/folder.h"
 #include "node/usage/task_groups.h"
+#include "support/folder.h"
 
-namespace wq::watch::test {
+namespace wq::node::usage::test {
 
 struct ShownGroup {
     ShownGroup() {
@@ -22,4 +22,4 @@ struct ShownGroup {
     TaskGroup& group = *owned;  // whoever owns it
 };
 
-}  // namespace wq::watch::test
+}  // namespace wq::node::usage::test

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-namespace wq::watch {
+namespace wq::node::usage {
 namespace {
 
 std::string message(std::uint16_t type, std::uint32_t request, const std::string& body) {
@@ -61,4 +61,4 @@ TEST(SocketMeter, ALateAnswerIsNotTakenForTheNext) {
 }
 
 }  // namespace
-}  // namespace wq::watch
+}  // namespace wq::node::usage

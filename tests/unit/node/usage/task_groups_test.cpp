@@ -16,7 +16,7 @@
 #include "support/folder.h"
 #include "unit/node/usage/shown_group.h"
 
-namespace wq::watch {
+namespace wq::node::usage {
 namespace {
 
 // A hierarchy of plain files, and this process in `group` of it.
@@ -297,4 +297,4 @@ TEST_F(RealTaskGroups, TheKernelKillsWhoNeedsMoreMemoryThanItsLimit) {
 }
 
 }  // namespace
-}  // namespace wq::watch
+}  // namespace wq::node::usage

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::cli {
+namespace wq::programs::run {
 namespace {
 
 using ::testing::HasSubstr;
@@ -42,7 +42,7 @@ TEST(RunOptions, AreReadWithTheirUnits) {
                                     "tasks.sh"});
     ASSERT_TRUE(command) << command.error().message;
     const RunOptions& run = command->run;
-    EXPECT_EQ(run.defaults.needs, (core::Needs{2, 4096, 1, 1}));
+    EXPECT_EQ(run.defaults.needs, (engine::model::Needs{2, 4096, 1, 1}));
     EXPECT_EQ(run.defaults.timeout, std::chrono::minutes(90));
     EXPECT_EQ(run.defaults.retries, 3u);
     EXPECT_EQ(run.grace, std::chrono::milliseconds(500));
@@ -118,15 +118,16 @@ TEST(RunOptions, MonitoringEnforcesWhereNothingElseIsSaid) {
         EXPECT_TRUE(command) << command.error().message;
         return command->run;
     };
-    EXPECT_EQ(monitoring({}).monitoring, core::Monitoring{});
-    EXPECT_EQ(monitoring({"--monitor"}).monitoring, (core::Monitoring{true, true}));
-    EXPECT_EQ(monitoring({"--monitor=measure"}).monitoring, (core::Monitoring{true, false}));
-    EXPECT_EQ(monitoring({"--monitor-output", "dir"}).monitoring, (core::Monitoring{true, false}));
+    EXPECT_EQ(monitoring({}).monitoring, engine::model::Monitoring{});
+    EXPECT_EQ(monitoring({"--monitor"}).monitoring, (engine::model::Monitoring{true, true}));
+    EXPECT_EQ(monitoring({"--monitor=measure"}).monitoring, (engine::model::Monitoring{true, false}));
+    EXPECT_EQ(monitoring({"--monitor-output", "dir"}).monitoring, (engine::model::Monitoring{true, false}));
     EXPECT_EQ(monitoring({"--monitor-output", "dir"}).monitor_output, "dir");
     EXPECT_TRUE(monitoring({"--monitor=measure"}).ends_none);
     EXPECT_FALSE(monitoring({"--monitor"}).ends_none);
     EXPECT_FALSE(monitoring({"--monitor-output", "dir"}).ends_none) << "memory= holds as without it";
-    EXPECT_EQ(monitoring({"--monitor-output=dir", "--monitor"}).monitoring, (core::Monitoring{true, true}));
+    EXPECT_EQ(monitoring({"--monitor-output=dir", "--monitor"}).monitoring,
+              (engine::model::Monitoring{true, true}));
     EXPECT_EQ(monitoring({"--monitor", "--cores", "2"}).source.path, "tasks.sh");
     for (const char* bad : {"--monitor=loudly", "--monitor=", "--monitor-output="}) {
         const auto command = parse_run({bad, "tasks.sh"});
@@ -233,4 +234,4 @@ TEST(RunOptions, EveryErrorNamesItsOptionAndTheWayOn) {
 }
 
 }  // namespace
-}  // namespace wq::cli
+}  // namespace wq::programs::run

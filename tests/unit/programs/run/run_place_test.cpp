@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "records/journal/journal.h"
 #include "records/hdf5/stats_log.h"
+#include "records/journal/journal.h"
 
-namespace wq::cli {
+namespace wq::programs::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,15 +27,16 @@ class RunPlaceTest : public ::testing::Test {
     std::string file(const std::string& name) const { return (folder_ / name).string(); }
 
     // A run of these ends, as its journal says.
-    void earlier_run(const std::string& name, const std::vector<records::TaskRecord>& records = {}) {
+    void earlier_run(const std::string& name, const std::vector<records::journal::TaskRecord>& records = {}) {
         fs::create_directories(folder_ / name);
         std::ofstream journal(folder_ / name / "journal", std::ios::binary);
-        journal << records::encode_header(
+        journal << records::journal::encode_header(
             {1, "id", options_.source.name(), options_.source.fingerprint(), 0});
-        for (const records::TaskRecord& record : records) journal << records::encode_record(record);
+        for (const records::journal::TaskRecord& record : records)
+            journal << records::journal::encode_record(record);
     }
-    static records::TaskRecord ended(std::uint64_t key, int exit_code, bool final = true) {
-        records::TaskRecord record;
+    static records::journal::TaskRecord ended(std::uint64_t key, int exit_code, bool final = true) {
+        records::journal::TaskRecord record;
         record.key.value = key;
         record.final = final;
         record.outcome.exit_code = exit_code;
@@ -52,7 +53,7 @@ TEST_F(RunPlaceTest, ANewRunIsBesideItsList) {
     options_.run_directory = "elsewhere";
     EXPECT_EQ(choose_run_directory(options_, "17"), "elsewhere");
     RunOptions array;
-    array.source.kind = run::SourceSpec::Kind::array;
+    array.source.kind = manager::run::SourceSpec::Kind::array;
     EXPECT_EQ(choose_run_directory(array, ""), "array.wq");
     RunOptions stream;
     stream.source.path = "-";
@@ -93,7 +94,7 @@ TEST_F(RunPlaceTest, TheEndsOfAnEarlierRunAreRead) {
     const auto place = take_run_place(options_, file("tasks.sh.wq"));
     ASSERT_TRUE(place) << place.error().message;
     EXPECT_TRUE(place->resumed);
-    using End = run::EarlierRun::End;
+    using End = manager::run::EarlierRun::End;
     EXPECT_EQ(place->earlier.ends, (std::unordered_map<std::uint64_t, End>{
                                        {1, End::done}, {2, End::failed}, {4, End::done}, {5, End::done}}));
     EXPECT_EQ(place->earlier.attempts, (std::unordered_map<std::uint64_t, Attempt>{{3, 1}}))
@@ -122,7 +123,7 @@ TEST_F(RunPlaceTest, TheRunOfSomethingElseIsRefused) {
 }
 
 TEST_F(RunPlaceTest, AnotherCommandOfEqualNameIsTold) {
-    options_.source.kind = run::SourceSpec::Kind::array;
+    options_.source.kind = manager::run::SourceSpec::Kind::array;
     options_.source.indexes = "1-9:2";
     options_.source.command = {"old", "{}"};
     earlier_run("array.wq");
@@ -146,7 +147,7 @@ TEST_F(RunPlaceTest, AStatisticsLogThatCannotBeWrittenIsRefusedAtOnce) {
     EXPECT_TRUE(check_stats_log(file("new.log")));
     EXPECT_FALSE(fs::exists(file("new.log")));
     EXPECT_EQ(check_stats_log(file("tasks.sh")).error().code, ExitCode::usage) << "it is another file";
-    std::ofstream(file("earlier.log")) << stats::stats_log_heading() << "1 2 torn";
+    std::ofstream(file("earlier.log")) << records::hdf5::stats_log_heading() << "1 2 torn";
     EXPECT_TRUE(check_stats_log(file("earlier.log"))) << "it is appended to";
     EXPECT_EQ(check_stats_log(folder_.string()).error().code, ExitCode::usage);
     const Status nowhere = check_stats_log(file("no/such.log"));
@@ -155,4 +156,4 @@ TEST_F(RunPlaceTest, AStatisticsLogThatCannotBeWrittenIsRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace wq::cli
+}  // namespace wq::programs::run

@@ -5,10 +5,10 @@
 #include <map>
 #include <sstream>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 namespace {
 
-using list_store::ListPlace;
+using shared_list::store::ListPlace;
 using ::testing::HasSubstr;
 using Mode = Options::Mode;
 
@@ -115,4 +115,4 @@ TEST(RuntaskOptions, HelpFitsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace wq::runtask;
+using namespace wq::programs::runtask;
 using Words = std::vector<std::string>;
 
 Options options_of(std::vector<const char*> words) {

@@ -3,11 +3,11 @@
 
 #include "node/process/command_host.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 
 // Before main(), which knows nothing of hosts.
 [[gnu::constructor]] inline void become_host_if_asked(int argc, char** argv, char**) {
-    process::host_commands_if_asked(argc, argv);
+    node::process::host_commands_if_asked(argc, argv);
 }
 
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

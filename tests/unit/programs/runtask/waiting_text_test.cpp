@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 namespace {
 
-marked_list::Waiting why(const std::string& list, marked_list::WorkerId worker) {
-    return marked_list::why_waiting(marked_list::Document::read(list).or_throw(), worker);
+shared_list::text::Waiting why(const std::string& list, shared_list::text::WorkerId worker) {
+    return shared_list::text::why_waiting(shared_list::text::Document::read(list).or_throw(), worker);
 }
 
-std::string waits(const std::string& list, marked_list::WorkerId worker) {
-    return waiting_text(why(list, worker), marked_list::Document::read(list).or_throw(), worker);
+std::string waits(const std::string& list, shared_list::text::WorkerId worker) {
+    return waiting_text(why(list, worker), shared_list::text::Document::read(list).or_throw(), worker);
 }
 
 TEST(WaitingText, SaysWhatIsMissing) {
@@ -27,8 +27,9 @@ TEST(WaitingText, SaysWhatIsLeftUndone) {
               "1 line failed, 1 line cannot run: line 2 waits for line 1");
 }
 
-std::uint64_t blocked_for_ever(const std::string& list, marked_list::WorkerId worker) {
-    return blocked_for_good(why(list, worker), marked_list::Document::read(list).or_throw(), worker).blocked;
+std::uint64_t blocked_for_ever(const std::string& list, shared_list::text::WorkerId worker) {
+    return blocked_for_good(why(list, worker), shared_list::text::Document::read(list).or_throw(), worker)
+        .blocked;
 }
 
 TEST(WaitingText, LinesThatWaitForOthersMayRun) {
@@ -42,7 +43,7 @@ TEST(WaitingText, LinesThatWaitForOthersMayRun) {
 }
 
 std::string others(const std::string& list) {
-    return others_text(marked_list::Document::read(list).or_throw(), 1);
+    return others_text(shared_list::text::Document::read(list).or_throw(), 1);
 }
 
 TEST(WaitingText, NamesWhoMayRunWhatIsLeft) {
@@ -55,4 +56,4 @@ TEST(WaitingText, NamesWhoMayRunWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

@@ -10,7 +10,7 @@
 #include "support/folder.h"
 #include "unit/programs/runtask/shell_host.h"
 
-namespace wq::runtask {
+namespace wq::programs::runtask {
 namespace {
 
 using ::testing::HasSubstr;
@@ -353,4 +353,4 @@ TEST_P(Shells, NothingRunsOnWhenTheWorkerIsKilled) {
 }
 
 }  // namespace
-}  // namespace wq::runtask
+}  // namespace wq::programs::runtask

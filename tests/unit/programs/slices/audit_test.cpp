@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 namespace {
 
 using ::testing::ElementsAre;
@@ -19,14 +19,14 @@ Options two_works() {
     return options;
 }
 
-stats::SliceRow row(std::uint64_t position, std::uint32_t rank, std::int64_t seconds) {
-    stats::SliceRow row;
+records::hdf5::SliceRow row(std::uint64_t position, std::uint32_t rank, std::int64_t seconds) {
+    records::hdf5::SliceRow row;
     row.position = position;
     row.epoch = position / 2;
     row.rank = rank;
     row.taken = 1'000'000;
     row.committed = row.taken + seconds * 1'000'000;
-    row.work = stats::Text<64>(std::string(position % 2 == 0 ? "a" : "b"));
+    row.work = records::hdf5::Text<64>(std::string(position % 2 == 0 ? "a" : "b"));
     return row;
 }
 
@@ -42,7 +42,7 @@ TEST(SlicesAudit, OfACompleteRunHasEachRanksTimes) {
 }
 
 TEST(SlicesAudit, NamesWhatFailed) {
-    std::vector<stats::SliceRow> rows{row(0, 0, 1), row(1, 0, 3), row(2, 5, 2), row(3, 0, 2)};
+    std::vector<records::hdf5::SliceRow> rows{row(0, 0, 1), row(1, 0, 3), row(2, 5, 2), row(3, 0, 2)};
     rows[2].failed = 1;
     const Audit found = audit(two_works(), {rows});
     EXPECT_FALSE(found.complete());
@@ -52,7 +52,7 @@ TEST(SlicesAudit, NamesWhatFailed) {
 }
 
 TEST(SlicesAudit, FindsWhatIsMissingTwiceOrOfAnotherPlan) {
-    stats::SliceRow other = row(1, 0, 1);
+    records::hdf5::SliceRow other = row(1, 0, 1);
     other.end = 7;
     const Audit found = audit(two_works(), {{row(0, 0, 1), row(0, 1, 1), other, row(9, 0, 1), row(2, 0, 1)}});
     EXPECT_FALSE(found.complete());
@@ -64,7 +64,7 @@ TEST(SlicesAudit, FindsWhatIsMissingTwiceOrOfAnotherPlan) {
 
 TEST(SlicesAudit, WithOtherOptionsThanTheRunSaysSo) {
     Options options = two_works();
-    const std::vector<stats::SliceRow> rows{row(0, 0, 1), row(1, 0, 3)};
+    const std::vector<records::hdf5::SliceRow> rows{row(0, 0, 1), row(1, 0, 3)};
     EXPECT_THAT(text_of(audit(options, {rows})), ::testing::Not(HasSubstr("none fits")));
     options.works = {"c", "d"};
     EXPECT_THAT(text_of(audit(options, {rows})),
@@ -73,7 +73,7 @@ TEST(SlicesAudit, WithOtherOptionsThanTheRunSaysSo) {
 }
 
 TEST(SlicesAudit, OfSeveralPartsJudgesAllOfThem) {
-    stats::SliceRow vain = row(1, 0, 1);
+    records::hdf5::SliceRow vain = row(1, 0, 1);
     vain.failed = 1;
     const Audit all = audit(two_works(), {{row(0, 0, 1), vain}, {row(1, 2, 1), row(2, 0, 4), row(3, 2, 1)}});
     EXPECT_TRUE(all.complete());
@@ -90,4 +90,4 @@ TEST(SlicesAudit, OfSeveralPartsJudgesAllOfThem) {
 }
 
 }  // namespace
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -4,7 +4,7 @@
 
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,9 +50,9 @@ TEST(SlicesOptions, AuditSeveralFiles) {
 }
 
 TEST(SlicesOptions, ReadAListOfWorks) {
-    const records::testing::TempDir dir;
+    const records::journal::testing::TempDir dir;
     const std::string list = dir.file("list");
-    records::testing::spill(list, "# works\na b.txt\n\n  \t\r\n /c \r\nlast");
+    records::journal::testing::spill(list, "# works\na b.txt\n\n  \t\r\n /c \r\nlast");
     EXPECT_THAT(parsed({"first", "--works", list.c_str(), "--explain"}).or_throw().works,
                 ElementsAre("first", "a b.txt", " /c \r", "last"));
     EXPECT_EQ(parsed({"--works", dir.file("none").c_str(), "--explain"}).error().code, ExitCode::bad_input);
@@ -80,4 +80,4 @@ TEST(SlicesOptions, WhatIsWrongIsSaidInOneLine) {
 }
 
 }  // namespace
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 namespace {
 
 TEST(SlicesPlan, IsALineForEachSlice) {
@@ -24,4 +24,4 @@ TEST(SlicesPlan, IsALineForEachSlice) {
 }
 
 }  // namespace
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace wq::slices_program {
+namespace wq::programs::slices {
 namespace {
 
 using ::testing::ElementsAre;
@@ -54,4 +54,4 @@ TEST(SlicesSaver, SaysOnceWhyItCannotSaveAndThatTheLastFailed) {
 }
 
 }  // namespace
-}  // namespace wq::slices_program
+}  // namespace wq::programs::slices

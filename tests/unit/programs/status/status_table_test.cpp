@@ -7,7 +7,7 @@
 
 #include "support/golden_file.h"
 
-namespace wq::cli {
+namespace wq::programs::status {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -88,4 +88,4 @@ TEST(StatusTable, CharactersOfSeveralBytesAreNotCut) {
 }
 
 }  // namespace
-}  // namespace wq::cli
+}  // namespace wq::programs::status

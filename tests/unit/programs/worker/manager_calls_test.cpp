@@ -10,7 +10,7 @@
 #include "net/contact/registry.h"
 #include "records/journal/run_status.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 namespace {
 
 using ::testing::EndsWith;
@@ -31,18 +31,18 @@ class Registry {
     Registry& operator=(const Registry&) = delete;
 
     void list(const std::string& name) {
-        net::Contact contact;
+        net::frames::Contact contact;
         contact.addresses = {"127.0.0.1"};
         contact.port = static_cast<std::uint16_t>(9000 + entries_.size());
         contact.name = name;
         contact.pid = ::getpid();
-        contact.host = records::host_name();
-        entries_.push_back(listening::register_manager(folder_, contact).or_throw());
+        contact.host = records::journal::host_name();
+        entries_.push_back(net::contact::register_manager(folder_, contact).or_throw());
     }
 
   private:
     std::string folder_ = testing::TempDir() + "registry-XXXXXX";
-    std::vector<std::unique_ptr<listening::Registration>> entries_;
+    std::vector<std::unique_ptr<net::contact::Registration>> entries_;
 };
 
 TEST(ManagerCalls, ANameThatNobodyHasIsToldThoseThatAreListed) {
@@ -50,7 +50,7 @@ TEST(ManagerCalls, ANameThatNobodyHasIsToldThoseThatAreListed) {
     WorkerProgramOptions options;
     options.manager_regex = "align";
     ManagerCalls calls = ManagerCalls::of(options).or_throw();
-    const auto refusal = [&] { return calls.begin(worker::Whom::any).error().message; };
+    const auto refusal = [&] { return calls.begin(wq::worker::Whom::any).error().message; };
     EXPECT_THAT(refusal(), EndsWith("has a whole name that matches 'align'"));
     for (const char* name : {"align-2", "align-1", "align-1"}) registry.list(name);
     EXPECT_THAT(refusal(), EndsWith("'align'; listed: align-1, align-2"));
@@ -67,7 +67,7 @@ TEST(ManagerCalls, OthersAreLeftUntilEachWasCalledAsOften) {
     for (int round = 0; round < 2; ++round) {
         std::set<std::string> called;
         for (const bool left : {true, true, false}) {
-            const auto call = calls.begin(worker::Whom::any).or_throw();
+            const auto call = calls.begin(wq::worker::Whom::any).or_throw();
             EXPECT_TRUE(called.insert(call.name()).second);
             EXPECT_EQ(call.others_left(), left);
         }
@@ -79,13 +79,13 @@ TEST(ManagerCalls, ARequiredKeyIsRequiredByAddressToo) {
     options.managers = {{"127.0.0.1", 1}};
     options.require_key = true;
     ManagerCalls calls = ManagerCalls::of(options).or_throw();
-    EXPECT_EQ(calls.begin(worker::Whom::any).error().code, ExitCode::not_allowed);
+    EXPECT_EQ(calls.begin(wq::worker::Whom::any).error().code, ExitCode::not_allowed);
     options.ssl = true;
-    EXPECT_EQ(calls.begin(worker::Whom::any).error().code, ExitCode::not_allowed);
+    EXPECT_EQ(calls.begin(wq::worker::Whom::any).error().code, ExitCode::not_allowed);
     options.ssl_ca = "authority.pem";
-    const auto call = calls.begin(worker::Whom::any);
+    const auto call = calls.begin(wq::worker::Whom::any);
     EXPECT_TRUE(call || call.error().code != ExitCode::not_allowed);
 }
 
 }  // namespace
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

@@ -7,7 +7,7 @@
 #include "node/machine/topology.h"
 #include "programs/worker/worker_resources.h"
 
-namespace wq::worker_program {
+namespace wq::programs::worker {
 namespace {
 
 using ::testing::ElementsAre;
@@ -27,8 +27,9 @@ WorkerProgramOptions work(std::vector<const char*> words,
 }
 
 TEST(WorkerOptions, TheManualsFormsOfAManager) {
-    EXPECT_THAT(work({"host", "9123"}).managers, ElementsAre(net::HostPort{"host", 9123}));
-    EXPECT_THAT(work({"a:1;b:2"}).managers, ElementsAre(net::HostPort{"a", 1}, net::HostPort{"b", 2}));
+    EXPECT_THAT(work({"host", "9123"}).managers, ElementsAre(net::frames::HostPort{"host", 9123}));
+    EXPECT_THAT(work({"a:1;b:2"}).managers,
+                ElementsAre(net::frames::HostPort{"a", 1}, net::frames::HostPort{"b", 2}));
     EXPECT_EQ(work({"-M", "my.*"}).manager_regex, "my.*");
     EXPECT_EQ(work({"-N", "my.*"}).manager_regex, "my.*");
     EXPECT_EQ(work({"--contact", "file"}).contact, "file");
@@ -50,8 +51,8 @@ TEST(WorkerOptions, CatalogServersAreThoseThatTheUserNames) {
     const Environment named{{"CATALOG_HOST", "here:1"}, {"WORK_QUEUE_NAME", "my.*"}};
     EXPECT_THAT(work({"-M", "a"}).catalogs, ElementsAre());
     EXPECT_THAT(work({"-M", "a", "-C", "x:1,y"}, named).catalogs,
-                ElementsAre(net::HostPort{"x", 1}, net::HostPort{"y", 9097}));
-    EXPECT_THAT(work({"--project-name", "a"}, named).catalogs, ElementsAre(net::HostPort{"here", 1}));
+                ElementsAre(net::frames::HostPort{"x", 1}, net::frames::HostPort{"y", 9097}));
+    EXPECT_THAT(work({"--project-name", "a"}, named).catalogs, ElementsAre(net::frames::HostPort{"here", 1}));
     EXPECT_THAT(work({"h", "1"}, named).catalogs, ElementsAre());
     EXPECT_TRUE(work({"-M", "a", "--catalog", "x"}).remarks.empty());
     EXPECT_EQ(parse_worker({"-M", "a", "-C", "x:y"}).error().code, ExitCode::usage);
@@ -161,36 +162,38 @@ TEST(WorkerOptions, WhatChangesNothingIsTaken) {
                               "0.5"}));
 }
 
-const machine::Machine& machine() {
-    static const machine::Machine four = [] {
-        machine::CpuMask all;
+const node::machine::Machine& machine() {
+    static const node::machine::Machine four = [] {
+        node::machine::CpuMask all;
         for (int unit = 0; unit < 4; ++unit) all.add(unit);
-        return machine::discover_synthetic("numa:1(memory=4194304000) package:1 core:4 pu:1", all).or_throw();
+        return node::machine::discover_synthetic("numa:1(memory=4194304000) package:1 core:4 pu:1", all)
+            .or_throw();
     }();
     return four;
 }
 
 TEST(WorkerResources, AreWhatIsThereUnlessTheyAreSaid) {
-    EXPECT_EQ(worker_resources(machine(), 500, {}).offers, (core::Resources{4, 4000, 500, 0}));
+    EXPECT_EQ(worker_resources(machine(), 500, {}).offers, (engine::model::Resources{4, 4000, 500, 0}));
     WorkerProgramOptions options;
     options.cores = 2;
     options.memory_mb = 9000;
     options.disk_mb = 900;
     options.gpus = 2;
     const WorkerResources some = worker_resources(machine(), 500, options);
-    EXPECT_EQ(some.offers, (core::Resources{2, 9000, 500, 2}));
-    EXPECT_EQ(some.slice.bind, machine::Binding::none);
+    EXPECT_EQ(some.offers, (engine::model::Resources{2, 9000, 500, 2}));
+    EXPECT_EQ(some.slice.bind, node::machine::Binding::none);
     EXPECT_THAT(some.slice.cores, ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(0, 1, 2, 3)));
     EXPECT_THAT(some.slice.gpus, ElementsAre("0", "1"));
     EXPECT_EQ(some.slice.gpu_variable, "CUDA_VISIBLE_DEVICES");
 }
 
 TEST(WorkerResources, TheBatchSystemsShareCountsUnlessAnOptionSaysElse) {
-    const machine::Bounds batch{{machine::BoundKind::cores, 2, "SLURM_CPUS_PER_TASK", false, false, {}},
-                                {machine::BoundKind::disk, 100, "_CONDOR_MACHINE_AD Disk", false, false, {}}};
+    const node::machine::Bounds batch{
+        {node::machine::BoundKind::cores, 2, "SLURM_CPUS_PER_TASK", false, false, {}},
+        {node::machine::BoundKind::disk, 100, "_CONDOR_MACHINE_AD Disk", false, false, {}}};
     const WorkerResources share = worker_resources(machine(), 500, {}, batch);
-    EXPECT_EQ(share.offers, (core::Resources{2, 4000, 100, 0}));
-    EXPECT_EQ(share.slice.bind, machine::Binding::none);
+    EXPECT_EQ(share.offers, (engine::model::Resources{2, 4000, 100, 0}));
+    EXPECT_EQ(share.slice.bind, node::machine::Binding::none);
     EXPECT_THAT(share.unbound, ::testing::StartsWith("2 of 4 cores, and it is unknown which"));
     WorkerProgramOptions options;
     options.cores = 3;
@@ -199,45 +202,45 @@ TEST(WorkerResources, TheBatchSystemsShareCountsUnlessAnOptionSaysElse) {
 
 TEST(WorkerResources, TasksAreBoundAsTheUserSays) {
     WorkerProgramOptions options;
-    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, machine::Binding::core);
-    options.bind = machine::Binding::node;
+    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, node::machine::Binding::core);
+    options.bind = node::machine::Binding::node;
     options.cores = 2;
     const WorkerResources nearest = worker_resources(machine(), 500, options);
-    EXPECT_EQ(nearest.slice.bind, machine::Binding::node);
+    EXPECT_EQ(nearest.slice.bind, node::machine::Binding::node);
     EXPECT_THAT(nearest.slice.cores, ElementsAre(ElementsAre(0), ElementsAre(1)));
     EXPECT_EQ(nearest.unbound, "");
     options.cores = 5;
-    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, machine::Binding::none);
+    EXPECT_EQ(worker_resources(machine(), 500, options).slice.bind, node::machine::Binding::none);
     options.cores = std::nullopt;
-    options.bind = machine::Binding::none;
+    options.bind = node::machine::Binding::none;
     const WorkerResources unbound = worker_resources(machine(), 500, options);
-    EXPECT_EQ(unbound.slice.bind, machine::Binding::none);
+    EXPECT_EQ(unbound.slice.bind, node::machine::Binding::none);
     EXPECT_THAT(unbound.slice.places, ::testing::SizeIs(4));  // tasks are told which cores they have
     EXPECT_EQ(unbound.unbound, "--bind none");
 }
 
 // The nodes of an allocation grow and shrink under a worker that asked for a part of them.
 TEST(WorkerResources, OnlyLessThanWasOfferedIsLacked) {
-    machine::CpuMask all;
+    node::machine::CpuMask all;
     for (int unit = 0; unit < 4; ++unit) all.add(unit);
-    machine::CpuMask last;
+    node::machine::CpuMask last;
     last.add(3);
-    const auto of = [](machine::CpuMask mask, const WorkerProgramOptions& options) {
+    const auto of = [](node::machine::CpuMask mask, const WorkerProgramOptions& options) {
         const char* four = "numa:1(memory=4194304000) package:1 core:4 pu:1";
         WorkerResources found =
-            worker_resources(machine::discover_synthetic(four, mask).or_throw(), 500, options);
+            worker_resources(node::machine::discover_synthetic(four, mask).or_throw(), 500, options);
         found.slice.of_this_machine = true;
         return found;
     };
     WorkerProgramOptions unbound;
-    unbound.bind = machine::Binding::none;
+    unbound.bind = node::machine::Binding::none;
     EXPECT_EQ(what_it_lacks(of(all, {}), of(all, {}), all), "");
     EXPECT_EQ(what_it_lacks(of(last, {}), of(all, {}), all), "");
     EXPECT_EQ(what_it_lacks(of(all, unbound), of(last, unbound), last), "it can offer 1 cores instead of 4");
     WorkerProgramOptions one;
     one.cores = 1;
     EXPECT_EQ(what_it_lacks(of(all, one), of(last, one), last), "");
-    one.bind = machine::Binding::core;
+    one.bind = node::machine::Binding::core;
     EXPECT_EQ(what_it_lacks(of(all, one), of(last, one), last),
               "its tasks are bound to cores that it may no longer use");
     WorkerResources before = of(all, {});
@@ -254,7 +257,8 @@ TEST(WorkerOptions, DetectNeedsNoManager) {
     EXPECT_EQ(parse_worker({"--detect"}).or_throw().kind, WorkerCommand::Kind::detect);
     EXPECT_TRUE(parse_worker({"--detect", "--json", "--cores", "3"}).or_throw().json);
     EXPECT_EQ(parse_worker({"h", "1", "--draw"}).error().message, "--draw needs --detect; try --help");
-    EXPECT_EQ(work({"h", "1", "--bind", "numa", "--threads-per-core", "1"}).bind, machine::Binding::node);
+    EXPECT_EQ(work({"h", "1", "--bind", "numa", "--threads-per-core", "1"}).bind,
+              node::machine::Binding::node);
     EXPECT_FALSE(parse_worker({"h", "1", "--bind", "L3"}));
 }
 
@@ -263,4 +267,4 @@ TEST(WorkerResources, AreSaidAsInTheManual) {
 }
 
 }  // namespace
-}  // namespace wq::worker_program
+}  // namespace wq::programs::worker

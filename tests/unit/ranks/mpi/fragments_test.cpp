@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 namespace {
 
 using ::testing::ElementsAre;
@@ -88,4 +88,4 @@ TEST(Fragments, NonsenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -12,7 +12,7 @@
 
 #include "ranks/mpi/guard.h"
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 namespace {
 
 using namespace std::chrono_literals;
@@ -98,4 +98,4 @@ TEST(Guard, ARankTellsItsGuardAnyNumberOfTimes) {
 }
 
 }  // namespace
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

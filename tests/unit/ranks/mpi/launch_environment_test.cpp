@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(LaunchEnvironment, NonsenseIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 namespace {
 
 using ::testing::ElementsAre;
@@ -68,4 +68,4 @@ TEST(ProcessWatch, AnotherPidNamespaceCannotBeWatched) {
 }
 
 }  // namespace
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-namespace wq::mpi {
+namespace wq::ranks::mpi {
 namespace {
 
 using namespace std::chrono_literals;
@@ -62,4 +62,4 @@ TEST(Watchdog, WhereNoThreadCanBeHadNobodyWatches) {
 }
 
 }  // namespace
-}  // namespace wq::mpi
+}  // namespace wq::ranks::mpi

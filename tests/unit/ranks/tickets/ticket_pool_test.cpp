@@ -7,7 +7,7 @@
 
 #include "ranks/mpi/segment.h"
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 namespace {
 
 using ::testing::ElementsAre;
@@ -259,4 +259,4 @@ TEST(TicketPool, UnderStressEveryTicketIsClaimedOnceAndNoTextIsWrong) {
 }
 
 }  // namespace
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

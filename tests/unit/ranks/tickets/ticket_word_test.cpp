@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-namespace wq::tickets {
+namespace wq::ranks::tickets {
 namespace {
 
 TEST(TicketWord, PacksAndUnpacks) {
@@ -91,4 +91,4 @@ TEST(GuidedSize, KeepsItsBounds) {
 }
 
 }  // namespace
-}  // namespace wq::tickets
+}  // namespace wq::ranks::tickets

@@ -1,13 +1,13 @@
 // share/doc/statistics.md describes every dataset: its tables are those of schema.h, to the letter.
 #include <gtest/gtest.h>
 
-#include "records/journal/transactions.h"
 #include "records/hdf5/schema.h"
 #include "records/hdf5/stats_log.h"
+#include "records/journal/transactions.h"
 #include "support/source_dir.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
 std::string dtype_of(const Column& column) {
@@ -47,7 +47,7 @@ std::string table_of(const Schema& schema) {
 }
 
 std::string guide() {
-    return records::testing::slurp((wq::test::source_dir() / "share/doc/statistics.md").string());
+    return journal::testing::slurp((wq::test::source_dir() / "share/doc/statistics.md").string());
 }
 
 TEST(Guide, DescribesEveryDatasetAsItIs) {
@@ -62,9 +62,9 @@ TEST(Guide, QuotesTheHeadingsOfTheTextLogs) {
     const std::string page = guide();
     EXPECT_NE(page.find(stats_log_heading()), std::string::npos) << stats_log_heading();
     const std::string heading(
-        records::transactions_heading().substr(0, records::transactions_heading().size() - 1));
+        journal::transactions_heading().substr(0, journal::transactions_heading().size() - 1));
     EXPECT_NE(page.find(heading), std::string::npos) << heading;
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -4,7 +4,7 @@
 #include "records/hdf5/stats_log.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
 using ::testing::ElementsAre;
@@ -229,4 +229,4 @@ TEST(Plots, OfAnythingGetNoLineOfTheirOwnIntoTheScript) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

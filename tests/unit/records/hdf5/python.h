@@ -7,7 +7,7 @@
 
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::stats::testing {
+namespace wq::records::hdf5::testing {
 
 struct Ran {
     int status = -1;
@@ -32,11 +32,11 @@ inline std::string python_with_h5py() {
     return {};
 }
 
-inline Ran run_python(const std::string& python, const records::testing::TempDir& dir,
+inline Ran run_python(const std::string& python, const journal::testing::TempDir& dir,
                       const std::string& script) {
-    records::testing::spill(dir.file("script.py"), script);
+    journal::testing::spill(dir.file("script.py"), script);
     // A sanitizer's preloaded library is ours, not Python's.
     return run_command("LD_PRELOAD= " + python + " " + dir.file("script.py"));
 }
 
-}  // namespace wq::stats::testing
+}  // namespace wq::records::hdf5::testing

@@ -9,40 +9,40 @@
 #include <cstring>
 
 #include "recorder_testing.h"
+#include "records/hdf5/stats_reader.h"
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
-#include "records/hdf5/stats_reader.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
-using records::testing::record_number;
-using records::testing::slurp;
-using records::testing::TempDir;
+using journal::testing::record_number;
+using journal::testing::slurp;
+using journal::testing::TempDir;
 using ::testing::HasSubstr;
 using testing::options_in;
 using testing::recorded_number;
 using testing::wait_for;
 
-struct Nobody : records::JournalVisitor {
+struct Nobody : journal::JournalVisitor {
     std::uint64_t tasks = 0;
-    void task(const records::TaskRecord&) override { ++tasks; }
-    void worker(const records::WorkerRecord&) override {}
-    void sample(const records::Sample&) override {}
+    void task(const journal::TaskRecord&) override { ++tasks; }
+    void worker(const journal::WorkerRecord&) override {}
+    void sample(const journal::Sample&) override {}
 };
 
 // What is in the journal is whole, is what was acknowledged, and its output is there.
 void expect_truth(const std::string& directory, std::uint64_t acknowledged) {
-    const auto journal = records::read_journal(directory + "/journal");
+    const auto journal = journal::read_journal(directory + "/journal");
     ASSERT_TRUE(journal.ok()) << journal.error().message;
     EXPECT_FALSE(journal->torn);
     ASSERT_EQ(journal->tasks.size(), acknowledged);
     for (std::uint64_t i = 0; i < acknowledged; ++i) {
-        ASSERT_EQ(records::encode_record(journal->tasks[i]), records::encode_record(record_number(i))) << i;
-        ASSERT_EQ(records::read_task_output(directory, TaskId(i))->out, recorded_number(i).output.out) << i;
+        ASSERT_EQ(journal::encode_record(journal->tasks[i]), journal::encode_record(record_number(i))) << i;
+        ASSERT_EQ(journal::read_task_output(directory, TaskId(i))->out, recorded_number(i).output.out) << i;
     }
     Nobody twice;
-    ASSERT_TRUE(records::scan_journal(directory + "/journal", twice).ok());
+    ASSERT_TRUE(journal::scan_journal(directory + "/journal", twice).ok());
     EXPECT_EQ(twice.tasks, acknowledged);
 }
 
@@ -108,7 +108,7 @@ TEST(RecorderOnAFullDisk, CloseSaysThatTheTruthIsShort) {
         acknowledged = (*recorder)->acknowledged();
         Recorder::Unrecorded lost;
         for (std::uint64_t i = acknowledged; i < 1000; ++i) {
-            const records::TaskRecord record = record_number(i);
+            const journal::TaskRecord record = record_number(i);
             if (!record.final) continue;
             ++lost.tasks;
             if (!record.outcome.succeeded()) ++lost.failed;
@@ -167,4 +167,4 @@ TEST(RecorderOnAFullDisk, StopsAtABorderAndGoesOnOnARealOne) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -9,19 +9,19 @@
 
 #include "python.h"
 #include "recorder_testing.h"
-#include "records/journal/journal.h"
-#include "records/journal/output_log.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_reader.h"
+#include "records/journal/journal.h"
+#include "records/journal/output_log.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
-using records::testing::record_number;
-using records::testing::sample_number;
-using records::testing::slurp;
-using records::testing::TempDir;
-using records::testing::worker_number;
+using journal::testing::record_number;
+using journal::testing::sample_number;
+using journal::testing::slurp;
+using journal::testing::TempDir;
+using journal::testing::worker_number;
 using testing::options_in;
 using testing::recorded_number;
 
@@ -89,12 +89,12 @@ TEST(RecorderKilled, LeavesFilesThatAgreeEachTime) {
     for (int round = 0; round < 20; ++round) {
         const TempDir dir;
         run_and_kill(dir, 0, 1 + random() % (20000 / tasks_of_a_step));
-        const auto journal = records::read_journal(dir.file("journal"));
+        const auto journal = journal::read_journal(dir.file("journal"));
         ASSERT_TRUE(journal.ok()) << journal.error().message;
         for (std::uint64_t i = 0; i < journal->tasks.size(); ++i) {
-            ASSERT_EQ(records::encode_record(journal->tasks[i]), records::encode_record(record_number(i)))
+            ASSERT_EQ(journal::encode_record(journal->tasks[i]), journal::encode_record(record_number(i)))
                 << i;
-            ASSERT_EQ(records::read_task_output(dir.path(), TaskId(i))->out, recorded_number(i).output.out);
+            ASSERT_EQ(journal::read_task_output(dir.path(), TaskId(i))->out, recorded_number(i).output.out);
             if (i > 200) i += random() % 200;
         }
         const auto reader = StatsReader::open(dir.file("stats.h5"));
@@ -122,7 +122,7 @@ TEST(RecorderKilled, AgainAndAgainLosesAndDoublesNothing) {
     std::uint64_t known = 0;
     for (int round = 0; round < 10; ++round) {
         run_and_kill(dir, known, 1 + random() % (3000 / tasks_of_a_step));
-        const auto journal = records::read_journal(dir.file("journal"));
+        const auto journal = journal::read_journal(dir.file("journal"));
         ASSERT_TRUE(journal.ok()) << journal.error().message;
         ASSERT_GE(journal->tasks.size(), known);
         known = journal->tasks.size();
@@ -138,4 +138,4 @@ TEST(RecorderKilled, AgainAndAgainLosesAndDoublesNothing) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

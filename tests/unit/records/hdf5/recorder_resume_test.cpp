@@ -4,21 +4,21 @@
 #include <map>
 
 #include "recorder_testing.h"
-#include "records/journal/journal.h"
 #include "records/hdf5/stats_reader.h"
+#include "records/journal/journal.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
-using records::testing::slurp;
-using records::testing::spill;
-using records::testing::TempDir;
+using journal::testing::slurp;
+using journal::testing::spill;
+using journal::testing::TempDir;
 using ::testing::ElementsAre;
 using testing::options_in;
 
 struct List : ListedTasks {
     std::map<std::uint64_t, std::uint64_t> tasks;  // by key
-    std::optional<TaskId> find(records::TaskKey key) const override {
+    std::optional<TaskId> find(journal::TaskKey key) const override {
         const auto found = tasks.find(key.value);
         return found == tasks.end() ? std::nullopt : std::optional(TaskId(found->second));
     }
@@ -75,9 +75,9 @@ std::vector<std::string> joblog(const std::string& directory) {
 }
 
 void run(const RecorderOptions& options, const ListedTasks* list,
-         const std::vector<records::CategoryRecord>& categories, const std::vector<Recorded>& ends) {
+         const std::vector<journal::CategoryRecord>& categories, const std::vector<Recorded>& ends) {
     auto recorder = open_recorder(options, list).or_throw();
-    for (const records::CategoryRecord& known : categories) recorder->category(known.category, known.name);
+    for (const journal::CategoryRecord& known : categories) recorder->category(known.category, known.name);
     for (const Recorded& one : ends) recorder->task(one);
     EXPECT_TRUE(recorder->close().ok());
     EXPECT_THAT(recorder->notices(), ElementsAre());
@@ -139,13 +139,13 @@ TEST(RecorderResume, OnlyTheLastEndOfATaskIsFinal) {
 
 TEST(RecorderResume, AJournalWithoutNamesOfCategoriesStaysReadable) {
     const TempDir dir;
-    spill(dir.file("journal"), records::encode_header({1, "run-1", "tasks.sh", 0, 0}) +
-                                   records::encode_record(ended(0, 70, 0, 0).record) +
-                                   records::encode_record(ended(1, 71, 1, 0).record));
+    spill(dir.file("journal"), journal::encode_header({1, "run-1", "tasks.sh", 0, 0}) +
+                                   journal::encode_record(ended(0, 70, 0, 0).record) +
+                                   journal::encode_record(ended(1, 71, 1, 0).record));
     run(options_of(dir), nullptr, {{CategoryId(1), "zero"}}, {ended(2, 60, 1, 0)});
     EXPECT_THAT(rows(dir.path()), ElementsAre(Row{1, 1, 1, "default", true}, Row{2, 2, 1, "unknown 1", true},
                                               Row{3, 3, 1, "zero", true}));
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

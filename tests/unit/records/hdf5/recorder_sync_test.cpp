@@ -49,11 +49,11 @@ extern "C" int fdatasync(int fd) {
     return static_cast<int>(::syscall(SYS_fdatasync, fd));
 }
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
-using records::testing::slurp;
-using records::testing::TempDir;
+using journal::testing::slurp;
+using journal::testing::TempDir;
 using ::testing::HasSubstr;
 using testing::options_in;
 using testing::recorded_number;
@@ -79,7 +79,7 @@ TEST(RecorderSync, ThatFailedOnceIsNotHealedByTheNext) {
     EXPECT_EQ(closed.error().code, ExitCode::interrupted);
     EXPECT_EQ(recorder->acknowledged(), before) << "nothing more is promised";
     EXPECT_EQ(recorder->unrecorded().tasks, 4 - before) << "one of the five is to be tried again";
-    EXPECT_EQ(records::read_journal(dir.file("journal"))->tasks.size(), before);
+    EXPECT_EQ(journal::read_journal(dir.file("journal"))->tasks.size(), before);
 }
 
 TEST(RecorderSync, ThatFailsAtTheEndIsSaid) {
@@ -107,12 +107,12 @@ TEST(RecorderSync, TakesTheJournalAndItsOutputWhole) {
 
 TEST(RecorderSync, OfAFileThatTakesAnothersPlaceComesFirst) {
     const TempDir dir;
-    ASSERT_TRUE(records::write_atomically(dir.file("status"), "old").ok());
+    ASSERT_TRUE(journal::write_atomically(dir.file("status"), "old").ok());
     syncs_to_fail = 1;
-    EXPECT_FALSE(records::write_atomically(dir.file("status"), "new").ok());
+    EXPECT_FALSE(journal::write_atomically(dir.file("status"), "new").ok());
     EXPECT_EQ(slurp(dir.file("status")), "old");
     EXPECT_FALSE(std::filesystem::exists(dir.file("status.part")));
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

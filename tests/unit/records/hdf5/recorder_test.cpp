@@ -6,21 +6,21 @@
 #include <thread>
 
 #include "recorder_testing.h"
-#include "records/journal/journal.h"
-#include "records/journal/output_log.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_log.h"
 #include "records/hdf5/stats_reader.h"
+#include "records/journal/journal.h"
+#include "records/journal/output_log.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
-using records::testing::record_number;
-using records::testing::sample_number;
-using records::testing::slurp;
-using records::testing::spill;
-using records::testing::TempDir;
-using records::testing::worker_number;
+using journal::testing::record_number;
+using journal::testing::sample_number;
+using journal::testing::slurp;
+using journal::testing::spill;
+using journal::testing::TempDir;
+using journal::testing::worker_number;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::options_in;
@@ -37,7 +37,7 @@ std::string as_bytes(const TaskRow& row) {
 }
 
 void expect_tasks(const std::string& directory, std::uint64_t count) {
-    const auto journal = records::read_journal(directory + "/journal");
+    const auto journal = journal::read_journal(directory + "/journal");
     ASSERT_TRUE(journal.ok()) << journal.error().message;
     ASSERT_EQ(journal->tasks.size(), count);
     const auto reader = StatsReader::open(directory + "/stats.h5");
@@ -45,9 +45,9 @@ void expect_tasks(const std::string& directory, std::uint64_t count) {
     const auto rows = reader->tasks();
     ASSERT_EQ(rows->size(), count);
     for (std::uint64_t i = 0; i < count; ++i) {
-        ASSERT_EQ(records::encode_record(journal->tasks[i]), records::encode_record(record_number(i))) << i;
+        ASSERT_EQ(journal::encode_record(journal->tasks[i]), journal::encode_record(record_number(i))) << i;
         ASSERT_EQ(as_bytes((*rows)[i]), as_bytes(row_of(record_number(i)))) << i;
-        const auto output = records::read_task_output(directory, TaskId(i));
+        const auto output = journal::read_task_output(directory, TaskId(i));
         ASSERT_TRUE(output.ok()) << output.error().message;
         ASSERT_EQ(output->out, recorded_number(i).output.out);
         ASSERT_EQ(output->err, recorded_number(i).output.err);
@@ -88,9 +88,9 @@ TEST(Recorder, WritesEveryFileOfTheRun) {
     (*recorder)->category(CategoryId(2), "sort");
     for (std::uint64_t i = 0; i < 3000; ++i) (*recorder)->task(recorded_number(i));
     (*recorder)->sample(sample_number(1));
-    records::WorkerRecord left = worker_number(2);
+    journal::WorkerRecord left = worker_number(2);
     left.left_us = left.joined_us + 9;
-    left.departure = records::Departure::asked;
+    left.departure = journal::Departure::asked;
     (*recorder)->worker(left);
     EXPECT_TRUE(wait_for(**recorder, [&] { return (*recorder)->acknowledged() == 3000; }));
     EXPECT_EQ((*recorder)->trouble(), std::nullopt);
@@ -121,9 +121,9 @@ TEST(Recorder, KnowsWhatHoldsForACategoryAndWhatWasMeasured) {
     const TempDir dir;
     RecorderOptions options = options_in(dir.path());
     options.summaries = dir.file("reports");
-    records::CategoryRecord align{CategoryId(1), "align", core::AllocationMode::max};
+    journal::CategoryRecord align{CategoryId(1), "align", engine::model::AllocationMode::max};
     align.max = {1500, 4096, -1, -1};
-    align.first.memory_mb = core::whole_worker;
+    align.first.memory_mb = engine::model::whole_worker;
     align.changed_us = 77;
     Recorded watched = recorded_number(0);
     watched.record.category = CategoryId(1);
@@ -131,7 +131,7 @@ TEST(Recorder, KnowsWhatHoldsForACategoryAndWhatWasMeasured) {
     watched.record.outcome.measured->exceeded.memory_mb = 2;
     Recorded lost = recorded_number(1);
     lost.record.outcome = {};
-    lost.record.outcome.ending = core::Ending::worker_lost;
+    lost.record.outcome.ending = engine::model::Ending::worker_lost;
     for (const bool resumed : {false, true}) {
         SCOPED_TRACE(resumed);
         auto recorder = open_recorder(options);
@@ -188,12 +188,12 @@ TEST(Recorder, TakesRecordsFromManyThreads) {
     for (std::thread& thread : threads) thread.join();
     ASSERT_TRUE((*recorder)->close().ok());
     EXPECT_EQ((*recorder)->acknowledged(), 2000u);
-    EXPECT_EQ(records::read_journal(dir.file("journal"))->tasks.size(), 2000u);
+    EXPECT_EQ(journal::read_journal(dir.file("journal"))->tasks.size(), 2000u);
 }
 
 // A list that is what it was.
 struct SameList : ListedTasks {
-    std::optional<TaskId> find(records::TaskKey key) const override {
+    std::optional<TaskId> find(journal::TaskKey key) const override {
         return TaskId((key.value - 1) * 0xF1DE83E19937733Du);  // record_number() backwards
     }
     std::uint64_t line(TaskId task) const override { return task.value() + 10; }
@@ -221,7 +221,7 @@ TEST(Recorder, GoesOnWithAnEarlierJournalAndRebuildsWhatIsDerived) {
             }
             // What a crash leaves of a record.
             if (part == 1) {
-                const std::string next = records::encode_record(record_number(200));
+                const std::string next = journal::encode_record(record_number(200));
                 spill(dir.file("journal"), slurp(dir.file("journal")) + next.substr(0, next.size() / 2));
             }
         }
@@ -265,7 +265,7 @@ TEST(Recorder, TroubleWithADerivedFileIsSaidOnceAndEndsOnlyIt) {
     ASSERT_EQ(notices.size(), 2u);
     EXPECT_THAT(notices[0], HasSubstr("stats.h5"));
     EXPECT_THAT(notices[1], HasSubstr("transactions.log"));
-    EXPECT_EQ(records::read_journal(dir.file("journal"))->tasks.size(), 10u);
+    EXPECT_EQ(journal::read_journal(dir.file("journal"))->tasks.size(), 10u);
     EXPECT_EQ(count_lines(slurp(dir.file("joblog.tsv"))), 11u);
 }
 
@@ -276,4 +276,4 @@ TEST(Recorder, CannotBeginWhereNothingCanBeWritten) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

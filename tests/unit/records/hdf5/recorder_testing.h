@@ -9,7 +9,7 @@
 #include "records/hdf5/recorder.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::stats::testing {
+namespace wq::records::hdf5::testing {
 
 inline RecorderOptions options_in(const std::string& directory) {
     RecorderOptions options;
@@ -23,7 +23,7 @@ inline RecorderOptions options_in(const std::string& directory) {
 
 inline Recorded recorded_number(std::uint64_t i) {
     Recorded recorded;
-    recorded.record = records::testing::record_number(i);
+    recorded.record = journal::testing::record_number(i);
     recorded.output.out = "out of " + std::to_string(i) + "\n";
     if (i % 3 == 0) recorded.output.err = "err of " + std::to_string(i) + "\n";
     recorded.command = "command " + std::to_string(i);
@@ -42,4 +42,4 @@ inline bool wait_for(Recorder& recorder, const std::function<bool()>& done) {
     return true;
 }
 
-}  // namespace wq::stats::testing
+}  // namespace wq::records::hdf5::testing

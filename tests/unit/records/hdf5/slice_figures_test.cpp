@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
 using ::testing::ElementsAre;
@@ -64,4 +64,4 @@ TEST(SliceFigures, OfNoSamplesAreNone) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

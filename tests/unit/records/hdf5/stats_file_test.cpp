@@ -23,15 +23,15 @@ extern "C" const char* __lsan_default_options() {
     return "print_suppressions=0";
 }
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
-using records::testing::record_number;
-using records::testing::sample_number;
-using records::testing::slurp;
-using records::testing::spill;
-using records::testing::TempDir;
-using records::testing::worker_number;
+using journal::testing::record_number;
+using journal::testing::sample_number;
+using journal::testing::slurp;
+using journal::testing::spill;
+using journal::testing::TempDir;
+using journal::testing::worker_number;
 using ::testing::HasSubstr;
 using testing::python_with_h5py;
 using testing::run_python;
@@ -79,7 +79,7 @@ TEST(StatsFile, GivesBackItsRowsLiveAndAfterItsEnd) {
     EXPECT_EQ(live->attribute("none"), "");
     EXPECT_EQ(live->tasks()->size(), 5000u);
     fill(*writer, 5000, 4000);
-    records::WorkerRecord left = worker_number(3);
+    journal::WorkerRecord left = worker_number(3);
     left.left_us = 77;
     left.why_left = std::string(62, 'x') + "\xC3\xA4\xC3\xA4";  // 66 bytes
     writer->overwrite(Dataset::workers, 0, row_of(left));
@@ -227,4 +227,4 @@ TEST(StatsFile, GoesQuietlyAfterAFailedWrite) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -4,7 +4,7 @@
 
 #include "records/hdf5/plot_script.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
 using ::testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST(TaskFigures, OfManyNodesShowSome) {
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

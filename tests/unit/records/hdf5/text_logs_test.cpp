@@ -1,36 +1,36 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "records/hdf5/stats_log.h"
 #include "records/journal/append_file.h"
 #include "records/journal/joblog.h"
 #include "records/journal/mapped_file.h"
 #include "records/journal/task_number.h"
 #include "records/journal/text_log.h"
 #include "records/journal/transactions.h"
-#include "records/hdf5/stats_log.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::stats {
+namespace wq::records::hdf5 {
 namespace {
 
-using records::testing::record_number;
-using records::testing::sample_number;
-using records::testing::slurp;
-using records::testing::spill;
-using records::testing::TempDir;
-using records::testing::worker_number;
+using journal::testing::record_number;
+using journal::testing::sample_number;
+using journal::testing::slurp;
+using journal::testing::spill;
+using journal::testing::TempDir;
+using journal::testing::worker_number;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(Joblog, HasTheColumnsOfGnuParallel) {
-    std::string out(records::joblog_heading);
-    records::put_joblog_line(out, record_number(0), "node1", "echo a\tb");
-    records::put_joblog_line(out, record_number(3), "node1", "two\nlines");
-    records::TaskRecord lost = record_number(7);
+    std::string out(journal::joblog_heading);
+    journal::put_joblog_line(out, record_number(0), "node1", "echo a\tb");
+    journal::put_joblog_line(out, record_number(3), "node1", "two\nlines");
+    journal::TaskRecord lost = record_number(7);
     lost.outcome = {};
-    lost.outcome.ending = core::Ending::worker_lost;
-    records::put_joblog_line(out, lost, "", "");
+    lost.outcome.ending = engine::model::Ending::worker_lost;
+    journal::put_joblog_line(out, lost, "", "");
     EXPECT_EQ(out,
               "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
               "1\tnode1\t1700000000.000\t0.000\t0\t5\t0\t0\techo a\tb\n"
@@ -41,44 +41,44 @@ TEST(Joblog, HasTheColumnsOfGnuParallel) {
 TEST(Joblog, OfAnEarlierRunIsReadByWholeLines) {
     const TempDir dir;
     const std::string path = dir.file("joblog.tsv");
-    std::string text(records::joblog_heading);
-    for (std::uint64_t i = 0; i < 2; ++i) records::put_joblog_line(text, record_number(i), "n", "c\tc");
+    std::string text(journal::joblog_heading);
+    for (std::uint64_t i = 0; i < 2; ++i) journal::put_joblog_line(text, record_number(i), "n", "c\tc");
     spill(path, text + "3\ttorn");
-    records::EarlierJoblog earlier(path);
-    std::string again(records::joblog_heading);
-    for (std::uint64_t i = 0; i < 2; ++i) records::put_renumbered_line(again, TaskId(i), earlier.next());
+    journal::EarlierJoblog earlier(path);
+    std::string again(journal::joblog_heading);
+    for (std::uint64_t i = 0; i < 2; ++i) journal::put_renumbered_line(again, TaskId(i), earlier.next());
     EXPECT_EQ(again, text);
     EXPECT_EQ(earlier.next(), "");
     std::string renumbered;
-    records::put_renumbered_line(renumbered, records::not_listed, "17\tn\t0\n");
-    records::put_renumbered_line(renumbered, TaskId(4), "no columns\n");
+    journal::put_renumbered_line(renumbered, journal::not_listed, "17\tn\t0\n");
+    journal::put_renumbered_line(renumbered, TaskId(4), "no columns\n");
     EXPECT_EQ(renumbered, "0\tn\t0\n5\n");
     spill(path, "something else\n");
-    EXPECT_EQ(records::EarlierJoblog(path).next(), "");
-    EXPECT_EQ(records::EarlierJoblog(dir.file("nowhere")).next(), "");
+    EXPECT_EQ(journal::EarlierJoblog(path).next(), "");
+    EXPECT_EQ(journal::EarlierJoblog(dir.file("nowhere")).next(), "");
 }
 
 TEST(Transactions, FollowTheManual) {
-    records::TransactionStamp stamp(16444);
+    journal::TransactionStamp stamp(16444);
     EXPECT_THAT(
-        std::string(records::transactions_heading()),
+        std::string(journal::transactions_heading()),
         StartsWith("# time manager_pid MANAGER START|END\n# time manager_pid WORKER worker_id host:port"));
     std::string out;
-    records::put_manager_lines(out, 1599244364466426, stamp, true);
-    records::WorkerRecord worker = worker_number(3);
-    records::put_worker_lines(out, stamp, worker);
+    journal::put_manager_lines(out, 1599244364466426, stamp, true);
+    journal::WorkerRecord worker = worker_number(3);
+    journal::put_worker_lines(out, stamp, worker);
     worker.left_us = worker.joined_us + 5;
     worker.why_left = "connection reset";
-    worker.departure = records::Departure::failure;
-    records::put_worker_lines(out, stamp, worker);
-    records::TaskRecord record = record_number(0);
-    records::put_task_lines(out, stamp, record, worker.address);
-    record.outcome.ending = core::Ending::out_of_memory;
+    worker.departure = journal::Departure::failure;
+    journal::put_worker_lines(out, stamp, worker);
+    journal::TaskRecord record = record_number(0);
+    journal::put_task_lines(out, stamp, record, worker.address);
+    record.outcome.ending = engine::model::Ending::out_of_memory;
     record.outcome.signal = 9;
-    records::put_task_lines(out, stamp, record, worker.address);
-    record.outcome.ending = core::Ending::worker_lost;
+    journal::put_task_lines(out, stamp, record, worker.address);
+    record.outcome.ending = engine::model::Ending::worker_lost;
     record.final = false;
-    records::put_task_lines(out, stamp, record, worker.address);  // nothing of it came back: no line
+    journal::put_task_lines(out, stamp, record, worker.address);  // nothing of it came back: no line
     const std::string measured =
         R"({"cores":[2,"cores"],"wall_time":[0.000900,"s"],"cpu_time":[0.000600,"s"],"memory":[4,"MB"],)"
         R"("bytes_read":[0,"MB"],"bytes_written":[0,"MB"],"wq_input_size":[0.000000,"MB"],)"
@@ -109,72 +109,72 @@ TEST(Transactions, FollowTheManual) {
                   R"(,"signal":[9,""]})"
                   "\n");
     EXPECT_EQ(
-        records::task_waiting_text({1, 2}, "default", {1, 800, 500, 0}),
+        journal::task_waiting_text({1, 2}, "default", {1, 800, 500, 0}),
         R"(TASK 2 WAITING default FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
     EXPECT_EQ(
-        records::task_running_text(TaskId(1), "n:rank 1", {1, 800, 500, 0}),
+        journal::task_running_text(TaskId(1), "n:rank 1", {1, 800, 500, 0}),
         R"(TASK 2 RUNNING n:rank_1 FIRST_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[500,"MB"]})");
 }
 
 TEST(Transactions, AnEndForGoodIsRetrievedAlsoWhereNothingCameBack) {
-    records::TransactionStamp stamp(16444);
-    records::TaskRecord record = record_number(0);
-    record.outcome.ending = core::Ending::worker_lost;
+    journal::TransactionStamp stamp(16444);
+    journal::TaskRecord record = record_number(0);
+    record.outcome.ending = engine::model::Ending::worker_lost;
     std::string out;
-    records::put_task_lines(out, stamp, record, "n:rank 1");
+    journal::put_task_lines(out, stamp, record, "n:rank 1");
     EXPECT_THAT(out, ::testing::MatchesRegex("[0-9]+ 16444 TASK 1 RETRIEVED MAX_RETRIES -1 [^\n]*\n"
                                              "[0-9]+ 16444 TASK 1 DONE MAX_RETRIES -1 [^\n]*\n"));
 }
 
 TEST(Transactions, TimesOfOneMomentAreInOrder) {
-    records::TransactionStamp stamp(1);
+    journal::TransactionStamp stamp(1);
     std::string out;
     for (const WallMicros when : {5'000'000, 4'999'990, 5'000'001, 3'000'000, 5'000'000})
-        records::put_manager_lines(out, when, stamp, true);
+        journal::put_manager_lines(out, when, stamp, true);
     EXPECT_EQ(out,
               "5000000 1 MANAGER START\n5000000 1 MANAGER START\n5000001 1 MANAGER START\n"
               "3000000 1 MANAGER START\n5000001 1 MANAGER START\n");
 }
 
 TEST(Transactions, SayWhatTheFilesOfATaskWere) {
-    records::TransactionStamp stamp(1);
-    records::TaskRecord record = record_number(0);
+    journal::TransactionStamp stamp(1);
+    journal::TaskRecord record = record_number(0);
     record.files = {3 << 19, 1 << 20, 2'000'000, 1'500'000};
     std::string out;
-    records::put_task_lines(out, stamp, record, "n");
+    journal::put_task_lines(out, stamp, record, "n");
     EXPECT_THAT(out, HasSubstr(R"("wq_input_size":[1.500000,"MB"],"wq_output_size":[1.000000,"MB"],)"
                                R"("wq_input_time":[2.000000,"s"],"wq_output_time":[1.500000,"s"])"));
 }
 
 TEST(Transactions, SayHowAWorkerLeft) {
-    records::WorkerRecord worker = worker_number(3);
+    journal::WorkerRecord worker = worker_number(3);
     worker.left_us = 5;
     for (const auto& [departure, reason] :
-         {std::pair(records::Departure::idle_out, "IDLE_OUT"),
-          std::pair(records::Departure::asked, "EXPLICIT"), std::pair(records::Departure::failure, "FAILURE"),
-          std::pair(records::Departure::unknown, "UNKNOWN")}) {
+         {std::pair(journal::Departure::idle_out, "IDLE_OUT"),
+          std::pair(journal::Departure::asked, "EXPLICIT"), std::pair(journal::Departure::failure, "FAILURE"),
+          std::pair(journal::Departure::unknown, "UNKNOWN")}) {
         worker.departure = departure;
         std::string out;
-        records::TransactionStamp stamp(1);
-        records::put_worker_lines(out, stamp, worker);
+        journal::TransactionStamp stamp(1);
+        journal::put_worker_lines(out, stamp, worker);
         EXPECT_EQ(out, "5 1 WORKER worker-3 node3:rank_3 DISCONNECTION " + std::string(reason) + "\n");
     }
 }
 
 TEST(Transactions, TellOfEachCategory) {
-    records::TransactionStamp stamp(1);
+    journal::TransactionStamp stamp(1);
     std::string out;
-    records::put_category_lines(out, 7, stamp, {{}, "my category"});
+    journal::put_category_lines(out, 7, stamp, {{}, "my category"});
     EXPECT_EQ(out,
               "7 1 CATEGORY my_category MAX {}\n"
               "7 1 CATEGORY my_category MIN {}\n"
               "7 1 CATEGORY my_category FIRST FIXED {}\n");
-    records::CategoryRecord record{CategoryId(1), "a", core::AllocationMode::max_throughput};
-    record.max = {2000, 4096, core::unsaid, core::unsaid};
+    journal::CategoryRecord record{CategoryId(1), "a", engine::model::AllocationMode::max_throughput};
+    record.max = {2000, 4096, engine::model::unsaid, engine::model::unsaid};
     record.min.memory_mb = 512;
-    record.first = {1500, core::whole_worker, 250, 0};
+    record.first = {1500, engine::model::whole_worker, 250, 0};
     out.clear();
-    records::put_category_lines(out, 7, stamp, record);
+    journal::put_category_lines(out, 7, stamp, record);
     EXPECT_EQ(out,
               "7 1 CATEGORY a MAX {\"cores\":[2,\"cores\"],\"memory\":[4096,\"MB\"]}\n"
               "7 1 CATEGORY a MIN {\"memory\":[512,\"MB\"]}\n"
@@ -183,35 +183,35 @@ TEST(Transactions, TellOfEachCategory) {
 }
 
 TEST(Transactions, TellWhatWasMeasuredAndWhichLimitsWereExceeded) {
-    records::TransactionStamp stamp(1);
-    records::TaskRecord record = record_number(0);
+    journal::TransactionStamp stamp(1);
+    journal::TaskRecord record = record_number(0);
     record.given = {2, 200, 1000, 0};
-    record.outcome.ending = core::Ending::exhausted;
+    record.outcome.ending = engine::model::Ending::exhausted;
     record.outcome.measured.emplace();
     record.outcome.measured->usage.cores = 1'250;
     record.outcome.measured->usage.memory = 150;
     record.outcome.measured->usage.disk = 1200;
     record.outcome.measured->exceeded.disk_mb = 1000;
     std::string out;
-    records::put_task_lines(out, stamp, record, "n");
+    journal::put_task_lines(out, stamp, record, "n");
     EXPECT_THAT(out,
                 HasSubstr(R"(RETRIEVED RESOURCE_EXHAUSTION 9 {"disk":[1000,"MB"]} {"cores":[1.25,"cores"],)"
                           R"("cores_avg":[0.666,"cores"],)"));
     EXPECT_THAT(out, HasSubstr(R"("memory":[150,"MB"],"disk":[1200,"MB"],)"));
-    EXPECT_EQ(records::task_running_text(TaskId(1), "n", {1, 800, 0, 0}, true),
+    EXPECT_EQ(journal::task_running_text(TaskId(1), "n", {1, 800, 0, 0}, true),
               R"(TASK 2 RUNNING n MAX_RESOURCES {"cores":[1,"cores"],"memory":[800,"MB"],"disk":[0,"MB"]})");
-    EXPECT_THAT(records::task_waiting_text({1, 2}, "a", {1, 800, 0, 0}, true),
+    EXPECT_THAT(journal::task_waiting_text({1, 2}, "a", {1, 800, 0, 0}, true),
                 HasSubstr(" WAITING a MAX_RESOURCES {"));
 }
 
 // Sums of what workers say.
 TEST(Transactions, ARangeThatTookTheMostThatThereIsTellsSo) {
-    records::TransactionStamp stamp(7);
-    records::RangeRecord record;
+    journal::TransactionStamp stamp(7);
+    journal::RangeRecord record;
     record.tasks.insert({3, 5});
     record.user_us = record.system_us = INT64_MAX;
     std::string line;
-    records::put_range_lines(line, stamp, record, "");
+    journal::put_range_lines(line, stamp, record, "");
     EXPECT_THAT(line, HasSubstr(R"("cpu_time":[9223372036854.775807,"s"])"));
 }
 
@@ -262,12 +262,12 @@ TEST(StatsLog, RefusesWhatIsNone) {
 TEST(TextLog, GoesOnBehindTheLastWholeLine) {
     const TempDir dir;
     spill(dir.file("log"), "heading\none\ntor");
-    auto log = records::TextLog::open(dir.file("log"), "heading\n");
+    auto log = journal::TextLog::open(dir.file("log"), "heading\n");
     ASSERT_TRUE(log.ok());
     log->lines() += "two\n";
     ASSERT_TRUE(log->close().ok());
     EXPECT_EQ(slurp(dir.file("log")), "heading\none\ntwo\n");
-    auto fresh = records::TextLog::open(dir.file("fresh"), "heading\n");
+    auto fresh = journal::TextLog::open(dir.file("fresh"), "heading\n");
     ASSERT_TRUE(fresh->write().ok());
     EXPECT_EQ(slurp(dir.file("fresh")), "heading\n");
 }
@@ -277,9 +277,9 @@ TEST(TextLog, LeavesAForeignFileAlone) {
     for (const char* text : {"no newline at all", "12\tstars\nand a ha", "headin"}) {
         spill(dir.file("mine"), text);
         const bool ours = std::string_view("heading\n").starts_with(text);
-        const auto log = records::TextLog::open(dir.file("mine"), "heading\n");
+        const auto log = journal::TextLog::open(dir.file("mine"), "heading\n");
         ASSERT_EQ(log.ok(), ours) << text;
-        EXPECT_EQ(records::TextLog::check(dir.file("mine"), "heading\n").ok(), ours || log.ok());
+        EXPECT_EQ(journal::TextLog::check(dir.file("mine"), "heading\n").ok(), ours || log.ok());
         EXPECT_EQ(slurp(dir.file("mine")), ours ? "" : text);
         if (ours) continue;
         EXPECT_EQ(log.error().code, ExitCode::usage);
@@ -291,20 +291,20 @@ TEST(TextLog, WaitsForNoPipe) {
     const TempDir dir;
     const std::string pipe = dir.file("pipe");
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-    EXPECT_EQ(records::TextLog::open(pipe, "heading\n").error().message, pipe + " is not a regular file");
-    EXPECT_EQ(records::TextLog::check(pipe, "heading\n").error().code, ExitCode::usage);
-    EXPECT_EQ(records::MappedFile::open(pipe).error().message, pipe + " is not a regular file");
-    EXPECT_EQ(records::AppendFile::open(pipe).error().message, pipe + " is not a regular file");
-    EXPECT_EQ(*records::read_whole(pipe), "");
+    EXPECT_EQ(journal::TextLog::open(pipe, "heading\n").error().message, pipe + " is not a regular file");
+    EXPECT_EQ(journal::TextLog::check(pipe, "heading\n").error().code, ExitCode::usage);
+    EXPECT_EQ(journal::MappedFile::open(pipe).error().message, pipe + " is not a regular file");
+    EXPECT_EQ(journal::AppendFile::open(pipe).error().message, pipe + " is not a regular file");
+    EXPECT_EQ(*journal::read_whole(pipe), "");
 }
 
 TEST(TextLog, WritesNumbersAsTheyAre) {
     std::string out;
-    records::put_seconds(out, 1'234'567, 6), out += ' ';
-    records::put_seconds(out, -1'500'000, 3), out += ' ';
-    records::put_json_string(out, "a\"b\\c\n");
+    journal::put_seconds(out, 1'234'567, 6), out += ' ';
+    journal::put_seconds(out, -1'500'000, 3), out += ' ';
+    journal::put_json_string(out, "a\"b\\c\n");
     EXPECT_EQ(out, "1.234567 -1.500 \"a\\\"b\\\\c\\u000a\"");
 }
 
 }  // namespace
-}  // namespace wq::stats
+}  // namespace wq::records::hdf5

@@ -7,7 +7,7 @@
 #include "records/journal/journal_format.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 namespace {
 
 const RunHeader bytes_header{1, "run-7", "tasks.sh", 0x0123456789ABCDEF, 1'700'000'000'000'000};
@@ -36,8 +36,19 @@ TaskRecord task() {
     record.submitted_us = 1'700'000'000'000'002;
     record.dispatched_us = 1'700'000'000'000'003;
     record.received_us = 1'700'000'000'000'009;
-    record.outcome = {
-        core::Ending::timed_out, -1, 9, 1'700'000'000'000'004, 5, 6, 7, 8, 9, 10, 11, 12, "one\nline"};
+    record.outcome = {engine::model::Ending::timed_out,
+                      -1,
+                      9,
+                      1'700'000'000'000'004,
+                      5,
+                      6,
+                      7,
+                      8,
+                      9,
+                      10,
+                      11,
+                      12,
+                      "one\nline"};
     return record;
 }
 constexpr std::string_view task_bytes =
@@ -63,10 +74,10 @@ constexpr std::string_view category_bytes = "080000009c539691050105616c69676e";
 
 CategoryRecord changed() {
     CategoryRecord record = category;
-    record.mode = core::AllocationMode::min_waste;
+    record.mode = engine::model::AllocationMode::min_waste;
     record.max = {1500, 4096, -1, 0};
     record.min.memory_mb = 512;
-    record.first.cores = core::whole_worker;
+    record.first.cores = engine::model::whole_worker;
     record.changed_us = 1'700'000'000'000'011;
     return record;
 }
@@ -119,12 +130,12 @@ TEST(JournalBytes, AreWrittenSo) {
 struct CollectedBytes : JournalVisitor {
     std::string again;
     void task(const TaskRecord& record) override {
-        EXPECT_EQ(record.outcome.ending, core::Ending::timed_out);
+        EXPECT_EQ(record.outcome.ending, engine::model::Ending::timed_out);
         EXPECT_EQ(record.outcome.exit_code, -1);
         EXPECT_EQ(record.outcome.bytes_written, 10);
         EXPECT_EQ(record.outcome.stderr_bytes, 12u);
         EXPECT_EQ(record.outcome.reason, "one\nline");
-        EXPECT_EQ(record.given, (core::Resources{1, 500, 0, 0}));
+        EXPECT_EQ(record.given, (engine::model::Resources{1, 500, 0, 0}));
         again += encode_record(record);
     }
     void worker(const WorkerRecord& record) override { again += encode_record(record); }
@@ -190,4 +201,4 @@ TEST(JournalBytes, SayHowAWorkerLeftOrDoNot) {
 }
 
 }  // namespace
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -4,7 +4,7 @@
 
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 namespace {
 
 using ::testing::EndsWith;
@@ -145,4 +145,4 @@ TEST(Journal, RefusesWhatIsNoJournalAndOtherVersions) {
 }
 
 }  // namespace
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -4,7 +4,7 @@
 
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 namespace {
 
 using testing::record_number;
@@ -12,7 +12,7 @@ using testing::slurp;
 using testing::spill;
 using testing::TempDir;
 
-void write_output(const std::string& directory, std::uint64_t i, const core::Output& output) {
+void write_output(const std::string& directory, std::uint64_t i, const engine::model::Output& output) {
     auto log = OutputLog::open(directory);
     ASSERT_TRUE(log.ok()) << log.error().message;
     OutputBatch batch(log->end());
@@ -100,4 +100,4 @@ TEST(OutputLog, EveryPairOfTornFilesIsHarmless) {
 }
 
 }  // namespace
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -11,7 +11,7 @@
 
 #include "records/journal/records.h"
 
-namespace wq::records::testing {
+namespace wq::records::journal::testing {
 
 class TempDir {
   public:
@@ -43,8 +43,8 @@ inline void spill(const std::string& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-inline records::TaskRecord record_number(std::uint64_t i) {
-    records::TaskRecord record;
+inline journal::TaskRecord record_number(std::uint64_t i) {
+    journal::TaskRecord record;
     record.task = TaskId(i);
     record.key.value = i * 0x9E3779B97F4A7C15u + 1;
     record.attempt = static_cast<Attempt>(1 + i % 3);
@@ -56,7 +56,7 @@ inline records::TaskRecord record_number(std::uint64_t i) {
     record.submitted_us = 1'700'000'000'000'000 + static_cast<std::int64_t>(i);
     record.dispatched_us = record.submitted_us + 10;
     record.received_us = record.submitted_us + 1000;
-    record.outcome.ending = i % 7 == 3 ? core::Ending::signalled : core::Ending::exited;
+    record.outcome.ending = i % 7 == 3 ? engine::model::Ending::signalled : engine::model::Ending::exited;
     record.outcome.exit_code = i % 11 == 5 ? 3 : 0;
     record.outcome.signal = i % 7 == 3 ? 11 : 0;
     record.outcome.started_us = record.submitted_us + 20;
@@ -69,8 +69,8 @@ inline records::TaskRecord record_number(std::uint64_t i) {
     return record;
 }
 
-inline records::WorkerRecord worker_number(std::uint32_t i) {
-    records::WorkerRecord record;
+inline journal::WorkerRecord worker_number(std::uint32_t i) {
+    journal::WorkerRecord record;
     record.worker = WorkerId(i);
     record.host = "node" + std::to_string(i);
     record.address = "node" + std::to_string(i) + ":rank " + std::to_string(i);
@@ -80,8 +80,8 @@ inline records::WorkerRecord worker_number(std::uint32_t i) {
     return record;
 }
 
-inline records::Sample sample_number(std::int64_t i) {
-    records::Sample sample;
+inline journal::Sample sample_number(std::int64_t i) {
+    journal::Sample sample;
     sample.time_us = 1'700'000'000'000'000 + i * 1'000'000;
     sample.stats.time_when_started = 1'700'000'000'000'000;
     sample.stats.workers_connected = 4;
@@ -90,4 +90,4 @@ inline records::Sample sample_number(std::int64_t i) {
     return sample;
 }
 
-}  // namespace wq::records::testing
+}  // namespace wq::records::journal::testing

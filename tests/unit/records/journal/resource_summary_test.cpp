@@ -8,7 +8,7 @@
 #include "support/golden_file.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 namespace {
 
 using testing::slurp;
@@ -18,13 +18,13 @@ TaskRecord exhausted() {
     TaskRecord record;
     record.task = TaskId(2);
     record.given = {2, 200, 1000, 0};
-    core::Outcome& outcome = record.outcome;
-    outcome.ending = core::Ending::out_of_memory;
+    engine::model::Outcome& outcome = record.outcome;
+    outcome.ending = engine::model::Ending::out_of_memory;
     outcome.signal = 9;
     outcome.started_us = 1'700'000'000'250'000;
     outcome.wall_us = 2'000'000;
     outcome.user_us = 10;
-    core::Usage& usage = outcome.measured.emplace().usage;
+    engine::model::Usage& usage = outcome.measured.emplace().usage;
     usage = {1'425,          3'000'000, 211,     400,        0, 21, 4,  41 << 20,
              (20 << 20) + 5, 0,         1 << 20, 15'625'000, 3, 7,  195};
     outcome.measured->exceeded.memory_mb = 200;
@@ -57,12 +57,12 @@ TEST(ResourceSummary, LeavesOutWhatNobodyMeasured) {
 
 TEST(ResourceSummary, NamesAnEndBySignalAndOneByTime) {
     TaskRecord record;
-    record.outcome.ending = core::Ending::signalled;
+    record.outcome.ending = engine::model::Ending::signalled;
     record.outcome.signal = 11;
     std::string text = resource_summary(record, {});
     EXPECT_NE(text.find("\"exit_type\": \"signal\""), std::string::npos) << text;
     EXPECT_NE(text.find("\"exit_status\": 139"), std::string::npos) << text;
-    record.outcome.ending = core::Ending::timed_out;
+    record.outcome.ending = engine::model::Ending::timed_out;
     record.outcome.wall_us = 1'500'000;
     EXPECT_EQ(exceeded_limits(record.outcome, record.given),
               (Quantities{{"wall_time", 1'500'000, 1'000'000, "s"}}));
@@ -89,10 +89,11 @@ TEST(ResourceSummary, SaysWhichFileCouldNotBeWritten) {
 
 TEST(Quantities, AreWrittenAsInTheTransactionsLog) {
     std::string text;
-    put_quantities(text, quantities_of(core::Sizes{1'500, 800, core::unsaid, core::whole_worker}));
+    put_quantities(text, quantities_of(engine::model::Sizes{1'500, 800, engine::model::unsaid,
+                                                            engine::model::whole_worker}));
     put_quantities(text, {});
     EXPECT_EQ(text, R"({"cores":[1.5,"cores"],"memory":[800,"MB"]}{})");
 }
 
 }  // namespace
-}  // namespace wq::records
+}  // namespace wq::records::journal

@@ -7,7 +7,7 @@
 #include "records/journal/run_status.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::records {
+namespace wq::records::journal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(ListCopy, ReplacesTheEarlierOnlyWhenWhole) {
 }
 
 }  // namespace
-}  // namespace wq::records
+}  // namespace wq::records::journal

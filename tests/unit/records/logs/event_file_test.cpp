@@ -18,7 +18,7 @@
 #include "records/journal/run_status.h"
 #include "support/folder.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 namespace {
 
 using test::Folder;
@@ -79,7 +79,7 @@ TEST(EventFile, HasTheNameThatTensorBoardLooksFor) {
     const Folder folder;
     const EventFile events = new_events(folder / "made/with/parents", 42 * micros_per_second);
     EXPECT_EQ(events.path(), folder / "made/with/parents/events.out.tfevents.0000000042." +
-                                 records::host_name() + "." + std::to_string(::getpid()) + ".0");
+                                 journal::host_name() + "." + std::to_string(::getpid()) + ".0");
 }
 
 TEST(EventFile, NeverTakesTheNameOfAnother) {
@@ -265,4 +265,4 @@ TEST(EventFile, CanBeMoved) {
 }
 
 }  // namespace
-}  // namespace wq::logs
+}  // namespace wq::records::logs

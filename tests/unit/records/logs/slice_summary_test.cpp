@@ -7,7 +7,7 @@
 #include "records/hdf5/stats_reader.h"
 #include "support/folder.h"
 
-namespace wq::logs {
+namespace wq::records::logs {
 namespace {
 
 using test::Folder;
@@ -23,15 +23,15 @@ SliceSummaryOptions into(const Folder& folder, std::vector<std::string>& said) {
     return options;
 }
 
-stats::SliceRow row(std::uint64_t position) {
-    stats::SliceRow row;
+hdf5::SliceRow row(std::uint64_t position) {
+    hdf5::SliceRow row;
     row.position = position;
     return row;
 }
 
 std::vector<std::uint64_t> positions_in(const std::string& path) {
     std::vector<std::uint64_t> positions;
-    for (const stats::SliceRow& row : stats::StatsReader::open(path).or_throw().slices().or_throw())
+    for (const hdf5::SliceRow& row : hdf5::StatsReader::open(path).or_throw().slices().or_throw())
         positions.push_back(row.position);
     return positions;
 }
@@ -80,4 +80,4 @@ TEST(SliceSummary, RefusesIntervalsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace wq::logs
+}  // namespace wq::records::logs

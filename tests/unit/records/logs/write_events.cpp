@@ -18,7 +18,7 @@ std::string bytes_of(const std::string& digits) {
     return bytes;
 }
 
-void add(wq::logs::EventFile& events, std::istream& words) {
+void add(wq::records::logs::EventFile& events, std::istream& words) {
     std::int64_t step = 0;
     wq::WallMicros time = 0;
     words >> step >> time;
@@ -28,7 +28,7 @@ void add(wq::logs::EventFile& events, std::istream& words) {
         tags.push_back(bytes_of(tag));
         values.push_back(std::strtod(value.c_str(), nullptr));
     }
-    std::vector<wq::logs::Scalar> scalars;
+    std::vector<wq::records::logs::Scalar> scalars;
     for (std::size_t i = 0; i < tags.size(); ++i) scalars.push_back({tags[i], values[i]});
     events.add(step, time, scalars).or_throw();
 }
@@ -37,7 +37,7 @@ void add(wq::logs::EventFile& events, std::istream& words) {
 
 int main(int argc, char** argv) try {
     if (argc != 3) return 64;
-    auto events = wq::logs::EventFile::create(argv[1], std::atoll(argv[2])).or_throw();
+    auto events = wq::records::logs::EventFile::create(argv[1], std::atoll(argv[2])).or_throw();
     std::cout << events.path() << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);

@@ -5,17 +5,17 @@
 #include <filesystem>
 #include <string>
 
-#include "shared_list/store/local_store.h"
-#include "shared_list/text/choice.h"
 #include "shared_list/replica/line_taker.h"
 #include "shared_list/replica/list_view.h"
+#include "shared_list/store/local_store.h"
+#include "shared_list/text/choice.h"
 #include "support/folder.h"
 
 namespace {
 
 using namespace wq;
-using namespace wq::shared_list;
-using marked_list::TryEnd;
+using namespace wq::shared_list::replica;
+using shared_list::text::TryEnd;
 using test::read_file;
 using test::write_file;
 
@@ -32,7 +32,7 @@ struct LocalWorker {
             taker.emplace(list, id = *joined);
         }
         if (running) {
-            const marked_list::MarkedLine& line = list.list().line(running);
+            const shared_list::text::MarkedLine& line = list.list().line(running);
             taker->add_end({running, id, line.tries.back().begun, {}, TryEnd::ok, 0, line.command});
         }
         const auto next = taker->step(true);
@@ -41,10 +41,10 @@ struct LocalWorker {
         return running ? list.list().line(running).command : "";
     }
 
-    list_store::LocalStore store;
+    shared_list::store::LocalStore store;
     SharedList list;
     std::optional<LineTaker> taker;
-    marked_list::WorkerId id = 0;
+    shared_list::text::WorkerId id = 0;
     std::uint64_t running = 0;
 };
 
@@ -78,7 +78,7 @@ TEST_F(Crash, WhatOnlyTheLogHasIsMadeAgainAfterAnEdit) {
     crash_before_rename();
     write_file(folder / "edited", "x\n" + read_file(list));
     std::filesystem::rename(folder / "edited", list);
-    list_store::LocalStore looks(list, {});
+    shared_list::store::LocalStore looks(list, {});
     const auto seen = view(looks);
     ASSERT_TRUE(seen);
     EXPECT_NE(seen->bytes().find("\n#a # worker 0 #"), std::string::npos) << seen->bytes();

@@ -7,9 +7,9 @@
 namespace {
 
 using namespace wq;
-using namespace wq::marked_list;
-using wq::shared_list::LineTaker;
-using wq::shared_list::SharedList;
+using namespace wq::shared_list::text;
+using wq::shared_list::replica::LineTaker;
+using wq::shared_list::replica::SharedList;
 using wq::testing::MemoryMaster;
 using wq::testing::MemoryStore;
 
@@ -74,7 +74,7 @@ TEST_F(Taking, WhatALostWorkerBeganWithoutLearningItWaitsAgain) {
     EXPECT_EQ(step(), "error");
     ASSERT_TRUE(list.refresh());
     ASSERT_TRUE(list.refresh());
-    const auto edits = marked_list::release(list.list(), 0, list.stamp());
+    const auto edits = shared_list::text::release(list.list(), 0, list.stamp());
     ASSERT_EQ(edits.size(), 1U);
     EXPECT_EQ(std::get<End>(edits.front()).end, TryEnd::lost);
 }

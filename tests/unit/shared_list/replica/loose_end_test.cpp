@@ -9,8 +9,8 @@
 #include <memory>
 #include <random>
 
-#include "shared_list/store/local_store.h"
 #include "shared_list/replica/line_taker.h"
+#include "shared_list/store/local_store.h"
 #include "support/folder.h"
 #include "support/memory_store.h"
 #include "support/some_of.h"
@@ -18,11 +18,11 @@
 namespace {
 
 using namespace wq;
-using namespace wq::marked_list;
+using namespace wq::shared_list::text;
 using namespace std::chrono_literals;
-using shared_list::LineTaker;
-using shared_list::LooseEnd;
-using shared_list::SharedList;
+using shared_list::replica::LineTaker;
+using shared_list::replica::LooseEnd;
+using shared_list::replica::SharedList;
 using wq::testing::MemoryMaster;
 using wq::testing::MemoryStore;
 
@@ -68,7 +68,7 @@ struct TimedWorker {
     std::string begun, command;
 };
 
-using LocalTimedWorker = TimedWorker<list_store::LocalStore>;
+using LocalTimedWorker = TimedWorker<shared_list::store::LocalStore>;
 using MemoryWorker = TimedWorker<MemoryStore>;
 
 class Loose : public ::testing::Test {
@@ -240,10 +240,10 @@ TEST_F(Loose, AListThatIsWrittenToOnDiskIsNotReplaced) {
 }
 
 TEST(LooseEnd, KnowsTheTimeOfAChange) {
-    EXPECT_EQ(shared_list::changed_at("12 34 1732605897.123456789"), 1732605897 * micros_per_second);
-    EXPECT_EQ(shared_list::changed_at("12 34 c1732605.0"), std::nullopt);
-    EXPECT_EQ(shared_list::changed_at("12 34"), std::nullopt);
-    EXPECT_EQ(shared_list::changed_at(""), std::nullopt);
+    EXPECT_EQ(shared_list::replica::changed_at("12 34 1732605897.123456789"), 1732605897 * micros_per_second);
+    EXPECT_EQ(shared_list::replica::changed_at("12 34 c1732605.0"), std::nullopt);
+    EXPECT_EQ(shared_list::replica::changed_at("12 34"), std::nullopt);
+    EXPECT_EQ(shared_list::replica::changed_at(""), std::nullopt);
 }
 
 TEST(LooseEnd, OfAClockThatIsAheadIsWaitedFor) {

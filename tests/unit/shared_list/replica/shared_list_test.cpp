@@ -8,16 +8,16 @@
 #include <regex>
 #include <tuple>
 
-#include "shared_list/text/choice.h"
 #include "shared_list/replica/list_view.h"
+#include "shared_list/text/choice.h"
 #include "support/memory_store.h"
 #include "support/some_of.h"
 
 namespace {
 
 using namespace wq;
-using namespace wq::shared_list;
-using namespace wq::marked_list;
+using namespace wq::shared_list::replica;
+using namespace wq::shared_list::text;
 using wq::testing::MemoryMaster;
 using wq::testing::MemoryStore;
 

@@ -5,18 +5,18 @@
 
 #include <chrono>
 
-#include "shared_list/text/choice.h"
 #include "shared_list/replica/shared_list.h"
+#include "shared_list/text/choice.h"
 #include "support/memory_store.h"
 
 namespace {
 
 using namespace wq;
-using namespace wq::marked_list;
+using namespace wq::shared_list::text;
 using namespace std::chrono_literals;
-using shared_list::SharedList;
-using shared_list::Tries;
-using shared_list::Turns;
+using shared_list::replica::SharedList;
+using shared_list::replica::Tries;
+using shared_list::replica::Turns;
 using wq::testing::MemoryMaster;
 using wq::testing::MemoryStore;
 
@@ -53,7 +53,7 @@ TEST(Tries, AskForATurnIfTheyAreManyAndTakeLong) {
 class SlowStore : public MemoryStore {
   public:
     explicit SlowStore(MemoryMaster& master) : MemoryStore(master) {}
-    Result<list_store::Answer> exchange(const list_store::Request& request) override {
+    Result<shared_list::store::Answer> exchange(const shared_list::store::Request& request) override {
         if (!request.empty() && faster) faster();
         return MemoryStore::exchange(request);
     }

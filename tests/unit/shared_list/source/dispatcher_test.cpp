@@ -10,8 +10,8 @@
 namespace {
 
 using namespace wq;
-using namespace wq::shared_run;
-using marked_list::TryEnd;
+using namespace wq::shared_list::source;
+using shared_list::text::TryEnd;
 using wq::testing::Faults;
 using wq::testing::FaultyStore;
 using wq::testing::MemoryMaster;
@@ -31,7 +31,7 @@ class Dispatching : public ::testing::Test {
         options.join_limit = join_limit;
         options.beaten = [this](WorkerId, Instant) { ++beats; };
         options.say = [this](const std::string& line) { said_ += line + "\n"; };
-        options.store = [this](const list_store::ListPlace& place) {
+        options.store = [this](const shared_list::store::ListPlace& place) {
             auto store = std::make_unique<FaultyStore>(lists[place.file], faults[place.file]);
             store_ = store.get();
             return store;
@@ -204,10 +204,10 @@ TEST_F(Dispatching, ABeginOfWhichNoAnswerCameRuns) {
     make();
     EXPECT_EQ(turn({joined(0, 2)}).back(), "0: x");
     MemoryStore store(lists["tasks.sh"]);
-    shared_list::SharedList other(store, [](const std::string&) {});
+    shared_list::replica::SharedList other(store, [](const std::string&) {});
     ASSERT_TRUE(other.open());
-    ASSERT_TRUE(other.change("more", [](const marked_list::Document&) {
-        return std::vector<marked_list::Edit>{marked_list::Append{"a #:g\nb #:g\n", {}}};
+    ASSERT_TRUE(other.change("more", [](const shared_list::text::Document&) {
+        return std::vector<shared_list::text::Edit>{shared_list::text::Append{"a #:g\nb #:g\n", {}}};
     }));
     store_->fault = MemoryStore::Fault::lost_after;
     EXPECT_EQ(turn(), Texts{});
@@ -247,10 +247,10 @@ TEST_F(Dispatching, ALineThatOthersMayRunIsGivenUp) {
     make();
     turn({joined(0, 2)});
     MemoryStore store(lists["tasks.sh"]);
-    shared_list::SharedList other(store, [](const std::string&) {});
+    shared_list::replica::SharedList other(store, [](const std::string&) {});
     ASSERT_TRUE(other.open());
-    ASSERT_TRUE(other.change("release 0", [&](const marked_list::Document& list) {
-        auto lost = marked_list::release(list, 0, other.stamp());
+    ASSERT_TRUE(other.change("release 0", [&](const shared_list::text::Document& list) {
+        auto lost = shared_list::text::release(list, 0, other.stamp());
         lost.resize(1);
         return lost;
     }));

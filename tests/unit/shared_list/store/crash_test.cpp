@@ -15,7 +15,7 @@
 #include "stores.h"
 #include "support/some_of.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -142,4 +142,4 @@ TEST_P(Killed, AListWithOtherNamesIsCompletedByTheNext) {
 WQ_SOME_WAYS(Killed);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -4,7 +4,7 @@
 
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -173,4 +173,4 @@ TEST_P(Exchange, ARecordDoesNotContinueALineThatACrashCutOff) {
 WQ_SOME_WAYS(Exchange);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -12,7 +12,7 @@
 #include "shared_list/store/identity.h"
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -131,7 +131,7 @@ TEST_P(Failure, OfReadingSignsIsNotNobody) {
 
 TEST_P(Failure, OfAChangeBesideAnEditIsTheEdit) {
     std::string text;
-    std::vector<marked_list::Splice> splices;
+    std::vector<text::Splice> splices;
     for (int i = 0; i < 50'000; ++i) {
         splices.push_back({text.size(), 0, "#"});
         text += "line " + std::to_string(i) + "\n";
@@ -160,4 +160,4 @@ TEST_P(Failure, OfAChangeBesideAnEditIsTheEdit) {
 WQ_SOME_WAYS(Failure);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -13,7 +13,7 @@
 #include "base/descriptor.h"
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -202,7 +202,7 @@ TEST(Locks, AFlockThatFailsAtOnceWithATimeLimitWaitsWithoutOne) {
                   "#!/bin/sh\n[ \"$1\" != -w ] || exit 1\nexec " + where_is("flock") + " \"$@\"\n");
     const test::Folder folder;
     Heard heard;
-    SshStore store("master", folder / "list", heard.say(), fake_ssh("sh", programs.path()));
+    ssh::SshStore store("master", folder / "list", heard.say(), fake_ssh("sh", programs.path()));
     LocalStore other(folder / "list", {});
     ASSERT_TRUE(store.open().ok());
     ASSERT_TRUE(other.open().ok());
@@ -221,7 +221,7 @@ TEST(Locks, ThatDoNotWorkAreSaid) {
     write_program(programs.path() + "/flock",
                   "#!/bin/sh\necho 'flock: 9: No locks available' >&2\nexit 71\n");
     const test::Folder folder;
-    SshStore store("master", folder / "list", {}, fake_ssh("sh", programs.path()));
+    ssh::SshStore store("master", folder / "list", {}, fake_ssh("sh", programs.path()));
     ASSERT_TRUE(store.open().ok());
     const auto answer = store.exchange({});
     ASSERT_FALSE(answer.ok());
@@ -230,4 +230,4 @@ TEST(Locks, ThatDoNotWorkAreSaid) {
 }
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

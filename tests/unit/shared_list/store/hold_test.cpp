@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <string>
 
-#include "shared_list/store/random_word.h"
 #include "shared_list/ssh/master_helper.h"
 #include "shared_list/ssh/remote_helper.h"
 #include "shared_list/ssh/ssh_process.h"
+#include "shared_list/store/random_word.h"
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::write_file;
@@ -22,11 +22,11 @@ class Hold : public EveryWay {
         write_file(list(), "a\n");
         auto words = masters_.ssh(GetParam());
         words.push_back(test::SshServer::host());
-        words.push_back(start_command(master_helper.size()));
-        auto process = SshProcess::start(words);
+        words.push_back(ssh::start_command(ssh::master_helper.size()));
+        auto process = ssh::SshProcess::start(words);
         ASSERT_TRUE(process.ok());
         helper_.emplace(std::move(*process));
-        send(std::string(master_helper) + "mark 1 write\n" + list() + "\nhold 1\n");
+        send(std::string(ssh::master_helper) + "mark 1 write\n" + list() + "\nhold 1\n");
         std::string said;
         ASSERT_TRUE(comes_in_time([&] {
             receive(helper_->out(), said);
@@ -51,7 +51,7 @@ class Hold : public EveryWay {
             if (entry.path().filename().string().starts_with("received")) return false;
         return true;
     }
-    std::optional<SshProcess> helper_;
+    std::optional<ssh::SshProcess> helper_;
 };
 
 TEST_P(Hold, SaysSoNowAndThen) {
@@ -77,4 +77,4 @@ TEST_P(Hold, EndsIfNobodyIsThereToHearIt) {
 WQ_WAYS(Hold, Way::ssh, Way::busybox, Way::bash);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

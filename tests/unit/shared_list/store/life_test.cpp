@@ -15,7 +15,7 @@
 #include "shared_list/store/identity.h"
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using namespace std::chrono_literals;
@@ -33,7 +33,7 @@ class Life : public EveryWay {
                     waits || (line.find("->") != std::string::npos && line.find(inode) != std::string::npos);
         }
     }
-    static Duration youngest(ListStore& store, marked_list::WorkerId worker) {
+    static Duration youngest(ListStore& store, text::WorkerId worker) {
         const auto signs = store.signs();
         Duration age = Duration::max();
         for (const Sign& sign : signs.ok() ? *signs : std::vector<Sign>{})
@@ -209,4 +209,4 @@ TEST_P(Life, TheClockOfTheMaster) {
 WQ_EVERY_WAY(Life);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

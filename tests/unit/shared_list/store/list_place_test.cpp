@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 ListPlace placed(const std::string& word, const std::string& host = "") {
@@ -25,7 +25,7 @@ TEST(ListPlace, AddressesWithColonsStandInBrackets) {
     EXPECT_EQ(placed("[::1]:f"), (ListPlace{"[::1]", "f"}));
     EXPECT_EQ(placed("user@[fe80::1]:~/f:g"), (ListPlace{"user@[fe80::1]", "~/f:g"}));
     EXPECT_EQ(name_of(placed("[::1]:f")), "[::1]:f");
-    EXPECT_EQ(store_at(placed("u@[::1]:f"), {})->name(), "u@::1:f");  // as ssh takes it
+    EXPECT_EQ(ssh::store_at(placed("u@[::1]:f"), {})->name(), "u@::1:f");  // as ssh takes it
 }
 
 TEST(ListPlace, RefusesWhatNamesNothing) {
@@ -38,4 +38,4 @@ TEST(ListPlace, RefusesWhatNamesNothing) {
 }
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -10,7 +10,7 @@
 #include "base/descriptor.h"
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -183,7 +183,7 @@ TEST(OldFilesOfAHelper, GoAfterAWhileButAFew) {
         if (name != "find") programs.link_all({name});
     // Finds that all are old.
     write_program(programs.path() + "/find", "#!/bin/sh\nfor file in *; do echo \"./$file\"; done\n");
-    SshStore store("master", list, {}, fake_ssh("sh", programs.path()));
+    ssh::SshStore store("master", list, {}, fake_ssh("sh", programs.path()));
     ASSERT_TRUE(store.open().ok());
     for (int i = 1; i <= 40; ++i) write_file(list + ".runtask/old/" + std::to_string(i) + ".0", "");
     const auto known = store.exchange({});
@@ -198,4 +198,4 @@ TEST(OldFilesOfAHelper, GoAfterAWhileButAFew) {
 }
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -11,7 +11,7 @@
 #include "stores.h"
 #include "support/ordinary_user.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -141,4 +141,4 @@ TEST_P(Opening, AFullDiskChangesNothing) {
 WQ_WAYS_OF_UTILITIES(Opening);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

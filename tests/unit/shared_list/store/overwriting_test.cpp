@@ -5,7 +5,7 @@
 
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -110,4 +110,4 @@ TEST_P(Overwriting, WhatWasAppendedAfterACrashIsKept) {
 WQ_WAYS_OF_UTILITIES(Overwriting);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

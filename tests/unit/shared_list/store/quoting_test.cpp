@@ -4,7 +4,7 @@
 
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -67,4 +67,4 @@ TEST_P(Quoting, TheHomeOfTheMaster) {
 WQ_WAYS_OF_SHELLS(Quoting);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -9,12 +9,12 @@
 
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
-using marked_list::Splice;
 using test::read_file;
 using test::write_file;
+using text::Splice;
 
 class Rewrite : public EveryWay {
   protected:
@@ -199,4 +199,4 @@ TEST_P(Rewrite, PutsAListAside) {
 WQ_WAYS_OF_UTILITIES(Rewrite);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -10,7 +10,7 @@
 #include "shared_list/ssh/remote_helper.h"
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,8 +22,8 @@ class Ssh : public testing::Test {
         if (!server_.problem().empty()) GTEST_SKIP() << server_.problem();
     }
     std::string list() const { return folder_ / "tasks.sh"; }
-    SshStore store(const std::string& config = "client") {
-        return SshStore(SshServer::host(), list(), {}, {"ssh", "-F", server_.folder() + "/" + config});
+    ssh::SshStore store(const std::string& config = "client") {
+        return ssh::SshStore(SshServer::host(), list(), {}, {"ssh", "-F", server_.folder() + "/" + config});
     }
     test::Folder folder_;
     SshServer server_;
@@ -47,7 +47,7 @@ TEST_F(Ssh, AMasterWithoutSshd) {
 }
 
 TEST_F(Ssh, AConnectionThatIsLostIsMadeAgain) {
-    SshStore list = store();
+    ssh::SshStore list = store();
     ASSERT_TRUE(list.open().ok());
     auto answer = list.exchange({});
     ASSERT_TRUE(answer.ok());
@@ -69,7 +69,7 @@ TEST_F(Ssh, AConnectionThatIsLostIsMadeAgain) {
 
 TEST_F(Ssh, NothingIsLeftAtTheMaster) {
     {
-        SshStore list = store();
+        ssh::SshStore list = store();
         ASSERT_TRUE(list.open().ok());
         auto held = list.hold();
         ASSERT_TRUE(held.ok());
@@ -83,7 +83,7 @@ TEST_F(Ssh, AListFromTheHomeDirectory) {
     const std::string name = ".wq-test-" + std::to_string(getpid());
     const char* const home = getpwuid(geteuid())->pw_dir;
     for (const char* const prefix : {"", "~/"}) {
-        SshStore list(SshServer::host(), std::string(prefix) + name, {}, server_.words());
+        ssh::SshStore list(SshServer::host(), std::string(prefix) + name, {}, server_.words());
         EXPECT_TRUE(list.open().ok());
         EXPECT_TRUE(std::filesystem::exists(std::string(home) + "/" + name));
     }
@@ -99,7 +99,7 @@ std::vector<std::string> ssh_that(const std::string& does) {
 
 Status open_with(const std::vector<std::string>& ssh, const std::string& host = "master",
                  const std::string& list = "/tmp/no-such-folder/list") {
-    return SshStore(host, list, {}, ssh).open();
+    return ssh::SshStore(host, list, {}, ssh).open();
 }
 
 TEST(SshProblems, SayTheRemedy) {
@@ -123,7 +123,7 @@ TEST(SshProblems, SayTheRemedy) {
 TEST(SshProblems, AMasterThatHangs) {
     Master master{ssh_that("cat >/dev/null; exit 0"), "master", "list"};
     master.silence = 100ms;
-    auto helper = RemoteHelper::start(master, {});
+    auto helper = ssh::RemoteHelper::start(master, {});
     ASSERT_FALSE(helper.ok());
     EXPECT_EQ(helper.error().code, ExitCode::unreachable);
     EXPECT_NE(helper.error().message.find("has not answered"), std::string::npos) << helper.error().message;
@@ -164,7 +164,7 @@ TEST_P(LoginShell, StartsTheHelper) {
     if (where_is(shell.substr(0, shell.find(' '))).empty()) GTEST_SKIP() << "no " << shell;
     const test::Folder folder;
     const Home home(folder.path());  // fish writes there
-    SshStore store("master", folder / "it's", {}, fake_ssh(shell));
+    ssh::SshStore store("master", folder / "it's", {}, fake_ssh(shell));
     const Status opened = store.open();
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     EXPECT_TRUE(store.exchange({}).ok());
@@ -184,16 +184,16 @@ TEST(LoginShells, MayGreet) {
     const test::Folder folder;
     auto ssh = fake_ssh("sh");
     ssh[2] = "printf 'Welcome!\\nok wq bad ready\\nno line end'; " + ssh[2];
-    SshStore store("master", folder / "list", {}, ssh);
+    ssh::SshStore store("master", folder / "list", {}, ssh);
     EXPECT_TRUE(store.open().ok());
     EXPECT_TRUE(store.exchange({}).ok());
 }
 
 TEST(LoginShells, GetNoCharacterThatTheyDisagreeOn) {
-    EXPECT_EQ(start_command(1000).find_first_of("!\\\n`*?[{~"), std::string::npos);
+    EXPECT_EQ(ssh::start_command(1000).find_first_of("!\\\n`*?[{~"), std::string::npos);
     // Comments are not sent.
-    EXPECT_EQ(master_helper.find("\n#"), std::string::npos);
+    EXPECT_EQ(ssh::master_helper.find("\n#"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

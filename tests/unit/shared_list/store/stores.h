@@ -21,12 +21,12 @@
 
 #include "base/descriptor.h"
 #include "base/time.h"
-#include "shared_list/store/local_store.h"
 #include "shared_list/ssh/ssh_store.h"
+#include "shared_list/store/local_store.h"
 #include "support/folder.h"
 #include "support/ssh_server.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 
 // By system calls; by a real sshd; by the helper alone as other masters have it: with BusyBox, with bash as
 // sh, and with utilities that do no more than POSIX says.
@@ -116,7 +116,7 @@ class Masters {
     std::unique_ptr<ListStore> store(Way way, const std::string& file,
                                      std::function<void(const std::string&)> say) {
         if (way == Way::local) return std::make_unique<LocalStore>(file, std::move(say));
-        return std::make_unique<SshStore>(test::SshServer::host(), file, std::move(say), ssh(way));
+        return std::make_unique<ssh::SshStore>(test::SshServer::host(), file, std::move(say), ssh(way));
     }
 
     // The value of RUNTASK_SSH.
@@ -222,7 +222,7 @@ class EveryWay : public testing::TestWithParam<Way> {
         request.records = records;
         return request;
     }
-    static Request rewriting(const Version& known, std::vector<marked_list::Splice> splices) {
+    static Request rewriting(const Version& known, std::vector<text::Splice> splices) {
         Request request;
         request.known = known;
         request.splices = std::move(splices);
@@ -252,4 +252,4 @@ inline constexpr bool is_long = false;
 #define WQ_SOME_WAYS(suite) WQ_WAYS(suite, Way::local, Way::busybox)
 #endif
 
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

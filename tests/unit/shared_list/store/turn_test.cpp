@@ -5,7 +5,7 @@
 
 #include "stores.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 class Turn : public EveryWay {};
@@ -50,4 +50,4 @@ TEST_P(Turn, SignsAreRenewedIfTheyAreDue) {
 WQ_EVERY_WAY(Turn);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

@@ -14,7 +14,7 @@
 #include "stores.h"
 #include "support/ordinary_user.h"
 
-namespace wq::list_store {
+namespace wq::shared_list::store {
 namespace {
 
 using test::read_file;
@@ -184,4 +184,4 @@ TEST_P(Viewing, WhoMayOnlyReadSeesTheList) {
 WQ_SOME_WAYS(Viewing);
 
 }  // namespace
-}  // namespace wq::list_store
+}  // namespace wq::shared_list::store

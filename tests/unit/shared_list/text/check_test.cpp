@@ -7,7 +7,7 @@
 
 namespace {
 
-using namespace wq::marked_list;
+using namespace wq::shared_list::text;
 
 Document list_of(const std::string& text) {
     return Document::read(text).value();

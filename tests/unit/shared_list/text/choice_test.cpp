@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace wq::marked_list;
+using namespace wq::shared_list::text;
 
 // "2", "2!": line 2 (`#!`), "2<1": line 2 after the `#!` of line 1; "-": nothing.
 std::string chosen(std::string_view text, WorkerId worker = 0, std::uint64_t last = 0) {

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "shared_list/text/reset.h"
 #include "random_list.h"
+#include "shared_list/text/reset.h"
 #include "support/some_of.h"
 
 namespace {
 
-using namespace wq::marked_list;
-using wq::marked_list::testing::RandomList;
+using namespace wq::shared_list::text;
+using wq::shared_list::text::testing::RandomList;
 
 Document read(std::string_view text) {
     return Document::read(text).value();

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "shared_list/text/merge.h"
 #include "random_list.h"
+#include "shared_list/text/merge.h"
 
 namespace {
 
-using namespace wq::marked_list;
-using wq::marked_list::testing::RandomList;
+using namespace wq::shared_list::text;
+using wq::shared_list::text::testing::RandomList;
 
 TEST(Record, IsReadBack) {
     Record record{7, "ab.1", {}, false};

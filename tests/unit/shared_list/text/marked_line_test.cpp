@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace wq::marked_list;
+using namespace wq::shared_list::text;
 
 std::string kind_of(std::string_view text) {
     constexpr std::array<const char*, 6> names{"text", "environment", "open", "running", "done", "barrier"};

@@ -8,7 +8,7 @@
 #include "shared_list/text/choice.h"
 #include "shared_list/text/document.h"
 
-namespace wq::marked_list::testing {
+namespace wq::shared_list::text::testing {
 
 class RandomList {
   public:
@@ -63,4 +63,4 @@ class RandomList {
     std::uint64_t time_ = 0;
 };
 
-}  // namespace wq::marked_list::testing
+}  // namespace wq::shared_list::text::testing

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "shared_list/text/ready_lines.h"
 #include "random_list.h"
+#include "shared_list/text/ready_lines.h"
 #include "support/some_of.h"
 
 namespace {
 
-using namespace wq::marked_list;
+using namespace wq::shared_list::text;
 
 constexpr const char* when = "07-28 15:52:33";
 
@@ -52,7 +52,7 @@ TEST(Rehearsing, OfALongListIsFast) {
 
 TEST(ReadyLines, AreThoseThatAWorkerWouldChoose) {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
-        wq::marked_list::testing::RandomList random(seed);
+        wq::shared_list::text::testing::RandomList random(seed);
         std::string text;
         for (int at = 0; at < 40; ++at)
             text += (random.one_in(10) ? std::string("#:") : random.line()) + "\n";

@@ -9,11 +9,11 @@
 
 #include "ranks/tickets/batch_counter.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
-using CounterValues = std::array<std::uint64_t, tickets::BatchCounter::counters>;
+using CounterValues = std::array<std::uint64_t, ranks::tickets::BatchCounter::counters>;
 
-class FakeCounters final : public tickets::Counters {
+class FakeCounters final : public ranks::tickets::Counters {
   public:
     explicit FakeCounters(CounterValues& values) : values_(values) {}
 
@@ -35,4 +35,4 @@ class FakeCounters final : public tickets::Counters {
     CounterValues& values_;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -10,15 +10,15 @@
 #include <set>
 #include <vector>
 
-#include "slices/claims/taker.h"
 #include "net/frames/loopback.h"
+#include "slices/claims/taker.h"
 #include "unit/slices/claims/fake_counters.h"
 #include "unit/slices/claims/node_tickets.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 namespace {
 
-using slices::Delivery;
+using plan::Delivery;
 
 // How a history went: what it must show for its seeds to be worth anything.
 struct Seen {
@@ -55,7 +55,7 @@ class Histories {
           positions_(1 + random_() % 300),
           network_(1, seed),
           giver_line_(network_.endpoint(giver_id)),
-          giver_(slices::Ledger(positions_, set_.delivery), 1 + positions_ / 2) {
+          giver_(plan::Ledger(positions_, set_.delivery), 1 + positions_ / 2) {
         for (int n = 0; n < 3; ++n) add_node();
         if (set_.counter) giver_.nodes().use(giver_counters_, {}, 7, now_);
     }
@@ -75,18 +75,18 @@ class Histories {
     }
 
   private:
-    static constexpr net::PeerId giver_id{0};
+    static constexpr net::frames::PeerId giver_id{0};
     struct Rank {
-        net::PeerId id;
-        std::unique_ptr<net::Transport> line;
-        std::unique_ptr<tickets::TicketPool> pool;
+        net::frames::PeerId id;
+        std::unique_ptr<net::frames::Transport> line;
+        std::unique_ptr<ranks::tickets::TicketPool> pool;
         std::unique_ptr<FakeCounters> counters;
         std::unique_ptr<Taker> taker;
         std::vector<std::uint64_t> has;
         bool told_end = false;
-        bool over = false;               // and has taken what it still had
-        bool lost = false;               // it was paused, and does not know it yet
-        std::deque<net::Arrival> inbox;  // arrived, not looked at
+        bool over = false;                       // and has taken what it still had
+        bool lost = false;                       // it was paused, and does not know it yet
+        std::deque<net::frames::Arrival> inbox;  // arrived, not looked at
     };
     struct Place {  // for a node's ranks; some come later
         std::unique_ptr<NodeTickets> tickets;
@@ -133,8 +133,8 @@ class Histories {
         seen_.joined += anybody_is_asked();
     }
 
-    static bool is_count(const net::Arrival& arrival) {
-        const auto* frame = std::get_if<net::Frame>(&arrival);
+    static bool is_count(const net::frames::Arrival& arrival) {
+        const auto* frame = std::get_if<net::frames::Frame>(&arrival);
         const auto message = frame != nullptr ? decode(frame->bytes) : std::nullopt;
         return message && std::holds_alternative<Count>(*message);
     }
@@ -146,14 +146,14 @@ class Histories {
     }
 
     void receive(Rank& rank) {
-        std::vector<net::Arrival> inbox;
+        std::vector<net::frames::Arrival> inbox;
         rank.line->poll(inbox);
         rank.inbox.insert(rank.inbox.end(), inbox.begin(), inbox.end());
     }
     void look(Rank& rank) {
         receive(rank);
         for (auto left = random_() % 3; left > 0 && !rank.inbox.empty(); --left) {
-            const auto* frame = std::get_if<net::Frame>(&rank.inbox.front());
+            const auto* frame = std::get_if<net::frames::Frame>(&rank.inbox.front());
             const auto message = frame != nullptr ? decode(frame->bytes) : std::nullopt;
             if (message && std::holds_alternative<Ended>(*message)) rank.told_end = true;
             rank.taker->on(*rank.line, rank.inbox.front());
@@ -161,9 +161,9 @@ class Histories {
         }
     }
     void give() {
-        std::vector<net::Arrival> inbox;
+        std::vector<net::frames::Arrival> inbox;
         giver_line_->poll(inbox);
-        for (const net::Arrival& arrival : inbox) giver_.on(*giver_line_, arrival, now_);
+        for (const net::frames::Arrival& arrival : inbox) giver_.on(*giver_line_, arrival, now_);
         if (const auto due = giver_.wakeup(); due && now_ >= *due) giver_.tick(now_);
     }
 
@@ -319,8 +319,8 @@ class Histories {
     Settings set_;
     Seen& seen_;
     std::uint64_t positions_;
-    net::LoopbackNetwork network_;
-    std::unique_ptr<net::Transport> giver_line_;
+    net::frames::LoopbackNetwork network_;
+    std::unique_ptr<net::frames::Transport> giver_line_;
     CounterValues values_{};
     FakeCounters giver_counters_{values_};
     Giver giver_;
@@ -328,7 +328,7 @@ class Histories {
     std::vector<Place> nodes_;
     std::vector<std::unique_ptr<Rank>> ranks_;
     std::map<std::uint64_t, int> taken_;
-    std::map<std::uint64_t, std::set<net::PeerId>> taken_by_living_;
+    std::map<std::uint64_t, std::set<net::frames::PeerId>> taken_by_living_;
     std::uint64_t lost_ = 0;
 };
 
@@ -356,16 +356,16 @@ TEST_P(Feed, GivesEachPositionAsPromised) {
 
 // Also what had arrived with its garbage: a Hello there would be a taker that nobody can lose.
 TEST(Giver, WhoSaysGarbageIsRefusedForGood) {
-    net::LoopbackNetwork network(2);
-    const auto giver_line = network.endpoint(net::PeerId(0));
-    const auto stranger = network.endpoint(net::PeerId(1));
-    network.connect(net::PeerId(0), net::PeerId(1));
+    net::frames::LoopbackNetwork network(2);
+    const auto giver_line = network.endpoint(net::frames::PeerId(0));
+    const auto stranger = network.endpoint(net::frames::PeerId(1));
+    network.connect(net::frames::PeerId(0), net::frames::PeerId(1));
     for (const std::string& frame : {std::string("garbage"), encode(Hello{"node", no_rank}), encode(Draw{})})
-        stranger->send(net::PeerId(0), frame);
-    Giver giver(slices::Ledger(100, Delivery::exactly_once), 50);
-    std::vector<net::Arrival> inbox;
+        stranger->send(net::frames::PeerId(0), frame);
+    Giver giver(plan::Ledger(100, Delivery::exactly_once), 50);
+    std::vector<net::frames::Arrival> inbox;
     giver_line->poll(inbox);
-    for (const net::Arrival& arrival : inbox) giver.on(*giver_line, arrival, {});
+    for (const net::frames::Arrival& arrival : inbox) giver.on(*giver_line, arrival, {});
     EXPECT_EQ(giver.takers(), 0U);
     EXPECT_EQ(giver.report().to_give, 100U);
 }
@@ -376,4 +376,4 @@ INSTANTIATE_TEST_SUITE_P(Deliveries, Feed,
                                           testing::Bool(), testing::Values(0, 1, 4), testing::Bool()));
 
 }  // namespace
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

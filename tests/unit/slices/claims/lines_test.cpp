@@ -13,18 +13,18 @@
 #include "ranks/tickets/batch_counter.h"
 #include "unit/slices/claims/node_tickets.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 namespace {
 
-std::unique_ptr<net::TcpListener> listener() {
-    net::TcpListenOptions options;
+std::unique_ptr<net::frames::TcpListener> listener() {
+    net::frames::TcpListenOptions options;
     options.bind = {"127.0.0.1"};
     options.key = "key";
-    return std::move(net::TcpListener::open(std::move(options))).or_throw();
+    return std::move(net::frames::TcpListener::open(std::move(options))).or_throw();
 }
 
-net::TcpDialOptions to(std::uint16_t port) {
-    net::TcpDialOptions dial;
+net::frames::TcpDialOptions to(std::uint16_t port) {
+    net::frames::TcpDialOptions dial;
     dial.managers = {{"127.0.0.1", port}};
     dial.key = "key";
     return dial;
@@ -43,7 +43,7 @@ void take_all(Taker& taker, std::vector<std::uint64_t>& taken) {
 }
 
 // As rank 0's memory is to threads.
-class AtomicCounters final : public tickets::Counters {
+class AtomicCounters final : public ranks::tickets::Counters {
   public:
     Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override {
         ++additions;
@@ -57,7 +57,7 @@ class AtomicCounters final : public tickets::Counters {
     std::atomic<std::uint64_t> served = 0;
 
   private:
-    std::array<std::atomic<std::uint64_t>, tickets::BatchCounter::counters> values_{};
+    std::array<std::atomic<std::uint64_t>, ranks::tickets::BatchCounter::counters> values_{};
 };
 
 // Two ranks of the giver's node, one of them the giver's own, and two others, each in a thread of its own.
@@ -71,7 +71,7 @@ void expect_everybody_takes(AtomicCounters* counters) {
     const std::uint16_t port = others->port();
     {
         GiverLine giver(
-            {std::move(others), slices::Ledger(positions, slices::Delivery::exactly_once), positions / 4},
+            {std::move(others), plan::Ledger(positions, plan::Delivery::exactly_once), positions / 4},
             **pools.begin(), of("here"));
         if (counters != nullptr) giver.use(*counters);
         std::latch all_here(4);
@@ -113,7 +113,7 @@ TEST(FeedLines, NodesDrawThroughACounterAndEachPositionIsTakenOnce) {
 TEST(FeedLines, AloneNobodyIsAsked) {
     NodeTickets here(1);
     const auto pool = here.of(0);
-    GiverLine giver({nullptr, slices::Ledger(1000, slices::Delivery::exactly_once), 1000}, *pool, of("here"));
+    GiverLine giver({nullptr, plan::Ledger(1000, plan::Delivery::exactly_once), 1000}, *pool, of("here"));
     std::vector<std::uint64_t> taken;
     take_all(giver.taker(), taken);
     std::vector<std::uint64_t> wanted(1000);
@@ -128,7 +128,7 @@ TEST(FeedLines, TimesAreRecordedIfTakersHaveAClock) {
     timed.rank = 7;
     timed.clock = [now = std::int64_t{0}]() mutable { return ++now; };
     std::vector<Timed> recorded;
-    GiverLineOptions options{nullptr, slices::Ledger(3, slices::Delivery::exactly_once), 3};
+    GiverLineOptions options{nullptr, plan::Ledger(3, plan::Delivery::exactly_once), 3};
     options.record = [&](std::uint32_t rank, const Timed& each) {
         EXPECT_EQ(rank, 7U);
         recorded.push_back(each);
@@ -147,7 +147,7 @@ TEST(FeedLines, WhatATakerLeavesIsTakenByOthers) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50}, *own,
+    GiverLine giver({std::move(others), plan::Ledger(50, plan::Delivery::exactly_once), 50}, *own,
                     of("here"));
     {
         const auto line = TakerLine::open(to(port), *other, of("there")).or_throw();
@@ -168,8 +168,7 @@ TEST(FeedLines, ATakerThatDoesNotWaitForOthersEndsWhenAllIsGiven) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), slices::Ledger(2, slices::Delivery::exactly_once), 2}, *own,
-                    of("here"));
+    GiverLine giver({std::move(others), plan::Ledger(2, plan::Delivery::exactly_once), 2}, *own, of("here"));
     TakerOptions options = of("there");
     options.wait_for_others = false;
     const auto line = TakerLine::open(to(port), *other, options).or_throw();
@@ -193,7 +192,7 @@ TEST(FeedLines, WhatOthersHaveCommittedIsKnownWhenItIsAskedFor) {
     const auto other = there.of(0);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50}, *own,
+    GiverLine giver({std::move(others), plan::Ledger(50, plan::Delivery::exactly_once), 50}, *own,
                     of("here"));
     const auto line = TakerLine::open(to(port), *other, of("there")).or_throw();
     for (std::uint64_t n = 1; n <= 20; ++n) {
@@ -212,7 +211,7 @@ TEST(FeedLines, WhatATakerGivesBackIsTakenByOthers) {
     const auto other = here.of(1);
     auto others = listener();
     const std::uint16_t port = others->port();
-    GiverLine giver({std::move(others), slices::Ledger(50, slices::Delivery::exactly_once), 50}, *own,
+    GiverLine giver({std::move(others), plan::Ledger(50, plan::Delivery::exactly_once), 50}, *own,
                     of("here"));
     const auto line = TakerLine::open(to(port), *other, of("here")).or_throw();
     ASSERT_TRUE(line->taker().join());
@@ -230,7 +229,7 @@ TEST(FeedLines, WhatATakerGivesBackIsTakenByOthers) {
 TEST(FeedLines, AWaitCanBeStopped) {
     NodeTickets here(1);
     const auto pool = here.of(0);
-    GiverLine giver({nullptr, slices::Ledger(1, slices::Delivery::exactly_once), 1}, *pool, of("here"));
+    GiverLine giver({nullptr, plan::Ledger(1, plan::Delivery::exactly_once), 1}, *pool, of("here"));
     const auto only = giver.taker().take_after({}, {});
     std::stop_source stop;
     std::thread waits([&] { EXPECT_EQ(giver.taker().take_after({}, stop.get_token()), std::nullopt); });
@@ -252,4 +251,4 @@ TEST(FeedLines, NobodyWaitsForAGiverThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace wq::feed {
+namespace wq::slices::claims {
 namespace {
 
 IntervalSet some() {
@@ -102,4 +102,4 @@ TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
 }
 
 }  // namespace
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -6,25 +6,25 @@
 
 #include "ranks/tickets/ticket_pool.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 
 class NodeTickets {
   public:
     explicit NodeTickets(std::uint32_t ranks) : shape_{ranks, 128} {
-        const std::size_t bytes = (tickets::TicketPool::bytes_needed(shape_) + 127) / 128 * 128;
+        const std::size_t bytes = (ranks::tickets::TicketPool::bytes_needed(shape_) + 127) / 128 * 128;
         memory_.reset(static_cast<std::byte*>(std::aligned_alloc(128, bytes)));
-        tickets::TicketPool::format(memory_.get(), shape_);
+        ranks::tickets::TicketPool::format(memory_.get(), shape_);
     }
-    std::unique_ptr<tickets::TicketPool> of(std::uint32_t rank) {
-        return std::make_unique<tickets::TicketPool>(memory_.get(), shape_, rank);
+    std::unique_ptr<ranks::tickets::TicketPool> of(std::uint32_t rank) {
+        return std::make_unique<ranks::tickets::TicketPool>(memory_.get(), shape_, rank);
     }
 
   private:
     struct Free {
         void operator()(std::byte* memory) const { std::free(memory); }
     };
-    tickets::PoolShape shape_;
+    ranks::tickets::PoolShape shape_;
     std::unique_ptr<std::byte, Free> memory_;
 };
 
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "net/frames/loopback.h"
 #include "slices/claims/giver.h"
 #include "slices/claims/taker.h"
-#include "net/frames/loopback.h"
 #include "unit/slices/claims/fake_counters.h"
 #include "unit/slices/claims/node_tickets.h"
 
-namespace wq::feed {
+namespace wq::slices::claims {
 namespace {
 
-using slices::Delivery;
+using plan::Delivery;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -29,30 +29,30 @@ IntervalSet these(Interval range) {
 class Talk {
   public:
     explicit Talk(std::uint64_t positions, Delivery delivery = Delivery::exactly_once)
-        : line_(network_.endpoint(giver_id)), giver_(slices::Ledger(positions, delivery), positions) {}
+        : line_(network_.endpoint(giver_id)), giver_(plan::Ledger(positions, delivery), positions) {}
 
-    net::PeerId join(const char* node, bool draws = false) {
-        const net::PeerId taker = network_.add();
+    net::frames::PeerId join(const char* node, bool draws = false) {
+        const net::frames::PeerId taker = network_.add();
         lines_[taker] = network_.endpoint(taker);
         network_.connect(giver_id, taker);
         send(taker, Hello{node, taker.value(), draws});
         return taker;
     }
-    void send(net::PeerId taker, const Message& message) {
+    void send(net::frames::PeerId taker, const Message& message) {
         lines_[taker]->send(giver_id, encode(message));
         give();
     }
-    void kill(net::PeerId taker) {
+    void kill(net::frames::PeerId taker) {
         network_.crash(taker, "killed");
         give();
     }
     // The messages of one kind since the last call for this kind.
     template <class Kind>
-    std::vector<Kind> heard(net::PeerId taker) {
-        std::vector<net::Arrival> inbox;
+    std::vector<Kind> heard(net::frames::PeerId taker) {
+        std::vector<net::frames::Arrival> inbox;
         lines_[taker]->poll(inbox);
-        for (const net::Arrival& arrival : inbox)
-            if (const auto* frame = std::get_if<net::Frame>(&arrival))
+        for (const net::frames::Arrival& arrival : inbox)
+            if (const auto* frame = std::get_if<net::frames::Frame>(&arrival))
                 messages_[taker].push_back(*decode(frame->bytes));
         std::vector<Kind> found;
         for (const Message& message : messages_[taker])
@@ -61,7 +61,7 @@ class Talk {
                       [](const Message& each) { return std::holds_alternative<Kind>(each); });
         return found;
     }
-    Interval granted(net::PeerId taker) {
+    Interval granted(net::frames::PeerId taker) {
         send(taker, Draw{});
         const auto grants = heard<Granted>(taker);
         return grants.empty() ? Interval{} : grants.front().positions;
@@ -69,16 +69,16 @@ class Talk {
     Giver& giver() { return giver_; }
 
   private:
-    static constexpr net::PeerId giver_id{0};
+    static constexpr net::frames::PeerId giver_id{0};
     void give() {
-        std::vector<net::Arrival> inbox;
+        std::vector<net::frames::Arrival> inbox;
         line_->poll(inbox);
-        for (const net::Arrival& arrival : inbox) giver_.on(*line_, arrival, {});
+        for (const net::frames::Arrival& arrival : inbox) giver_.on(*line_, arrival, {});
     }
-    net::LoopbackNetwork network_{1};
-    std::unique_ptr<net::Transport> line_;
-    std::map<net::PeerId, std::unique_ptr<net::Transport>> lines_;
-    std::map<net::PeerId, std::vector<Message>> messages_;
+    net::frames::LoopbackNetwork network_{1};
+    std::unique_ptr<net::frames::Transport> line_;
+    std::map<net::frames::PeerId, std::unique_ptr<net::frames::Transport>> lines_;
+    std::map<net::frames::PeerId, std::vector<Message>> messages_;
     Giver giver_;
 };
 
@@ -238,21 +238,21 @@ INSTANTIATE_TEST_SUITE_P(Deliveries, FeedSeal,
 TEST_F(FeedSeal, OneMateDrawsForTheNode) {
     NodeTickets node(3);
     const auto pools = {node.of(0), node.of(1)};
-    net::LoopbackNetwork network(3);
-    std::vector<std::unique_ptr<net::Transport>> lines;
+    net::frames::LoopbackNetwork network(3);
+    std::vector<std::unique_ptr<net::frames::Transport>> lines;
     std::vector<std::unique_ptr<Taker>> takers;
     FakeCounters counters[] = {FakeCounters(values_), FakeCounters(values_)};
-    tickets::BatchCounter(&counters_).set(BatchId(5));
+    ranks::tickets::BatchCounter(&counters_).set(BatchId(5));
     for (std::uint32_t n = 0; n < 2; ++n) {
         TakerOptions options;
         options.node = "node";
         options.counters = &counters[n];
-        lines.push_back(network.endpoint(net::PeerId(n + 1)));
+        lines.push_back(network.endpoint(net::frames::PeerId(n + 1)));
         takers.push_back(std::make_unique<Taker>(**(pools.begin() + n), options, [] {}));
-        const net::PeerId giver(0);
-        takers[n]->on(*lines[n], net::Joined{giver, ""});
-        takers[n]->on(*lines[n], net::Frame{giver, encode(Welcome{1})});
-        takers[n]->on(*lines[n], net::Frame{giver, encode(Sealed{5, {1000, 2000}, 1000, 4})});
+        const net::frames::PeerId giver(0);
+        takers[n]->on(*lines[n], net::frames::Joined{giver, ""});
+        takers[n]->on(*lines[n], net::frames::Frame{giver, encode(Welcome{1})});
+        takers[n]->on(*lines[n], net::frames::Frame{giver, encode(Sealed{5, {1000, 2000}, 1000, 4})});
         EXPECT_EQ(takers[n]->take_now({}), std::nullopt);
     }
     // 1000 / (4 takers * 8) = 31 for each of three; of the rest, 28 for the other alone.
@@ -270,4 +270,4 @@ TEST_F(FeedSeal, OneMateDrawsForTheNode) {
 }
 
 }  // namespace
-}  // namespace wq::feed
+}  // namespace wq::slices::claims

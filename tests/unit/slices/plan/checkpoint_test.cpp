@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace wq::slices {
+namespace wq::slices::plan {
 namespace {
 
 using ::testing::HasSubstr;
@@ -32,4 +32,4 @@ TEST(Checkpoint, FitsItsOwnWorksOnly) {
 }
 
 }  // namespace
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

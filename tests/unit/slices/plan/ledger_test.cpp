@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace wq::slices {
+namespace wq::slices::plan {
 namespace {
 
 using Node = Ledger::Node;
@@ -253,4 +253,4 @@ TEST(Ledger, CountsEachPositionOnceWhoeverIsKilled) {
 }
 
 }  // namespace
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

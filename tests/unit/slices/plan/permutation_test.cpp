@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-namespace wq::slices {
+namespace wq::slices::plan {
 namespace {
 
 std::vector<std::uint64_t> elements(std::uint64_t size, std::uint64_t key) {
@@ -110,4 +110,4 @@ TEST(Permutation, EpochsDoNotKnowEachOther) {
 }
 
 }  // namespace
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

@@ -8,7 +8,7 @@
 
 #include "slices/plan/order.h"
 
-namespace wq::slices {
+namespace wq::slices::plan {
 namespace {
 
 using testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST(Order, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace wq::slices
+}  // namespace wq::slices::plan

@@ -10,17 +10,17 @@
 #include "records/hdf5/h5_handle.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::slice_queue {
+namespace wq::slices::queue {
 namespace {
 
-using records::testing::slurp;
-using records::testing::spill;
-using records::testing::TempDir;
+using records::journal::testing::slurp;
+using records::journal::testing::spill;
+using records::journal::testing::TempDir;
 using ::testing::HasSubstr;
 
-slices::Checkpoint checkpoint_of(unsigned ranges) {
+plan::Checkpoint checkpoint_of(unsigned ranges) {
     std::mt19937_64 random(ranges);
-    slices::Checkpoint checkpoint{random(), random(), ranges % 2 == 0, random(), {}};
+    plan::Checkpoint checkpoint{random(), random(), ranges % 2 == 0, random(), {}};
     std::uint64_t at = random() % 5;
     for (unsigned n = 0; n < ranges; ++n) {
         const std::uint64_t end = at + 1 + random() % 100;
@@ -34,7 +34,7 @@ TEST(H5Checkpoint, ReadsWhatItWrote) {
     const TempDir dir;
     const std::string path = dir.file("c.h5");
     for (const unsigned ranges : {0U, 1U, 2U, 1001U}) {
-        const slices::Checkpoint written = checkpoint_of(ranges);
+        const plan::Checkpoint written = checkpoint_of(ranges);
         ASSERT_TRUE(write_checkpoint(path, written).ok());
         const auto read = read_checkpoint(path);
         ASSERT_TRUE(read.ok()) << read.error().message;
@@ -85,4 +85,4 @@ TEST(H5Checkpoint, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace wq::slice_queue
+}  // namespace wq::slices::queue

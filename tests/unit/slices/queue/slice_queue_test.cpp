@@ -126,7 +126,7 @@ TEST(SliceQueue, SaysWhatIsWrong) {
 
 class SavedSlices : public ::testing::Test {
   protected:
-    const records::testing::TempDir dir_;
+    const records::journal::testing::TempDir dir_;
     const std::string path_ = dir_.file("slices.h5");
     const std::vector<std::string> works_{"a", "b", "c", "d"};
     SliceOptions from(const std::string& checkpoint) const {
@@ -185,7 +185,7 @@ TEST_F(SavedSlices, OfOtherWorksAreRefused) {
 
 // A sample at its start and one at its end, and each slice once.
 TEST(SliceSummary, HasTheEndAndEachSlice) {
-    const records::testing::TempDir dir;
+    const records::journal::testing::TempDir dir;
     const std::string path = dir.file("slices.h5");
     {
         SliceOptions options{.num_epochs = 2, .prefix = "/data/"};
@@ -197,7 +197,7 @@ TEST(SliceSummary, HasTheEndAndEachSlice) {
         EXPECT_THROW(slices.add_summary({.hdf5 = path}), SetupError) << "twice";
         EXPECT_EQ(taken(slices).size(), 10U);
     }
-    const auto file = stats::StatsReader::open(path).or_throw();
+    const auto file = records::hdf5::StatsReader::open(path).or_throw();
     const auto samples = file.slice_queue().or_throw();
     ASSERT_EQ(samples.size(), 2U);
     EXPECT_EQ(samples[0].positions, 10U);
@@ -207,7 +207,7 @@ TEST(SliceSummary, HasTheEndAndEachSlice) {
     EXPECT_EQ(samples[1].epoch, 2U);
     EXPECT_EQ(file.slice_ranks().or_throw().back().taken, 10U);
     std::set<std::pair<std::uint64_t, std::uint64_t>> each;
-    for (const stats::SliceRow& row : file.slices().or_throw()) {
+    for (const records::hdf5::SliceRow& row : file.slices().or_throw()) {
         each.insert({row.epoch, row.slice});
         EXPECT_LE(row.taken, row.committed);
         EXPECT_TRUE(row.first < row.end && row.end <= 7);

@@ -7,8 +7,8 @@
 namespace wq {
 namespace {
 
-using sources::testing::H5Dir;
-using sources::testing::H5File;
+using slices::sources::testing::H5Dir;
+using slices::sources::testing::H5File;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -22,8 +22,8 @@ SliceOptions rows_cut_into(std::int64_t slices) {
 void write_rows(const std::string& path, hsize_t rows, float first) {
     std::vector<float> numbers;
     for (hsize_t n = 0; n < rows * 3; ++n) numbers.push_back(first + static_cast<float>(n));
-    H5File(path).write("/x", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {rows, 3}, sources::testing::compressed,
-                       numbers.data());
+    H5File(path).write("/x", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {rows, 3},
+                       slices::sources::testing::compressed, numbers.data());
 }
 
 TEST(RowReader, ReadsEachRowOfAnyCutOnce) {
@@ -70,9 +70,9 @@ TEST(RowReader, ConvertsNothing) {
 TEST(RowReader, GivesTextsOfAnyLength) {
     const H5Dir dir;
     const std::vector<const char*> texts{"one", "", "three", "4"};
-    const auto type = sources::testing::text_of(H5T_VARIABLE);
+    const auto type = slices::sources::testing::text_of(H5T_VARIABLE);
     H5File(dir.file("a.h5"))
-        .write("/x", type.id(), type.id(), {4}, sources::testing::contiguous, texts.data());
+        .write("/x", type.id(), type.id(), {4}, slices::sources::testing::contiguous, texts.data());
     SliceQueue queue({dir.file("a.h5:/x")}, rows_cut_into(2));
     SliceProducer producer = queue.input_producer();
     RowReader reader;

@@ -20,8 +20,8 @@
 namespace wq {
 namespace {
 
-using sources::testing::H5Dir;
-using sources::testing::H5File;
+using slices::sources::testing::H5Dir;
+using slices::sources::testing::H5File;
 using test::Folder;
 using test::write_file;
 using ::testing::ElementsAre;
@@ -162,7 +162,7 @@ TEST(SliceWorker, RowsTravelWithTheirType) {
     std::vector<float> numbers(3000);
     for (std::size_t n = 0; n < numbers.size(); ++n) numbers[n] = static_cast<float>(n) / 8;
     H5File(dir.file("a.h5"))
-        .write("/x", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {1000, 3}, sources::testing::compressed,
+        .write("/x", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {1000, 3}, slices::sources::testing::compressed,
                numbers.data());
     Elsewhere worker(folder, [&] {
         SliceQueue slices = SliceQueue::as_worker({.contact = folder / "c"});
@@ -423,9 +423,9 @@ TEST(SliceWorker, WithoutAQueueThereIsAnErrorThatSaysWhere) {
 TEST(SliceWorker, AStrangerIsRefused) {
     const Folder folder;
     const SliceQueue queue({"a"}, shared_by(folder / "c"));
-    auto contact = net::read_contact(folder / "c").or_throw();
-    contact.key = net::fresh_key();
-    ASSERT_TRUE(net::write_contact(folder / "other", contact).ok());
+    auto contact = net::frames::read_contact(folder / "c").or_throw();
+    contact.key = net::frames::fresh_key();
+    ASSERT_TRUE(net::frames::write_contact(folder / "other", contact).ok());
     try {
         SliceQueue::as_worker({.contact = folder / "other", .wait = 0});
         FAIL() << "it has another key";
@@ -436,14 +436,14 @@ TEST(SliceWorker, AStrangerIsRefused) {
 
 // Whatever bytes are asked or answered, nothing is read beyond them.
 TEST(RecordRequests, GarbageIsAnError) {
-    using namespace slice_queue;
+    using namespace slices::queue;
     const Slice slice{"w", 3, 9, 1, 7};
-    const sources::Place place{{3, 9}, {2, 100}};
+    const slices::sources::Place place{{3, 9}, {2, 100}};
     const std::vector<Request> requests{AskPass{},
                                         AskPlace{slice},
                                         AskLook{slice},
-                                        AskWhereabouts{slice, {sources::Kind::records, 8}},
-                                        OpenReader{4, slice, {sources::Kind::rows, 0}},
+                                        AskWhereabouts{slice, {slices::sources::Kind::records, 8}},
+                                        OpenReader{4, slice, {slices::sources::Kind::rows, 0}},
                                         ReadOn{4},
                                         MoveReader{4, place},
                                         CloseReader{4}};
@@ -455,7 +455,7 @@ TEST(RecordRequests, GarbageIsAnError) {
         EXPECT_FALSE(decode_request(bytes + 'x').ok());
     }
     const std::vector<std::size_t> starts{0, 3, 4};
-    sources::RecordBlock block;
+    slices::sources::RecordBlock block;
     block.size = 2, block.first = 5, block.bytes = "ab\nc", block.starts = starts, block.gap = 1;
     const std::string answer = answer_of(block);
     const auto some = records_of(answer).or_throw();

@@ -9,11 +9,11 @@
 #include "slices/sources/h5_row_reader.h"
 #include "unit/slices/sources/h5_testing.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
-using records::testing::slurp;
-using records::testing::spill;
+using records::journal::testing::slurp;
+using records::journal::testing::spill;
 using testing::H5Dir;
 using testing::H5File;
 using ::testing::HasSubstr;
@@ -36,13 +36,13 @@ TEST(H5BadRows, SayWhatIsWrongWithAFile) {
 TEST(H5BadRows, SayWhatIsWrongWithADataset) {
     const H5Dir dir;
     const std::string file_name = dir.file("x.h5");
-    const stats::H5Handle compound(H5Tcreate(H5T_COMPOUND, 8), H5Tclose);
+    const records::hdf5::H5Handle compound(H5Tcreate(H5T_COMPOUND, 8), H5Tclose);
     H5Tinsert(compound.id(), "a", 0, H5T_NATIVE_INT64);
-    const stats::H5Handle opaque(H5Tcreate(H5T_OPAQUE, 3), H5Tclose);
-    const stats::H5Handle lists(H5Tvlen_create(H5T_NATIVE_INT8), H5Tclose);
+    const records::hdf5::H5Handle opaque(H5Tcreate(H5T_OPAQUE, 3), H5Tclose);
+    const records::hdf5::H5Handle lists(H5Tvlen_create(H5T_NATIVE_INT8), H5Tclose);
     const hsize_t two = 2;
-    const stats::H5Handle array(H5Tarray_create2(H5T_NATIVE_INT8, 1, &two), H5Tclose);
-    const stats::H5Handle odd(H5Tcopy(H5T_STD_U32LE), H5Tclose);
+    const records::hdf5::H5Handle array(H5Tarray_create2(H5T_NATIVE_INT8, 1, &two), H5Tclose);
+    const records::hdf5::H5Handle odd(H5Tcopy(H5T_STD_U32LE), H5Tclose);
     H5Tset_size(odd.id(), 3);
     {
         const H5File file(file_name);
@@ -150,4 +150,4 @@ TEST(H5BadRows, OfAFileCutAnywhereAreRefusedOrRight) {
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

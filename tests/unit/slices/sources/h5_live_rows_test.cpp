@@ -12,7 +12,7 @@
 #include "base/descriptor.h"
 #include "unit/slices/sources/h5_testing.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
 using testing::H5Dir;
@@ -111,4 +111,4 @@ TEST(H5LiveRows, AreNotReadWhileAnotherProgramChangesTheFile) {
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

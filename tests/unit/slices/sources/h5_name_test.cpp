@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
 H5Name split(const std::string& name) {
@@ -56,4 +56,4 @@ TEST(H5Name, SplitsAndJoinsRandomNames) {
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -7,17 +7,17 @@
 #include <numeric>
 #include <random>
 
-#include "slices/sources/h5_row_reader.h"
 #include "records/hdf5/h5_open.h"
+#include "slices/sources/h5_row_reader.h"
+#include "unit/records/hdf5/python.h"
 #include "unit/slices/sources/h5_testing.h"
 #include "unit/slices/sources/records_of.h"
-#include "unit/records/hdf5/python.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
-using stats::testing::python_with_h5py;
-using stats::testing::run_python;
+using records::hdf5::testing::python_with_h5py;
+using records::hdf5::testing::run_python;
 using ::testing::ElementsAre;
 using testing::H5Dir;
 using testing::H5File;
@@ -88,7 +88,7 @@ TEST(H5Rows, OfAllNumbersShapesAndLayouts) {
 
 TEST(H5Rows, OfHalfFloats) {
     const H5Dir dir;
-    const stats::H5Handle half = testing::half_of(H5T_IEEE_F32BE);
+    const records::hdf5::H5Handle half = testing::half_of(H5T_IEEE_F32BE);
     const std::string stored("\x3c\x00\xc0\x00", 4);  // 1 and -2
     {
         const H5File file(dir.file("x.h5"));
@@ -104,7 +104,7 @@ TEST(H5Rows, OfHalfFloats) {
 
 TEST(H5Rows, OfEnumerationsAreIntegers) {
     const H5Dir dir;
-    const stats::H5Handle boolean(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
+    const records::hdf5::H5Handle boolean(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
     for (const std::int8_t value : {std::int8_t{0}, std::int8_t{1}})
         H5Tenum_insert(boolean.id(), value == 0 ? "FALSE" : "TRUE", &value);
     {
@@ -119,7 +119,7 @@ TEST(H5Rows, OfEnumerationsAreIntegers) {
 
 TEST(H5Rows, OfTextOfFixedLength) {
     const H5Dir dir;
-    const stats::H5Handle text = testing::text_of(4);
+    const records::hdf5::H5Handle text = testing::text_of(4);
     {
         const H5File file(dir.file("x.h5"));
         file.write("/names", text.id(), text.id(), {2, 2}, testing::compressed, "a\0\0\0bcd\0efgh\0\0\0");
@@ -133,7 +133,7 @@ TEST(H5Rows, OfTextOfFixedLength) {
 
 TEST(H5Rows, OfTextOfAnyLength) {
     const H5Dir dir;
-    const stats::H5Handle text = testing::text_of(H5T_VARIABLE);
+    const records::hdf5::H5Handle text = testing::text_of(H5T_VARIABLE);
     const std::string longer(100'000, 'x');
     const std::array<const char*, 6> texts{"one", "", longer.c_str(), nullptr, "\xC3\xA4", "six"};
     {
@@ -259,8 +259,8 @@ TEST(H5Rows, AfterAUserBlock) {
     auto rows = rows_of(dir.file("x.mat") + ":/rows");
     ASSERT_TRUE(rows) << rows.error().message;
     EXPECT_EQ(read_bytes(*rows, 0, 2), "ab");
-    EXPECT_TRUE(stats::is_hdf5(dir.file("x.mat")));
+    EXPECT_TRUE(records::hdf5::is_hdf5(dir.file("x.mat")));
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "slices/sources/h5_rows.h"
 #include "records/hdf5/h5_handle.h"
 #include "records/hdf5/h5_types.h"
+#include "slices/sources/h5_rows.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::sources::testing {
+namespace wq::slices::sources::testing {
 
 struct Layout {
     bool chunks = false;
@@ -24,8 +24,8 @@ inline constexpr Layout contiguous{};
 inline constexpr Layout chunked{true, false};
 inline constexpr Layout compressed{true, true};
 
-inline stats::H5Handle text_of(std::size_t bytes) {
-    stats::H5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+inline records::hdf5::H5Handle text_of(std::size_t bytes) {
+    records::hdf5::H5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
     H5Tset_size(type.id(), bytes);
     H5Tset_strpad(type.id(), bytes == H5T_VARIABLE ? H5T_STR_NULLTERM : H5T_STR_NULLPAD);
     H5Tset_cset(type.id(), H5T_CSET_UTF8);
@@ -33,8 +33,8 @@ inline stats::H5Handle text_of(std::size_t bytes) {
 }
 
 // As numpy's float16 is stored; in the byte order of `single`.
-inline stats::H5Handle half_of(hid_t single) {
-    stats::H5Handle type(H5Tcopy(single), H5Tclose);
+inline records::hdf5::H5Handle half_of(hid_t single) {
+    records::hdf5::H5Handle type(H5Tcopy(single), H5Tclose);
     H5Tset_fields(type.id(), 15, 10, 5, 0, 10);
     H5Tset_precision(type.id(), 16);
     H5Tset_size(type.id(), 2);
@@ -45,19 +45,20 @@ inline stats::H5Handle half_of(hid_t single) {
 // For tests that use the library themselves. H5dont_atexit() must come before its first other call, even if
 // that is hidden in a constant like H5T_NATIVE_INT8; otherwise a failed write in a later test crashes at
 // exit.
-class H5Dir : public records::testing::TempDir {
+class H5Dir : public records::journal::testing::TempDir {
   public:
-    H5Dir() { stats::h5_keep_quiet(); }
+    H5Dir() { records::hdf5::h5_keep_quiet(); }
 };
 
 class H5File {
   public:
     explicit H5File(const std::string& path, hsize_t user_block = 0) {
-        const stats::H5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+        const records::hdf5::H5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
         if (user_block > 0) H5Pset_userblock(creation.id(), user_block);
-        file_ = stats::H5Handle(
-            H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), stats::h5_file_access().id()), H5Fclose);
-        links_ = stats::H5Handle(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+        file_ = records::hdf5::H5Handle(
+            H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), records::hdf5::h5_file_access().id()),
+            H5Fclose);
+        links_ = records::hdf5::H5Handle(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
         H5Pset_create_intermediate_group(links_.id(), 1);
         EXPECT_TRUE(file_.ok());
     }
@@ -66,16 +67,16 @@ class H5File {
     // `data`: nullptr: nothing is written. `shape`: empty: a scalar.
     void write(const std::string& path, hid_t type, hid_t memory_type, const std::vector<hsize_t>& shape,
                Layout layout, const void* data) const {
-        const stats::H5Handle space(
+        const records::hdf5::H5Handle space(
             shape.empty() ? H5Screate(H5S_SCALAR)
                           : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
             H5Sclose);
-        const stats::H5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+        const records::hdf5::H5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
         std::vector<hsize_t> chunk;  // does not divide the shapes
         for (const hsize_t length : shape) chunk.push_back(std::min<hsize_t>(length / 3 + 1, 1000));
         if (layout.chunks) H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data());
         if (layout.deflate) H5Pset_deflate(creation.id(), 1);
-        const stats::H5Handle dataset(
+        const records::hdf5::H5Handle dataset(
             H5Dcreate2(id(), path.c_str(), type, space.id(), links_.id(), creation.id(), H5P_DEFAULT),
             H5Dclose);
         ASSERT_TRUE(dataset.ok()) << path;
@@ -84,10 +85,10 @@ class H5File {
         }
     }
     void write_nothing(const std::string& path) const {
-        const stats::H5Handle space(H5Screate(H5S_NULL), H5Sclose);
-        const stats::H5Handle dataset(H5Dcreate2(id(), path.c_str(), H5T_NATIVE_INT8, space.id(), links_.id(),
-                                                 H5P_DEFAULT, H5P_DEFAULT),
-                                      H5Dclose);
+        const records::hdf5::H5Handle space(H5Screate(H5S_NULL), H5Sclose);
+        const records::hdf5::H5Handle dataset(H5Dcreate2(id(), path.c_str(), H5T_NATIVE_INT8, space.id(),
+                                                         links_.id(), H5P_DEFAULT, H5P_DEFAULT),
+                                              H5Dclose);
         ASSERT_TRUE(dataset.ok());
     }
     void link(const std::string& path, const std::string& target) const {
@@ -95,8 +96,8 @@ class H5File {
     }
 
   private:
-    stats::H5Handle file_;
-    stats::H5Handle links_;
+    records::hdf5::H5Handle file_;
+    records::hdf5::H5Handle links_;
 };
 
 // A dataset that grows while others read it (SWMR): row n is 37 * n.
@@ -106,12 +107,12 @@ class GrowingRows {
         const hsize_t none = 0;
         const hsize_t unlimited = H5S_UNLIMITED;
         const hsize_t chunk = 4;
-        const stats::H5Handle space(H5Screate_simple(1, &none, &unlimited), H5Sclose);
-        const stats::H5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+        const records::hdf5::H5Handle space(H5Screate_simple(1, &none, &unlimited), H5Sclose);
+        const records::hdf5::H5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
         H5Pset_chunk(creation.id(), 1, &chunk);
-        dataset_ = stats::H5Handle(H5Dcreate2(file.id(), path, H5T_NATIVE_INT32, space.id(), H5P_DEFAULT,
-                                              creation.id(), H5P_DEFAULT),
-                                   H5Dclose);
+        dataset_ = records::hdf5::H5Handle(H5Dcreate2(file.id(), path, H5T_NATIVE_INT32, space.id(),
+                                                      H5P_DEFAULT, creation.id(), H5P_DEFAULT),
+                                           H5Dclose);
         EXPECT_TRUE(dataset_.ok());
         EXPECT_GE(H5Fstart_swmr_write(file.id()), 0);
     }
@@ -120,8 +121,8 @@ class GrowingRows {
         for (hsize_t n = first; n < end; ++n) rows.push_back(static_cast<std::int32_t>(n * 37));
         EXPECT_GE(H5Dset_extent(dataset_.id(), &end), 0);
         const hsize_t count = end - first;
-        const stats::H5Handle there(H5Dget_space(dataset_.id()), H5Sclose);
-        const stats::H5Handle here(H5Screate_simple(1, &count, nullptr), H5Sclose);
+        const records::hdf5::H5Handle there(H5Dget_space(dataset_.id()), H5Sclose);
+        const records::hdf5::H5Handle here(H5Screate_simple(1, &count, nullptr), H5Sclose);
         H5Sselect_hyperslab(there.id(), H5S_SELECT_SET, &first, nullptr, &count, nullptr);
         EXPECT_GE(H5Dwrite(dataset_.id(), H5T_NATIVE_INT32, here.id(), there.id(), H5P_DEFAULT, rows.data()),
                   0);
@@ -129,7 +130,7 @@ class GrowingRows {
     }
 
   private:
-    stats::H5Handle dataset_;
+    records::hdf5::H5Handle dataset_;
 };
 
 inline Result<H5Rows> rows_of(const std::string& name,
@@ -171,4 +172,4 @@ std::string numbers(std::uint64_t count) {
     return bytes;
 }
 
-}  // namespace wq::sources::testing
+}  // namespace wq::slices::sources::testing

@@ -13,7 +13,7 @@
 #include "support/folder.h"
 #include "unit/slices/sources/records_of.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
 using test::Folder;
@@ -265,4 +265,4 @@ TEST(LineReader, SaysThatItsFileWasTruncated) {
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -9,7 +9,7 @@
 #include "support/folder.h"
 #include "unit/slices/sources/records_of.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
 using test::Folder;
@@ -102,4 +102,4 @@ TEST(BinaryReader, ReadsAllOrRefusesWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -8,7 +8,7 @@
 
 #include "slices/sources/record_reader.h"
 
-namespace wq::sources::testing {
+namespace wq::slices::sources::testing {
 
 struct Record {
     std::string key;
@@ -35,4 +35,4 @@ inline std::vector<Record> rest_of(RecordReader& reader, std::size_t at_once) {
     }
 }
 
-}  // namespace wq::sources::testing
+}  // namespace wq::slices::sources::testing

@@ -10,7 +10,7 @@
 
 #include "support/folder.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
 using test::Folder;
@@ -81,4 +81,4 @@ TEST(SourceStamp, OfAGrowingFileAllowsMoreRecords) {
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources

@@ -11,7 +11,7 @@
 #include "support/folder.h"
 #include "unit/slices/sources/h5_testing.h"
 
-namespace wq::sources {
+namespace wq::slices::sources {
 namespace {
 
 using test::Folder;
@@ -243,4 +243,4 @@ TEST(Survey, RefusesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace wq::sources
+}  // namespace wq::slices::sources
