@@ -11,10 +11,10 @@ from .chunks import ChunkSizes, count_of
 from .mapping import Mapping
 from .progress import Progress
 from .reduction import Reduction
+from .task_future import Collector
 from .unpicklable import name_of
 
 if TYPE_CHECKING:
-    from .futures import Collector
     from .queue import WorkQueue
     from .task import Task
 
@@ -154,7 +154,7 @@ class Abstractions:
     async def run(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """For asyncio: `await queue.run(f, x)` calls f(x) at a worker and returns what it returned, or raises what it
         raised. If the awaiting task is cancelled, so is the call. Any number at once, also from several loops."""
-        from .asynchronous import run
+        from .asynchronous import run  # asyncio takes long to load
 
         return await run(self._queue, fn, args, kwargs)
 
@@ -182,8 +182,6 @@ class Abstractions:
 
     def _calls(self) -> Collector:
         """Returns to futures what the tasks of single calls became; one for each queue."""
-        from .futures import Collector
-
         if self._collector is None:  # threads that come together get the same one
             vars(self).setdefault("_collector", Collector(self._queue))
         assert self._collector is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .chunk_tasks import use_settings
 from .function_task import PythonTask
-from .futures import read_call
+from .task_future import read_call
 
 if TYPE_CHECKING:
     from .queue import WorkQueue

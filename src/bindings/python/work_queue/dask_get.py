@@ -17,7 +17,7 @@ from typing import Any
 
 from .chunk_tasks import cores_of, use_settings
 from .function_task import PythonTask
-from .futures import read_call
+from .task_future import read_call
 from .own_tasks import Cores, OwnTasks
 from .progress import Progress
 from .queue import WorkQueue
