@@ -84,7 +84,7 @@ TEST(Batch, TravelsWithArraysOfAllTypesAndShapes) {
             EXPECT_EQ(after.size() * bytes_of(after.type()), after.bytes().size());
             EXPECT_TRUE(std::equal(before.bytes().begin(), before.bytes().end(), after.bytes().begin(),
                                    after.bytes().end()));
-            EXPECT_EQ(before.is_shared(), before.bytes().size() > functions::pool::largest_on_heap);
+            EXPECT_EQ(before.is_shared(), before.bytes().size() > executor::largest_on_heap);
             if (before.is_shared()) {
                 EXPECT_EQ(after.bytes().data(), before.bytes().data());
             }

@@ -121,7 +121,7 @@ TEST(SshProblems, SayTheRemedy) {
 }
 
 TEST(SshProblems, AMasterThatHangs) {
-    Master master{ssh_that("cat >/dev/null; exit 0"), "master", "list"};
+    ssh::Master master{ssh_that("cat >/dev/null; exit 0"), "master", "list"};
     master.silence = 100ms;
     auto helper = ssh::RemoteHelper::start(master, {});
     ASSERT_FALSE(helper.ok());
@@ -149,9 +149,9 @@ TEST(SshProblems, AHostThatLooksLikeAnOption) {
 
 TEST(SshCommand, IsSplitAtBlanks) {
     unsetenv("RUNTASK_SSH");
-    EXPECT_EQ(ssh_command(), std::vector<std::string>{"ssh"});
+    EXPECT_EQ(ssh::ssh_command(), std::vector<std::string>{"ssh"});
     setenv("RUNTASK_SSH", " ssh  -F a -p 2222 ", 1);
-    EXPECT_EQ(ssh_command(), (std::vector<std::string>{"ssh", "-F", "a", "-p", "2222"}));
+    EXPECT_EQ(ssh::ssh_command(), (std::vector<std::string>{"ssh", "-F", "a", "-p", "2222"}));
     unsetenv("RUNTASK_SSH");
 }
 

@@ -13,6 +13,7 @@
 namespace wq::slices::queue {
 namespace {
 
+using records::hdf5::H5Handle;
 using records::journal::testing::slurp;
 using records::journal::testing::spill;
 using records::journal::testing::TempDir;
