@@ -1,8 +1,5 @@
 #include "api/command_queue.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 namespace wq::api {
 
 namespace {
@@ -23,15 +20,13 @@ void Asked::run() {
 
 CommandQueue::CommandQueue() {
     why_closed_.reserve(longest_reason);
-    descriptor_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 void CommandQueue::put(Command command) {
     waiting_.push_back(std::move(command));
     if (!asleep_) return;
     asleep_ = false;
-    const std::uint64_t one = 1;
-    woken_ = ::write(descriptor_.get(), &one, sizeof one) == static_cast<ssize_t>(sizeof one);
+    woken_ = wake_.set();
 }
 
 std::int64_t CommandQueue::submit(std::unique_ptr<TaskData> task) {
@@ -97,11 +92,7 @@ bool CommandQueue::has_more() {
 void CommandQueue::take(std::vector<Command>& commands) {
     const std::lock_guard lock(mutex_);
     asleep_ = false;
-    if (woken_) {
-        std::uint64_t count = 0;
-        // Cannot fail: it was written to.
-        if (::read(descriptor_.get(), &count, sizeof count) > 0) woken_ = false;
-    }
+    if (woken_ && wake_.clear()) woken_ = false;
     if (commands.empty()) {
         commands.swap(waiting_);
         return;

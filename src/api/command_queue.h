@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api/task_data.h"
-#include "base/descriptor.h"
+#include "base/wake.h"
 
 namespace wq::api {
 
@@ -58,7 +58,7 @@ class CommandQueue {
     std::string failure() const;  // why_closed() after fail(), else ""
 
     // ---- the manager's thread ----
-    int descriptor() const { return descriptor_.get(); }
+    int descriptor() const { return wake_.descriptor(); }
     // Called before a wait: whether the queue has items. If not, a new item makes the descriptor readable.
     bool has_more();
     // Appends all queued items.
@@ -82,7 +82,7 @@ class CommandQueue {
     bool closed_ = false;
     bool failed_ = false;
     std::string why_closed_{"the manager has ended"};
-    Descriptor descriptor_;
+    Wake wake_;
 };
 
 }  // namespace wq::api

@@ -1,7 +1,6 @@
 #include "work_queue/factory.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,8 +12,8 @@
 
 #include "api/factory_settings.h"
 #include "api/setup_error.h"
-#include "base/descriptor.h"
 #include "base/quiet_thread.h"
+#include "base/wake.h"
 #include "factory/factory_process.h"
 #include "records/journal/append_file.h"
 #include "work_queue/manager.h"
@@ -69,7 +68,7 @@ class Factory::Impl {
         std::error_code error;
         std::filesystem::create_directories(folder_, error);
         if (const Status written = write_settings(); !written) throw api::setup_error(written.error());
-        stop_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        stop_.clear();
         if (!stop_.valid()) throw SetupError("no descriptor is left for a factory", 69);
         auto process = factory::FactoryProcess::start(*program, words(), {});
         if (!process) throw api::setup_error(process.error());
@@ -152,7 +151,7 @@ class Factory::Impl {
             options_.say(line);
         };
         while (process.running()) {
-            pollfd waits[]{{process.descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+            pollfd waits[]{{process.descriptor(), POLLIN, 0}, {stop_.descriptor(), POLLIN, 0}};
             ::poll(waits, 2, -1);
             if (waits[1].revents != 0) process.stop(longest_stop, say);
             if (process.running()) process.look(say);
@@ -171,8 +170,7 @@ class Factory::Impl {
 
     void end() {
         if (!thread_.joinable()) return;
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(stop_.get(), &one, sizeof one);
+        stop_.set();
         thread_.join();
     }
 
@@ -186,7 +184,7 @@ class Factory::Impl {
     std::optional<FactoryReport> report_;
     std::string last_line_;  // of the thread, until it has ended
     std::atomic<bool> running_ = false;
-    Descriptor stop_;
+    Wake stop_;
     std::thread thread_;
 };
 

@@ -1,12 +1,10 @@
 #include "api/factory_limits.h"
 
-#include <sys/eventfd.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/background_thread.h"
-#include "base/descriptor.h"
+#include "base/wake.h"
 #include "net/catalog/query.h"
 
 namespace wq::api {
@@ -33,11 +31,11 @@ std::map<std::string, std::size_t> limits_in(const std::vector<net::catalog::Jso
 }  // namespace
 
 struct FactoryLimits::Asking {
-    Descriptor ended{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    Wake ended;
     bool waits = false;  // for an answer
     BackgroundThread thread;
 
-    ~Asking() { ::eventfd_write(ended.get(), 1); }
+    ~Asking() { ended.set(); }
 };
 
 FactoryLimits::FactoryLimits(Keep keep) : keep_(std::move(keep)) {}
@@ -55,7 +53,7 @@ std::optional<Instant> FactoryLimits::look(Instant now) {
     next_ = now + asked_every;
     if (!asking_) asking_ = std::make_unique<Asking>();
     if (std::exchange(asking_->waits, true)) return next_;
-    asking_->thread.post([this, hosts = hosts_, stop = asking_->ended.get()]() -> Background::Then {
+    asking_->thread.post([this, hosts = hosts_, stop = asking_->ended.descriptor()]() -> Background::Then {
         net::catalog::CatalogClient client(hosts);
         const auto records =
             client.query(R"(type=="wq_factory")", instant_now() + patience_with_catalog, stop);

@@ -1,8 +1,5 @@
 #include "base/background_thread.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <exception>
 #include <system_error>
@@ -13,7 +10,7 @@
 
 namespace wq {
 
-BackgroundThread::BackgroundThread() : ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+BackgroundThread::BackgroundThread() {
     if (!ended_.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
     keep_freed_memory();
     const SignalsHeld held;  // other threads handle signals
@@ -60,8 +57,7 @@ void BackgroundThread::run() {
         if (!then) continue;
         finished_.push_back(std::move(then));
         any_finished_ = true;
-        constexpr std::uint64_t one = 1;
-        [[maybe_unused]] const auto written = ::write(ended_.get(), &one, sizeof one);
+        ended_.set();
     }
 }
 
@@ -78,8 +74,7 @@ std::size_t BackgroundThread::waiting() {
     const std::lock_guard lock(mutex_);
     if (finished_.empty()) {
         // Under the lock, so that a notification for the next job is not lost.
-        std::uint64_t count = 0;
-        [[maybe_unused]] const auto read = ::read(ended_.get(), &count, sizeof count);
+        ended_.clear();
         any_finished_ = false;
     }
     return finished_.size();

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/background.h"
-#include "base/descriptor.h"
+#include "base/wake.h"
 
 namespace wq {
 
@@ -19,7 +19,7 @@ class BackgroundThread final : public Background {
     ~BackgroundThread() override;
 
     void post(Job job) override;
-    int descriptor() const override { return ended_.get(); }
+    int descriptor() const override { return ended_.descriptor(); }
     bool finish() override;
 
   private:
@@ -34,7 +34,7 @@ class BackgroundThread final : public Background {
     std::deque<Then> finished_;
     std::atomic<bool> any_finished_{false};
     bool over_ = false;
-    Descriptor ended_;  // an eventfd
+    Wake ended_;
     std::thread thread_;
 };
 

@@ -1,8 +1,6 @@
 #include "functions/coprocess/runner.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,16 +12,6 @@
 namespace wq::functions::coprocess {
 
 namespace {
-
-void ring(const Descriptor& bell) {
-    const std::uint64_t one = 1;
-    static_cast<void>(!write(bell.get(), &one, sizeof one));
-}
-
-void silence(const Descriptor& bell) {
-    std::uint64_t rings = 0;
-    static_cast<void>(!read(bell.get(), &rings, sizeof rings));
-}
 
 int milliseconds_until(std::optional<Instant> when) {
     if (!when) return -1;
@@ -53,11 +41,7 @@ Result<std::unique_ptr<Runner>> Runner::start(PoolOptions options, int interrupt
     }
 }
 
-Runner::Runner(PoolOptions options)
-    : pool_(options),
-      count_(options.count),
-      bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      alarm_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Runner::Runner(PoolOptions options) : pool_(options), count_(options.count) {
     if (!bell_.valid() || !alarm_.valid())
         throw std::runtime_error(std::string("cannot make an event descriptor: ") + std::strerror(errno));
 }
@@ -85,7 +69,7 @@ Runner::~Runner() {
 }
 
 void Runner::wake() {
-    ring(alarm_);
+    alarm_.set();
 }
 
 // ---- the loop's side ----
@@ -105,7 +89,7 @@ std::uint64_t Runner::recall(std::uint64_t most) {
         reports_.emplace_back(node::launcher::OrderReturned{waiting_.back().task, waiting_.back().attempt});
         waiting_.pop_back();
     }
-    if (count > 0) ring(bell_);
+    if (count > 0) bell_.set();
     return count;
 }
 
@@ -117,7 +101,8 @@ void Runner::kill(TaskId task, Attempt attempt) {
     if (found != waiting_.end()) {
         waiting_.erase(found);
         reports_.emplace_back(node::launcher::OrderReturned{task, attempt});
-        return ring(bell_);
+        bell_.set();
+        return;
     }
     to_kill_.emplace_back(task, attempt);
     wake();
@@ -140,7 +125,7 @@ void Runner::forget() {
 }
 
 std::vector<RemoteReport> Runner::next() {
-    silence(bell_);
+    bell_.clear();
     const std::lock_guard lock(mutex_);
     return std::exchange(reports_, {});
 }
@@ -166,8 +151,8 @@ void Runner::work() {
         }
         take_orders(instant_now());
         give_reports();
-        turn(pool_, polled, alarm_.get());
-        silence(alarm_);
+        turn(pool_, polled, alarm_.descriptor());
+        alarm_.clear();
         give_reports();
     }
 }
@@ -204,15 +189,15 @@ void Runner::give_reports() {
     if (drop_all_) ended.clear();
     for (node::launcher::TaskEnded& one : ended) reports_.emplace_back(std::move(one));
     for (std::string& one : pool_.take_news()) news_.push_back(std::move(one));
-    if (!news_.empty()) ring(bell_);
+    if (!news_.empty()) bell_.set();
     if (pool_.given_up()) {
         given_up_ = pool_.given_up();
         for (const RemoteOrder& order : waiting_)
             reports_.emplace_back(node::launcher::OrderReturned{order.task, order.attempt});
         waiting_.clear();
-        ring(bell_);
+        bell_.set();
     }
-    if (!reports_.empty()) ring(bell_);
+    if (!reports_.empty()) bell_.set();
 }
 
 }  // namespace wq::functions::coprocess

@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/result.h"
+#include "base/wake.h"
 #include "functions/coprocess/pool.h"
 
 namespace wq::functions::coprocess {
@@ -35,7 +35,7 @@ class Runner {
     std::int64_t count() const { return count_; }
 
     // Readable when next() has something to report. It never changes; poll it, do not read it.
-    int descriptor() const { return bell_.get(); }
+    int descriptor() const { return bell_.descriptor(); }
 
     void run(RemoteOrder order);
     // Returns up to `most` tasks that have not begun, the last first, and says how many.
@@ -65,8 +65,8 @@ class Runner {
     Pool pool_;  // of the thread
     std::string name_;
     std::int64_t count_;
-    Descriptor bell_;   // for the loop
-    Descriptor alarm_;  // for the thread
+    Wake bell_;   // for the loop
+    Wake alarm_;  // for the thread
 
     mutable std::mutex mutex_;  // of what follows
     std::deque<RemoteOrder> waiting_;

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -75,10 +74,11 @@ Executor::Executor(detail::JobFunction function, int workers, const JobExecutorO
                                                options.retries, options.restart_crashed_worker},
                                    links_));
     if (lanes_.empty()) return;
-    doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!doorbell_.valid()) throw SetupError(std::string("cannot make an eventfd: ") + strerror(errno), 69);
+    doorbell_.emplace();
+    if (!doorbell_->valid())
+        throw SetupError(std::string("cannot make a descriptor: ") + strerror(errno), 69);
     links_.control = zygote_.control.get();
-    links_.doorbell = doorbell_.get();
+    links_.doorbell = doorbell_->descriptor();
     links_.function = function_;
 }
 
@@ -289,8 +289,7 @@ void Executor::abort() {
 }
 
 void Executor::ring() const {
-    const std::uint64_t one = 1;
-    if (doorbell_.valid()) static_cast<void>(!write(doorbell_.get(), &one, sizeof one));
+    if (doorbell_) doorbell_->set();
 }
 
 void Executor::report(std::ostream& to) {

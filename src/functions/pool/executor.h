@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/time.h"
+#include "base/wake.h"
 #include "functions/pool/lane.h"
 #include "functions/pool/result_queue.h"
 #include "functions/pool/zygote.h"
@@ -80,7 +80,7 @@ class Executor {
     FunctionPlace function_;
     ZygoteLink zygote_;
     LaneLinks links_;
-    Descriptor doorbell_;
+    std::optional<Wake> doorbell_;              // none without lanes
     std::vector<std::unique_ptr<Lane>> lanes_;  // none: jobs run here
     ResultQueue results_;
     std::mutex gather_mutex_;  // one at a time adds to results_

@@ -6,7 +6,7 @@
 
 namespace wq::functions::pool {
 
-// Its main function. `page`: see page.h; `socket`: for descriptors; `doorbell`: an eventfd that wakes the
+// Its main function. `page`: see page.h; `socket`: for descriptors; `doorbell`: the descriptor that wakes the
 // program's collector. It ends by _exit, so that nothing of the program is destroyed here.
 [[noreturn]] void worker_main(Descriptor page, Descriptor socket, Descriptor doorbell,
                               FunctionPlace function) noexcept;

@@ -1,7 +1,6 @@
 #include "manager/run/early_stop.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,16 +23,16 @@ void watch(int signals, int over, const std::string& last_words) {
 
 }  // namespace
 
-EarlyStop::EarlyStop(const Signals& signals, std::string last_words) : over_(::eventfd(0, EFD_CLOEXEC)) {
-    // Without the eventfd the thread could not be ended: signals then wait for the loop.
-    if (over_ >= 0) thread_ = std::thread(watch, signals.descriptor(), over_, std::move(last_words));
+EarlyStop::EarlyStop(const Signals& signals, std::string last_words) {
+    // Without a descriptor the thread could not be ended: signals then wait for the loop.
+    if (over_.valid())
+        thread_ = std::thread(watch, signals.descriptor(), over_.descriptor(), std::move(last_words));
 }
 
 void EarlyStop::end() {
     if (!thread_.joinable()) return;
-    ::eventfd_write(over_, 1);
+    over_.set();
     thread_.join();
-    ::close(over_);
 }
 
 }  // namespace wq::manager::run

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/signals.h"
+#include "base/wake.h"
 
 namespace wq::manager::run {
 
@@ -23,7 +24,7 @@ class EarlyStop {
     void end();
 
   private:
-    int over_;  // eventfd; -1: none was available
+    Wake over_;
     std::thread thread_;
 };
 

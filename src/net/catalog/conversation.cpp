@@ -1,7 +1,6 @@
 #include "net/catalog/conversation.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/wake.h"
 #include "net/frames/tcp_resolver.h"
 
 namespace wq::net::catalog {
@@ -85,17 +85,17 @@ Status wait_for(int descriptor, short events, const Patience& patience, const st
 
 Result<std::vector<frames::SocketAddress>> look_up(const frames::HostPort& host, const Patience& patience) {
     const std::string name = frames::to_text(host);
-    const frames::OwnedDescriptor ready(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (ready.get() < 0) return failed(name);
+    const Wake ready;
+    if (!ready.valid()) return failed(name);
     std::mutex mutex;
     frames::Resolved found = std::vector<frames::SocketAddress>{};
     frames::TcpResolver resolver([&](std::size_t, frames::Resolved answer) {
         const std::lock_guard lock(mutex);
         found = std::move(answer);
-        ::eventfd_write(ready.get(), 1);
+        ready.set();
     });
     resolver.resolve(0, host);
-    if (const Status done = wait_for(ready.get(), POLLIN, patience, name); !done) return done.error();
+    if (const Status done = wait_for(ready.descriptor(), POLLIN, patience, name); !done) return done.error();
     const std::lock_guard lock(mutex);
     if (!found) return unreachable(name + ": " + found.error().message);
     return std::move(*found);

@@ -1,12 +1,10 @@
 #include "net/contact/announcer.h"
 
-#include <sys/eventfd.h>
-
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
-#include "base/descriptor.h"
+#include "base/wake.h"
 
 namespace wq::net::contact {
 
@@ -61,7 +59,7 @@ Json lean(const Json& record) {
 // Shared with a thread that may outlive the announcer.
 struct Announcer::Line {
     Announcement to;
-    Descriptor ended{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    Wake ended{};
     std::string last{};  // the record that was sent
     bool taken = false;  // by a server, perhaps
 
@@ -74,7 +72,7 @@ struct Announcer::Line {
     }
     Status update(const std::string& text) {
         last = text;
-        Status sent = send(text, record_lifetime, ended.get(), catalog::update_patience);
+        Status sent = send(text, record_lifetime, ended.descriptor(), catalog::update_patience);
         // A server may have it although another did not answer until the end.
         taken = taken || sent.ok() || sent.error().code == ExitCode::interrupted;
         return sent;
@@ -119,7 +117,7 @@ Announcer::Announcer(Announcement announcement, const std::string& whose,
 
 Announcer::~Announcer() {
     keeper_.look();
-    static_cast<void>(::eventfd_write(line_->ended.get(), 1));
+    line_->ended.set();
 }
 
 void Announcer::take(const std::function<std::string()>& record) {

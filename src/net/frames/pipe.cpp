@@ -1,12 +1,11 @@
 #include "net/frames/pipe.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+
+#include "base/wake.h"
 
 namespace wq::net::frames {
 
@@ -17,14 +16,7 @@ constexpr PeerId the_other{0};
 // Frames in flight to one end.
 class Line {
   public:
-    Line() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-    ~Line() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    Line(const Line&) = delete;
-    Line& operator=(const Line&) = delete;
-
-    int descriptor() const { return descriptor_; }
+    int descriptor() const { return wake_.descriptor(); }
 
     void put(Arrival arrival) {
         const std::lock_guard lock(mutex_);
@@ -47,11 +39,7 @@ class Line {
     }
     bool take(std::vector<Arrival>& inbox) {
         const std::lock_guard lock(mutex_);
-        if (woken_) {
-            std::uint64_t count = 0;
-            // Cannot fail: the descriptor is readable.
-            if (::read(descriptor_, &count, sizeof count) > 0) woken_ = false;
-        }
+        if (woken_ && wake_.clear()) woken_ = false;
         if (waiting_.empty()) return false;
         inbox.insert(inbox.end(), std::make_move_iterator(waiting_.begin()),
                      std::make_move_iterator(waiting_.end()));
@@ -62,14 +50,12 @@ class Line {
   private:
     // One system call for all frames until the next read.
     void wake() {
-        if (woken_) return;
-        const std::uint64_t one = 1;
-        woken_ = ::write(descriptor_, &one, sizeof one) == static_cast<ssize_t>(sizeof one);
+        if (!woken_) woken_ = wake_.set();
     }
 
     std::mutex mutex_;
     std::vector<Arrival> waiting_;
-    int descriptor_;
+    Wake wake_;
     bool woken_ = false;
     bool closed_ = false;
 };

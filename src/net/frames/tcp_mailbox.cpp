@@ -1,10 +1,5 @@
 #include "net/frames/tcp_mailbox.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "base/result.h"
 
 namespace wq::net::frames {
@@ -17,14 +12,9 @@ PeerId peer_of(const Arrival& arrival) {
 
 }  // namespace
 
-TcpMailbox::TcpMailbox(std::function<void()> wake)
-    : wake_(std::move(wake)), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (event_ < 0)
+TcpMailbox::TcpMailbox(std::function<void()> wake) : wake_(std::move(wake)) {
+    if (!event_.valid())
         throw Failure{{ExitCode::unreachable, "no descriptor is left for a connection; raise 'ulimit -n'"}};
-}
-
-TcpMailbox::~TcpMailbox() {
-    ::close(event_);
 }
 
 void TcpMailbox::send(PeerId peer, std::string frame) {
@@ -61,22 +51,16 @@ void TcpMailbox::take_orders(std::vector<TcpOrder>& orders) {
     woken_ = false;
 }
 
-void TcpMailbox::signal() {
-    const std::uint64_t one = 1;
-    while (::write(event_, &one, sizeof one) < 0 && errno == EINTR) {
-    }
-}
-
 void TcpMailbox::deliver(Arrival arrival) {
     std::lock_guard lock(mutex_);
-    if (arrivals_.empty()) signal();
+    if (arrivals_.empty()) event_.set();
     arrivals_.push_back(std::move(arrival));
 }
 
 std::uint64_t TcpMailbox::deliver(PeerId peer, std::vector<std::string>& frames, bool close_by) {
     std::lock_guard lock(mutex_);
     undelivered_.fetch_add(cost_of(frames), std::memory_order_relaxed);
-    if (arrivals_.empty() && !frames.empty()) signal();
+    if (arrivals_.empty() && !frames.empty()) event_.set();
     for (std::string& frame : frames) arrivals_.push_back(Frame{peer, std::move(frame), close_by});
     frames.clear();
     return takes_;
@@ -94,9 +78,7 @@ bool TcpMailbox::take(std::vector<Arrival>& inbox) {
     {
         std::lock_guard lock(mutex_);
         if (!arrivals_.empty()) {
-            std::uint64_t count = 0;
-            while (::read(event_, &count, sizeof count) < 0 && errno == EINTR) {
-            }
+            event_.clear();
             arrivals.swap(arrivals_);
             undelivered_.store(0, std::memory_order_relaxed);
             ++takes_;

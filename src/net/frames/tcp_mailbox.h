@@ -1,5 +1,5 @@
 // The exchange between the caller's thread and the socket thread: whole vectors, each way under one short
-// lock, and an eventfd on which the caller waits.
+// lock, and a Wake on which the caller waits.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/wake.h"
 #include "net/frames/transport.h"
 
 namespace wq::net::frames {
@@ -31,7 +32,6 @@ class TcpMailbox {
   public:
     // `wake` is called on the caller's thread when the socket thread has something to do.
     explicit TcpMailbox(std::function<void()> wake);
-    ~TcpMailbox();
     TcpMailbox(const TcpMailbox&) = delete;
     TcpMailbox& operator=(const TcpMailbox&) = delete;
 
@@ -42,7 +42,7 @@ class TcpMailbox {
     void close(PeerId peer);
     bool take(std::vector<Arrival>& inbox);
     bool idle() const { return unsent_.load(std::memory_order_acquire) == 0; }
-    int descriptor() const { return event_; }
+    int descriptor() const { return event_.descriptor(); }
     void expect_until(Instant until) { expects_until_.store(until, std::memory_order_relaxed); }
 
     // ---- the socket thread ----
@@ -59,10 +59,9 @@ class TcpMailbox {
 
   private:
     void order(TcpOrder order);
-    void signal();
 
     const std::function<void()> wake_;
-    int event_ = -1;
+    Wake event_;                            // for the caller
     std::atomic<std::uint64_t> unsent_{0};  // bytes, plus one per frame
     std::atomic<std::uint64_t> undelivered_{0};
     std::atomic<Instant> expects_until_{Instant{}};

@@ -1,7 +1,5 @@
 #include "node/launcher/call_threads.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <system_error>
 
@@ -19,11 +17,11 @@ constexpr Duration end_limit = std::chrono::seconds(5);
 }  // namespace
 
 struct CallThreads::State {
-    State(std::shared_ptr<const process::FunctionTable> table, std::shared_ptr<const Descriptor> ring)
+    State(std::shared_ptr<const process::FunctionTable> table, std::shared_ptr<const Wake> ring)
         : functions(std::move(table)), bell(std::move(ring)) {}
 
     const std::shared_ptr<const process::FunctionTable> functions;
-    const std::shared_ptr<const Descriptor> bell;
+    const std::shared_ptr<const Wake> bell;
 
     std::mutex mutex;
     std::condition_variable work;
@@ -51,9 +49,7 @@ struct CallThreads::State {
         reports.emplace_back(std::move(progress));
     }
     void ring() {
-        if (std::exchange(rung, true)) return;
-        const std::uint64_t one = 1;
-        static_cast<void>(!write(bell->get(), &one, sizeof one));  // fails only if it rings already
+        if (!std::exchange(rung, true)) bell->set();
     }
 };
 
@@ -198,7 +194,7 @@ struct CallThreads::Runner {
 };
 
 CallThreads::CallThreads(std::shared_ptr<const process::FunctionTable> functions, std::size_t threads,
-                         std::shared_ptr<const Descriptor> bell)
+                         std::shared_ptr<const Wake> bell)
     : state_(std::make_shared<State>(std::move(functions), std::move(bell))), threads_(threads) {}
 
 CallThreads::~CallThreads() {

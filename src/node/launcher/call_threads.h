@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "base/wake.h"
 #include "node/launcher/reports.h"
 #include "node/process/call.h"
 
@@ -51,9 +51,9 @@ using CallReport = std::variant<TaskEnded, OrderReturned, RangeProgress>;
 
 class CallThreads {
   public:
-    // `bell`: an eventfd that outlives this object.
+    // `bell`: set when a call has ended.
     CallThreads(std::shared_ptr<const process::FunctionTable> functions, std::size_t threads,
-                std::shared_ptr<const Descriptor> bell);
+                std::shared_ptr<const Wake> bell);
     ~CallThreads();
     CallThreads(const CallThreads&) = delete;
     CallThreads& operator=(const CallThreads&) = delete;

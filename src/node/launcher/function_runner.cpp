@@ -1,8 +1,5 @@
 #include "node/launcher/function_runner.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 namespace wq::node::launcher {
@@ -25,7 +22,7 @@ TaskEnded unable(TaskId task, Attempt attempt) {
 FunctionRunner::FunctionRunner(const process::FunctionTable& functions, std::size_t threads)
     : functions_(std::make_shared<const process::FunctionTable>(functions)),
       threads_(std::max<std::size_t>(threads, 1)),
-      bell_(std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+      bell_(std::make_shared<const Wake>()) {
     begin();
 }
 
@@ -101,8 +98,7 @@ void FunctionRunner::return_ranges() {
 }
 
 std::vector<CallReport> FunctionRunner::next(Instant now) {
-    std::uint64_t rings = 0;
-    static_cast<void>(!read(bell_->get(), &rings, sizeof rings));
+    bell_->clear();
     pass_on();
     std::vector<CallReport> reports = std::exchange(refused_, {});
     direct_->collect(reports);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/wake.h"
 #include "node/launcher/call_threads.h"
 
 namespace wq::node::launcher {
@@ -21,7 +22,7 @@ class FunctionRunner {
     const process::FunctionTable& functions() const { return *functions_; }
 
     // Readable when next() has something to report or to do. It never changes; poll it, do not read it.
-    int descriptor() const { return bell_->get(); }
+    int descriptor() const { return bell_->descriptor(); }
     // When to call next() even if the descriptor is not readable.
     std::optional<Instant> wakeup() const { return look_again_; }
 
@@ -59,7 +60,7 @@ class FunctionRunner {
 
     std::shared_ptr<const process::FunctionTable> functions_;
     std::size_t threads_;
-    std::shared_ptr<Descriptor> bell_;
+    std::shared_ptr<const Wake> bell_;
     std::optional<CallThreads> direct_;
     std::optional<CallThreads> pool_;
     bool one_runs_on_ = false;  // a forgotten function still runs

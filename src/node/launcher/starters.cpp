@@ -1,7 +1,6 @@
 #include "node/launcher/starters.h"
 
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,8 +27,7 @@ bool wait_for_own_child() {
 
 }  // namespace
 
-Starters::Starters(std::vector<machine::CpuMask> cores, Work& work)
-    : work_(work), loop_asked_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Starters::Starters(std::vector<machine::CpuMask> cores, Work& work) : work_(work) {
     cores.resize(std::min(cores.size(), most_starters));
     for (machine::CpuMask& core : cores) starters_.emplace_back(*this, starters_.size(), std::move(core));
 }
@@ -48,13 +46,11 @@ bool Starters::ask(Index starter) {
 }
 
 void Starters::ask_loop() {
-    const std::uint64_t one = 1;  // fails only if it was asked 2^64 times
-    static_cast<void>(write(loop_asked_.get(), &one, sizeof one) == sizeof one);
+    loop_asked_.set();
 }
 
 void Starters::take() {
-    std::uint64_t count = 0;
-    static_cast<void>(read(loop_asked_.get(), &count, sizeof count) == sizeof count);
+    loop_asked_.clear();
 }
 
 bool Starters::create(Index starter) {

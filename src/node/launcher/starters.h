@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/wake.h"
 #include "node/machine/cpu_mask.h"
 
 namespace wq::node::launcher {
@@ -52,7 +52,7 @@ class Starters {
     bool leave_to(Index starter, Index by);
     void ask_loop();
     // Becomes readable when the loop was asked, until taken.
-    int descriptor() const { return loop_asked_.get(); }
+    int descriptor() const { return loop_asked_.descriptor(); }
     void take();
 
   private:
@@ -75,7 +75,7 @@ class Starters {
     Work& work_;
     std::mutex lock_;
     std::deque<Starter> starters_;
-    Descriptor loop_asked_;
+    Wake loop_asked_;
 };
 
 }  // namespace wq::node::launcher

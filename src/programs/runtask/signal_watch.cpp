@@ -1,7 +1,6 @@
 #include "programs/runtask/signal_watch.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +17,6 @@ namespace {
 
 constexpr std::chrono::milliseconds soon{700};
 
-void ring(const Descriptor& bell) {
-    const std::uint64_t one = 1;
-    (void)!::write(bell.get(), &one, sizeof one);
-}
-
 int milliseconds_until(std::optional<Instant> when) {
     if (!when) return -1;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*when - instant_now());
@@ -32,20 +26,16 @@ int milliseconds_until(std::optional<Instant> when) {
 }  // namespace
 
 SignalWatch::SignalWatch(Calls calls)
-    : calls_(std::move(calls)),
-      signals_(Signals::block().or_throw()),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      thread_([this] { watch(); }) {}
+    : calls_(std::move(calls)), signals_(Signals::block().or_throw()), thread_([this] { watch(); }) {}
 
 SignalWatch::~SignalWatch() {
     over_ = true;
-    ring(wake_);
+    wake_.set();
     thread_.join();
 }
 
 bool SignalWatch::stopped_within(Duration time) const {
-    pollfd ready{stop_.get(), POLLIN, 0};
+    pollfd ready{stop_.descriptor(), POLLIN, 0};
     ::poll(&ready, 1, milliseconds_until(instant_now() + time));
     return stopped_;
 }
@@ -57,7 +47,7 @@ void SignalWatch::set_times(std::optional<Instant> deadline, std::optional<Insta
         deadline_ = deadline;
         limit_ = limit;
     }
-    ring(wake_);
+    wake_.set();
 }
 
 bool SignalWatch::take_lapsed() {
@@ -75,10 +65,10 @@ std::optional<Instant> SignalWatch::next() {
 
 void SignalWatch::watch() {
     while (!over_) {
-        std::array<pollfd, 2> ready{pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{wake_.get(), POLLIN, 0}};
+        std::array<pollfd, 2> ready{pollfd{signals_.descriptor(), POLLIN, 0},
+                                    pollfd{wake_.descriptor(), POLLIN, 0}};
         ::poll(ready.data(), ready.size(), milliseconds_until(next()));
-        std::uint64_t rings = 0;
-        (void)!::read(wake_.get(), &rings, sizeof rings);
+        wake_.clear();
         hear();
         check_times();
     }
@@ -89,7 +79,7 @@ void SignalWatch::hear() {
     while (signals_.next()) {
         if (stopped_.exchange(true)) ::_exit(to_int(ExitCode::interrupted));
         lingers_ = instant_now() + soon;
-        ring(stop_);
+        stop_.set();
     }
 }
 

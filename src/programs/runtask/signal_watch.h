@@ -8,10 +8,10 @@
 #include <optional>
 #include <thread>
 
-#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/signals.h"
 #include "base/time.h"
+#include "base/wake.h"
 
 namespace wq::programs::runtask {
 
@@ -32,7 +32,7 @@ class SignalWatch {
     bool stopped() const { return stopped_; }
     // The same, if it comes in this time.
     bool stopped_within(Duration time) const;
-    int descriptor() const { return stop_.get(); }  // readable from then on
+    int descriptor() const { return stop_.descriptor(); }  // readable from then on
 
     // `deadline`: beyond it, other workers may take the lines that run. `limit`: of a line's time.
     void set_times(std::optional<Instant> deadline, std::optional<Instant> limit);
@@ -47,7 +47,7 @@ class SignalWatch {
 
     Calls calls_;
     Signals signals_;
-    Descriptor stop_, wake_;  // eventfds
+    Wake stop_, wake_;
     std::atomic<bool> stopped_ = false;
     std::atomic<bool> over_ = false;
     std::mutex mutex_;

@@ -1,21 +1,19 @@
 #include "programs/worker/named_call.h"
 
-#include <sys/eventfd.h>
-
 #include <utility>
 
 namespace wq::programs::worker {
 
 NamedCall::NamedCall(std::function<Found(int)> find,
                      std::function<Result<std::unique_ptr<net::frames::TcpDialer>>(Found)> dial)
-    : dial_(std::move(dial)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    search_.post([this, find = std::move(find), stop = stop_.get()]() -> Background::Then {
+    : dial_(std::move(dial)) {
+    search_.post([this, find = std::move(find), stop = stop_.descriptor()]() -> Background::Then {
         return [this, found = find(stop)]() mutable { take(std::move(found)); };
     });
 }
 
 NamedCall::~NamedCall() {
-    ::eventfd_write(stop_.get(), 1);
+    stop_.set();
 }
 
 void NamedCall::take(Found found) {

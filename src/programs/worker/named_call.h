@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/background_thread.h"
-#include "base/descriptor.h"
+#include "base/wake.h"
 #include "net/contact/named_managers.h"
 #include "net/frames/tcp_dialer.h"
 
@@ -40,7 +40,7 @@ class NamedCall final : public net::frames::TcpDialer {
     void take(Found found);
 
     std::function<Result<std::unique_ptr<net::frames::TcpDialer>>(Found)> dial_;
-    Descriptor stop_;  // an eventfd
+    Wake stop_;
     std::unique_ptr<net::frames::TcpDialer> line_;
     std::optional<Error> failure_;
     bool told_failure_ = false;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 
 #include "base/shortage.h"
 #include "base/signals_held.h"
+#include "base/wake.h"
 #include "records/hdf5/derived.h"
 #include "records/hdf5/journal_writer.h"
 #include "records/journal/append_file.h"
@@ -49,7 +49,7 @@ std::uint64_t weight(const Item& item) {
 
 class RecorderThread final : public Recorder {
   public:
-    RecorderThread(JournalWriter truth, std::unique_ptr<Derived> derived, journal::Descriptor event,
+    RecorderThread(JournalWriter truth, std::unique_ptr<Derived> derived, Wake event,
                    const RecorderOptions& options)
         : write_interval_(options.write_interval),
           flush_interval_(options.flush_interval),
@@ -85,12 +85,9 @@ class RecorderThread final : public Recorder {
 
     std::uint64_t acknowledged() const override { return acknowledged_.load(std::memory_order_acquire); }
     std::uint64_t backlog_bytes() const override { return backlog_.load(std::memory_order_relaxed); }
-    int descriptor() const override { return event_.get(); }
+    int descriptor() const override { return event_.descriptor(); }
 
-    void settle() override {
-        std::uint64_t count = 0;
-        while (::read(event_.get(), &count, sizeof count) < 0 && errno == EINTR) continue;
-    }
+    void settle() override { event_.clear(); }
 
     std::optional<std::string> trouble() const override {
         const std::lock_guard lock(mutex_);
@@ -249,10 +246,7 @@ class RecorderThread final : public Recorder {
         signal();
     }
 
-    void signal() {
-        const std::uint64_t one = 1;
-        while (::write(event_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
-    }
+    void signal() { event_.set(); }
 
     Status close_once() {
         {
@@ -280,7 +274,7 @@ class RecorderThread final : public Recorder {
     Clock::time_point next_sync_ = Clock::now() + sync_interval_;
 
     // Shared.
-    journal::Descriptor event_;
+    Wake event_;
     mutable std::mutex mutex_;
     std::condition_variable work_;
     std::vector<Item> queue_;
@@ -318,8 +312,8 @@ Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, 
     auto truth = JournalWriter::open(options.run_directory, header, valid_bytes);
     if (!truth) return truth.error();
     auto derived = std::make_unique<Derived>(options, header, valid_bytes > 0, listed);
-    journal::Descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!event) return refused_by_system("eventfd");
+    Wake event;
+    if (!event.valid()) return refused_by_system("eventfd");
     return std::unique_ptr<Recorder>(
         std::make_unique<RecorderThread>(std::move(*truth), std::move(derived), std::move(event), options));
 }

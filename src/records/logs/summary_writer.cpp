@@ -1,6 +1,5 @@
 #include "records/logs/summary_writer.h"
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
-#include "base/descriptor.h"
 #include "base/quiet_thread.h"
 #include "base/units.h"
+#include "base/wake.h"
 #include "records/journal/resource_summary.h"
 #include "records/journal/task_number.h"
 #include "records/logs/gathered_summaries.h"
@@ -55,8 +54,7 @@ struct SummaryWriter::Job {
 };
 
 struct SummaryWriter::Shared {
-    Shared(SummaryLimits with, SummaryCalls whom)
-        : limits(with), calls(std::move(whom)), fewer(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    Shared(SummaryLimits with, SummaryCalls whom) : limits(with), calls(std::move(whom)) {}
 
     void write(Job& job);
     void write_files(const Summary& summary);
@@ -68,7 +66,7 @@ struct SummaryWriter::Shared {
 
     const SummaryLimits limits;
     const SummaryCalls calls;
-    const Descriptor fewer;  // an eventfd
+    const Wake fewer;
     std::atomic<std::uint64_t> bytes{0};
     std::set<std::string> told;  // folders; used by the thread
 
@@ -155,7 +153,7 @@ void SummaryWriter::run(const std::shared_ptr<Shared>& shared) {
         shared->since = instant_now();
         if (shared->full && left <= shared->limits.most_bytes / 2) {
             shared->full = false;
-            ::eventfd_write(shared->fewer.get(), 1);
+            shared->fewer.set();
         }
         shared->changed.notify_all();
     }
@@ -194,12 +192,11 @@ std::uint64_t SummaryWriter::backlog_bytes() const {
 }
 
 int SummaryWriter::descriptor() const {
-    return shared_->fewer.get();
+    return shared_->fewer.descriptor();
 }
 
 void SummaryWriter::settle() {
-    eventfd_t count = 0;
-    ::eventfd_read(shared_->fewer.get(), &count);
+    shared_->fewer.clear();
 }
 
 std::string SummaryWriter::Shared::what_waits() const {

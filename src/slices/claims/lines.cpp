@@ -1,8 +1,6 @@
 #include "slices/claims/lines.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -62,20 +60,6 @@ net::frames::TcpLimits taker_limits() {
     return limits;
 }
 
-Wake::Wake() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!event_.valid()) throw Failure{{ExitCode::unreachable, "no descriptor is left"}};
-}
-
-void Wake::set() const {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(event_.get(), &one, sizeof one);
-}
-
-void Wake::clear() const {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(event_.get(), &count, sizeof count);
-}
-
 // ---- a taker ----
 
 Result<std::unique_ptr<TakerLine>> TakerLine::open(net::frames::TcpDialOptions giver,
@@ -90,6 +74,7 @@ TakerLine::TakerLine(std::unique_ptr<net::frames::TcpDialer> line, ranks::ticket
     : taker_(pool, std::move(options), [this] { wake_.set(); }),
       questions_(std::make_shared<Questions>([this] { wake_.set(); })),
       line_(std::move(line)) {
+    if (!wake_.valid()) throw Failure{{ExitCode::unreachable, "no descriptor is left"}};
     thread_ = quiet_thread([this] { run(); });
 }
 
@@ -150,6 +135,7 @@ GiverLine::GiverLine(GiverLineOptions giver, ranks::tickets::TicketPool& pool, T
       taker_end_(own_.endpoint(own_id)),
       taker_(pool, std::move(taker), [this] { wake_.set(); }),
       giver_(std::move(giver.ledger), giver.epoch, giver.ranks) {
+    if (!wake_.valid()) throw Failure{{ExitCode::unreachable, "no descriptor is left"}};
     giver_.record = std::move(giver.record);
     giver_.on_loss = [this](std::uint32_t rank, bool is_worker) {
         unsaid_.push_back((is_worker ? "worker " : "rank ") + std::to_string(rank) +

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/result.h"
+#include "base/wake.h"
 #include "net/frames/loopback.h"
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tcp_listener.h"
@@ -29,18 +29,6 @@ net::frames::TcpLimits feed_limits();
 // ended when others do it again. (Each counts from what it heard last, up to a beat before the connection
 // broke. A process that is held up itself notices later.)
 net::frames::TcpLimits taker_limits();
-
-// An eventfd: makes a thread's poll() return.
-class Wake {
-  public:
-    Wake();  // throws Failure if no descriptor is left
-    void set() const;
-    void clear() const;
-    int descriptor() const { return event_.get(); }
-
-  private:
-    Descriptor event_;
-};
 
 // A rank, or a worker elsewhere. Its connection ends with it, after what is committed was told.
 class TakerLine {
