@@ -230,7 +230,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
 
 std::vector<int> HeldPort::descriptors() const {
     std::vector<int> all;
-    for (const net::frames::OwnedDescriptor& socket : sockets) all.push_back(socket.get());
+    for (const Descriptor& socket : sockets) all.push_back(socket.get());
     return all;
 }
 

@@ -75,7 +75,7 @@ Result<Listening> listen(const ManagerOptions& options, const std::function<void
 
 // A port that listens before its manager exists: workers that connect early wait for the manager.
 struct HeldPort {
-    std::vector<net::frames::OwnedDescriptor> sockets;
+    std::vector<Descriptor> sockets;
     int port = 0;
 
     std::vector<int> descriptors() const;  // for ManagerOptions::sockets

@@ -5,9 +5,9 @@
 
 #include <set>
 
+#include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
-#include "ranks/mpi/rank_program.h"
 
 namespace {
 

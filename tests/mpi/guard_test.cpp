@@ -17,8 +17,8 @@
 #include <random>
 #include <set>
 
+#include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_transport.h"
-#include "ranks/mpi/rank_program.h"
 
 namespace wq::test {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdarg>
 #include <string>
 
+#include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
-#include "ranks/mpi/rank_program.h"
 
 namespace {
 

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
-#include "ranks/mpi/rank_program.h"
 #include "ranks/tickets/batch_counter.h"
 #include "slices/claims/lines.h"
 #include "unit/slices/claims/node_tickets.h"

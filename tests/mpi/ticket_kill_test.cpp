@@ -9,9 +9,9 @@
 #include <atomic>
 #include <random>
 
+#include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/mpi_transport.h"
-#include "ranks/mpi/rank_program.h"
 #include "ranks/tickets/ticket_pool.h"
 
 namespace wq::test {

@@ -6,10 +6,10 @@
 #include <deque>
 #include <vector>
 
+#include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/mpi_transport.h"
-#include "ranks/mpi/rank_program.h"
 #include "ranks/mpi/ticket_paths.h"
 #include "ranks/tickets/ticket_pool.h"
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <random>
 
+#include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_transport.h"
-#include "ranks/mpi/rank_program.h"
 
 namespace wq::test {
 namespace {

@@ -16,8 +16,8 @@
  *
  * Start workers with `work_queue_worker HOST PORT`. work_queue_create() opens the port, but workers are
  * served from the first call for results or statistics, usually work_queue_wait(). Specify passwords, names
- * and logs before that call, in any order with tasks; later they are refused. From then on the queue has its
- * own thread and serves workers while your program computes.
+ * and logs before that call, in any order with tasks, so that they hold for all workers; a contact file is
+ * refused later. From then on the queue has its own thread and serves workers while your program computes.
  *
  * A function that fails writes one line to stderr and returns 0 or NULL. Use a queue and its tasks in one
  * thread of your program at a time. */

@@ -66,8 +66,8 @@ typedef enum WORK_QUEUE_AS_INT {
     WORK_QUEUE_RESULT_SIGNAL = 8,                /**< A signal killed it; return_status is the signal. */
     WORK_QUEUE_RESULT_RESOURCE_EXHAUSTION = 16,  /**< It exceeded its allocation. */
     WORK_QUEUE_RESULT_TASK_TIMEOUT = 24,         /**< Its end time came. */
-    WORK_QUEUE_RESULT_UNKNOWN = 32,              /**< It could not be started. */
-    WORK_QUEUE_RESULT_FORSAKEN = 40,             /**< It was cancelled, or can never run. */
+    WORK_QUEUE_RESULT_UNKNOWN = 32,              /**< It was cancelled, or could not be started. */
+    WORK_QUEUE_RESULT_FORSAKEN = 40,             /**< It can never run, or its manager failed. */
     WORK_QUEUE_RESULT_MAX_RETRIES = 48,          /**< It used up its attempts. */
     WORK_QUEUE_RESULT_TASK_MAX_RUN_TIME = 56,    /**< It ran longer than its limit. */
     WORK_QUEUE_RESULT_DISK_ALLOC_FULL = 64,      /**< The worker's disk was full. */

@@ -3,7 +3,6 @@
 //   wq::Functions functions;
 //   functions.add("area", [](double width, double height) { return width * height; });
 //
-// Only workers need the functions; the manager calls them by name. Arguments and results travel as msgpack:
 // Only workers need the functions; the manager calls them by name. Arguments and results are sent as msgpack.
 // Supported: integers, floating point, bool, std::string, std::vector, std::array, std::map,
 // std::unordered_map, std::set, std::pair, std::tuple, std::optional, std::variant of msgpack's kinds, and

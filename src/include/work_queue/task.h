@@ -24,8 +24,8 @@ enum class TaskResult : int {
     signal = 8,                 // a signal killed it; return_status() is its number
     resource_exhaustion = 16,   // it exceeded its allocation
     task_timeout = 24,          // its end time came before it started, or while it ran
-    unknown = 32,               // its worker does not have the function; see reason()
-    forsaken = 40,              // it was cancelled, can never run, or its manager failed
+    unknown = 32,               // it was cancelled, or its worker could not start it; see reason()
+    forsaken = 40,              // it can never run, or its manager failed
     max_retries = 48,           // it used up its attempts
     max_running_time = 56,      // it ran longer than running_time_max
     disk_full = 64,             // the worker's disk was full

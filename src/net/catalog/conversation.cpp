@@ -23,9 +23,9 @@ Error failed(const std::string& what, int error = errno) {
     return unreachable(what + ": " + std::strerror(error));
 }
 
-Result<frames::OwnedDescriptor> connected(const frames::SocketAddress& address, const Patience& patience,
-                                          const std::string& name) {
-    frames::OwnedDescriptor socket(frames::connect_to(address, {}));
+Result<Descriptor> connected(const frames::SocketAddress& address, const Patience& patience,
+                             const std::string& name) {
+    Descriptor socket(frames::connect_to(address, {}));
     if (socket.get() < 0) return failed(name);
     if (const Status ready = wait_for(socket.get(), POLLOUT, patience, name); !ready) return ready.error();
     int error = 0;

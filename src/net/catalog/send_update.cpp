@@ -20,7 +20,7 @@ Status by_udp(const frames::HostPort& host, const std::string& packet, const Pat
     if (!addresses) return addresses.error();
     int error = EADDRNOTAVAIL;
     for (const frames::SocketAddress& address : *addresses) {
-        const frames::OwnedDescriptor socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        const Descriptor socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
         if (socket.get() >= 0 && ::sendto(socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL,
                                           address.get(), address.bytes) >= 0)
             return success();

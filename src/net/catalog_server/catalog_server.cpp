@@ -33,18 +33,17 @@ using boost::system::error_code;
 
 struct Ports {
     frames::Listening queries, updates;
-    std::vector<frames::OwnedDescriptor> datagrams;
+    std::vector<Descriptor> datagrams;
 };
 
 // Datagrams come to the addresses at which connections are accepted.
-Result<std::vector<frames::OwnedDescriptor>> datagram_sockets(const frames::Listening& beside) {
-    std::vector<frames::OwnedDescriptor> sockets;
-    for (const frames::OwnedDescriptor& listening : beside.descriptors) {
+Result<std::vector<Descriptor>> datagram_sockets(const frames::Listening& beside) {
+    std::vector<Descriptor> sockets;
+    for (const Descriptor& listening : beside.descriptors) {
         frames::SocketAddress address;
         address.bytes = sizeof address.storage;
         ::getsockname(listening.get(), address.get(), &address.bytes);
-        frames::OwnedDescriptor socket(
-            ::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        Descriptor socket(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         const int room = 4 << 20;
         ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
         if (::bind(socket.get(), address.get(), address.bytes) != 0)

@@ -23,7 +23,7 @@ Socket socket_of(boost::asio::io_context& context, Door::Arrival arrival) {
 
 Door::Door(boost::asio::io_context& context, frames::Listening sockets, Enter enter)
     : enter_(std::move(enter)), port_(sockets.port) {
-    for (frames::OwnedDescriptor& descriptor : sockets.descriptors) {
+    for (Descriptor& descriptor : sockets.descriptors) {
         const tcp protocol = protocol_of(descriptor.get());
         listeners_.push_back(std::make_unique<Listener>(Listener{tcp::acceptor(context), protocol}));
         listeners_.back()->acceptor.assign(protocol, descriptor.release());
@@ -56,7 +56,7 @@ void Door::accept(Listener& listener) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) return;
             break;
         }
-        enter_({frames::OwnedDescriptor(descriptor), listener.protocol, frames::host_of(peer)});
+        enter_({Descriptor(descriptor), listener.protocol, frames::host_of(peer)});
     }
     wait(listener);
 }

@@ -16,7 +16,7 @@ namespace wq::net::catalog_server {
 class Door {
   public:
     struct Arrival {
-        frames::OwnedDescriptor socket;
+        Descriptor socket;
         boost::asio::ip::tcp protocol;
         std::string address;
     };

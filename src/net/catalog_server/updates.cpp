@@ -91,10 +91,10 @@ struct DatagramReader::Buffers {
     std::array<mmsghdr, datagrams_at_once> messages;
 };
 
-DatagramReader::DatagramReader(boost::asio::io_context& context, std::vector<frames::OwnedDescriptor> sockets,
+DatagramReader::DatagramReader(boost::asio::io_context& context, std::vector<Descriptor> sockets,
                                TakeUpdate take)
     : buffers_(std::make_unique<Buffers>()), take_(std::move(take)) {
-    for (frames::OwnedDescriptor& descriptor : sockets) {
+    for (Descriptor& descriptor : sockets) {
         const bool v6 = protocol_of(descriptor.get()) == boost::asio::ip::tcp::v6();
         sockets_.push_back(std::make_unique<udp::socket>(context));
         sockets_.back()->assign(v6 ? udp::v6() : udp::v4(), descriptor.release());

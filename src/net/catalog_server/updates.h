@@ -22,8 +22,7 @@ using TakeUpdate = std::function<void(std::string_view bytes, const std::string&
 // rest.
 class DatagramReader {
   public:
-    DatagramReader(boost::asio::io_context& context, std::vector<frames::OwnedDescriptor> sockets,
-                   TakeUpdate take);
+    DatagramReader(boost::asio::io_context& context, std::vector<Descriptor> sockets, TakeUpdate take);
     ~DatagramReader();
 
   private:

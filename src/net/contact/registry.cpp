@@ -110,8 +110,8 @@ Status make_folder(const std::string& folder) {
 // mkstemp() makes files of mode 0600: an entry holds the key.
 Status write_file(const std::string& path, const std::string& text) {
     std::string part = fs::path(path).parent_path().string() + "/" + unfinished + "XXXXXX";
-    const records::journal::Descriptor file(::mkstemp(part.data()));
-    if (!file) return records::journal::write_error(part, errno);
+    const Descriptor file(::mkstemp(part.data()));
+    if (!file.valid()) return records::journal::write_error(part, errno);
     errno = ENOSPC;  // for a partial write
     const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
     if (whole && ::rename(part.c_str(), path.c_str()) == 0) return success();
@@ -154,10 +154,9 @@ bool is_trusted(const struct stat& file) {
 
 // Checks and reads the same open file: the name may be replaced in between.
 std::optional<std::string> read_trusted(const std::string& path) {
-    const records::journal::Descriptor file(
-        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat found {};
-    if (!file || ::fstat(file.get(), &found) != 0 || !is_trusted(found)) return std::nullopt;
+    if (!file.valid() || ::fstat(file.get(), &found) != 0 || !is_trusted(found)) return std::nullopt;
     std::string text(longest_entry, '\0');
     const ssize_t got = ::read(file.get(), text.data(), text.size());
     if (got <= 0 || static_cast<std::uintmax_t>(got) == longest_entry) return std::nullopt;

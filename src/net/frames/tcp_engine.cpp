@@ -110,7 +110,7 @@ void TcpEngine::finish_if_done() {
 
 TcpLink& TcpEngine::add(int descriptor, std::string address) {
     const std::uint64_t serial = next_serial_++;
-    OwnedDescriptor owned(descriptor);
+    Descriptor owned(descriptor);
     auto link = std::make_shared<TcpLink>(context_, descriptor, serial, std::move(address), plan_, *this);
     owned.release();
     TcpLink& added = *link;

@@ -52,8 +52,8 @@ Shares shares_of(std::size_t most_handshakes) {
             std::max<std::size_t>(1, std::min<std::size_t>(most_handshakes, all / 4))};
 }
 
-OwnedDescriptor spare_descriptor() {
-    return OwnedDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+Descriptor spare_descriptor() {
+    return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 std::string busy_frame() {
@@ -74,7 +74,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
           spare_(spare_descriptor()),
           engine_(std::move(plan), *this),
           again_(engine_.context()) {
-        for (OwnedDescriptor& descriptor : sockets.descriptors) {
+        for (Descriptor& descriptor : sockets.descriptors) {
             doors_.push_back(std::make_unique<stream_descriptor>(engine_.context(), descriptor.get()));
             descriptor.release();
         }
@@ -175,7 +175,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
     }
 
     void receive(int descriptor, const SocketAddress& from) {
-        OwnedDescriptor owned(descriptor);
+        Descriptor owned(descriptor);
         // Connections in their handshake give way; authenticated ones stay.
         if (descriptor >= shares_.first_reserved && engine_.unfinished() == 0) return send_away(descriptor);
         if (descriptor >= shares_.first_reserved || engine_.unfinished() >= shares_.most_handshakes)
@@ -196,7 +196,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
         });
     }
 
-    void welcome(OwnedDescriptor& owned, std::string from) {
+    void welcome(Descriptor& owned, std::string from) {
         count(&TcpListenCounts::accepted);
         notes_.put("tcp", from + " connected");
         prepare_socket(owned.get(), engine_.plan().limits);
@@ -225,7 +225,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
     // Uses the reserved descriptor: the peer is told, instead of waiting in the backlog.
     bool send_next_away(stream_descriptor& door) {
         spare_ = {};
-        OwnedDescriptor next(accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        Descriptor next(accept4(door.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         const bool someone = next.get() >= 0;
         if (someone) send_away(next.get());
         next = {};
@@ -257,7 +257,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
     NoteBook notes_;
 
     // Used by the engine's thread.
-    OwnedDescriptor spare_;
+    Descriptor spare_;
     std::uint32_t next_peer_ = 0;
     TcpEngine engine_;
     boost::asio::steady_timer again_;

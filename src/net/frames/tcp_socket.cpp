@@ -25,15 +25,6 @@ int seconds_of(Duration time) {
 
 }  // namespace
 
-OwnedDescriptor& OwnedDescriptor::operator=(OwnedDescriptor&& other) noexcept {
-    OwnedDescriptor before(std::exchange(descriptor_, other.release()));
-    return *this;
-}
-
-OwnedDescriptor::~OwnedDescriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 bool SocketAddress::same_as(const SocketAddress& other) const {
     return bytes == other.bytes && std::memcmp(&storage, &other.storage, bytes) == 0;
 }

@@ -8,25 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "net/frames/tcp_options.h"
 
 namespace wq::net::frames {
-
-// Closes its descriptor unless it was released to another owner.
-class OwnedDescriptor {
-  public:
-    OwnedDescriptor() = default;
-    explicit OwnedDescriptor(int descriptor) : descriptor_(descriptor) {}
-    OwnedDescriptor(OwnedDescriptor&& other) noexcept : descriptor_(other.release()) {}
-    OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept;
-    ~OwnedDescriptor();
-    int get() const { return descriptor_; }
-    int release() { return std::exchange(descriptor_, -1); }
-
-  private:
-    int descriptor_ = -1;
-};
 
 struct SocketAddress {
     sockaddr_storage storage{};
@@ -60,7 +46,7 @@ int connect_to(const SocketAddress& address, const TcpLimits& limits);
 
 // Listening sockets, all on the same port. Errors as TcpListener::open.
 struct Listening {
-    std::vector<OwnedDescriptor> descriptors;
+    std::vector<Descriptor> descriptors;
     std::uint16_t port = 0;
 };
 Result<Listening> listen_on(const std::vector<std::string>& bind, std::uint16_t low_port,

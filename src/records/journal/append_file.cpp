@@ -32,15 +32,6 @@ int write_at(int fd, std::string_view bytes, std::uint64_t offset) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-}
-
 Error write_error(const std::string& path, int error_number) {
     const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
     const bool forbidden = error_number == EACCES || error_number == EPERM || error_number == EROFS;
@@ -56,7 +47,7 @@ Result<AppendFile> AppendFile::open(const std::string& path, std::uint64_t keep)
     AppendFile file;
     file.path_ = path;
     file.fd_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
-    if (!file.fd_) return write_error(path, errno);
+    if (!file.fd_.valid()) return write_error(path, errno);
     struct stat status {};
     if (::fstat(file.fd_.get(), &status) != 0) return write_error(path, errno);
     if (!S_ISREG(status.st_mode)) return not_regular(path, ExitCode::not_allowed);
@@ -71,7 +62,7 @@ Result<std::optional<AppendFile>> AppendFile::create(const std::string& path) {
     AppendFile file;
     file.path_ = path;
     file.fd_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.fd_) return std::optional(std::move(file));
+    if (file.fd_.valid()) return std::optional(std::move(file));
     if (errno == EEXIST) return std::optional<AppendFile>();
     return write_error(path, errno);
 }
@@ -125,7 +116,7 @@ Status write_atomically(const std::string& path, std::string_view bytes, bool sy
 
 Status sync_directory(const std::string& path) {
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) return write_error(path, errno);
+    if (!fd.valid()) return write_error(path, errno);
     // Some file systems do not support it and do not need it.
     if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) return write_error(path, errno);
     return success();
@@ -133,7 +124,7 @@ Status sync_directory(const std::string& path) {
 
 Result<std::string> read_whole(const std::string& path) {
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
+    if (!fd.valid()) return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
     std::string bytes;
     char buffer[1 << 16];
     for (;;) {

@@ -8,24 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace wq::records::journal {
-
-// A file descriptor that is closed by its destructor.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor();
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
-
-  private:
-    int fd_ = -1;
-};
 
 class AppendFile {
   public:
@@ -50,7 +36,7 @@ class AppendFile {
 
     std::uint64_t size() const { return size_; }
     const std::string& path() const { return path_; }
-    bool is_open() const { return static_cast<bool>(fd_); }
+    bool is_open() const { return fd_.valid(); }
 
   private:
     std::string path_;

@@ -20,13 +20,13 @@ Status refuse_if_held(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct flock lock {};
     lock.l_type = F_WRLCK;
-    const bool known = file && ::fcntl(file.get(), F_GETLK, &lock) == 0;
+    const bool known = file.valid() && ::fcntl(file.get(), F_GETLK, &lock) == 0;
     return known && lock.l_type != F_UNLCK ? Status(held_by(path, lock.l_pid)) : success();
 }
 
 Result<Descriptor> hold_file(const std::string& path) {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-    if (!file) return write_error(path, errno);
+    if (!file.valid()) return write_error(path, errno);
     struct flock lock {};
     lock.l_type = F_WRLCK;
     if (::fcntl(file.get(), F_SETLK, &lock) != 0 && (errno == EACCES || errno == EAGAIN))

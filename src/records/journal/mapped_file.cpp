@@ -17,7 +17,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
                      "cannot read " + path + ": " + std::generic_category().message(error_number)};
     };
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) return refused(errno);
+    if (!fd.valid()) return refused(errno);
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return refused(errno);
     if (S_ISDIR(status.st_mode)) return refused(EISDIR);

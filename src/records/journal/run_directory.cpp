@@ -83,7 +83,7 @@ Status write_holder(const std::string& path, int fd) {
 
 bool RunDirectory::is_taken(const std::string& path) {
     const Descriptor lock(::open((path + "/lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    return lock && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
@@ -99,7 +99,7 @@ Result<RunDirectory> RunDirectory::take(const std::string& path, Use use) {
     // Before we write anything into it.
     if (::access(lock_path.c_str(), F_OK) != 0 && is_foreign(path)) return not_of_a_run(path);
     Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!lock) return cannot_make(path, errno);
+    if (!lock.valid()) return cannot_make(path, errno);
     if (const int error_number = lock_now(lock.get()); error_number == EWOULDBLOCK) {
         const std::string holder = read_holder(lock.get());
         return Error{ExitCode::interrupted, "run directory " + path + " is in use by the run " +

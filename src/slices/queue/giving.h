@@ -85,7 +85,7 @@ class Giving final : public Member {
     std::unique_ptr<Pass> pass_;
     Statistics statistics_;
     manager::run::NodeTickets tickets_;
-    records::journal::Descriptor saved_to_;  // held, so that no other run saves there
+    Descriptor saved_to_;  // held, so that no other run saves there
     GivingPort port_;
     std::unique_ptr<RecordServer> server_;  // if there may be workers
     std::unique_ptr<claims::GiverLine> line_;
