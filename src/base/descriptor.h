@@ -30,6 +30,15 @@ class Descriptor {
     int fd_ = -1;
 };
 
+// A pipe whose ends are closed on exec; not valid: errno says why.
+struct Pipe {
+    Descriptor read;
+    Descriptor write;
+    bool valid() const { return read.valid(); }
+};
+Pipe open_pipe();
+bool set_nonblocking(const Descriptor& descriptor);
+
 // Closes every descriptor from `first` on, in a process that has just been forked.
 void close_from(int first);
 

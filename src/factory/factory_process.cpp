@@ -1,10 +1,7 @@
 #include "factory/factory_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,41 +68,23 @@ Result<std::string> find_factory_program() {
 
 Result<FactoryProcess> FactoryProcess::start(const std::string& path, const std::vector<std::string>& words,
                                              const std::string& shell_words) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return refused_by_system("no pipe");
-    Descriptor ours(ends[0]);
-    const Descriptor theirs(ends[1]);
-    ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
+    Pipe reports = open_pipe();
+    if (!reports.valid()) return refused_by_system("no pipe");
+    set_nonblocking(reports.read);
     std::vector<std::string> line{"/bin/sh", "-c",     "exec \"$@\" " + shell_words, "sh",
                                   path,      "--json", "--ends-with-reader"};
     line.insert(line.end(), words.begin(), words.end());
-    std::vector<char*> argv;
-    for (std::string& word : line) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, theirs.get(), STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);  // such as mpirun's
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    sigset_t ignored;
-    sigemptyset(&ignored);
-    for (const int signal : {SIGPIPE, SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&ignored, signal);
-    posix_spawnattr_setsigdefault(&attributes, &ignored);
-    // In a group of its own: ^C at the terminal is for us, and we end it when our tasks have ended.
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    pid_t child = -1;
-    const int failed = posix_spawn(&child, "/bin/sh", &files, &attributes, argv.data(), environment().data());
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    if (failed != 0) return refused_by_system("cannot start " + path, failed, ExitCode::unreachable);
-    return FactoryProcess(child, std::move(ours));
+    // In a group of its own: ^C at the terminal is for us, and we end it when our tasks have ended. Inherited
+    // descriptors, such as mpirun's, stay with us.
+    const std::vector<char*> variables = environment();
+    Child child(line, {.out = reports.write.get(),
+                       .err = reports.write.get(),
+                       .group = ChildOptions::Group::own,
+                       .closes_others = true,
+                       .environment = variables.data()});
+    if (child.start_error() != 0)
+        return refused_by_system("cannot start " + path, child.start_error(), ExitCode::unreachable);
+    return FactoryProcess(std::move(child), std::move(reports.read));
 }
 
 FactoryProcess::~FactoryProcess() {
@@ -141,11 +120,11 @@ void FactoryProcess::take(const std::string& line, const std::function<void(cons
 }
 
 void FactoryProcess::ask_to_stop() const {
-    if (child_ > 0) ::kill(child_, SIGTERM);
+    child_.signal(SIGTERM);
 }
 
 void FactoryProcess::stop(Duration limit, const std::function<void(const std::string&)>& say) {
-    if (child_ <= 0) return;
+    if (!child_.running()) return;
     ask_to_stop();
     const Instant until = instant_now() + limit;
     while (running()) {
@@ -157,8 +136,10 @@ void FactoryProcess::stop(Duration limit, const std::function<void(const std::st
     }
     const bool ended = !running();
     reports_.reset();  // it ends when it notices
-    ::waitpid(child_, nullptr, ended ? 0 : WNOHANG);
-    child_ = -1;
+    if (ended)
+        child_.wait();
+    else
+        child_.release();
 }
 
 }  // namespace wq::factory

@@ -2,8 +2,6 @@
 // however we end, because it notices that nobody reads its reports any more.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/child.h"
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -31,12 +30,7 @@ class FactoryProcess {
     // without what makes a process a part of an MPI or batch job. Error: it cannot be started.
     static Result<FactoryProcess> start(const std::string& program, const std::vector<std::string>& words,
                                         const std::string& shell_words);
-    FactoryProcess(FactoryProcess&& other) noexcept
-        : child_(std::exchange(other.child_, -1)),
-          reports_(std::move(other.reports_)),
-          partial_(std::move(other.partial_)),
-          report_(std::move(other.report_)),
-          has_begun_(other.has_begun_) {}
+    FactoryProcess(FactoryProcess&&) noexcept = default;
     FactoryProcess& operator=(FactoryProcess&&) = delete;
     ~FactoryProcess();  // stop(), for at most a second
 
@@ -52,10 +46,11 @@ class FactoryProcess {
     void stop(Duration limit, const std::function<void(const std::string&)>& say);
 
   private:
-    FactoryProcess(pid_t child, Descriptor reports) : child_(child), reports_(std::move(reports)) {}
+    FactoryProcess(Child child, Descriptor reports)
+        : child_(std::move(child)), reports_(std::move(reports)) {}
     void take(const std::string& line, const std::function<void(const std::string&)>& say);
 
-    pid_t child_ = -1;
+    Child child_;
     Descriptor reports_;
     std::string partial_;
     std::optional<CycleReport> report_;

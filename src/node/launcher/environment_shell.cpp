@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/child.h"
 #include "base/single_quoted.h"
 #include "node/process/process_tree.h"
 
@@ -26,10 +27,6 @@ bool make_pipe(Descriptor& read_end, Descriptor& write_end) {
     read_end.reset(made ? ends[0] : -1);
     write_end.reset(made ? ends[1] : -1);
     return made;
-}
-
-int exit_code_of(int status) {
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 // What sets a task's variables in its subshell. A line of the list may have named mpirun's hosts; that stays.

@@ -1,11 +1,7 @@
 #include "node/machine/asked_command.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,67 +22,21 @@ int milliseconds_until(Instant until) {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-int exit_code_of(int status) {
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 }  // namespace
 
-AskedCommand::AskedCommand(AskedCommand&& other) noexcept
-    : child_(std::exchange(other.child_, -1)),
-      exit_code_(other.exit_code_),
-      out_(std::move(other.out_)),
-      errors_(std::move(other.errors_)),
-      error_text_(std::move(other.error_text_)),
-      stopped_(other.stopped_) {}
-
-AskedCommand& AskedCommand::operator=(AskedCommand&& other) noexcept {
-    std::swap(child_, other.child_), std::swap(exit_code_, other.exit_code_), std::swap(out_, other.out_);
-    std::swap(errors_, other.errors_), std::swap(error_text_, other.error_text_);
-    std::swap(stopped_, other.stopped_);
-    return *this;
-}
-
 AskedCommand::AskedCommand(const std::vector<std::string>& command, Errors errors) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return;
-    out_.reset(ends[0]);
-    const Descriptor theirs(ends[1]);
-    ::posix_spawn_file_actions_t files;
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&files, theirs.get(), STDOUT_FILENO);
-    Descriptor their_errors;
-    int error_ends[2];
-    if (errors == Errors::kept && ::pipe2(error_ends, O_CLOEXEC) == 0) {
-        errors_.reset(error_ends[0]);
-        their_errors.reset(error_ends[1]);
-        ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
-        ::posix_spawn_file_actions_adddup2(&files, their_errors.get(), STDERR_FILENO);
-    } else
-        ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    ::posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    sigset_t ignored;
-    sigemptyset(&ignored);
-    // Perhaps by us or our parent; pipelines of shells need the first, shells the second.
-    sigaddset(&ignored, SIGPIPE);
-    sigaddset(&ignored, SIGCHLD);
-    ::posix_spawnattr_setsigdefault(&attributes, &ignored);
-    ::posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    std::vector<char*> words;
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    if (::posix_spawnp(&child_, words.front(), &files, &attributes, words.data(), environ) != 0) {
-        child_ = -1;
-        out_.reset();
+    Pipe out = open_pipe();
+    if (!out.valid()) return;
+    ChildOptions options{.out = out.write.get(), .group = ChildOptions::Group::own};
+    Pipe kept;
+    if (errors == Errors::kept) kept = open_pipe();
+    if (kept.valid()) {
+        set_nonblocking(kept.read);
+        errors_ = std::move(kept.read);
+        options.err = kept.write.get();
     }
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&files);
+    child_ = Child(command, options);
+    if (child_.running()) out_ = std::move(out.read);
 }
 
 // A part only: a command that never stops writing is not read for ever.
@@ -100,30 +50,29 @@ void AskedCommand::read_errors() {
     if (error_text_.size() > most_kept) error_text_.erase(0, error_text_.size() - most_kept);
 }
 
-// Returns the status of waitpid(); nullopt: it still runs. Linux before 5.3 has no process descriptors: there
-// this looks every 10 ms.
-std::optional<int> AskedCommand::wait_for_end(Instant until) {
+// Reads its errors meanwhile. Linux before 5.3 has no process descriptors: there this looks every 10 ms.
+bool AskedCommand::ends_by(Instant until) {
     constexpr int look_every = 10;
-    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
+    const Descriptor end = child_.end_descriptor();
     for (;;) {
-        int status = 0;
-        if (::waitpid(child_, &status, WNOHANG) == child_) return status;
+        if (const auto code = child_.take_end()) {
+            exit_code_ = *code;
+            return true;
+        }
         const int left = milliseconds_until(until);
-        if (left <= 0) return std::nullopt;
-        pollfd waits[]{{process.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}};
-        if (::poll(waits, 2, process.valid() ? left : std::min(left, look_every)) > 0 &&
-            waits[1].revents != 0)
+        if (left <= 0) return false;
+        pollfd waits[]{{end.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}};
+        if (::poll(waits, 2, end.valid() ? left : std::min(left, look_every)) > 0 && waits[1].revents != 0)
             read_errors();
     }
 }
 
 void AskedCommand::end() {
     out_.reset();
-    if (child_ <= 0) return;
-    ::kill(-child_, SIGKILL);
+    if (!child_.running()) return;
+    child_.signal_all(SIGKILL);
     // One that hangs in the kernel, for example on a broken GPU, ends when it can: nobody waits for it.
-    if (const auto status = wait_for_end(instant_now() + kill_grace)) exit_code_ = exit_code_of(*status);
-    child_ = -1;
+    if (!ends_by(instant_now() + kill_grace)) child_.release();
 }
 
 std::optional<std::string> AskedCommand::answer(Duration limit, int stop) {
@@ -146,9 +95,7 @@ std::optional<std::string> AskedCommand::answer(Duration limit, int stop) {
         text.append(part.data(), static_cast<std::size_t>(got));
         whole = got == 0;
     }
-    if (whole && child_ > 0) {  // it has closed its output, and is about to end
-        if (const auto status = wait_for_end(until)) exit_code_ = exit_code_of(*status), child_ = -1;
-    }
+    if (whole && child_.running()) ends_by(until);  // it has closed its output, and is about to end
     end();
     for (int parts = 0; parts < most_parts && errors_.valid(); ++parts) read_errors();
     if (!whole) return std::nullopt;

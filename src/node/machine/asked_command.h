@@ -1,12 +1,11 @@
 // A command of the system that answers a question, with a time limit.
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/child.h"
 #include "base/descriptor.h"
 #include "base/time.h"
 
@@ -18,8 +17,8 @@ class AskedCommand {
     enum class Errors { dropped, kept };  // its stderr
     // Starts it, found by PATH, in a process group of its own.
     explicit AskedCommand(const std::vector<std::string>& command, Errors errors = Errors::dropped);
-    AskedCommand(AskedCommand&& other) noexcept;
-    AskedCommand& operator=(AskedCommand&& other) noexcept;
+    AskedCommand(AskedCommand&&) noexcept = default;
+    AskedCommand& operator=(AskedCommand&&) noexcept = default;
     ~AskedCommand() { end(); }
 
     // Its whole output, if it ended within `limit` and before the descriptor `stop` became readable;
@@ -35,9 +34,9 @@ class AskedCommand {
   private:
     void end();
     void read_errors();
-    std::optional<int> wait_for_end(Instant until);
+    bool ends_by(Instant until);
 
-    pid_t child_ = -1;
+    Child child_;
     int exit_code_ = 127;
     Descriptor out_;
     Descriptor errors_;

@@ -1,16 +1,12 @@
 #include "programs/run/plots.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
-extern char** environ;
+#include "base/child.h"
 
 namespace wq::programs::run {
 
@@ -32,32 +28,6 @@ bool in_path(const char* program) {
     return false;
 }
 
-bool run_quietly(const std::vector<std::string>& words) {
-    std::vector<char*> argv;
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        ::posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
-    // Signals are blocked here; unblock them in the child, so that Ctrl-C stops it.
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    pid_t child = 0;
-    const int failed = ::posix_spawn(&child, argv[0], &actions, &attributes, argv.data(), environ);
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return false;
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 }  // namespace
 
 std::vector<std::string> draw_plots(Plots when, const std::string& run_directory, double run_seconds) {
@@ -68,9 +38,10 @@ std::vector<std::string> draw_plots(Plots when, const std::string& run_directory
     if (failed || ::access(program.c_str(), X_OK) != 0 || !in_path("gnuplot")) return {};
     const fs::path folder = fs::path(run_directory) / "plots";
     fs::create_directories(folder, failed);
-    if (!run_quietly(
-            {program.string(), "--skip-empty", "-o", (folder / "run").string(), run_directory + "/stats.h5"}))
-        return {};
+    // Signals are blocked here, not in the child, so that Ctrl-C stops it.
+    Child drawing(
+        {program.string(), "--skip-empty", "-o", (folder / "run").string(), run_directory + "/stats.h5"}, {});
+    if (!drawing.running() || drawing.wait() != 0) return {};
     std::vector<std::string> files;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
         files.push_back(entry.path().string());

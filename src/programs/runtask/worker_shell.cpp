@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/child.h"
 #include "base/random_bits.h"
 #include "base/shortage.h"
 #include "programs/runtask/task_processes.h"
@@ -31,16 +32,11 @@ Error shell_error(const std::string& what) {
     return refused_by_system("cannot " + what, errno, ExitCode::internal);
 }
 
-int exit_code_of(int status) {
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 bool open_pipe(Descriptor& read_end, Descriptor& write_end) {
-    std::array<int, 2> ends{-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read_end.reset(ends[0]);
-    write_end.reset(ends[1]);
-    return true;
+    Pipe both = wq::open_pipe();
+    read_end = std::move(both.read);
+    write_end = std::move(both.write);
+    return read_end.valid();
 }
 
 std::string path_of(const Descriptor& file) {
@@ -119,7 +115,7 @@ Status WorkerShell::start_shell() {
     step_.reset(::memfd_create("runtask", MFD_CLOEXEC));
     if (!step_.valid() || !open_pipe(wake_read_, wake_) || !open_pipe(answer_, answer_write_))
         return shell_error("open a pipe");
-    ::fcntl(answer_.get(), F_SETFL, O_NONBLOCK);
+    set_nonblocking(answer_);
     paths_ = {path_of(wake_read_), path_of(step_), path_of(answer_write_), settings_.shell.ends_with("bash")};
     answer_text_.clear();
     node::process::CommandLine command{settings_.shell,

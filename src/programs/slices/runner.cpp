@@ -94,20 +94,18 @@ std::string Runner::run(const Slice& slice, RecordsFeed& records) {
     if (found.file.empty()) return cannot_run(text_of(found.denied ? EACCES : ENOENT));
     line.file = found.file;
 
-    std::array<int, 2> ends{-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "cannot make a pipe: " + text_of(errno);
-    Descriptor read_end(ends[0]);
-    Descriptor write_end(ends[1]);
-    if (const Status started = host_.start(line, read_end.get()); !started)
+    Pipe input = open_pipe();
+    if (!input.valid()) return "cannot make a pipe: " + text_of(errno);
+    if (const Status started = host_.start(line, input.read.get()); !started)
         return cannot_run(started.error().message);
-    read_end.reset();
-    ::fcntl(write_end.get(), F_SETFL, O_NONBLOCK);
-    const Status fed = records.feed(slice, {write_end.get(), host_.descriptor()});
+    input.read.reset();
+    set_nonblocking(input.write);
+    const Status fed = records.feed(slice, {input.write.get(), host_.descriptor()});
     if (!fed) {  // it must not take what it got for all there is
         host_.end_command();
         return fed.error().message;
     }
-    write_end.reset();
+    input.write.reset();
     return end_of(host_.wait());
 }
 

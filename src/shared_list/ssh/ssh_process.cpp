@@ -1,13 +1,7 @@
 #include "shared_list/ssh/ssh_process.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -20,73 +14,11 @@ namespace wq::shared_list::ssh {
 
 namespace {
 
-// Both ends of a pipe to read from, and of a socket to write to: a write to a process that has ended must not
-// raise SIGPIPE.
-struct Ends {
-    Descriptor ours;
-    Descriptor theirs;
-};
-
-bool open_pipe(Ends& ends) {
-    int both[2];
-    if (::pipe2(both, O_CLOEXEC) != 0) return false;
-    ends.ours.reset(both[0]);
-    ends.theirs.reset(both[1]);
-    return ::fcntl(both[0], F_SETFL, O_NONBLOCK) == 0;
-}
-
-bool open_socket(Ends& ends) {
-    int both[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0) return false;
-    ends.ours.reset(both[0]);
-    ends.theirs.reset(both[1]);
-    return ::fcntl(both[0], F_SETFL, O_NONBLOCK) == 0;
-}
-
-// Signals are as at a program's start, whatever we block or ignore.
-int spawn_with(const std::vector<std::string>& words, const Ends& in, const Ends& out, const Ends& errors,
-               pid_t& child) {
-    ::posix_spawn_file_actions_t files;
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawn_file_actions_adddup2(&files, in.theirs.get(), STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&files, out.theirs.get(), STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&files, errors.theirs.get(), STDERR_FILENO);
-    ::posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    sigset_t handled;
-    sigemptyset(&handled);
-    for (const int signal : {SIGPIPE, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&handled, signal);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &handled);
-    ::posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    const int error = ::posix_spawnp(&child, arguments[0], &files, &attributes, arguments.data(), environ);
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&files);
-    return error;
-}
-
-// Whether the process ended within the limit. A kernel without pidfd_open() (Linux 5.3) does not say.
-bool ends_within(pid_t child, Duration limit) {
-#ifdef SYS_pidfd_open
-    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    if (!process.valid()) return false;
-    const Instant until = instant_now() + limit;
-    while (true) {
-        pollfd ended{process.get(), POLLIN, 0};
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - instant_now()).count();
-        const int ready = ::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
-        if (ready >= 0 || errno != EINTR) return ready > 0;
-    }
-#else
-    static_cast<void>(child), static_cast<void>(limit);
-    return false;
-#endif
+// A socket to write to: a write to a process that has ended must not raise SIGPIPE.
+Pipe open_socket() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return {};
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 }  // namespace
@@ -101,40 +33,36 @@ std::vector<std::string> ssh_command() {
 }
 
 Result<SshProcess> SshProcess::start(const std::vector<std::string>& words) {
-    Ends in;
-    Ends out;
-    Ends errors;
     SshProcess process;
-    int error = open_socket(in) && open_pipe(out) && open_pipe(errors) ? 0 : errno;
-    if (error == 0) error = spawn_with(words, in, out, errors, process.child_);
+    Pipe in = open_socket();
+    Pipe out = open_pipe();
+    Pipe errors = open_pipe();
+    int error = in.valid() && out.valid() && errors.valid() ? 0 : errno;
+    for (const Descriptor* ours : {&in.write, &out.read, &errors.read})
+        if (error == 0 && !set_nonblocking(*ours)) error = errno;
+    if (error == 0) {
+        process.child_ = Child(words, {.in = in.read.get(),
+                                       .out = out.write.get(),
+                                       .err = errors.write.get(),
+                                       .group = ChildOptions::Group::session});
+        error = process.child_.start_error();
+    }
     if (error != 0)
         return Error{ExitCode::unreachable,
                      "cannot start " + words[0] + ": " + std::strerror(error) +
                          (error == ENOENT ? "; install an ssh client, or set RUNTASK_SSH to its path" : "")};
-    process.in_ = std::move(in.ours);
-    process.out_ = std::move(out.ours);
-    process.errors_ = std::move(errors.ours);
+    process.in_ = std::move(in.write);
+    process.out_ = std::move(out.read);
+    process.errors_ = std::move(errors.read);
     return process;
 }
 
-SshProcess::SshProcess(SshProcess&& other) noexcept
-    : child_(std::exchange(other.child_, -1)),
-      in_(std::move(other.in_)),
-      out_(std::move(other.out_)),
-      errors_(std::move(other.errors_)) {}
-
-SshProcess::~SshProcess() {
-    end(Duration{0});
-}
-
 int SshProcess::end(Duration limit) {
-    if (child_ <= 0) return 0;
+    if (!child_.running()) return 0;
     in_.reset();
-    const pid_t child = std::exchange(child_, -1);
-    if (!ends_within(child, limit)) ::kill(child, SIGKILL);
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (const auto code = child_.wait_until(instant_now() + limit)) return *code;
+    child_.signal(SIGKILL);
+    return child_.wait();
 }
 
 }  // namespace wq::shared_list::ssh

@@ -1,11 +1,10 @@
 // An ssh process that this one talks to by its standard input and output.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
 
+#include "base/child.h"
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -20,9 +19,6 @@ class SshProcess {
     // Starts it in a separate session, so that Ctrl-C does not end it: the worker must still record the ends
     // of its lines.
     static Result<SshProcess> start(const std::vector<std::string>& words);
-    SshProcess(SshProcess&& other) noexcept;
-    SshProcess& operator=(SshProcess&&) = delete;
-    ~SshProcess();
 
     int in() const { return in_.get(); }  // a socket; none of the three blocks
     int out() const { return out_.get(); }
@@ -30,13 +26,12 @@ class SshProcess {
 
     void close_in() { in_.reset(); }
     void close_errors() { errors_.reset(); }
-    // Waits for its end, at most so long; then ends it. Returns its exit code; 128 + the signal that ended
-    // it.
+    // Waits for its end, at most so long; then kills it. Returns its exit code (see Child).
     int end(Duration limit);
 
   private:
     SshProcess() = default;
-    pid_t child_ = -1;
+    Child child_;
     Descriptor in_;
     Descriptor out_;
     Descriptor errors_;
