@@ -68,10 +68,9 @@ void Executor::wait() {
     if (!must_move()) {
         const std::optional<Instant> until = wakes_at();
         std::array<pollfd, 2> ready{
-            {{doorbell_.get(), POLLIN, 0}, {zygote_gone_ ? -1 : zygote_.control.get(), POLLIN, 0}}};
+            {{doorbell_->descriptor(), POLLIN, 0}, {zygote_gone_ ? -1 : zygote_.control.get(), POLLIN, 0}}};
         poll(ready.data(), ready.size(), until ? poll_limit(*until) : -1);
-        std::uint64_t rings = 0;
-        if (ready[0].revents != 0) static_cast<void>(!read(doorbell_.get(), &rings, sizeof rings));
+        if (ready[0].revents != 0) doorbell_->clear();
         if (ready[1].revents != 0) hear();
     }
     waits_for_room_.store(false);
