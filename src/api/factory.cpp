@@ -68,7 +68,7 @@ class Factory::Impl {
         std::error_code error;
         std::filesystem::create_directories(folder_, error);
         if (const Status written = write_settings(); !written) throw api::setup_error(written.error());
-        stop_.clear();
+        stop_ = Wake();
         if (!stop_.valid()) throw SetupError("no descriptor is left for a factory", 69);
         auto process = factory::FactoryProcess::start(*program, words(), {});
         if (!process) throw api::setup_error(process.error());

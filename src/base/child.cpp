@@ -46,7 +46,7 @@ class Plan {
         else
             ::posix_spawn_file_actions_addopen(&files_, place, "/dev/null", O_RDWR, 0);
     }
-    // Pipelines of shells need the first of them, shells the second.
+    // Pipelines of shells need SIGPIPE, shells SIGCHLD.
     void set_signals(ChildOptions::Group group) {
         sigset_t none;
         sigset_t defaults;
@@ -55,7 +55,7 @@ class Plan {
         for (const int signal : {SIGPIPE, SIGCHLD}) ::sigaddset(&defaults, signal);
         int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
         if (group != ChildOptions::Group::ours) {
-            for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&defaults, signal);
+            ::sigfillset(&defaults);
             flags |= group == ChildOptions::Group::own ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
         }
         ::posix_spawnattr_setsigmask(&attributes_, &none);
@@ -98,18 +98,21 @@ void Child::signal_all(int number) const {
     if (pid_ > 0) ::kill(group_ == ChildOptions::Group::ours ? pid_ : -pid_, number);
 }
 
-std::optional<int> Child::take_end() {
+std::optional<int> Child::reaped(int flags) {
     int status = 0;
-    if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+    pid_t got = 0;
+    while ((got = ::waitpid(pid_, &status, flags)) < 0 && errno == EINTR) continue;
+    if (got == 0) return std::nullopt;
     pid_ = -1;
-    return exit_code_of(status);
+    return got > 0 ? exit_code_of(status) : unknown_end;
+}
+
+std::optional<int> Child::take_end() {
+    return running() ? reaped(WNOHANG) : std::nullopt;
 }
 
 int Child::wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
-    pid_ = -1;
-    return exit_code_of(status);
+    return running() ? reaped(0).value_or(unknown_end) : unknown_end;
 }
 
 Descriptor Child::end_descriptor() const {

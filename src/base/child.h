@@ -22,8 +22,8 @@ struct ChildOptions {
     int in = -1;
     int out = -1;
     int err = -1;
-    // A process of our group gets Ctrl-C with us. In its own group or session all its signals are as at a
-    // program's start, in our group at least SIGPIPE and SIGCHLD; none is blocked.
+    // A process of our group gets Ctrl-C with us. In its own group or session no signal is ignored, in our
+    // group not SIGPIPE and SIGCHLD; none is blocked.
     enum class Group { ours, own, session };
     Group group = Group::ours;
     bool closes_others = false;          // also descriptors that are inherited
@@ -46,9 +46,11 @@ class Child {
     void signal(int number) const;
     void signal_all(int number) const;  // to its group, if that is its own
 
-    // Its exit code, once; nullopt: it still runs.
+    // Its exit code, once; nullopt: it still runs, or was not running. If this process ignores SIGCHLD, the
+    // kernel keeps no exit codes: then it is `unknown_end`.
+    static constexpr int unknown_end = 127;
     std::optional<int> take_end();
-    int wait();  // for its end; returns the exit code
+    int wait();  // for its end; returns the exit code, `unknown_end` if it was not running
     // nullopt: it still runs. Where the kernel has no pidfd_open() (before Linux 5.3), looks every 10 ms.
     std::optional<int> wait_until(Instant until);
     // Readable once it has ended; not valid before Linux 5.3.
@@ -57,6 +59,8 @@ class Child {
     void release();  // it runs on, or is reaped if it has ended
 
   private:
+    std::optional<int> reaped(int flags);
+
     pid_t pid_ = -1;
     ChildOptions::Group group_ = ChildOptions::Group::ours;
     int error_ = 0;

@@ -7,8 +7,7 @@
 
 namespace wq {
 
-// Any thread, also a signal handler, may set it. A call costs a system call, so who has many events remembers
-// that it is set.
+// Any thread may set it. set() costs a system call, so a caller with many events remembers that it is set.
 class Wake {
   public:
     Wake() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}

@@ -62,13 +62,13 @@ void measure(const char* name, const engine::model::Watch& watch, int tasks, int
     }
     wait_for(*launcher, tasks);
     poll(nullptr, 0, 2000);  // the first samples cost more than later ones
-    const double before = cpu_seconds("wq_node_launcher");
+    const double before = cpu_seconds("wq_launcher");
     const double disk_before = cpu_seconds("wq_disk");
     const Instant begin = instant_now();
     poll(nullptr, 0, seconds * 1000);
     const double took = std::chrono::duration<double>(instant_now() - begin).count();
     std::printf("%-34s launcher %6.3f %% of a core, disks %6.3f %%\n", name,
-                100 * (cpu_seconds("wq_node_launcher") - before) / took,
+                100 * (cpu_seconds("wq_launcher") - before) / took,
                 100 * (cpu_seconds("wq_disk") - disk_before) / took);
     launcher->close(std::chrono::seconds(5));
     rmdir(options.scratch.c_str());

@@ -6,7 +6,8 @@ import re
 import sys
 
 PUBLIC = ("work_queue/", "cctools/")  # folders of src/include, by which programs include their headers
-# The rooms that implement public headers; the other headers are inline.
+# The rooms that implement public headers; the other headers are inline, but for worker.h, whose worker_main() is in
+# programs/worker and whose coprocess_main() is in api.
 IMPLEMENTED_BY = {
     r"work_queue/(manager|task|factory|mpi|functions)\.h": "api",
     r"work_queue/(batch|job_executor)\.h": "functions/pool",

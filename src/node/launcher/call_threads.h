@@ -51,7 +51,7 @@ using CallReport = std::variant<TaskEnded, OrderReturned, RangeProgress>;
 
 class CallThreads {
   public:
-    // `bell`: set when a call has ended.
+    // `bell`: set when collect() has something.
     CallThreads(std::shared_ptr<const process::FunctionTable> functions, std::size_t threads,
                 std::shared_ptr<const Wake> bell);
     ~CallThreads();

@@ -3,11 +3,9 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <utility>
 
 namespace wq::node::launcher {

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <system_error>
 
@@ -77,8 +76,8 @@ Status draw_with_gnuplot(const std::string& program, const records::hdf5::PlotSt
     const int code = gnuplot.wait();
     if (code == 0) return success();
     const std::string said = complaints.telling_line();
-    const std::string how =
-        code > 128 ? "ended by signal " + std::to_string(code - 128) : "exit code " + std::to_string(code);
+    const std::string how = code > 128 && code < 128 + NSIG ? "ended by signal " + std::to_string(code - 128)
+                                                            : "exit code " + std::to_string(code);
     return Error{ExitCode::internal, program + " failed: " + (said.empty() ? how : said)};
 }
 

@@ -1,6 +1,5 @@
 #include "programs/slices/runner.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view first_word = "LOG ";
 constexpr std::size_t longest_name = 64;
-constexpr std::size_t most_ahead = 16384;  // as in master/follow.sh
+constexpr std::size_t most_ahead = 16384;  // as in ssh/master/follow.sh
 
 // nullopt: no log, such as an empty file after a crash.
 std::optional<std::string> name_in(int file) {

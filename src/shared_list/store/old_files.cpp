@@ -21,7 +21,7 @@ namespace wq::shared_list::store {
 
 namespace {
 
-// As in master/rewrite.sh. So many may stay for ever,
+// As in ssh/master/rewrite.sh. So many may stay for ever,
 constexpr std::size_t few_files = 32;
 constexpr std::uint64_t few_bytes = 64 << 20;
 // more for so long,

@@ -97,6 +97,17 @@ TEST(Child, IsWaitedForNoLongerThanALimit) {
     EXPECT_EQ(child.take_end(), std::nullopt);
 }
 
+// As a program that was started with SIGCHLD ignored.
+TEST(Child, EndsWithoutACodeIfTheKernelKeepsNone) {
+    const auto before = ::signal(SIGCHLD, SIG_IGN);
+    EXPECT_EQ(Child(shell("exit 3"), {}).wait(), Child::unknown_end);
+    Child child(shell("exit 3"), {});
+    EXPECT_EQ(child.wait_until(instant_now() + std::chrono::minutes(1)), Child::unknown_end);
+    EXPECT_FALSE(child.running());
+    ::signal(SIGCHLD, before);
+    EXPECT_EQ(child.wait(), Child::unknown_end);
+}
+
 TEST(Child, IsKilledWithItsGroupWhenItsObjectEnds) {
     Pipe out = open_pipe();
     Pipe in = open_pipe();
