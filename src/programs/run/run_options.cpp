@@ -102,7 +102,7 @@ po::options_description visible_run_options() {
         "10)")("tickets", po::value<std::string>()->value_name("auto|rma|message"),
                "method by which nodes get their next range of tasks (default: auto)")(
         "walltime", po::value<std::string>()->value_name("TIME"),
-        "time limit of the run, which drains from 60 s earlier (default: the batch job's end)")(
+        "time limit of the run; the run drains in its last 60 s (default: the batch job's end)")(
         "grace", po::value<std::string>()->value_name("TIME"),
         "let running tasks finish for TIME after a signal (default: 10)")(
         "storage-timeout", po::value<std::string>()->value_name("TIME"),
