@@ -86,35 +86,38 @@ Usage: $ME [OPTIONS] HOST PORT [N]
        $ME [OPTIONS] --contact FILE [N]
        $ME [OPTIONS] -M NAME [--catalog HOST[:PORT],...] [N]
 
-Submits N workers (default: 1) to the batch system. They serve the manager at
-HOST PORT, of the contact FILE, or of that NAME, and leave when they had no task
-for 15 minutes (-t).
+Submits N workers (default: 1) to the batch system. The workers serve the
+manager at HOST PORT, the manager of the contact FILE, or managers of that NAME.
+They leave after 15 minutes without a task (-t).
 
-Of each worker, and of the request to the batch system:
+Options of each worker, and of the request to the batch system:
   --cores N                    cores (default: what the batch system gives)
-  --memory MB                  memory, or a size such as 4G
-  --disk MB                    disk, or a size such as 20G
+  --memory MB                  memory in MB, or a size such as 4G
+  --disk MB                    disk space in MB, or a size such as 20G
   --gpus N                     GPUs
-  --wall-time TIME             its time limit: 90 (seconds), 1h30m or
-                               D-HH:MM:SS. The worker drains before it
+  --wall-time TIME             time limit of the worker: 90 (seconds), 1h30m or
+                               D-HH:MM:SS. The worker drains before this limit
   --wrapper TEXT               run the worker as TEXT work_queue_worker ...
-  --worker-start-cmd TEXT      shell lines to run first, such as 'module load x'
-  -E, --worker-options TEXT    more options of work_queue_worker, as a shell
-                               reads them
-All options of work_queue_worker but --detect are passed on to it.
+  --worker-start-cmd TEXT      shell lines to run before the worker, e.g.
+                               'module load x'
+  -E, --worker-options TEXT    more options of work_queue_worker; a shell splits
+                               TEXT into words
+You may also give any option of work_queue_worker except --detect; each worker
+gets these options.
 
-Of the submission:
-  --scratch-dir DIR            folder of scripts and logs, which the nodes must
-                               see (default: ./USER-workers)
-  --worker-binary FILE         the work_queue_worker to copy there (default:
-                               beside this command, or in PATH)
+Options of the submission:
+  --scratch-dir DIR            folder for scripts and logs; the nodes must see
+                               this folder (default: ./USER-workers)
+  --worker-binary FILE         work_queue_worker to copy to this folder
+                               (default: beside this command, or in PATH)
   --dry-run                    print what would be submitted
   --json                       print the ids of the jobs as JSON
-  -- WORD...                   goes to the batch system's command as it is
-  -h, --help                   print this help
+  -- WORD...                   pass each WORD unchanged to the batch system's
+                               command
+  -h, --help                   print this help and exit
   -v, --version                print the version and exit
 
-Of this batch system:
+Options of this batch system:
 HELP
     printf '%s\n' "$DRIVER_OPTIONS" | awk -F ';' '{
         text = substr($0, length($1 $2) + 3)

@@ -12,8 +12,8 @@
 . "${0%/*}/../driver.sh"
 
 # shellcheck disable=SC2034  # for driver.sh
-OPTIONS='-p --parameters;WORDS;more arguments of qsub, as a shell reads them
--j;;accepted; all workers are one job array'
+OPTIONS='-p --parameters;WORDS;more arguments of qsub; a shell splits WORDS into words
+-j;;accepted, but not needed: all workers are one job array'
 # -S: without it a job's shell is the user's own, whatever the script's first line names.
 # shellcheck disable=SC2034
 COMMAND='qsub -S /bin/sh -j oe'

@@ -64,19 +64,19 @@ enum class SliceTickets {
 };
 
 struct SliceOptions {
-    std::int64_t num_epochs = 1;  // how often each slice is given
-    bool shuffle = true;          // each epoch has its own order; otherwise that of `works`
+    std::int64_t num_epochs = 1;  // passes over the data
+    bool shuffle = true;          // reshuffle in each epoch; false: keep the order of `works`
     std::optional<std::uint64_t>
-        seed{};            // equal seeds: equal orders, on any number of ranks; none: rank 0 draws one
-    std::string prefix{};  // stands before the name of each work that is taken
-    // How many slices in all, in proportion to the works' records; none: each work is one slice. Best at
-    // least 10 for each rank. The rows of HDF5 datasets ("FILE.h5:/path") are cut; other works are one slice,
-    // unless one of the next three is set.
+        seed{};  // of the shuffle; equal seeds give equal orders, on any number of ranks; none: random
+    std::string prefix{};  // text to put before the name of each work that is taken
+    // Number of slices in total, in proportion to the works' records; none: each work is one slice. Use at
+    // least 10 slices for each rank. The rows of HDF5 datasets ("FILE.h5:/path") are cut; other works are one
+    // slice, unless one of the next three is set.
     std::optional<std::int64_t> num_slices{};
-    bool num_slices_per_work = false;  // so many of each work, as DeepRec cuts
+    bool num_slices_per_work = false;  // cut each work into num_slices slices, as DeepRec does
     // Works are text files, cut at line ends. The ranks count the lines together: each reads a part.
     bool lines = false;
-    std::uint64_t record_bytes = 0;  // works are files of binary records of so many bytes, cut between these
+    std::uint64_t record_bytes = 0;  // works are files of binary records of this size, cut between records
     // Works are of your own kind: the number of a work's records; nullopt: it is one slice. Called on all
     // ranks, with num_slices only.
     std::function<std::optional<std::uint64_t>(const std::string& work)> records{};
@@ -85,7 +85,7 @@ struct SliceOptions {
     std::optional<bool> must_exist{};
     Delivery delivery = Delivery::exactly_once;
     bool commit_by_hand = false;  // take() commits nothing
-    // A file of save(): goes on from there. Empty: begins anew. That of rank 0 holds for all.
+    // A file of save(), to resume from; empty: start anew. The value of rank 0 holds for all ranks.
     std::string restore{};
     // Summaries also get a row for each slice: who committed it, when it was taken, and when committed. Kept
     // in memory until add_summary(). Not with at_most_once.
@@ -97,7 +97,7 @@ struct SliceOptions {
     // that they may take slices (SliceWorkerOptions); empty: there are none. Of rank 0, or of a process
     // alone.
     std::string contact{};
-    // Statistics from the beginning, as of add_summary(); but if they cannot be written, no rank begins.
+    // Writes statistics from the beginning, as add_summary() does; if they cannot be written, no rank begins.
     SliceSummaryOptions summary{};
     // Receives lines for the user, on any thread; empty: stderr. It must not throw.
     std::function<void(const std::string&)> say{};
@@ -107,7 +107,7 @@ struct SliceOptions {
 struct SliceWorkerOptions {
     // The file that the queue's program writes (SliceOptions::contact): it has the address and the key.
     std::string contact{};
-    double wait = 60;  // seconds until the file is there and the queue answers
+    double wait = 60;  // seconds to wait for the file and for the queue's answer
     bool commit_by_hand = false;
     // No: take() returns the end once all slices are given. Whoever asks several workers in turn, and waits
     // for each, needs this: one that waits for another's slice would wait for ever.

@@ -34,52 +34,62 @@ po::options_description visible_options() {
     po::options_description managers("The managers", help_width, help_width / 2);
     managers.add_options()("contact", text("FILE"), "contact file of the manager")(
         "manager-name,M", text("REGEX"),
-        "all managers whose whole name matches (default: $WORK_QUEUE_NAME, if no other way is given)")(
+        "serve all managers whose whole name matches REGEX (default: $WORK_QUEUE_NAME, if you give no "
+        "manager)")(
         "catalog", text("HOSTS"),
-        "with -M: find names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
-        "password,P", text("FILE"), "both sides prove that they know the content of FILE")(
-        "ssl", "use TLS; the certificate is checked only with --contact or --ssl-ca")(
-        "ssl-ca", text("FILE"), "like --ssl, and check the certificate against the authorities in FILE");
+        "with -M: look up names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
+        "password,P", text("FILE"),
+        "password file; factory, workers and manager prove to each other that they know its content")(
+        "ssl", "use TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
+        "ssl-ca", text("FILE"),
+        "use TLS, and check the manager's certificate against the authorities in FILE");
     po::options_description number("How many workers", help_width, help_width / 2);
-    number.add_options()("min-workers,w", text("N"), "at least (default: 5)")("max-workers,W", text("N"),
-                                                                              "at most (default: 100)")(
+    number.add_options()("min-workers,w", text("N"), "keep at least N workers (default: 5)")(
+        "max-workers,W", text("N"), "keep at most N workers (default: 100)")(
         "workers-per-cycle", text("N"),
-        "submitted and not yet connected at a time; 0: no limit (default: 5)")(
-        "tasks-per-worker", text("N"), "tasks of a worker at once (default: by its size; 1 if unknown)")(
-        "capacity,c", "no more than the managers can keep busy")(
-        "timeout,t", text("TIME"), "an idle worker leaves after TIME (default: 5m)")(
+        "at most N workers submitted but not connected (default: 5; 0: no limit)")(
+        "tasks-per-worker", text("N"),
+        "tasks that a worker runs at once (default: as many as fit; 1 if the worker's size is unknown)")(
+        "capacity,c", "submit no more workers than the managers can keep busy")(
+        "timeout,t", text("TIME"), "let idle workers leave after TIME (default: 5m)")(
         "factory-timeout", text("TIME"), "end if no manager has a task for TIME (default: never)");
     po::options_description workers("The workers", help_width, help_width / 2);
-    workers.add_options()("cores", text("N"),
-                          "of each (default: the batch system's, see SYSTEM_submit_workers)")(
-        "memory", text("MB"), "of each, or a size such as 4G")("disk", text("MB"), "the same")(
-        "gpus", text("N"), "of each")("autosize", "HTCondor: each worker takes its whole slot")(
-        "wall-time", text("TIME"), "time limit of each")(
+    workers.add_options()(
+        "cores", text("N"),
+        "cores of each worker (default: the batch system's default, see SYSTEM_submit_workers)")(
+        "memory", text("MB"), "memory of each worker in MB, or a size such as 4G")(
+        "disk", text("MB"), "disk space of each worker in MB, or a size such as 20G")("gpus", text("N"),
+                                                                                      "GPUs of each worker")(
+        "autosize", "HTCondor: let each worker take its whole slot")("wall-time", text("TIME"),
+                                                                     "time limit of each worker")(
         "feature", texts("NAME"), "offer NAME to tasks that require it; may be repeated")(
-        "env", texts("NAME=VALUE"), "set it for the worker; may be repeated")(
-        "worker-start-cmd", text("TEXT"), "shell lines to run first, such as 'module load x'")(
+        "env", texts("NAME=VALUE"), "set variable NAME of the workers to VALUE; may be repeated")(
+        "worker-start-cmd", text("TEXT"), "shell lines to run before the worker, e.g. 'module load x'")(
         "wrapper", text("TEXT"), "run the worker as TEXT work_queue_worker ...")(
-        "task-wrapper", text("CMD"), "run each task as CMD, with the task's line in place of {} or appended")(
-        "extra-options,E", text("TEXT"), "more options of work_queue_worker, as a shell reads them")(
-        "worker-binary", text("FILE"), "the work_queue_worker to use");
+        "task-wrapper", text("CMD"), "run each task as CMD; the task's line replaces {} or is appended")(
+        "extra-options,E", text("TEXT"), "more options of work_queue_worker; a shell splits TEXT into words")(
+        "worker-binary", text("FILE"), "work_queue_worker to use");
     po::options_description system("The batch system", help_width, help_width / 2);
-    system.add_options()("batch-type,T", text("SYSTEM"),
-                         "slurm, condor, pbs, torque, uge, lsf, local (processes of this machine), dryrun "
-                         "(submits nothing), or the path of a "
-                         "driver")("batch-options,B", text("WORDS"),
-                                   "more arguments of the system's command, as a shell reads them")(
-        "condor-requirements", text("EXPR"), "HTCondor: of the machines")(
+    system.add_options()(
+        "batch-type,T", text("SYSTEM"),
+        "slurm, condor, pbs, torque, uge, lsf, local (processes on this machine), dryrun (submits nothing), "
+        "or the path of a driver")("batch-options,B", text("WORDS"),
+                                   "more arguments of the system's command; a shell splits WORDS into words")(
+        "condor-requirements", text("EXPR"), "HTCondor: requirements on the machines")(
         "scratch-dir,S", text("DIR"),
-        "folder of scripts, logs and the list of jobs, which the nodes must see (default: ./wq-factory-UID)")(
+        "folder for scripts, logs and the list of jobs; the nodes must see it (default: ./wq-factory-UID)")(
         "status-interval", text("TIME"),
-        "ask the system for its jobs at most every TIME (default: 1m; local: each cycle)");
+        "ask the batch system for the factory's jobs at most every TIME (default: 1m; local: each cycle)");
     po::options_description work("Operation", help_width, help_width / 2);
-    work.add_options()("config-file,C", text("FILE"),
-                       "JSON with these options, read again when it changes; it wins")(
-        "factory-name", text("NAME"), "its workers have the feature factory:NAME (default: made up)")(
+    work.add_options()(
+        "config-file,C", text("FILE"),
+        "JSON file with these options, which override the command line; the factory reads FILE "
+        "again when it changes")(
+        "factory-name", text("NAME"),
+        "name of the factory; its workers have the feature factory:NAME (default: generated)")(
         "cycle", text("TIME"), "look at the managers every TIME (default: 30)")(
         "dry-run", "print what would be submitted for one worker, and exit")(
-        "json", "a JSON object per cycle in place of a line")(
+        "json", "print a JSON object per cycle instead of a line")(
         "parent-death", "end when the parent process ends")("version,v", "print the version and exit")(
         "help,h", "print this help and exit");
     all.add(managers).add(number).add(workers).add(system).add(work);
@@ -273,13 +283,14 @@ std::string factory_help() {
            "       work_queue_factory -T SYSTEM [OPTIONS] --contact FILE [-- WORD...]\n"
            "       work_queue_factory -T SYSTEM [OPTIONS] -M REGEX [-- WORD...]\n"
            "\n"
-           "Keeps as many workers in a batch system as the managers have work for: submits\n"
-           "them when tasks wait, and removes pending ones when there is less work. Running\n"
-           "workers leave by themselves when they are idle. When it ends (by a signal, for\n"
-           "example), it removes all that it submitted. If it is killed, start it again in\n"
-           "the same folder: it knows its jobs. WORDs go to the system's command.\n"
+           "Keeps as many workers in a batch system as the managers have work for. The\n"
+           "factory submits workers when tasks wait, and removes pending workers when there\n"
+           "is less work. Running workers leave by themselves when they are idle. When the\n"
+           "factory ends (by a signal, for example), it removes all workers that it\n"
+           "submitted. If the factory is killed, start it again in the same folder: it knows\n"
+           "its jobs. The factory passes the WORDs to the batch system\'s command.\n"
         << visible_options()
-        << "\nA line per cycle says what it sees and does; lines about trouble go to stderr.\n"
+        << "\nThe factory prints a line per cycle about what it sees and does; problems go to\nstderr.\n"
            "\nExamples:\n"
            "  work_queue_factory -T slurm --contact tasks.sh.wq/contact --cores 4 -W 20\n"
            "                                        up to 20 workers of 4 cores\n"
@@ -288,9 +299,9 @@ std::string factory_help() {
            "  work_queue_factory -T uge -C factory.json\n"
            "  work_queue_factory -T local -w 0 -W 2 --cores 1 localhost 9123\n"
            "  work_queue_factory -T ./our_system --contact c --dry-run\n"
-           "                                        a system of your own, by its driver\n"
+           "                                        your own batch system, by its driver\n"
            "\nExit codes: 0 ended by a signal or --factory-timeout, 64 usage, 65 bad input,\n"
-           "69 its jobs could not be removed, 71 no processes, open files or memory left,\n"
+           "69 the jobs could not be removed, 71 no processes, open files or memory left,\n"
            "or stdout cannot be written, 77 not allowed.\n";
     return without_trailing_blanks(out.str());
 }

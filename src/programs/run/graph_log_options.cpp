@@ -22,16 +22,16 @@ po::options_description visible_graph_log_options() {
     po::options_description options("Options", help_width, help_width / 2);
     auto add = options.add_options();
     add(",o", po::value<std::string>()->value_name("PREFIX"),
-        "prefix of the plots' names (default: the name of the log)");
+        "prefix of the plots' file names (default: the name of the log)");
     add(",T", po::value<std::string>()->value_name("FORMAT"),
-        "png (default), svg, pdf, or script: print the input of gnuplot instead");
+        "format of the plots: png, svg or pdf; script prints gnuplot's input instead (default: png)");
     add(",r", po::value<std::string>()->value_name("MIN:MAX"),
         "draw only this time range, in units of -u since the start; MIN or MAX may be omitted");
     add(",u", po::value<std::string>()->value_name("s|m|h|d"),
-        "unit of the time axis (default: by the length of the run)");
-    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot to use (default: gnuplot)");
+        "unit of the time axis (default: chosen by the length of the run)");
+    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot program to use (default: gnuplot)");
     add("log", "also draw each plot over time on a logarithmic scale, as PREFIX.tasks-log.png");
-    add("skip-empty", "draw no empty plots");
+    add("skip-empty", "do not draw empty plots");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return options;
@@ -118,18 +118,19 @@ Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* arg
 std::string graph_log_help() {
     std::ostringstream out;
     out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
-           "Draws the statistics of a run with gnuplot as PREFIX.tasks.png and so on: tasks,\n"
-           "workers, cores, time and transfer over time; attempts as bars; run times, use of\n"
-           "nodes, memory allocated and used. STATS is a run directory or its stats.h5, of a\n"
-           "live, ended or killed run, or a text statistics log (work_queue_run --stats-log,\n"
-           "or of another Work Queue), which has only the plots over time.\n\n"
+           "Draws the statistics of a run with gnuplot, as PREFIX.tasks.png and so on. The\n"
+           "plots show tasks, workers, cores, time and transfer over time; attempts as bars;\n"
+           "run times, use of nodes, and memory allocated and used. STATS is a run directory\n"
+           "or its stats.h5, of a live, ended or killed run. STATS may also be a text\n"
+           "statistics log of work_queue_run --stats-log or of another Work Queue; a text\n"
+           "log gives only the plots over time.\n\n"
         << visible_graph_log_options()
         << "\nExamples:\n"
-           "  work_queue_graph_log tasks.sh.wq              its plots beside its stats.h5\n"
+           "  work_queue_graph_log tasks.sh.wq              write the plots beside stats.h5\n"
            "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
            "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq\n"
-           "                                                minutes 10 to 20 only\n"
-           "  work_queue_graph_log -u h -r :2 tasks.sh.wq   the first two hours\n"
+           "                                                draw only minutes 10 to 20\n"
+           "  work_queue_graph_log -u h -r :2 tasks.sh.wq   draw only the first two hours\n"
            "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
            "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read,\n"
            "69 no gnuplot, 70 gnuplot failed, 71 stdout cannot be written.\n";

@@ -17,13 +17,13 @@ namespace po = boost::program_options;
 po::options_description visible_graph_workers_options() {
     po::options_description options("Options", help_width, help_width / 2);
     auto add = options.add_options();
-    add(",g", "show first a bar for each attempt, by start (default)");
-    add(",t", "show first a row for each slot of each worker");
-    add(",w", "show first a bar for each worker: idle or working");
+    add(",g", "show a bar for each attempt first, by start time (default)");
+    add(",t", "show a row for each slot of each worker first");
+    add(",w", "show a bar for each worker first, idle or working");
     add(",o", po::value<std::string>()->value_name("FILE"),
-        "the file to write (default: LOG.html, or LOG.png)");
-    add("png", "draw a picture of this order with gnuplot instead of a page");
-    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot to use (default: gnuplot)");
+        "file to write (default: LOG.html, or LOG.png with --png)");
+    add("png", "draw the chosen order as a picture with gnuplot, instead of a page");
+    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot program to use (default: gnuplot)");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return options;
@@ -61,18 +61,18 @@ Result<GraphWorkersOptions> parse_graph_workers_options(int argc, const char* co
 std::string graph_workers_help() {
     std::ostringstream out;
     out << "Usage: work_queue_graph_workers [OPTION]... LOG\n"
-           "Shows when each worker ran which tasks: writes one HTML page with bars over\n"
-           "time, which a browser opens without a server or a network. It can zoom, describe\n"
-           "each attempt, and change between the orders -g, -t and -w. LOG is a run\n"
-           "directory, a stats.h5 (attempts that have ended), or a transactions log of this\n"
-           "or another Work Queue; the run may be live, ended or killed.\n\n"
+           "Writes an HTML page that shows when each worker ran which tasks, as bars over\n"
+           "time. A browser opens the page without a server or a network. The page can zoom,\n"
+           "describe each attempt, and change between the orders -g, -t and -w. LOG is a run\n"
+           "directory, a stats.h5 (with the attempts that have ended), or a transactions log\n"
+           "of this or another Work Queue. The run may be live, ended or killed.\n\n"
         << visible_graph_workers_options()
         << "\nExamples:\n"
            "  work_queue_graph_workers tasks.sh.wq          writes tasks.sh.wq/stats.h5.html\n"
            "  work_queue_graph_workers -w -o workers.html my.tr.log\n"
-           "                                                workers first, from a program\n"
+           "                                                workers first, of a program\n"
            "  work_queue_graph_workers -t --png -o slots.png tasks.sh.wq\n"
-           "                                                a picture of workers' slots\n"
+           "                                                a picture of the workers' slots\n"
            "\nExit codes: 0 written, 64 wrong options or a file that cannot be written,\n"
            "65 a log that cannot be read, 69 no gnuplot, 70 gnuplot failed, 71 stdout cannot\n"
            "be written, 77 not allowed.\n";

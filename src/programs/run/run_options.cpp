@@ -31,101 +31,102 @@ po::options_description visible_run_options() {
     po::options_description source("Tasks", help_width, help_width / 2);
     source.add_options()(
         "each", po::value<std::string>()->value_name("FILE"),
-        "run CMD (after --) for each line of FILE (- for stdin), which replaces {} or is appended")(
+        "run CMD (after --) for each line of FILE (- for stdin); the line replaces {} or is appended")(
         "array", po::value<std::string>()->value_name("RANGES"),
-        "run CMD (after --) for each index, e.g. 1-1000000:2,8, which replaces {} or is appended")(
+        "run CMD (after --) for each index, e.g. 1-1000000:2,8; the index replaces {} or is appended")(
         "index-variable", po::value<std::string>()->value_name("NAME"),
         "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID")(
-        "shared-list", "TASKLIST, [USER@HOST:]FILE, is one that workers of runtask share and mark")(
-        "once", "with --shared-list: end when nothing is left to run (default: wait for more lines)")(
+        "shared-list",
+        "share TASKLIST, [USER@HOST:]FILE, with runtask workers, which take and mark its lines")(
+        "once", "with --shared-list: end when no line is left to run (default: wait for more lines)")(
         "poll", po::value<std::string>()->value_name("TIME"),
-        "with --shared-list: how often it is read while nothing can run (default: 3)")(
+        "with --shared-list: read TASKLIST every TIME while no line can run (default: 3)")(
         "lease", po::value<std::string>()->value_name("TIME"),
-        "with --shared-list: others may run our lines when we gave no sign for TIME (default: 10m)")(
-        "shell", po::value<std::string>()->value_name("PATH"),
-        "shell for lines that need one (default: bash, else sh)");
-    po::options_description needs("Resources and limits of a task, unless its line says otherwise",
-                                  help_width, help_width / 2);
+        "with --shared-list: let other workers take over this run's lines after TIME without a sign of life "
+        "(default: 10m; 0: never)")("shell", po::value<std::string>()->value_name("PATH"),
+                                    "shell for lines that need one (default: bash, else sh)");
+    po::options_description needs("Resources and limits of a task, unless its line sets them", help_width,
+                                  help_width / 2);
     needs.add_options()("cores", po::value<std::string>()->value_name("N"), "cores (default: 1)")(
         "memory", po::value<std::string>()->value_name("SIZE"),
-        "memory, e.g. 4G; a task that exceeds it is killed (default: its share, not enforced)")(
-        "disk", po::value<std::string>()->value_name("SIZE"), "disk (default: none reserved)")(
+        "memory, e.g. 4G; a task that exceeds this limit is killed (default: its cores' share of the "
+        "worker's memory, not enforced)")("disk", po::value<std::string>()->value_name("SIZE"),
+                                          "disk space (default: none reserved)")(
         "gpus", po::value<std::string>()->value_name("N"), "GPUs (default: 0)")(
         "bind", po::value<std::string>()->value_name("none|core|numa"),
-        "bind tasks to their cores, or to all cores of the same NUMA nodes (default: core, if no two ranks "
+        "bind each task to its cores, or to all cores of the same NUMA nodes (default: core, if no two ranks "
         "share cores)")("threads-per-core", po::value<std::string>()->value_name("N"),
                         "use the first N hardware threads of each core (default: all)")(
         "timeout", po::value<std::string>()->value_name("TIME"),
         "wall time limit of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
         "retries", po::value<std::string>()->value_name("N"),
-        "retries for a task that fails by itself (default: 0)")(
-        "keep-batch-environment", "tasks see the batch system's variables as they are")(
+        "retry a task at most N times if it fails by itself (default: 0)")(
+        "keep-batch-environment", "pass the batch system's variables to tasks unchanged")(
         "monitor", po::value<std::string>()->value_name("[=measure]"),
         "measure the usage of each task with all its processes, and kill tasks that exceed their cores, "
-        "memory or disk; =measure: only measure")("monitor-output",
-                                                  po::value<std::string>()->value_name("DIR"),
-                                                  "measure, and write a report on each task into DIR");
+        "memory or disk; =measure: only measure")(
+        "monitor-output", po::value<std::string>()->value_name("DIR"),
+        "measure the usage of each task, and write a report on each task to DIR");
     po::options_description run("The run", help_width, help_width / 2);
     run.add_options()("jobs,j", po::value<std::string>()->value_name("N"),
                       "run at most N tasks at once (default: as many as fit)")(
         "run-dir", po::value<std::string>()->value_name("DIR"),
-        "directory for everything of the run (default: TASKLIST.wq, array.wq or stdin.wq; a "
-        "batch job appends -JOBID)")("resume",
-                                     "continue the run of this list, or start one if there is none")(
+        "directory for all files of the run (default: TASKLIST.wq, array.wq or stdin.wq; a batch job appends "
+        "-JOBID)")("resume", "continue the run of this list, or start a run if there is none")(
         "resume-failed", "like --resume, and also rerun failed tasks")(
         "max-losses", po::value<std::string>()->value_name("N"),
-        "a task fails when it was lost N times with its worker (default: 3)")(
+        "fail a task when it was lost N times with its worker (default: 3)")(
         "speculate", po::value<std::string>()->value_name("TIMES"),
-        "when no task is waiting, start a second copy of tasks that take over TIMES the mean, e.g. 2; the "
-        "first success counts (default: none)")("halt-on-failure", "stop the run when a task fails for good")(
-        "keep-hosts", "do not exclude hosts where tasks fail that succeed elsewhere")(
-        "manager-only", "rank 0 only manages and runs no tasks")(
+        "start a speculative copy of a task that runs longer than TIMES the mean of its category, e.g. 2, "
+        "when no task is "
+        "waiting; the first success counts (default: none)")("halt-on-failure",
+                                                             "stop the run when a task fails for good")(
+        "keep-hosts", "do not exclude hosts on which tasks fail that succeed elsewhere")(
+        "manager-only", "run no tasks on rank 0, which then only manages")(
         "listen", po::value<std::string>()->value_name("[PORT]"),
-        "accept workers over TCP (default: any free port); they join with RUN_DIR/contact")(
+        "accept workers over TCP (default: any free port); workers join with RUN_DIR/contact")(
         "grow", po::value<std::string>()->value_name("SYSTEM:[MIN-]MAX"),
-        "keep MIN (default: 0) to MAX workers of a batch system, such as slurm:0-20, as many as there is "
-        "work for "
-        "(see work_queue_factory); implies --listen")(
+        "keep MIN (default: 0) to MAX workers in a batch system, as many as there is work for, e.g. "
+        "slurm:0-20 (see work_queue_factory); implies --listen")(
         "grow-options", po::value<std::string>()->value_name("WORDS"),
-        "with --grow: more options of work_queue_factory, such as '--cores 4 --wall-time 2h'")(
+        "with --grow: more options of work_queue_factory, e.g. '--cores 4 --wall-time 2h'")(
         "name", po::value<std::string>()->value_name("NAME"),
-        "with --listen: workers find the run with work_queue_worker -M NAME")(
+        "with --listen: name by which work_queue_worker -M NAME finds the run")(
         "catalog", po::value<std::string>()->value_name("HOST[:PORT],..."),
         "with --name: announce the run to these catalog servers (default: $CATALOG_HOST; none if unset)")(
         "password", po::value<std::string>()->value_name("FILE"),
-        "with --listen: workers without the contact file join with --ssl --password FILE (default: a new key "
-        "for each start)")(
+        "with --listen: let workers without the contact file join with --ssl --password FILE (default: a new "
+        "key for each start)")(
         "reconnect-timeout", po::value<std::string>()->value_name("TIME"),
-        "with --listen: how long a disconnected worker keeps its tasks (default: 60; 0, or at least 10)")(
-        "tickets", po::value<std::string>()->value_name("auto|rma|message"),
-        "how nodes get their next range of tasks (default: auto)")(
+        "with --listen: time for which a disconnected worker keeps its tasks (default: 60; 0, or at least "
+        "10)")("tickets", po::value<std::string>()->value_name("auto|rma|message"),
+               "method by which nodes get their next range of tasks (default: auto)")(
         "walltime", po::value<std::string>()->value_name("TIME"),
-        "time limit of the run; it drains 60 s earlier (default: the batch job's end)")(
+        "time limit of the run; the run drains in its last 60 s (default: the batch job's end)")(
         "grace", po::value<std::string>()->value_name("TIME"),
-        "after a signal, let running tasks finish for TIME (default: 10)")(
+        "let running tasks finish for TIME after a signal (default: 10)")(
         "storage-timeout", po::value<std::string>()->value_name("TIME"),
-        "on a full disk, retry writing for TIME, then stop with exit code 75 (default: 60)")(
+        "retry writing to a full disk for TIME, then stop with exit code 75 (default: 60)")(
         "output-limit", po::value<std::string>()->value_name("SIZE"),
-        "bytes kept of each stream of a task (default: 8M)");
+        "bytes to keep of each output stream of a task (default: 8M)");
     po::options_description shown("Output", help_width, help_width / 2);
     shown.add_options()("dry-run", "print the tasks, each with a worker that could run it; run nothing")(
         "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN TASK"),
-        "print what a task of a run wrote, and exit; RUN is its list or directory, TASK counts from 1, as in "
-        "joblog.tsv")("why", po::value<std::string>()->value_name("LINE"),
-                      "print why the task in LINE does not run, or how it ended, and exit")(
+        "print what a task of a run wrote, and exit; RUN is the run's list or directory, TASK counts from 1, "
+        "as in joblog.tsv")("why", po::value<std::string>()->value_name("LINE"),
+                            "print why the task in LINE does not run, or how it ended, and exit")(
         "status", po::value<std::string>()->value_name("RUN"),
-        "print the progress, rate and time left of a run, and exit; RUN is its list, directory or contact "
-        "file")(
+        "print the progress, rate and time left of a run, and exit; RUN is the run's list, directory or "
+        "contact file")(
         "progress", po::value<std::string>()->value_name("auto|always|never"),
-        "progress line on a terminal; elsewhere a line every 10 s in the first minute, then every minute, "
-        "with "
-        "always every second (default: auto)")(
+        "show a progress line on a terminal; elsewhere, print a line every second (always), or every 10 s in "
+        "the first minute, then every minute (auto) (default: auto)")(
         "plots", po::value<std::string>()->value_name("auto|always|never"),
         "draw plots at the end (default: auto, if the run took at least 5 s)")(
         "json", "print the summary, or --status, as JSON on stdout")(
-        "stats-log", po::value<std::string>()->value_name("FILE"), "also write Work Queue's statistics log")(
-        "verbose,v", "print more messages")("version", "print the version and exit")(
-        "help,h", "print this help and exit");
+        "stats-log", po::value<std::string>()->value_name("FILE"),
+        "also write Work Queue's statistics log to FILE")("verbose,v", "print more messages")(
+        "version", "print the version and exit")("help,h", "print this help and exit");
     all.add(source).add(needs).add(run).add(shown);
     return all;
 }
@@ -448,7 +449,7 @@ std::string help_text() {
             "\n"
             "Runs every line of a shell task list on the cores of this machine or, under\n"
             "mpirun or srun, on all ranks. No finished task is lost: after any interruption,\n"
-            "the same command with --resume continues.\n"
+            "the same command with --resume continues the run.\n"
          << visible_run_options()
          << "\nExamples:\n"
             "  work_queue_run tasks.sh                            all cores of this machine\n"
@@ -457,12 +458,12 @@ std::string help_text() {
             "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
             "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
             "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
-            "  work_queue_run --grow slurm:20 tasks.sh            and submit up to 20\n"
+            "  work_queue_run --grow slurm:20 tasks.sh            also submit up to 20\n"
             "  work_queue_run --shared-list --once host:tasks.sh  as a worker of runtask\n"
             "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
             "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
             "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
-            "  work_queue_run --status tasks.sh                   how far the run is\n"
+            "  work_queue_run --status tasks.sh                   print its progress\n"
             "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
             "69 no worker, 70 our bug, 71 no processes, open files or memory left, or stdout\n"
             "cannot be written, 75 interrupted (--resume continues), 77 not allowed.\n"

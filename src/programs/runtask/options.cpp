@@ -27,28 +27,28 @@ po::options_description visible_options() {
     auto add = all.add_options();
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
     add("master,m", text("HOST"),
-        "the machine that has FILE: HOST or USER@HOST, reached by ssh without a password (default: "
-        "$MASTER_SERVER; this machine, if neither is given)");
+        "machine that has FILE, as HOST or USER@HOST; workers reach it by ssh without a password (default: "
+        "$MASTER_SERVER, or this machine)");
     add("name,n", text("TEXT"),
         "name of this worker in FILE (default: $WORKER_NAME, or host name and addresses; with mpirun and "
-        "--serve, "
-        "always the latter)");
-    add("id,i", text("K"), "id of this worker (default: the next free one)");
-    add("once", "leave when no line is left that this worker may run (default: wait for more)");
-    add("serve", "give the lines to workers over TCP (work_queue_worker), and keep records of the run");
+        "--serve, always the latter)");
+    add("id,i", text("K"), "id of this worker (default: the next free id)");
+    add("once", "leave when no line is left that this worker may run (default: wait for more lines)");
+    add("serve", "dispatch the lines to workers over TCP (work_queue_worker), and record the run");
     add("jobs", text("N"), "run up to N lines at once (default: 1)");
-    add("retries", text("N"), "try a failed line N more times before others get it (default: 0)");
-    add("timeout", text("TIME"), "kill a line that runs longer than this; it failed with exit code 124");
-    add("poll", text("TIME"), "how often to look for new lines while waiting (default: 3s)");
+    add("retries", text("N"), "retry a failed line at most N times before other workers try it (default: 0)");
+    add("timeout", text("TIME"), "kill a line that runs longer than TIME; it fails with exit code 124");
+    add("poll", text("TIME"), "look for new lines every TIME while waiting (default: 3s)");
     add("lease", text("TIME"),
-        "if this worker gives no sign of life for so long, its lines wait again (default: 10m; 0: never)");
-    add("lock", "keep workers off FILE while you edit it, until Ctrl-C");
+        "requeue this worker's lines after TIME without a sign of life (default: 10m; 0: never)");
+    add("lock", "keep workers off FILE while you edit it, until you press Ctrl-C");
     add("reset", text("[K]"), "remove the marks that workers left in FILE, from line K on (default: all)");
-    add("release", text("K"), "worker K is gone: the lines that it was running wait again");
-    add("force", "with --reset or --release: also if the worker gave a sign of life just now");
-    add("status", "print what is done, running, failed and waiting");
-    add("check", "print what would run where, and what can never run");
-    add("dot", "with --check: print what waits for what as a graph for Graphviz");
+    add("release", text("K"), "requeue the lines that lost worker K was running");
+    add("force",
+        "with --reset or --release: proceed even if the worker gave a sign of life within its lease");
+    add("status", "print which lines are done, running, failed and waiting");
+    add("check", "print which worker would run each line, and which lines can never run");
+    add("dot", "with --check: print which line waits for which, as a graph for Graphviz");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return all;
@@ -172,37 +172,38 @@ std::string help() {
            "       runtask [USER@HOST:]FILE --lock | --reset [K] | --release K [--force]\n"
            "       runtask [USER@HOST:]FILE --status | --check\n\n"
            "Runs the lines of FILE, a text file with one shell command on each line. Any\n"
-           "number of workers, on any machines, share it: each takes the next line, runs it\n"
-           "and marks it in the file. The machine that has FILE runs no program for that:\n"
-           "workers reach it by ssh. Lines may be added to FILE at any time.\n\n"
+           "number of workers, on any machines, share FILE: each takes the next line, runs\n"
+           "it and marks it in FILE. The machine that has FILE runs no program for this,\n"
+           "because workers reach FILE by ssh. You may add lines to FILE at any time.\n\n"
            "Tags at a line's end:\n"
            "  #!       each worker runs the line in its own shell: cd, export, functions\n"
-           "  #@K      only worker K runs it; several are alternatives (#@1#@2)\n"
-           "  #:NAME   waits until all lines of group NAME above it are ok; '#:': all lines\n"
-           "  #+NAME   waits until the '#:NAME' lines above it are ok\n"
-           "A '#!' line may set newtask=FILE (the next list), newid=K (the next id) or\n"
-           "jumpto=FILE (the next list, same id); 'exit' ends its worker. WORKERID and\n"
-           "TASKFILE are in the environment of lines.\n\n"
+           "  #@K      only worker K runs the line; several tags are alternatives (#@1#@2)\n"
+           "  #:NAME   the line waits until all lines of group NAME above it are ok\n"
+           "  #:       the line waits until all lines above it are ok\n"
+           "  #+NAME   the line waits until the '#:NAME' lines above it are ok\n"
+           "A '#!' line may set newtask=FILE (the worker's next list), newid=K (its next id)\n"
+           "or jumpto=FILE (its next list, with the same id); 'exit' ends the worker. The\n"
+           "variables WORKERID and TASKFILE are set for all lines.\n\n"
         << visible_options()
         << "\nExamples:\n"
-           "  runtask tasks.sh        as many times, in as many terminals, as you like\n"
+           "  runtask tasks.sh        start a worker, in as many terminals as you like\n"
            "  runtask me@login:~/tasks.sh\n"
-           "                          on other machines: FILE is on the host login\n"
+           "                          on other machines; FILE is on the host login\n"
            "  mpirun -n 16 runtask --once tasks.sh\n"
            "                          the ranks are workers, and the run is recorded\n"
            "  runtask --once --jobs 4 tasks.sh\n"
-           "                          four lines at once; leaves when all are done\n"
+           "                          run four lines at once; leave when all are done\n"
            "  runtask tasks.sh --reset\n"
-           "                          to run all lines again\n"
+           "                          run all lines again\n"
            "  runtask tasks.sh --lock\n"
-           "                          before you edit lines that run, in another terminal\n"
+           "                          in another terminal, before you edit running lines\n"
            "\nExit codes: 0 all lines ok (--once), 1 some lines failed or can never run, 64\n"
            "wrong options, 65 a list that cannot be used, 69 HOST cannot be reached, 71 no\n"
            "processes, open files or memory left, or stdout cannot be written, 75\n"
-           "interrupted: the lines that ran wait again, 77 ssh or the file system refuses.\n"
-           "Lines that are for other workers (#@K) leave a worker's 0 as it is; with mpirun\n"
-           "the ranks are all workers there are, and such lines make it 1.\n"
-           "A worker that a line ends by 'exit K' has the exit code K.\n";
+           "interrupted; running lines are requeued, 77 ssh or the file system refuses.\n"
+           "Lines for other workers (#@K) do not change a worker's exit code 0. With mpirun,\n"
+           "the ranks are the only workers, so such lines make the exit code 1. If a line\n"
+           "ends its worker by 'exit K', the worker's exit code is K.\n";
     return without_trailing_blanks(out.str());
 }
 

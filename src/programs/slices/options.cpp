@@ -25,39 +25,43 @@ po::options_description visible_options() {
     auto add = all.add_options();
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
     add("works,w", text("FILE"),
-        "a list of works, one on each line; blank lines and lines with # in front are skipped");
-    add("prefix", text("TEXT"), "stands before the name of each work");
-    add("epochs,e", text("N"), "how often each slice is given (default: 1)");
-    add("no-shuffle", "in the order of the works; otherwise each epoch has an order of its own");
-    add("seed", text("N"), "of the order (default: drawn, and printed)");
+        "list of works, one on each line; blank lines and lines starting with # are skipped");
+    add("prefix", text("TEXT"), "text to put before each work's name");
+    add("epochs,e", text("N"), "passes over the data (default: 1)");
+    add("no-shuffle", "keep the order of the works (default: reshuffle each epoch)");
+    add("seed", text("N"), "seed of the shuffle (default: random; it is printed)");
     add("slices,n", text("N"),
-        "cut the works into so many slices in all, by their records: rows of HDF5 datasets "
-        "(FILE.h5:/path), or see the next ones; best 10 or more for each rank");
-    add("slices-per-work", text("N"), "cut each work into so many slices");
-    add("lines", "works are text files, cut at line ends");
-    add("record-bytes", text("N"), "works are binary records of so many bytes, cut between these");
-    add("delivery", text("WORD"), "exactly-once (default) or at-least-once");
-    add("retries", text("N"), "run a command that failed so many times more (default: 0)");
-    add("checkpoint", text("FILE"), "save what is done there, and go on from there if it exists");
+        "cut the works into N slices in total, in proportion to their records; use at least 10 slices for "
+        "each rank. Records are the rows of HDF5 datasets (FILE.h5:/path), or see the next options");
+    add("slices-per-work", text("N"), "cut each work into N slices");
+    add("lines", "treat works as text files, cut at line ends");
+    add("record-bytes", text("N"), "treat works as files of binary records of N bytes, cut between records");
+    add("delivery", text("WORD"),
+        "delivery guarantee: exactly-once or at-least-once (default: exactly-once)");
+    add("retries", text("N"), "retry a failed command at most N times (default: 0)");
+    add("checkpoint", text("FILE"), "save finished slices to FILE; resume from FILE if it exists");
     add("save-every", text("TIME"),
-        "how often, first at the start (default: 60 s; 0: after each slice of rank 0)");
+        "time between saves of the checkpoint; the first save is at the start (default: 60 s; 0: after each "
+        "slice of rank 0)");
     add("contact", text("FILE"),
-        "write this file, by which workers elsewhere find the run (--join), and prove that they may");
+        "write contact file FILE, with which workers elsewhere find the run (--join) and prove that they may "
+        "join");
     add("join", text("FILE"),
-        "take slices of the run with this contact file, over TCP; records travel, if their file is not here");
-    add("wait", text("TIME"), "so long, with --join, for the file and the run (default: 60 s)");
+        "take slices over TCP from the run with contact file FILE; the run sends the records of works whose "
+        "file is not here");
+    add("wait", text("TIME"),
+        "with --join: wait at most TIME for the contact file and the run (default: 60 s)");
     add("stats", text("FILE"),
-        "write statistics to this HDF5 file, with a row for each slice; draw them with "
-        "work_queue_graph_log");
-    add("tensorboard", text("DIR"), "write statistics to an event file of TensorBoard in this folder");
+        "write statistics to HDF5 file FILE, with a row for each slice; work_queue_graph_log draws them");
+    add("tensorboard", text("DIR"), "write statistics to a TensorBoard event file in DIR");
     add("tickets", text("auto|rma|message"),
-        "how nodes get their next slices from rank 0 (default: auto): from a counter in its MPI window "
-        "(rma), by message, or as is faster");
-    add("name", text("TEXT"), "of the queue, in messages and statistics (default: work_queue)");
-    add("explain", "print the plan: position, epoch and name of each slice, in the order of their taking");
+        "method by which nodes get their next slices from rank 0: a counter in rank 0's MPI window (rma), "
+        "messages (message), or whichever is faster (auto) (default: auto)");
+    add("name", text("TEXT"), "name of the queue in messages and statistics (default: work_queue)");
+    add("explain", "print the plan: position, epoch and name of each slice, in the order of positions");
     add("audit", po::value<std::vector<std::string>>()->value_name("FILE"),
-        "compare the statistics of an ended run with its plan: give the options of the run, too. Of a run "
-        "that was stopped and went on from its checkpoint: once for the file of each part");
+        "compare the statistics of an ended run with its plan; give the options of the run, too. If the run "
+        "was resumed from a checkpoint, repeat --audit for each part's file");
     add("version", "print the version and exit");
     add("help,h", "print this help and exit");
     return all;
@@ -203,32 +207,34 @@ std::string help() {
            "       work_queue_slices --join FILE [OPTION]... -- COMMAND [ARG]...\n"
            "       work_queue_slices [OPTION]... [WORK]... --explain\n"
            "       work_queue_slices [OPTION]... [WORK]... --audit FILE [--audit FILE]...\n\n"
-           "Runs COMMAND once for each slice of a dataset; under mpirun or srun, on all\n"
-           "ranks: a rank takes the next slice when its command has ended, so fast ranks\n"
-           "take more. {} in COMMAND and ARG is the name of the slice (FILE?start=A&end=B,\n"
-           "or the work); the variables SLICE_WORK, SLICE_START, SLICE_END, SLICE_EPOCH and\n"
-           "SLICE_RANK have its parts, SLICE_POSITION is its number. Its records come on\n"
-           "stdin: the bytes of a file, lines, binary records, or the rows of an HDF5\n"
-           "dataset. If a rank is lost, others run its slice again.\n\n"
+           "Runs COMMAND once for each slice of a dataset. Under mpirun or srun, all ranks\n"
+           "take slices: a rank takes the next one when its command has ended, so fast ranks\n"
+           "take more. In COMMAND and ARG, the slice's name replaces {}: FILE?start=A&end=B,\n"
+           "or the work. COMMAND finds the slice's parts in the variables SLICE_WORK,\n"
+           "SLICE_START, SLICE_END and SLICE_EPOCH, its number in SLICE_POSITION, and the\n"
+           "rank in SLICE_RANK. COMMAND reads the slice's records from stdin: the bytes of a\n"
+           "file, lines, binary records, or the rows of an HDF5 dataset. If a rank is lost,\n"
+           "other ranks run its slice again.\n\n"
         << visible_options()
         << "\nExamples:\n"
            "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"
            "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train {}\n"
            "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
-           "                          submit it again: it goes on where it was, and runs\n"
-           "                          what failed again\n"
+           "                          submit it again to resume the run; failed slices\n"
+           "                          run again\n"
            "  srun -n 64 work_queue_slices -w list.txt --contact c.json -- ./reader {}\n"
            "  work_queue_slices --join c.json -- ./reader {}\n"
-           "                          elsewhere: takes slices of that run, too\n"
+           "                          on another machine: take slices of that run, too\n"
            "  work_queue_slices -w list.txt --explain | head\n"
            "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
            "  work_queue_slices -w list.txt --audit s.h5\n"
-           "                          was each slice done once, by whom, and how long?\n"
-           "\nExit codes: 0 all done, 1 some commands failed (or an audit found gaps), 64\n"
-           "wrong options, 65 works, lists or checkpoints that cannot be read, or a file\n"
-           "that cannot be written, 69 rank 0 was lost or not found, 71 no processes, open\n"
-           "files or memory left, or stdout cannot be written, 77 a contact file with\n"
-           "another key.\n";
+           "                          check that each slice was done once, and show the\n"
+           "                          rank and time\n"
+           "\nExit codes: 0 all commands succeeded, 1 some commands failed or an audit found\n"
+           "gaps, 64 wrong options or a COMMAND that cannot be run, 65 works, lists or\n"
+           "checkpoints that cannot be read, or a file that cannot be written, 69 rank 0 was\n"
+           "lost or not found, 71 no processes, open files or memory left, or stdout cannot\n"
+           "be written, 77 a contact file with another key.\n";
     return without_trailing_blanks(out.str());
 }
 

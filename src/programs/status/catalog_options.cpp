@@ -29,11 +29,11 @@ po::options_description hidden_catalog_options() {
 po::options_description visible_query_options() {
     po::options_description options("Options", help_width, help_width / 2);
     options.add_options()("catalog,c", catalog_word("HOSTS"),
-                          "ask HOST[:PORT],..., in this order (default: $CATALOG_HOST)")(
-        "where,w", catalog_word("EXPR"), "only records for which EXPR is true (default: all)")(
+                          "catalog servers to ask, in this order: HOST[:PORT],... (default: $CATALOG_HOST)")(
+        "where,w", catalog_word("EXPR"), "print only records for which EXPR is true (default: all)")(
         "output,p", po::value<std::vector<std::string>>()->value_name("EXPR"),
-        "print EXPR of each record in a line; may be repeated")("timeout,t", catalog_word("TIME"),
-                                                                "try for TIME (default: 60)")(
+        "print the value of EXPR for each record, a line for each record; may be repeated")(
+        "timeout,t", catalog_word("TIME"), "try for at most TIME (default: 60)")(
         "version,v", "print the version and exit")("help,h", "print this help and exit");
     return options;
 }
@@ -41,9 +41,10 @@ po::options_description visible_query_options() {
 po::options_description visible_update_options() {
     po::options_description options("Options", help_width, help_width / 2);
     options.add_options()("catalog,c", catalog_word("HOSTS"),
-                          "tell each of HOST[:PORT],... (default: $CATALOG_HOST)")(
-        "file,f", catalog_word("FILE"), "a JSON object to tell besides; its members win; -: stdin")(
-        "version,v", "print the version and exit")("help,h", "print this help and exit");
+                          "send the record to each of HOST[:PORT],... (default: $CATALOG_HOST)")(
+        "file,f", catalog_word("FILE"),
+        "file (- for stdin) with a JSON object, whose members are added to the record or replace its "
+        "members")("version,v", "print the version and exit")("help,h", "print this help and exit");
     return options;
 }
 
@@ -94,10 +95,11 @@ Result<CatalogQueryCommand> parse_catalog_query_options(int argc, const char* co
 std::string catalog_query_help() {
     std::ostringstream out;
     out << "Usage: catalog_query [OPTION]...\n"
-           "Prints what managers, factories and others have told a catalog server, as an\n"
-           "array of JSON objects. EXPR is an expression over a record, as in JX: names of\n"
-           "its members, JSON's values, == != < <= > >= and or not + - * / % [] and\n"
-           "functions such as like(project, \"sim.*\") and len(project).\n\n"
+           "Prints the records that managers, factories and others have sent to a catalog\n"
+           "server, as an array of JSON objects. EXPR is an expression over a record, as in\n"
+           "JX. It may use names of the record's members, JSON values, the operators == != <\n"
+           "<= > >= and or not + - * / % [] and functions such as like(project, \"sim.*\") and\n"
+           "len(project).\n\n"
         << visible_query_options()
         << "\nExamples:\n"
            "  catalog_query -c catalog.example.org\n"
@@ -121,16 +123,17 @@ Result<CatalogUpdateCommand> parse_catalog_update_options(int argc, const char* 
 std::string catalog_update_help() {
     std::ostringstream out;
     out << "Usage: catalog_update [OPTION]...\n"
-           "Tells catalog servers of this machine, once: its name, cores, memory and load,\n"
-           "in a record of the type \"node\", which they forget after some time.\n"
-           "$CATALOG_UPDATE_PROTOCOL is tcp (default) or udp.\n\n"
+           "Sends a record of this machine to catalog servers, once. The record has the type\n"
+           "\"node\", and the machine's name, cores, memory and load. Catalog servers forget\n"
+           "the record after some time. $CATALOG_UPDATE_PROTOCOL is tcp or udp (default:\n"
+           "tcp).\n\n"
         << visible_update_options()
         << "\nExamples:\n"
            "  catalog_update -c catalog.example.org\n"
            "  catalog_update -c localhost:9097,backup.example.org -f record.json\n"
            "  echo '{\"type\": \"license\", \"free\": 3}' | catalog_update -c localhost -f -\n"
-           "\nExit codes: 0 a server has it, 64 wrong options, 65 FILE is no JSON object,\n"
-           "69 no server takes it.\n";
+           "\nExit codes: 0 a server has the record, 64 wrong options, 65 FILE is no JSON\n"
+           "object, 69 no server takes the record.\n";
     return without_trailing_blanks(out.str());
 }
 

@@ -19,25 +19,28 @@ po::options_description visible_server_options() {
     po::options_description options("Options", help_width, help_width / 2);
     options.add_options()(
         "port,p", text("PORT"),
-        "of queries by HTTP and updates by UDP; updates by TCP have PORT + 1 (default: 9097)")(
-        "port-file,Z", text("FILE"), "take any free port, and write its number to FILE")(
+        "port for queries by HTTP and updates by UDP; updates by TCP use PORT + 1 (default: 9097)")(
+        "port-file,Z", text("FILE"), "use any free port, and write its number to FILE")(
         "interface,I", po::value<std::vector<std::string>>()->value_name("ADDRESS"),
-        "listen only there; may be repeated (default: everywhere)")(
-        "name,n", text("NAME"), "this server's name on its pages (default: the host's)")(
-        "lifetime,l", text("TIME"), "how long a record is kept that is not sent again (default: 30m)")(
-        "memory", text("SIZE"), "of all records (default: 100M)")(
+        "listen only on ADDRESS; may be repeated (default: all addresses)")(
+        "name,n", text("NAME"), "name of this server on its pages (default: the host's name)")(
+        "lifetime,l", text("TIME"), "keep a record for TIME after its last update (default: 30m)")(
+        "memory", text("SIZE"), "memory for all records together (default: 100M)")(
         "history,H", text("DIR"),
-        "keep records over a restart, and their changes, in DIR (default: nowhere)")(
-        "history-limit", text("SIZE"), "of all files in DIR; the oldest days are removed (default: 1G)")(
-        "server-size,M", text("BYTES"), "a record's 'total' and 'avail' are at most BYTES")(
-        "timeout,T", text("TIME"), "longest answer to a query (default: 10m)")(
-        "ssl-port", text("PORT"), "queries by HTTPS, too; 0: any port")(
-        "ssl-port-file,Y", text("FILE"), "write the number of that port to FILE")(
-        "ssl-cert,C", text("FILE"), "certificate, and those between it and its authority (PEM)")(
-        "ssl-key,K", text("FILE"), "its key (PEM)")("update-host,u", text("HOSTS"),
-                                                    "tell HOST[:PORT],... of this server (default: nobody)")(
-        "update-interval,U", text("TIME"), "tell them every TIME (default: 5m)")(
-        "background,b", "run as a daemon")("pid-file,B", text("FILE"), "write the process's number to FILE")(
+        "keep records over restarts, and a history of their changes, in DIR (default: none)")(
+        "history-limit", text("SIZE"),
+        "total size of all files in DIR; the server removes the oldest days (default: 1G)")(
+        "server-size,M", text("BYTES"), "limit a record's 'total' and 'avail' to BYTES")(
+        "timeout,T", text("TIME"), "time limit of the answer to a query (default: 10m)")(
+        "ssl-port", text("PORT"), "answer queries by HTTPS, too, on PORT; 0: any free port")(
+        "ssl-port-file,Y", text("FILE"), "write the number of the HTTPS port to FILE")(
+        "ssl-cert,C", text("FILE"),
+        "server's certificate, and the certificates between it and its authority (PEM)")(
+        "ssl-key,K", text("FILE"), "key of the server's certificate (PEM)")(
+        "update-host,u", text("HOSTS"), "announce this server to HOST[:PORT],... (default: none)")(
+        "update-interval,U", text("TIME"), "announce this server every TIME (default: 5m)")(
+        "background,b", "run as a daemon")("pid-file,B", text("FILE"),
+                                           "write the server's process id to FILE")(
         "version,v", "print the version and exit")("help,h", "print this help and exit");
     return options;
 }
@@ -119,22 +122,22 @@ Result<CatalogServerCommand> parse_catalog_server_options(int argc, const char* 
 std::string catalog_server_help() {
     std::ostringstream out;
     out << "Usage: catalog_server [OPTION]...\n"
-           "Holds what managers and factories announce of themselves, so that workers find\n"
-           "them by name and people see how they are: http://HOST:9097/ in a browser,\n"
-           "work_queue_status and catalog_query in a terminal. Whoever reaches the server\n"
-           "may announce and read.\n\n"
+           "Keeps the records that managers and factories announce, so that workers find\n"
+           "managers by name. To see the records, open http://HOST:9097/ in a browser, or\n"
+           "use work_queue_status or catalog_query in a terminal. Anyone who reaches the\n"
+           "server may announce and read records.\n\n"
         << visible_server_options()
         << "\nExamples:\n"
-           "  catalog_server                     on port 9097 and 9098, until it is ended\n"
+           "  catalog_server                     on ports 9097 and 9098, until a signal\n"
            "  catalog_server -Z port -I 127.0.0.1\n"
-           "                                     for this machine, on a free port\n"
+           "                                     only for this machine, on a free port\n"
            "  catalog_server -H /var/lib/catalog --history-limit 4G\n"
-           "                                     records outlive a restart; with a history\n"
+           "                                     keep records over restarts, and a history\n"
            "  catalog_server --ssl-port 9443 --ssl-cert site.pem --ssl-key site.key\n"
-           "                                     pages by HTTPS, too\n"
-           "\nExit codes: 0 ended by a signal, 64 wrong options, 65 certificate, key or DIR\n"
-           "that cannot be used, 69 port or address that cannot be had, 71 refused by the\n"
-           "system, 77 not allowed.\n";
+           "                                     serve pages by HTTPS, too\n"
+           "\nExit codes: 0 ended by a signal, 64 wrong options, 65 a certificate, key or\n"
+           "DIR that cannot be used, 69 a port or address that cannot be used, 71 refused by\n"
+           "the system, 77 not allowed.\n";
     return without_trailing_blanks(out.str());
 }
 

@@ -27,27 +27,29 @@ auto status_value(const char* name) {
 po::options_description visible_status_options() {
     po::options_description all("", help_width, help_width / 2);
     po::options_description modes("What to show (one of these)", help_width, help_width / 2);
-    modes.add_options()("statistics,Q", "managers: tasks and workers of each (default)")(
+    modes.add_options()("statistics,Q", "tasks and workers of each manager (default)")(
         "tasks,T", "tasks of a manager that have not ended")("workers,W", "workers of a manager")(
-        "able-workers,A", "categories of a manager: tasks, and workers that are large enough")(
-        "resources,R", "managers: cores, memory and disk of their workers")(
-        "capacity", "managers: how many tasks and resources they could keep busy")(
-        "factories", "factories: workers wanted, submitted and connected");
+        "able-workers,A", "categories of a manager, with their tasks and the workers that are large enough")(
+        "resources,R", "cores, memory and disk of each manager's workers")(
+        "capacity", "tasks and resources that each manager could keep busy")(
+        "factories", "workers that each factory wants, and has submitted and connected");
     po::options_description managers("The managers", help_width, help_width / 2);
-    managers.add_options()("project-name,M", status_value("REGEX"), "those whose whole name matches")(
+    managers.add_options()("project-name,M", status_value("REGEX"),
+                           "managers whose whole name matches REGEX")(
         "catalog,C", status_value("HOSTS"),
-        "also those that these catalog servers know: HOST[:PORT],... (default: $CATALOG_HOST)")(
-        "where", status_value("EXPR"), "only records for which EXPR is true: 'tasks_waiting>100'")(
+        "also managers and factories that these catalog servers know: HOST[:PORT],... (default: "
+        "$CATALOG_HOST)")("where", status_value("EXPR"),
+                          "only records for which EXPR is true, e.g. 'tasks_waiting>100'")(
         "contact", status_value("FILE"), "contact file of the manager")(
-        "password,P", status_value("FILE"), "both sides prove that they know the content of FILE")(
-        "ssl", "use TLS; the certificate is checked only with --contact or --ssl-ca")(
+        "password,P", status_value("FILE"), "password file; both sides prove that they know its content")(
+        "ssl", "use TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
         "ssl-ca", status_value("FILE"),
-        "like --ssl, and check the certificate against the authorities in FILE")(
+        "use TLS, and check the manager's certificate against the authorities in FILE")(
         "timeout,t", status_value("TIME"), "wait at most TIME for an answer (default: 30)");
     po::options_description output("Output", help_width, help_width / 2);
-    output.add_options()("json", "a JSON array of whole records, one a line")("verbose,l", "the same")(
-        "every", status_value("TIME"), "show it again every TIME")("version,v", "print the version and exit")(
-        "help,h", "print this help and exit");
+    output.add_options()("json", "print whole records, as a JSON array with one record on each line")(
+        "verbose,l", "same as --json")("every", status_value("TIME"), "print again every TIME")(
+        "version,v", "print the version and exit")("help,h", "print this help and exit");
     all.add(modes).add(managers).add(output);
     return all;
 }
@@ -186,16 +188,16 @@ std::string status_help() {
            "       work_queue_status [OPTIONS] RUN\n"
            "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
            "\n"
-           "Shows managers, their tasks, workers and categories. Without a manager: all of\n"
-           "yours, also those without a name (-), and your factories, with those of catalog\n"
-           "servers that you name. RUN is a run directory, its list, or a contact file;\n"
-           "without a mode, how far the run is. A manager with a key answers only with\n"
-           "--contact or --password; one that you find in the registry or in your run needs\n"
-           "neither.\n"
+           "Shows managers, their tasks, workers and categories. Without HOST, RUN, FILE and\n"
+           "REGEX, work_queue_status shows all your managers, also those without a name (-),\n"
+           "and your factories, and those of the catalog servers that you name. RUN is a run\n"
+           "directory, its list, or a contact file; without a mode, work_queue_status shows\n"
+           "the progress of RUN. A manager with a key answers only if you give --contact or\n"
+           "--password; a manager in the registry or in your run needs neither.\n"
         << visible_status_options()
         << "\nExamples:\n"
            "  work_queue_status                             all your managers\n"
-           "  work_queue_status tasks.sh.wq                 how far this run is\n"
+           "  work_queue_status tasks.sh.wq                 progress of this run\n"
            "  work_queue_status -T login1 9123              tasks of an open manager\n"
            "  work_queue_status -W --contact contact        workers, with the key\n"
            "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"

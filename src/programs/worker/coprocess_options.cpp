@@ -53,16 +53,17 @@ Status check_file(const std::string& file) {
 po::options_description coprocess_options() {
     po::options_description all("Coprocesses for remote tasks", help_width, help_width / 2);
     all.add_options()("coprocess", text_value("FILE"),
-                      "run remote tasks in coprocesses of FILE, as work_queue_serverize makes it")(
+                      "run remote tasks in coprocesses started from FILE, which work_queue_serverize makes")(
         "coprocesses-total", text_value("N"), "start N coprocesses (default: one for each core)")(
         "coprocess-cores", text_value("N"),
-        "cores of all coprocesses together (default: as the worker offers)")(
-        "coprocess-memory", text_value("MB"), "their memory (default: as the worker offers)")(
-        "coprocess-disk", text_value("MB"), "their disk (default: as the worker offers)")(
+        "cores of all coprocesses together (default: all that the worker offers)")(
+        "coprocess-memory", text_value("MB"),
+        "memory of all coprocesses together (default: all that the worker offers)")(
+        "coprocess-disk", text_value("MB"),
+        "disk space of all coprocesses together (default: all that the worker offers)")(
         "coprocess-gpus", text_value("N"),
-        "their GPUs (default: as the worker offers). Each coprocess gets an equal share of all four; one "
-        "that "
-        "uses more is ended and started anew");
+        "GPUs of all coprocesses together (default: all that the worker offers). Each coprocess gets an "
+        "equal share of cores, memory, disk and GPUs; a coprocess that exceeds its share is restarted");
     return all;
 }
 

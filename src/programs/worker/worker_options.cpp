@@ -34,54 +34,60 @@ po::options_description visible_worker_options() {
     po::options_description all("", help_width, help_width / 2);
     po::options_description manager("The manager", help_width, help_width / 2);
     manager.add_options()("contact", text("FILE"),
-                          "contact file of the manager: its addresses, key and certificate")(
+                          "contact file of the manager, with its addresses, key and certificate")(
         "manager-name,M", text("REGEX"),
-        "serve managers whose whole name matches, one after another, those with waiting tasks first "
-        "(default: "
-        "$WORK_QUEUE_NAME, if no other way is given)")(
+        "serve managers whose whole name matches REGEX, one after another, those with waiting tasks first "
+        "(default: $WORK_QUEUE_NAME, if you give no manager)")(
         "catalog,C", text("HOSTS"),
-        "with -M: find names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
-        "password,P", text("FILE"), "both sides prove that they know the content of FILE")(
-        "ssl", "use TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
-        "ssl-ca", text("FILE"), "like --ssl, and check the certificate against the authorities in FILE")(
+        "with -M: look up names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
+        "password,P", text("FILE"),
+        "password file; worker and manager prove to each other that they know its content")(
+        "ssl", "use TLS; the worker checks the manager's certificate only with --contact or --ssl-ca")(
+        "ssl-ca", text("FILE"),
+        "use TLS, and check the manager's certificate against the authorities in FILE")(
         "connect-timeout", text("TIME"), "leave if no manager is reached for TIME (default: 15m)")(
         "idle-timeout", text("TIME"), "leave if no task arrives for TIME (default: 15m)")(
-        "timeout,t", text("TIME"), "set both timeouts")(
+        "timeout,t", text("TIME"), "set --connect-timeout and --idle-timeout")(
         "min-backoff,i", text("TIME"), "wait at least TIME between attempts to connect (default: 1)")(
         "max-backoff,b", text("TIME"), "wait at most TIME between attempts to connect (default: 60)")(
         "single-shot", "leave when the first manager ends or dismisses this worker");
-    po::options_description offers("Resources it offers", help_width, help_width / 2);
-    offers.add_options()("cores", text("N|all"), "cores (default, and 0: all that this process may use)")(
-        "memory", text("MB|all"), "memory, or a size such as 4G (default, and 0: all)")(
-        "disk", text("MB|all"), "disk, at most the free space (default, and 0: all)")("gpus", text("N|all"),
-                                                                                      "GPUs (default: all)")(
+    po::options_description offers("Resources that the worker offers", help_width, help_width / 2);
+    offers.add_options()("cores", text("N|all"),
+                         "cores (default: all that this process may use; 0 also means all)")(
+        "memory", text("MB|all"), "memory in MB, or a size such as 4G (default: all; 0 also means all)")(
+        "disk", text("MB|all"),
+        "disk space in MB, or a size such as 20G, at most the free space (default: all; 0 also means all)")(
+        "gpus", text("N|all"), "GPUs (default: all)")(
         "bind", text("none|core|numa"),
-        "bind tasks to their cores, or to all cores of the same NUMA nodes (default: core, if the worker has "
-        "its cores to itself)")("threads-per-core", text("N"),
-                                "use the first N hardware threads of each core (default: all)")(
+        "bind each task to its cores, or to all cores of the same NUMA nodes (default: core, if the worker "
+        "has its cores to itself)")("threads-per-core", text("N"),
+                                    "use the first N hardware threads of each core (default: all)")(
         "wall-time", text("TIME"),
-        "the worker ends after TIME; tasks that need longer are not started (default: from the batch "
-        "system)")("feature", po::value<std::vector<std::string>>()->value_name("NAME"),
-                   "offer NAME to tasks that require it; may be repeated")(
+        "end after TIME, and do not start tasks that need longer (default: the batch job's end)")(
+        "feature", po::value<std::vector<std::string>>()->value_name("NAME"),
+        "offer NAME to tasks that require it; may be repeated")(
         "detect", "print what the worker would offer and why, and exit")("json", "with --detect: print JSON")(
         "draw", po::value<std::string>()->implicit_value("")->value_name("TASK"),
         "with --detect: draw the machine; =\"cores=4 gpus=1\" shows where such tasks run when the worker is "
         "full");
     po::options_description work("Operation", help_width, help_width / 2);
     work.add_options()("workdir,s", text("DIR"),
-                       "folder for its workspace (default: _CONDOR_SCRATCH_DIR, TMPDIR, /tmp)")(
-        "os,O", text("NAME"), "value of $OS in paths of input files (default: uname -s)")(
-        "arch,A", text("NAME"), "value of $ARCH (default: uname -m)")(
+                       "folder for the worker's workspace (default: $CCTOOLS_TEMP, $_CONDOR_SCRATCH_DIR, "
+                       "$TMPDIR, $TEMP, $TMP "
+                       "or /tmp)")("os,O", text("NAME"),
+                                   "value of $OS in paths of input files (default: uname -s)")(
+        "arch,A", text("NAME"), "value of $ARCH in paths of input files (default: uname -m)")(
         "keep-cache", text("DIR"), "keep cached inputs in DIR for the next worker that uses DIR")(
         "url-timeout", text("TIME"), "give up on a URL after TIME without data (default: 60)")(
-        "grace", text("TIME"), "after a signal, let running tasks finish for TIME (default: 10)")(
-        "task-wrapper", text("CMD"), "run each task as CMD, with the task's line in place of {} or appended")(
+        "grace", text("TIME"), "let running tasks finish for TIME after a signal (default: 10)")(
+        "task-wrapper", text("CMD"), "run each task as CMD; the task's line replaces {} or is appended")(
         "from-factory", text("NAME"), "name of the factory that started the worker")(
         "parent-death", "leave when the parent process ends")(
-        "volatility", text("P"), "for tests: exit abruptly with probability P per minute")(
+        "volatility", text("P"), "exit abruptly with probability P per minute, for tests")(
         "debug,d", text("SUBSYSTEM"), "write a debug log of SUBSYSTEM (all: everything)")(
         "debug-file,o", text("FILE"), "file for --debug (default: stderr)")(
-        "debug-rotate-max", text("BYTES"), "start a new debug log at BYTES (default: 10M; 0: never)")(
+        "debug-rotate-max", text("BYTES"),
+        "start a new debug log when the log reaches BYTES (default: 10M; 0: never)")(
         "version,v", "print the version and exit")("help,h", "print this help and exit");
     all.add(manager).add(offers).add(coprocess_options()).add(work);
     return all;
@@ -379,9 +385,10 @@ std::string worker_help_text() {
             "       work_queue_worker [OPTIONS] --detect [--json | --draw[=TASK]]\n"
             "\n"
             "Runs tasks of a manager on this machine, and reconnects if the connection is\n"
-            "lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 it returns tasks that have\n"
-            "not started and lets running tasks finish for a while. When it ends, so do the\n"
-            "processes of its tasks, and its workspace is removed.\n"
+            "lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2, the worker returns tasks\n"
+            "that have not started, and lets running tasks finish for a while (--grace). When\n"
+            "the worker ends, all processes of its tasks are killed and its workspace is\n"
+            "removed.\n"
          << visible_worker_options()
          << "\nExamples:\n"
             "  work_queue_worker login1 9123                      offer all of this machine\n"
@@ -390,7 +397,7 @@ std::string worker_help_text() {
             "  work_queue_worker -M 'myproject.*' --cores 8       find the manager by name\n"
             "  work_queue_worker -M myproject --catalog login1    find it by a catalog server\n"
             "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
-            "  work_queue_worker --detect                         print its offer, and why\n"
+            "  work_queue_worker --detect                         print its offer and why\n"
             "\nExit codes: 0 dismissed or idle timeout, 64 usage, 65 bad input,\n"
             "69 no manager reached, 70 our bug, 71 no processes, open files or memory left,\n"
             "77 not allowed (another key, password or version).\n";

@@ -131,27 +131,27 @@ class WorkQueue:
 
     Parameters, as DeepRec has them:
         works: files or other names.
-        num_epochs: how often each slice is given.
-        shuffle: each epoch has its own order; otherwise that of `works`.
-        seed: equal seeds, equal orders; None: one is drawn (`queue.seed`).
-        prefix: stands before the name of each work that is taken.
-        num_slices: how many slices in all, in proportion to the works' records; None: each work is one slice.
+        num_epochs: passes over the data.
+        shuffle: reshuffle the slices in each epoch; False: keep the order of `works`.
+        seed: seed of the shuffle; equal seeds give equal orders. None: random (see `queue.seed`).
+        prefix: text to put before the name of each work that is taken.
+        num_slices: number of slices in total, in proportion to the works' records; None: each work is one slice.
             Rows of HDF5 datasets ("FILE.h5:/path") are cut, tables of kinds that register_table_reader() knows, and what
             one of the next three options says.
-        name: in messages and statistics.
+        name: name of the queue in messages and statistics.
     And others:
-        lines: works are text files, cut at line ends.
-        record_bytes: works are files of binary records of so many bytes.
+        lines: treat works as text files, cut at line ends.
+        record_bytes: treat works as files of binary records of this many bytes.
         records: works are of your own kind: a function that returns how many records a work has; None: it is one slice.
         must_exist: whether works without "://" must be there; None: if they look like files.
-        num_slices_per_work: num_slices of each work, instead of all.
+        num_slices_per_work: cut each work into num_slices slices, instead of all works together.
         delivery: "exactly_once" (what a lost process had not committed is taken again), "at_most_once" (never again),
             "at_least_once" (at the end, idle nodes repeat what others still have).
         commit_by_hand: take() commits nothing; call commit().
-        restore: a file or bytes of save(), or state_dict(): goes on from there. Of ranks, that of rank 0 holds for all.
-        contact: a file, written with mode 0600 while the queue lives: other processes take slices by
-            `WorkQueue.join(contact)`, on this machine and on others.
-        record_each: summaries have a row for each slice, too.
+        restore: file or bytes of save(), or state_dict(), to resume from. With ranks, the value of rank 0 holds for all.
+        contact: file to write with mode 0600 while the queue lives; other processes, on this machine and on others, take
+            slices with `WorkQueue.join(contact)`.
+        record_each: also write a row for each slice to summaries.
         ranks: True, or `work_queue.ranks.SliceRanks()`: the ranks of an MPI job share the slices. All of them make the
             queue, with equal works and options. None: each process has all slices.
         say: function for lines to the user (one str); default: they go to stderr.
