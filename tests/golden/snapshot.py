@@ -29,9 +29,10 @@ def installed(build, prefix):
 
 
 def exported(prefix):
-    """The names that each installed library gives to programs."""
+    """Our names that each installed library gives to programs."""
     libraries = sorted(path for path in prefix.rglob("*.so*") if path.is_file() and not path.is_symlink())
-    return {library.name: sorted(line.split()[-1] for line in output("nm", "-D", "--defined-only", library).splitlines())
+    return {library.name: sorted(line.split()[-1] for line in output("nm", "-D", "--defined-only", library).splitlines()
+                                 if not re.search("boost|std|gnu_cxx", line.split()[-1][:16]))
             for library in libraries}
 
 
@@ -50,7 +51,7 @@ def tests(build):
     names = {}
     for test in listed:
         labels = [each["value"] for each in test["properties"] if each["name"] == "LABELS"]
-        name = re.sub(r"\s*# GetParam\(\).*|<[0-9A-F-]+>|0x[0-9a-f]+", "", test["name"])
+        name = re.sub(r"\s*# GetParam\(\).*|<[0-9A-F -]+>|0x[0-9a-f]+", "", test["name"])
         names.setdefault(name, sorted(sum(labels, [])))
     return names
 
@@ -117,6 +118,8 @@ def compare(old, new, renames):
     lines = []
     for part in ("installed", "exported", "needed", "tests", "wheel"):
         before, after = renamed(old[part], renames) if part == "tests" else old[part], new[part]
+        if part == "exported":  # a library's names, one by one
+            before, after = ({f"{name} {each}": "" for name, names in which.items() for each in names} for which in (before, after))
         lines += [f"{part}: {name} is gone" for name in sorted(before.keys() - after.keys())]
         lines += [f"{part}: {name} is new" for name in sorted(after.keys() - before.keys())]
         lines += [f"{part}: {name} was {before[name]}, is {after[name]}" for name in sorted(before.keys() & after.keys())
