@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "records/hdf5/plot_colors.h"
-#include "records/hdf5/time_axis.h"
+#include "views/plot_colors.h"
+#include "views/time_axis.h"
 
 namespace wq::views {
 
@@ -54,7 +54,7 @@ class Lines {
     }
 
     // `overlaid`: all kinds have the whole height of the line, later ones before earlier ones.
-    void fill(std::vector<records::hdf5::Bars>& kinds, bool overlaid) const {
+    void fill(std::vector<Bars>& kinds, bool overlaid) const {
         const double height = static_cast<double>(rows_) / static_cast<double>(count_);
         const double gap = rows_ <= most_names ? 0.1 : 0;
         for (std::size_t line = 0; line < count_; ++line) {
@@ -80,7 +80,7 @@ class Lines {
 };
 
 // Kinds of bars: the categories, with the largest in colours of their own.
-std::vector<std::size_t> kinds_of(const Attempts& all, std::vector<records::hdf5::Bars>& kinds) {
+std::vector<std::size_t> kinds_of(const Attempts& all, std::vector<Bars>& kinds) {
     std::vector<std::pair<std::size_t, std::size_t>> sizes;  // and the category
     for (std::size_t i = 0; i < all.categories.size(); ++i) sizes.emplace_back(0, i);
     for (const Attempt& attempt : all.attempts) sizes[attempt.category].first += 1;
@@ -93,29 +93,24 @@ std::vector<std::size_t> kinds_of(const Attempts& all, std::vector<records::hdf5
         kind_of[sizes[i].second] = std::min(i, most);
         if (i < most) kinds.push_back({all.categories[sizes[i].second], category_color(i), {}});
     }
-    if (sizes.size() > most)
-        kinds.push_back({std::to_string(sizes.size() - most) + " others", records::hdf5::grey, {}});
+    if (sizes.size() > most) kinds.push_back({std::to_string(sizes.size() - most) + " others", grey, {}});
     return kind_of;
 }
 
 }  // namespace
 
-records::hdf5::Figure attempts_figure(const Attempts& all, Order order, WallMicros start,
-                                      std::optional<records::hdf5::TimeUnit> unit,
-                                      const std::optional<records::hdf5::PlotRange>& range) {
+Figure attempts_figure(const Attempts& all, Order order, WallMicros start, std::optional<TimeUnit> unit,
+                       const std::optional<PlotRange>& range) {
     const bool by_attempt = order == Order::attempts;
     const bool by_slot = order == Order::slots;
-    records::hdf5::Figure figure;
+    Figure figure;
     figure.name = by_attempt ? "attempts" : by_slot ? "slots" : "attempts_by_worker";
     figure.title = by_attempt ? "Attempts by start" : by_slot ? "Slots of workers" : "Workers";
     figure.y_label = by_attempt ? "attempts" : by_slot ? "slots" : "workers";
     figure.has_rows = true;
-    const records::hdf5::TimeUnit chosen =
-        unit ? *unit : records::hdf5::unit_of(static_cast<double>(all.end - start));
-    figure.x_label = std::string("time since the start (") + records::hdf5::name_of(chosen) + ")";
-    const auto x_of = [&](WallMicros time) {
-        return static_cast<double>(time - start) / records::hdf5::micros_per(chosen);
-    };
+    const TimeUnit chosen = unit ? *unit : unit_of(static_cast<double>(all.end - start));
+    figure.x_label = std::string("time since the start (") + name_of(chosen) + ")";
+    const auto x_of = [&](WallMicros time) { return static_cast<double>(time - start) / micros_per(chosen); };
     const double low = range ? range->min : 0;
     const double high = range && range->max ? *range->max : x_of(all.end);
     if (!(high > low) || all.workers.empty()) return figure;
@@ -141,7 +136,7 @@ records::hdf5::Figure attempts_figure(const Attempts& all, Order order, WallMicr
         kind_of = kinds_of(all, figure.bars);
     } else {
         figure.bars.push_back({by_slot ? "connected" : "idle", "#D0D0D0", {}});
-        if (!by_slot) figure.bars.push_back({"working", records::hdf5::blue, {}});
+        if (!by_slot) figure.bars.push_back({"working", blue, {}});
         if (by_slot)
             for (std::size_t& kind : kind_of = kinds_of(all, figure.bars)) kind += 1;
         for (std::size_t i = 0; i < all.workers.size(); ++i)
@@ -156,7 +151,7 @@ records::hdf5::Figure attempts_figure(const Attempts& all, Order order, WallMicr
         lines.add(row, kind, x_of(attempt.input), x_of(attempt.ended));
     }
     lines.fill(figure.bars, !by_attempt);
-    std::erase_if(figure.bars, [](const records::hdf5::Bars& bars) { return bars.bars.empty(); });
+    std::erase_if(figure.bars, [](const Bars& bars) { return bars.bars.empty(); });
     return figure;
 }
 

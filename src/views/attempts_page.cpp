@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "records/hdf5/plot_colors.h"
 #include "records/journal/text_log.h"
+#include "views/plot_colors.h"
 
 namespace wq::views {
 
@@ -114,7 +114,7 @@ std::string data_of(const Attempts& all, Order shown_first) {
     const auto since_begin = [&](WallMicros time) { return (time - all.begin) / tick; };
     std::string out = "{\"tick\":" + std::to_string(tick) +
                       ",\"end\":" + std::to_string(since_begin(all.end)) + ",\"order\":\"" +
-                      static_cast<char>(shown_first) + "\",\"working\":\"" + records::hdf5::blue +
+                      static_cast<char>(shown_first) + "\",\"working\":\"" + blue +
                       "\",\"good\":" + std::to_string(good_of(all)) + ",\n\"categories\":";
     put_list(out, all.categories, [&](std::size_t i) {
         return "{\"name\":" + json(all.categories[i]) + ",\"color\":\"" + category_color(i) + "\"}";
@@ -177,8 +177,8 @@ std::string legend(const Attempts& all) {
 
 std::string category_color(std::size_t category) {
     constexpr std::array<double, 3> to_white{0, -0.35, 0.45};  // less than 0: to black
-    const std::string base = records::hdf5::category_colors[category % records::hdf5::category_colors.size()];
-    const double part = to_white[category / records::hdf5::category_colors.size() % to_white.size()];
+    const std::string base = category_colors[category % category_colors.size()];
+    const double part = to_white[category / category_colors.size() % to_white.size()];
     std::string out = "#";
     for (std::size_t i = 0; i < 3; ++i) {
         const auto value = static_cast<double>(std::strtol(base.substr(1 + 2 * i, 2).c_str(), nullptr, 16));
@@ -212,8 +212,7 @@ std::string attempts_page(const Attempts& all, const std::string& title, Order s
         "<p id=\"info\" aria-live=\"polite\">Point at a bar to read about it. Wheel, pinch or + and "
         "\xE2\x88\x92 zoom, "
         "dragging or arrow keys move, 0 shows all, n and p read the next and the previous bar.</p>\n";
-    out += "<p class=\"faint\" data-only=\"w\"><span class=\"box\" style=\"background:" +
-           std::string(records::hdf5::blue) +
+    out += "<p class=\"faint\" data-only=\"w\"><span class=\"box\" style=\"background:" + std::string(blue) +
            "\"></span> working <span class=\"box idle\"></span> idle</p>\n"
            "<p class=\"faint\" data-only=\"t\"><span class=\"box idle\"></span> connected; of each bar, the "
            "light part "

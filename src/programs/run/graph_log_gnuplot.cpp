@@ -41,8 +41,8 @@ struct Complaints {
 };
 
 // Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
-Status check_writable(const records::hdf5::PlotStyle& style, const records::hdf5::Plots& plots) {
-    for (const std::string& path : records::hdf5::plot_paths(style, plots)) {
+Status check_writable(const views::PlotStyle& style, const views::Plots& plots) {
+    for (const std::string& path : views::plot_paths(style, plots)) {
         const bool existed = ::access(path.c_str(), F_OK) == 0;
         const auto file = records::journal::AppendFile::open(path);
         if (!file) {
@@ -57,10 +57,10 @@ Status check_writable(const records::hdf5::PlotStyle& style, const records::hdf5
 
 }  // namespace
 
-Status draw_with_gnuplot(const std::string& program, const records::hdf5::PlotStyle& style,
-                         const records::hdf5::Plots& plots) {
+Status draw_with_gnuplot(const std::string& program, const views::PlotStyle& style,
+                         const views::Plots& plots) {
     if (auto checked = check_writable(style, plots); !checked) return checked;
-    const std::string script = records::hdf5::plot_script(style, plots);
+    const std::string script = views::plot_script(style, plots);
     const Complaints complaints;
     Pipe input = open_pipe();
     if (!complaints.file.valid() || !input.valid()) return refused_by_system("no pipe");

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "base/result.h"
-#include "records/hdf5/plot_script.h"
+#include "views/plot_script.h"
 
 namespace wq::programs::run {
 
 // Runs `program`, a gnuplot, and waits for its end. Errors: usage, not_allowed (a file cannot be written),
 // unreachable (no such program), internal (it failed; the message is its first error, in one line).
-Status draw_with_gnuplot(const std::string& program, const records::hdf5::PlotStyle& style,
-                         const records::hdf5::Plots& plots);
+Status draw_with_gnuplot(const std::string& program, const views::PlotStyle& style,
+                         const views::Plots& plots);
 
 }  // namespace wq::programs::run

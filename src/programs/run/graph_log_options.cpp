@@ -43,9 +43,9 @@ bool parse_bound(const std::string& text, double& value) {
     return end != text.c_str() && *end == '\0' && std::isfinite(value);
 }
 
-Result<records::hdf5::PlotRange> parse_range(const std::string& text) {
+Result<views::PlotRange> parse_range(const std::string& text) {
     const auto colon = text.find(':');
-    records::hdf5::PlotRange range;
+    views::PlotRange range;
     if (colon == std::string::npos || colon != text.rfind(':'))
         return usage_error("-r takes MIN:MAX, not '" + text + "'");
     const std::string low = text.substr(0, colon);
@@ -81,11 +81,11 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
     if (given.count("-c") > 0) options.gnuplot = text("-c");
     if (const std::string type = text("-T"); !type.empty()) {
         if (type == "png")
-            options.format = records::hdf5::PlotFormat::png;
+            options.format = views::PlotFormat::png;
         else if (type == "svg")
-            options.format = records::hdf5::PlotFormat::svg;
+            options.format = views::PlotFormat::svg;
         else if (type == "pdf")
-            options.format = records::hdf5::PlotFormat::pdf;
+            options.format = views::PlotFormat::pdf;
         else if (type == "script")
             options.script_only = true;
         else
@@ -100,7 +100,7 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
         if (unit.size() != 1 || std::string("smhd").find(unit) == std::string::npos) {
             return usage_error("-u takes s, m, h or d, not '" + unit + "'");
         }
-        options.unit = static_cast<records::hdf5::TimeUnit>(unit[0]);
+        options.unit = static_cast<views::TimeUnit>(unit[0]);
     }
     return success();
 }

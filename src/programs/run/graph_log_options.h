@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "records/hdf5/plot_script.h"
+#include "views/plot_script.h"
 
 namespace wq::programs::run {
 
@@ -13,9 +13,9 @@ struct GraphLogOptions {
     std::string log;     // stats.h5 or a text statistics log
     std::string prefix;  // of the plots; default: the log's name
     std::string gnuplot = "gnuplot";
-    records::hdf5::PlotFormat format = records::hdf5::PlotFormat::png;
-    std::optional<records::hdf5::PlotRange> range;
-    std::optional<records::hdf5::TimeUnit> unit;
+    views::PlotFormat format = views::PlotFormat::png;
+    std::optional<views::PlotRange> range;
+    std::optional<views::TimeUnit> unit;
     bool help = false;
     bool version = false;
     bool log_scale = false;    // plots over time also on a logarithmic scale

@@ -6,14 +6,14 @@
 #include "programs/run/graph_log_gnuplot.h"
 #include "programs/run/graph_log_options.h"
 #include "records/hdf5/h5_open.h"
-#include "records/hdf5/plot_script.h"
-#include "records/hdf5/slice_figures.h"
 #include "records/hdf5/stats_log.h"
 #include "records/hdf5/stats_reader.h"
-#include "records/hdf5/task_figures.h"
 #include "records/journal/append_file.h"
 #include "views/attempts_figure.h"
+#include "views/plot_script.h"
+#include "views/slice_figures.h"
 #include "views/stats_attempts.h"
+#include "views/task_figures.h"
 
 namespace {
 
@@ -24,7 +24,7 @@ struct Statistics {
     std::vector<records::hdf5::SliceQueueRow> slice_queue;
     std::vector<records::hdf5::SliceRankRow> slice_ranks;
     std::string caption;
-    std::vector<records::hdf5::Figure> figures;  // of tasks and nodes; only in stats.h5, as the next
+    std::vector<views::Figure> figures;  // of tasks and nodes; only in stats.h5, as the next
     views::Attempts attempts;
 };
 
@@ -49,8 +49,8 @@ Result<Statistics> read_statistics(const std::string& path) {
     auto workers = reader->workers();
     if (!workers) return workers.error();
     const auto categories = reader->categories();  // old files have none
-    records::hdf5::TaskFigures tasks(records::hdf5::WorkerSessions(std::move(*workers), *rows),
-                                     categories ? *categories : std::vector<records::hdf5::CategoryRow>());
+    views::TaskFigures tasks(records::hdf5::WorkerSessions(std::move(*workers), *rows),
+                             categories ? *categories : std::vector<records::hdf5::CategoryRow>());
     if (auto read = reader->each_task([&](const records::hdf5::TaskRow& task) { tasks.add(task); }); !read)
         return read.error();
     auto attempts = views::read_stats(*reader);
@@ -67,29 +67,28 @@ Status draw(const programs::run::GraphLogOptions& options) {
         return Error{ExitCode::bad_input,
                      options.log + ": no samples yet; a run takes one about every second"};
     }
-    records::hdf5::Plots plots =
-        of_slices ? records::hdf5::make_slice_plots(statistics->slice_queue, statistics->slice_ranks,
-                                                    options.unit, options.range)
-                  : records::hdf5::make_plots(statistics->rows, options.unit, options.range);
+    views::Plots plots = of_slices ? views::make_slice_plots(statistics->slice_queue, statistics->slice_ranks,
+                                                             options.unit, options.range)
+                                   : views::make_plots(statistics->rows, options.unit, options.range);
     if (plots.x.empty()) {
         return Error{ExitCode::bad_input, options.log + ": no samples in the range of -r (in " +
-                                              records::hdf5::name_of(plots.unit) + " since the start)"};
+                                              views::name_of(plots.unit) + " since the start)"};
     }
     if (!statistics->attempts.attempts.empty())
         plots.figures.push_back(views::attempts_figure(statistics->attempts, views::Order::attempts,
-                                                       records::hdf5::start_of(statistics->rows), plots.unit,
+                                                       views::start_of(statistics->rows), plots.unit,
                                                        options.range));
     if (!options.range)  // of the time
         plots.figures.insert(plots.figures.end(), statistics->figures.begin(), statistics->figures.end());
-    if (options.skip_empty) records::hdf5::drop_empty_figures(plots);
-    const records::hdf5::PlotStyle style{options.prefix, options.format, statistics->caption, options.range,
-                                         options.log_scale};
+    if (options.skip_empty) views::drop_empty_figures(plots);
+    const views::PlotStyle style{options.prefix, options.format, statistics->caption, options.range,
+                                 options.log_scale};
     if (options.script_only) {
-        std::fputs(records::hdf5::plot_script(style, plots).c_str(), stdout);
+        std::fputs(views::plot_script(style, plots).c_str(), stdout);
         return success();
     }
     if (auto drawn = programs::run::draw_with_gnuplot(options.gnuplot, style, plots); !drawn) return drawn;
-    for (const std::string& path : records::hdf5::plot_paths(style, plots)) std::printf("%s\n", path.c_str());
+    for (const std::string& path : views::plot_paths(style, plots)) std::printf("%s\n", path.c_str());
     return success();
 }
 

@@ -9,10 +9,10 @@
 #include "base/shortage.h"
 #include "programs/run/graph_log_gnuplot.h"
 #include "programs/run/graph_workers_options.h"
-#include "records/hdf5/plot_script.h"
 #include "records/journal/append_file.h"
 #include "views/attempts_figure.h"
 #include "views/attempts_page.h"
+#include "views/plot_script.h"
 #include "views/stats_attempts.h"
 
 namespace {
@@ -30,10 +30,10 @@ void say_what_takes_long(const std::string& path) {
 
 Status draw_picture(const programs::run::GraphWorkersOptions& options, const views::Source& source,
                     const std::string& output) {
-    records::hdf5::Plots plots;
+    views::Plots plots;
     plots.figures.push_back(
         views::attempts_figure(source.attempts, options.order, source.attempts.begin, {}, {}));
-    const records::hdf5::PlotStyle style{"", records::hdf5::PlotFormat::png, source.title, {}, false, output};
+    const views::PlotStyle style{"", views::PlotFormat::png, source.title, {}, false, output};
     return programs::run::draw_with_gnuplot(options.gnuplot, style, plots);
 }
 

@@ -106,27 +106,26 @@ TEST(AttemptsPage, HasColorsForAnyNumberOfCategories) {
     EXPECT_EQ(category_color(1), "#e69f00");
 }
 
-std::vector<double> rights(const records::hdf5::Bars& bars) {
+std::vector<double> rights(const Bars& bars) {
     std::vector<double> rights;
-    for (const records::hdf5::Bars::Bar& bar : bars.bars) rights.push_back(bar.right);
+    for (const Bars::Bar& bar : bars.bars) rights.push_back(bar.right);
     return rights;
 }
 
 TEST(AttemptsFigure, HasTheThreeOrders) {
     const Attempts all = some();
-    const records::hdf5::Figure attempts = attempts_figure(all, Order::attempts, all.begin, {}, {});
+    const Figure attempts = attempts_figure(all, Order::attempts, all.begin, {}, {});
     ASSERT_EQ(attempts.bars.size(), 2U);
     EXPECT_THAT(rights(attempts.bars[0]), ElementsAre(7.5, 3.6, 5.5));
     EXPECT_THAT(rights(attempts.bars[1]), ElementsAre(4.5));
     EXPECT_EQ(attempts.bars[1].bars[0].low, 2.1) << "the third row";
-    const records::hdf5::Figure slots = attempts_figure(all, Order::slots, all.begin, {}, {});
+    const Figure slots = attempts_figure(all, Order::slots, all.begin, {}, {});
     EXPECT_THAT(slots.row_names, ElementsAre("<b>", "a:1", ""));
     EXPECT_EQ(slots.bars.size(), 3U) << "connected, and two categories";
-    const records::hdf5::Figure workers = attempts_figure(all, Order::workers, all.begin, {}, {});
+    const Figure workers = attempts_figure(all, Order::workers, all.begin, {}, {});
     EXPECT_THAT(workers.row_names, ElementsAre("<b>", "a:1"));
     EXPECT_THAT(rights(workers.bars[1]), ElementsAre(7.5, 5.5)) << "what overlaps is one";
-    const records::hdf5::Figure part = attempts_figure(
-        all, Order::workers, all.begin, records::hdf5::TimeUnit::seconds, records::hdf5::PlotRange{6, 8});
+    const Figure part = attempts_figure(all, Order::workers, all.begin, TimeUnit::seconds, PlotRange{6, 8});
     EXPECT_THAT(rights(part.bars[1]), ElementsAre(7.5));
 }
 
@@ -140,9 +139,9 @@ TEST(AttemptsFigure, OfManyRowsHasAsManyAsThePictureHasLines) {
                                 i, i, i, i + 1000, i + 1000});
     finish(all);
     for (const Order order : {Order::attempts, Order::slots, Order::workers}) {
-        const records::hdf5::Figure figure = attempts_figure(all, order, all.begin, {}, {});
+        const Figure figure = attempts_figure(all, order, all.begin, {}, {});
         std::size_t count = 0;
-        for (const records::hdf5::Bars& bars : figure.bars) count += bars.bars.size();
+        for (const Bars& bars : figure.bars) count += bars.bars.size();
         EXPECT_LE(count, 500'000U);
         EXPECT_GE(count, order == Order::workers ? 1U : 1000U);
     }

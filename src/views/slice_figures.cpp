@@ -1,4 +1,4 @@
-#include "records/hdf5/slice_figures.h"
+#include "views/slice_figures.h"
 
 #include <algorithm>
 #include <array>
@@ -8,21 +8,22 @@
 #include <utility>
 #include <vector>
 
-#include "records/hdf5/plot_colors.h"
-#include "records/hdf5/time_axis.h"
+#include "views/plot_colors.h"
+#include "views/time_axis.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 namespace {
 
 constexpr std::array rank_colors{blue, orange, green, red, sky, pink, grey, black};
 
-using Samples = std::vector<const SliceQueueRow*>;
+using Samples = std::vector<const records::hdf5::SliceQueueRow*>;
 
 template <class Value>
 Curve curve(const char* title, const char* color, bool is_step, const Samples& samples, Value value) {
     Curve curve{title, color, is_step, 2, {}};
-    for (const SliceQueueRow* row : samples) curve.values.push_back(static_cast<double>(value(*row)));
+    for (const records::hdf5::SliceQueueRow* row : samples)
+        curve.values.push_back(static_cast<double>(value(*row)));
     return curve;
 }
 
@@ -34,31 +35,34 @@ void add(Figure& figure, Curve curve) {
 
 Figure slices_figure(const Samples& samples) {
     Figure figure{"slices", "Slices of all epochs", "slices", true, {}};
+    add(figure, curve("left to give", orange, false, samples,
+                      [](const records::hdf5::SliceQueueRow& row) { return row.left; }));
     add(figure,
-        curve("left to give", orange, false, samples, [](const SliceQueueRow& row) { return row.left; }));
-    add(figure, curve("given, not committed", blue, false, samples,
-                      [](const SliceQueueRow& row) { return row.positions - row.left - row.committed; }));
-    add(figure,
-        curve("committed", green, false, samples, [](const SliceQueueRow& row) { return row.committed; }));
+        curve("given, not committed", blue, false, samples, [](const records::hdf5::SliceQueueRow& row) {
+            return row.positions - row.left - row.committed;
+        }));
+    add(figure, curve("committed", green, false, samples,
+                      [](const records::hdf5::SliceQueueRow& row) { return row.committed; }));
     add(figure, curve("given again (total)", red, true, samples,
-                      [](const SliceQueueRow& row) { return row.given_again; }));
+                      [](const records::hdf5::SliceQueueRow& row) { return row.given_again; }));
     return figure;
 }
 
 Figure waiting_figure(const Samples& samples) {
     Figure figure{"waiting", "Ranks", "ranks", true, {}};
-    add(figure, curve("here", sky, true, samples, [](const SliceQueueRow& row) { return row.ranks; }));
     add(figure,
-        curve("waiting", orange, true, samples, [](const SliceQueueRow& row) { return row.waiting; }));
-    add(figure,
-        curve("stragglers", pink, true, samples, [](const SliceQueueRow& row) { return row.stragglers; }));
-    add(figure,
-        curve("lost (total)", red, true, samples, [](const SliceQueueRow& row) { return row.lost_ranks; }));
+        curve("here", sky, true, samples, [](const records::hdf5::SliceQueueRow& row) { return row.ranks; }));
+    add(figure, curve("waiting", orange, true, samples,
+                      [](const records::hdf5::SliceQueueRow& row) { return row.waiting; }));
+    add(figure, curve("stragglers", pink, true, samples,
+                      [](const records::hdf5::SliceQueueRow& row) { return row.stragglers; }));
+    add(figure, curve("lost (total)", red, true, samples,
+                      [](const records::hdf5::SliceQueueRow& row) { return row.lost_ranks; }));
     return figure;
 }
 
 // By the sample's time: what each rank had taken.
-using Taken = std::map<std::int64_t, std::map<std::uint32_t, const SliceRankRow*>>;
+using Taken = std::map<std::int64_t, std::map<std::uint32_t, const records::hdf5::SliceRankRow*>>;
 
 double taken_by(const Taken& taken, std::int64_t when, std::uint32_t rank) {
     const auto sample = taken.find(when);
@@ -78,17 +82,17 @@ double quantile(const Taken& taken, std::int64_t when, std::size_t part, std::si
     return here[(here.size() - 1) * part / of];
 }
 
-Figure ranks_figure(const Samples& samples, std::span<const SliceRankRow> rows) {
+Figure ranks_figure(const Samples& samples, std::span<const records::hdf5::SliceRankRow> rows) {
     Figure figure{"ranks", "Slices taken by each rank", "slices", true, {}};
     Taken taken;
     std::set<std::uint32_t> ranks;
-    for (const SliceRankRow& row : rows) {
+    for (const records::hdf5::SliceRankRow& row : rows) {
         taken[row.timestamp][row.rank] = &row;
         ranks.insert(row.rank);
     }
     const auto add_curve = [&](const std::string& title, const char* color, auto value) {
         add(figure, curve(title.c_str(), color, false, samples,
-                          [&](const SliceQueueRow& row) { return value(row.timestamp); }));
+                          [&](const records::hdf5::SliceQueueRow& row) { return value(row.timestamp); }));
     };
     if (ranks.size() <= rank_colors.size()) {
         for (std::size_t n = 0; const std::uint32_t rank : ranks)
@@ -104,9 +108,9 @@ Figure ranks_figure(const Samples& samples, std::span<const SliceRankRow> rows) 
 
 }  // namespace
 
-Plots make_slice_plots(std::span<const SliceQueueRow> samples, std::span<const SliceRankRow> ranks,
-                       std::optional<TimeUnit> unit, const std::optional<PlotRange>& range,
-                       std::size_t most_samples) {
+Plots make_slice_plots(std::span<const records::hdf5::SliceQueueRow> samples,
+                       std::span<const records::hdf5::SliceRankRow> ranks, std::optional<TimeUnit> unit,
+                       const std::optional<PlotRange>& range, std::size_t most_samples) {
     Plots plots;
     if (samples.empty()) return plots;
     const std::int64_t first = samples.front().timestamp;
@@ -119,4 +123,4 @@ Plots make_slice_plots(std::span<const SliceQueueRow> samples, std::span<const S
     return plots;
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

@@ -1,14 +1,14 @@
-#include "records/hdf5/slice_figures.h"
+#include "views/slice_figures.h"
 
 #include <gmock/gmock.h>
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 namespace {
 
 using ::testing::ElementsAre;
 
-SliceQueueRow sample(std::int64_t second, std::uint64_t left, std::uint64_t committed) {
-    SliceQueueRow row;
+records::hdf5::SliceQueueRow sample(std::int64_t second, std::uint64_t left, std::uint64_t committed) {
+    records::hdf5::SliceQueueRow row;
     row.time_when_started = 1'000'000;
     row.timestamp = (1 + second) * 1'000'000;
     row.positions = 10;
@@ -34,7 +34,7 @@ const Curve& curve(const Figure& figure, const std::string& title) {
 
 TEST(SliceFigures, ShowWhereEachSliceIs) {
     const std::vector samples{sample(0, 10, 0), sample(1, 4, 2), sample(2, 0, 10)};
-    const std::vector<SliceRankRow> ranks{
+    const std::vector<records::hdf5::SliceRankRow> ranks{
         {2'000'000, 4, 0, 1}, {2'000'000, 2, 3, 1}, {3'000'000, 7, 0, 1}, {3'000'000, 3, 3, 0}};
     const Plots plots = make_slice_plots(samples, ranks, std::nullopt, std::nullopt);
     EXPECT_THAT(plots.x, ElementsAre(0, 1, 2));
@@ -47,7 +47,7 @@ TEST(SliceFigures, ShowWhereEachSliceIs) {
 }
 
 TEST(SliceFigures, OfManyRanksShowTheFastestTheMedianAndTheSlowest) {
-    std::vector<SliceRankRow> ranks;
+    std::vector<records::hdf5::SliceRankRow> ranks;
     for (std::uint32_t rank = 0; rank < 101; ++rank)
         ranks.push_back({2'000'000, 1000 - rank, rank, rank > 0});
     const std::vector samples{sample(1, 4, 2)};
@@ -64,4 +64,4 @@ TEST(SliceFigures, OfNoSamplesAreNone) {
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

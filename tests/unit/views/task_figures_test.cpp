@@ -1,10 +1,10 @@
-#include "records/hdf5/task_figures.h"
+#include "views/task_figures.h"
 
 #include <gmock/gmock.h>
 
-#include "records/hdf5/plot_script.h"
+#include "views/plot_script.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 namespace {
 
 using ::testing::ElementsAre;
@@ -12,18 +12,19 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t second = 1'000'000;
 
-WorkerRow worker(std::uint32_t id, const char* host, std::int64_t joined, std::int64_t left) {
-    WorkerRow row;
+records::hdf5::WorkerRow worker(std::uint32_t id, const char* host, std::int64_t joined, std::int64_t left) {
+    records::hdf5::WorkerRow row;
     row.worker = id;
-    row.host = Text<64>(std::string(host));
+    row.host = records::hdf5::Text<64>(std::string(host));
     row.cores = 2;
     row.joined = joined * second;
     row.left = left * second;
     return row;
 }
 
-TaskRow task(std::uint32_t worker, std::int64_t started, std::int64_t seconds, int exit_code = 0) {
-    TaskRow row;
+records::hdf5::TaskRow task(std::uint32_t worker, std::int64_t started, std::int64_t seconds,
+                            int exit_code = 0) {
+    records::hdf5::TaskRow row;
     row.worker = worker;
     row.started = started * second;
     row.received = (started + seconds) * second;
@@ -53,16 +54,17 @@ std::vector<double> heights(const Bars& bars) {
 // Worker 1 of the second run of the directory is another one. The first run was killed after its sample at 10
 // s.
 TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
-    ManagerRow sample;
+    records::hdf5::ManagerRow sample;
     sample.timestamp = 10 * second;
-    TaskFigures of(WorkerSessions({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
-                                  std::vector{sample}),
-                   {});
+    TaskFigures of(
+        records::hdf5::WorkerSessions({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
+                                      std::vector{sample}),
+        {});
     of.add(task(1, 1, 4));
     of.add(task(1, 5, 4, 1));
     of.add(task(2, 2, 8));
     of.add(task(1, 101, 8));
-    TaskRow never;
+    records::hdf5::TaskRow never;
     of.add(never);
     const std::vector<Figure> figures = of.figures();
     const Figure& times = find(figures, "durations");
@@ -88,14 +90,14 @@ TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
 }
 
 TEST(TaskFigures, ShowRunTimesByCategory) {
-    std::vector<CategoryRow> rows(2);
+    std::vector<records::hdf5::CategoryRow> rows(2);
     rows[1].category = 1;
-    rows[1].name = Text<64>(std::string("long"));
-    TaskFigures of(WorkerSessions({worker(1, "a", 0, 100)}, {}), rows);
+    rows[1].name = records::hdf5::Text<64>(std::string("long"));
+    TaskFigures of(records::hdf5::WorkerSessions({worker(1, "a", 0, 100)}, {}), rows);
     of.add(task(1, 1, 4));
     EXPECT_EQ(of.figures().size(), 3U) << "one category has the same run times as all";
     for (std::uint32_t category = 1; category < 10; ++category) {
-        TaskRow row = task(1, 5, category == 1 ? 9 : 4);
+        records::hdf5::TaskRow row = task(1, 5, category == 1 ? 9 : 4);
         row.category = category;
         of.add(row);
         if (category == 1) of.add(row);
@@ -110,10 +112,10 @@ TEST(TaskFigures, ShowRunTimesByCategory) {
 }
 
 TEST(TaskFigures, OfManyNodesShowSome) {
-    std::vector<WorkerRow> workers;
+    std::vector<records::hdf5::WorkerRow> workers;
     for (std::uint32_t id = 0; id < 1000; ++id)
         workers.push_back(worker(id, std::to_string(id).c_str(), 0, 100));
-    TaskFigures of(WorkerSessions(workers, {}), {});
+    TaskFigures of(records::hdf5::WorkerSessions(workers, {}), {});
     of.add(task(7, 1, 99));
     const Figure nodes = find(of.figures(), "nodes");
     EXPECT_EQ(nodes.ticks.size(), 40U);
@@ -122,4 +124,4 @@ TEST(TaskFigures, OfManyNodesShowSome) {
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

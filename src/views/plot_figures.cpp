@@ -1,4 +1,4 @@
-#include "records/hdf5/plot_figures.h"
+#include "views/plot_figures.h"
 
 #include <algorithm>
 #include <array>
@@ -6,15 +6,15 @@
 #include <limits>
 #include <utility>
 
-#include "records/hdf5/plot_colors.h"
-#include "records/hdf5/time_axis.h"
+#include "views/plot_colors.h"
+#include "views/time_axis.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 namespace {
 
 struct Line {
-    std::int64_t ManagerRow::*field;
+    std::int64_t records::hdf5::ManagerRow::*field;
     const char* title;
     const char* color;
     bool is_step;
@@ -22,45 +22,45 @@ struct Line {
 };
 
 constexpr std::array task_lines{
-    Line{&ManagerRow::tasks_waiting, "waiting", orange, false},
-    Line{&ManagerRow::tasks_on_workers, "dispatched", sky, true, 4.5},
-    Line{&ManagerRow::tasks_running, "running", blue, true},
-    Line{&ManagerRow::tasks_with_results, "to be recorded", pink, true},
-    Line{&ManagerRow::tasks_done, "ended", green, false},
-    Line{&ManagerRow::tasks_failed, "failed", red, false},
-    Line{&ManagerRow::tasks_cancelled, "cancelled", grey, false},
+    Line{&records::hdf5::ManagerRow::tasks_waiting, "waiting", orange, false},
+    Line{&records::hdf5::ManagerRow::tasks_on_workers, "dispatched", sky, true, 4.5},
+    Line{&records::hdf5::ManagerRow::tasks_running, "running", blue, true},
+    Line{&records::hdf5::ManagerRow::tasks_with_results, "to be recorded", pink, true},
+    Line{&records::hdf5::ManagerRow::tasks_done, "ended", green, false},
+    Line{&records::hdf5::ManagerRow::tasks_failed, "failed", red, false},
+    Line{&records::hdf5::ManagerRow::tasks_cancelled, "cancelled", grey, false},
 };
 
 constexpr std::array worker_lines{
-    Line{&ManagerRow::workers_connected, "connected", sky, true, 4.5},
-    Line{&ManagerRow::workers_busy, "busy", green, true},
-    Line{&ManagerRow::workers_idle, "idle", orange, true},
-    Line{&ManagerRow::workers_init, "starting", pink, true},
-    Line{&ManagerRow::workers_removed, "left (total)", grey, true},
-    Line{&ManagerRow::workers_lost, "lost (total)", red, true},
-    Line{&ManagerRow::workers_wanted, "wanted", black, true},
-    Line{&ManagerRow::workers_pending, "pending jobs", blue, true},
+    Line{&records::hdf5::ManagerRow::workers_connected, "connected", sky, true, 4.5},
+    Line{&records::hdf5::ManagerRow::workers_busy, "busy", green, true},
+    Line{&records::hdf5::ManagerRow::workers_idle, "idle", orange, true},
+    Line{&records::hdf5::ManagerRow::workers_init, "starting", pink, true},
+    Line{&records::hdf5::ManagerRow::workers_removed, "left (total)", grey, true},
+    Line{&records::hdf5::ManagerRow::workers_lost, "lost (total)", red, true},
+    Line{&records::hdf5::ManagerRow::workers_wanted, "wanted", black, true},
+    Line{&records::hdf5::ManagerRow::workers_pending, "pending jobs", blue, true},
 };
 
 constexpr std::array core_lines{
-    Line{&ManagerRow::total_cores, "all workers", sky, true, 4.5},
-    Line{&ManagerRow::committed_cores, "allocated to tasks", green, true},
+    Line{&records::hdf5::ManagerRow::total_cores, "all workers", sky, true, 4.5},
+    Line{&records::hdf5::ManagerRow::committed_cores, "allocated to tasks", green, true},
 };
 
 constexpr std::array time_lines{
-    Line{&ManagerRow::time_execute, "workers: executing", grey, false, 4.5},
-    Line{&ManagerRow::time_execute_good, "workers: succeeded", green, false},
-    Line{&ManagerRow::time_polling, "manager: waiting", black, false},
-    Line{&ManagerRow::time_internal, "manager: internal", orange, false},
-    Line{&ManagerRow::time_send, "manager: sending", blue, false},
-    Line{&ManagerRow::time_receive, "manager: receiving", sky, false},
-    Line{&ManagerRow::time_status_msgs, "manager: status", pink, false},
-    Line{&ManagerRow::time_application, "manager: application", red, false},
+    Line{&records::hdf5::ManagerRow::time_execute, "workers: executing", grey, false, 4.5},
+    Line{&records::hdf5::ManagerRow::time_execute_good, "workers: succeeded", green, false},
+    Line{&records::hdf5::ManagerRow::time_polling, "manager: waiting", black, false},
+    Line{&records::hdf5::ManagerRow::time_internal, "manager: internal", orange, false},
+    Line{&records::hdf5::ManagerRow::time_send, "manager: sending", blue, false},
+    Line{&records::hdf5::ManagerRow::time_receive, "manager: receiving", sky, false},
+    Line{&records::hdf5::ManagerRow::time_status_msgs, "manager: status", pink, false},
+    Line{&records::hdf5::ManagerRow::time_application, "manager: application", red, false},
 };
 
 constexpr std::array transfer_lines{
-    Line{&ManagerRow::bytes_sent, "sent", blue, false},
-    Line{&ManagerRow::bytes_received, "received", orange, false},
+    Line{&records::hdf5::ManagerRow::bytes_sent, "sent", blue, false},
+    Line{&records::hdf5::ManagerRow::bytes_received, "received", orange, false},
 };
 
 // The largest unit in which the maximum is at least `least`.
@@ -84,13 +84,14 @@ constexpr std::array time_units{ValueUnit{1e3, "milliseconds"}, ValueUnit{1e6, "
 constexpr std::array byte_units{ValueUnit{1, "bytes"}, ValueUnit{1024, "KiB"}, ValueUnit{1048576, "MiB"},
                                 ValueUnit{1073741824, "GiB"}, ValueUnit{1099511627776, "TiB"}};
 
-using Rows = std::vector<const ManagerRow*>;  // nullptr: the pause between two sessions of a run
+using Rows =
+    std::vector<const records::hdf5::ManagerRow*>;  // nullptr: the pause between two sessions of a run
 constexpr double pause = std::numeric_limits<double>::quiet_NaN();
 
 template <std::size_t N>
 double greatest_of(const Rows& rows, const std::array<Line, N>& lines) {
     std::int64_t greatest = 0;
-    for (const ManagerRow* row : rows) {
+    for (const records::hdf5::ManagerRow* row : rows) {
         if (row == nullptr) continue;
         for (const Line& line : lines) greatest = std::max(greatest, row->*line.field);
     }
@@ -98,14 +99,14 @@ double greatest_of(const Rows& rows, const std::array<Line, N>& lines) {
 }
 
 template <std::size_t N>
-Figure figure(const char* name, const char* title, const std::string& y_label, const Rows& rows,
-              const std::array<Line, N>& lines, double unit) {
+Figure figure(const char* name, const char* title, const std::string& y_label,
+              const Rows& rows, const std::array<Line, N>& lines, double unit) {
     Figure figure{name, title, y_label, false, {}};
     for (const Line& line : lines) {
         Curve curve{line.title, line.color, line.is_step, line.width, {}};
         curve.values.reserve(rows.size());
         bool is_zero = true;
-        for (const ManagerRow* row : rows) {
+        for (const records::hdf5::ManagerRow* row : rows) {
             is_zero = is_zero && (row == nullptr || row->*line.field == 0);
             curve.values.push_back(row == nullptr ? pause : static_cast<double>(row->*line.field) / unit);
         }
@@ -115,20 +116,22 @@ Figure figure(const char* name, const char* title, const std::string& y_label, c
 }
 
 // What each session of the run counts anew.
-constexpr std::array counted_anew{&ManagerRow::workers_removed, &ManagerRow::workers_lost};
+constexpr std::array counted_anew{&records::hdf5::ManagerRow::workers_removed,
+                                  &records::hdf5::ManagerRow::workers_lost};
 
 // A damaged log may hold any numbers, so the sum may wrap around.
-void add(ManagerRow& row, std::int64_t ManagerRow::*field, const ManagerRow& to) {
+void add(records::hdf5::ManagerRow& row, std::int64_t records::hdf5::ManagerRow::*field,
+         const records::hdf5::ManagerRow& to) {
     row.*field = static_cast<std::int64_t>(static_cast<std::uint64_t>(row.*field) +
                                            static_cast<std::uint64_t>(to.*field));
 }
 
 // Each session of a run counts from 0, so its totals are added to those of the earlier ones.
-std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
-    std::vector<ManagerRow> joined;
+std::vector<records::hdf5::ManagerRow> continued(std::span<const records::hdf5::ManagerRow> rows) {
+    std::vector<records::hdf5::ManagerRow> joined;
     joined.reserve(rows.size());
-    ManagerRow before;  // totals of the earlier sessions
-    for (const ManagerRow& row : rows) {
+    records::hdf5::ManagerRow before;  // totals of the earlier sessions
+    for (const records::hdf5::ManagerRow& row : rows) {
         if (!joined.empty() && row.time_when_started != joined.back().time_when_started)
             before = joined.back();
         joined.push_back(row);
@@ -140,7 +143,7 @@ std::vector<ManagerRow> continued(std::span<const ManagerRow> rows) {
 }
 
 // No line is drawn from the end of a session to the start of the next.
-void add_pauses(TimeAxis<ManagerRow>& axis) {
+void add_pauses(TimeAxis<records::hdf5::ManagerRow>& axis) {
     for (std::size_t i = 1; i < axis.rows.size(); ++i) {
         if (axis.rows[i]->time_when_started == axis.rows[i - 1]->time_when_started) continue;
         const auto at = static_cast<std::ptrdiff_t>(i++);
@@ -151,7 +154,7 @@ void add_pauses(TimeAxis<ManagerRow>& axis) {
 
 }  // namespace
 
-std::int64_t start_of(std::span<const ManagerRow> rows) {
+std::int64_t start_of(std::span<const records::hdf5::ManagerRow> rows) {
     const std::int64_t first = rows.front().timestamp;
     const std::int64_t started = rows.front().time_when_started;
     return started > 0 && started <= first ? started : first;
@@ -193,12 +196,12 @@ TimeUnit unit_of(double micros) {
     return TimeUnit::seconds;
 }
 
-Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> unit,
+Plots make_plots(std::span<const records::hdf5::ManagerRow> samples, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples) {
     Plots plots;
-    const std::vector<ManagerRow> rows = continued(samples);
+    const std::vector<records::hdf5::ManagerRow> rows = continued(samples);
     const std::int64_t start = rows.empty() ? 0 : start_of(rows);
-    auto axis = time_axis(std::span<const ManagerRow>(rows), start, unit, range, most_samples);
+    auto axis = time_axis(std::span<const records::hdf5::ManagerRow>(rows), start, unit, range, most_samples);
     add_pauses(axis);
     plots.unit = axis.unit;
     plots.x = std::move(axis.x);
@@ -223,4 +226,4 @@ void drop_empty_figures(Plots& plots) {
     std::erase_if(plots.figures, [](const Figure& figure) { return figure.empty(); });
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

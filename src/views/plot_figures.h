@@ -10,7 +10,7 @@
 
 #include "records/hdf5/schema.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 enum class Scale { linear, log };
 
@@ -67,11 +67,11 @@ struct Plots {
 
 // The samples of a resumed run continue those of its earlier sessions. `unit`: if unset, chosen by the length
 // of the run. More than `most_samples` are thinned out evenly, keeping the last one.
-Plots make_plots(std::span<const ManagerRow> samples, std::optional<TimeUnit> unit,
+Plots make_plots(std::span<const records::hdf5::ManagerRow> samples, std::optional<TimeUnit> unit,
                  std::optional<PlotRange> range, std::size_t most_samples = 1600);
 
 // 0 of the time axis; there is at least one row.
-std::int64_t start_of(std::span<const ManagerRow> rows);
+std::int64_t start_of(std::span<const records::hdf5::ManagerRow> rows);
 
 // Removes figures that show nothing.
 void drop_empty_figures(Plots& plots);
@@ -79,4 +79,4 @@ void drop_empty_figures(Plots& plots);
 const char* name_of(TimeUnit unit);  // "seconds"
 double micros_per(TimeUnit unit);
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "records/hdf5/plot_figures.h"
+#include "views/plot_figures.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 enum class PlotFormat { png, svg, pdf };
 
@@ -27,4 +27,4 @@ std::string plot_path(const PlotStyle& style, const Figure& figure, Scale scale)
 std::vector<std::string> plot_paths(const PlotStyle& style, const Plots& plots);
 std::string plot_script(const PlotStyle& style, const Plots& plots);
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 inline constexpr const char* blue = "#0072B2";
 inline constexpr const char* sky = "#56B4E9";
@@ -17,4 +17,4 @@ inline constexpr const char* black = "#222222";
 // Of categories, in this order.
 inline constexpr std::array category_colors{blue, orange, green, pink, sky, red};
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "records/hdf5/plot_figures.h"
+#include "views/plot_figures.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 // Chooses a unit in which the run's length has about two digits.
 TimeUnit unit_of(double micros);
@@ -44,4 +44,4 @@ TimeAxis<Row> time_axis(std::span<const Row> rows, std::int64_t start, std::opti
     return axis;
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

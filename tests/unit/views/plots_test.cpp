@@ -1,20 +1,20 @@
 #include <gmock/gmock.h>
 
-#include "records/hdf5/plot_script.h"
 #include "records/hdf5/stats_log.h"
 #include "unit/records/journal/records_testing.h"
+#include "views/plot_script.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<ManagerRow> rows_every(std::int64_t step_us, std::int64_t count) {
-    std::vector<ManagerRow> rows;
+std::vector<records::hdf5::ManagerRow> rows_every(std::int64_t step_us, std::int64_t count) {
+    std::vector<records::hdf5::ManagerRow> rows;
     for (std::int64_t i = 0; i < count; ++i) {
-        ManagerRow row;
+        records::hdf5::ManagerRow row;
         row.time_when_started = 1'700'000'000'000'000;
         row.timestamp = row.time_when_started + i * step_us;
         row.tasks_waiting = count - 1 - i;
@@ -36,8 +36,8 @@ std::vector<std::string> titles(const Figure& figure) {
 }
 
 TEST(Plots, AResumedRunGoesOnWhereTheEarlierOneEnded) {
-    std::vector<ManagerRow> rows = rows_every(1'000'000, 3);
-    for (ManagerRow row : rows_every(1'000'000, 3)) {
+    std::vector<records::hdf5::ManagerRow> rows = rows_every(1'000'000, 3);
+    for (records::hdf5::ManagerRow row : rows_every(1'000'000, 3)) {
         row.time_when_started += 10'000'000;
         row.timestamp += 10'000'000;
         rows.push_back(row);
@@ -94,7 +94,7 @@ TEST(Plots, TakeARangeAndThinOutManySamples) {
 }
 
 TEST(Plots, OfTimesThatLieTooFarApartGoForward) {
-    std::vector<ManagerRow> rows(2);
+    std::vector<records::hdf5::ManagerRow> rows(2);
     rows[0].timestamp = -9'000'000'000'000'000'000;
     rows[1].timestamp = 9'000'000'000'000'000'000;
     EXPECT_THAT(make_plots(rows, TimeUnit::seconds, {}).x, ElementsAre(0, 18e12));
@@ -180,7 +180,7 @@ set output
 }
 
 TEST(Plots, SayWhenThereIsNothingToShow) {
-    std::vector<ManagerRow> rows(2);
+    std::vector<records::hdf5::ManagerRow> rows(2);
     rows[1].timestamp = 1'000'000;
     const std::string script = plot_script({"p", PlotFormat::pdf, "", {}}, make_plots(rows, {}, {}));
     EXPECT_THAT(script, HasSubstr("set label 1 'nothing to show: 0 throughout'"));
@@ -188,8 +188,9 @@ TEST(Plots, SayWhenThereIsNothingToShow) {
 }
 
 TEST(Plots, ThatAreEmptyCanBeDropped) {
-    std::vector<ManagerRow> rows = rows_every(1'000'000, 3);
-    for (ManagerRow& row : rows) row.bytes_received = row.total_cores = row.committed_cores = 0;
+    std::vector<records::hdf5::ManagerRow> rows = rows_every(1'000'000, 3);
+    for (records::hdf5::ManagerRow& row : rows)
+        row.bytes_received = row.total_cores = row.committed_cores = 0;
     Plots plots = make_plots(rows, {}, {});
     drop_empty_figures(plots);
     std::vector<std::string> names;
@@ -229,4 +230,4 @@ TEST(Plots, OfAnythingGetNoLineOfTheirOwnIntoTheScript) {
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

@@ -1,11 +1,11 @@
-#include "records/hdf5/plot_script.h"
+#include "views/plot_script.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 namespace {
 
@@ -312,4 +312,4 @@ std::string plot_script(const PlotStyle& style, const Plots& plots) {
     return out + "set output\n";
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

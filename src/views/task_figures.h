@@ -9,18 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "records/hdf5/plot_figures.h"
 #include "records/hdf5/worker_sessions.h"
+#include "views/plot_figures.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 // Takes the rows of /tasks one after the other, because a run may have millions.
 class TaskFigures {
   public:
     // `categories`: rows of /categories.
-    TaskFigures(WorkerSessions workers, std::span<const CategoryRow> categories);
+    TaskFigures(records::hdf5::WorkerSessions workers,
+                std::span<const records::hdf5::CategoryRow> categories);
 
-    void add(const TaskRow& task);
+    void add(const records::hdf5::TaskRow& task);
     std::vector<Figure> figures() const;  // without empty ones
 
   private:
@@ -45,11 +46,11 @@ class TaskFigures {
     Figure nodes() const;
     Figure memory() const;
 
-    WorkerSessions workers_;
+    records::hdf5::WorkerSessions workers_;
     std::unordered_map<std::uint32_t, std::string> categories_;  // names by id
     std::vector<Ran> ran_;
     std::vector<Memory> memory_;
     std::vector<std::pair<double, double>> of_worker_;  // allocated and CPU, by place in workers_
 };
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

@@ -1,4 +1,4 @@
-#include "records/hdf5/task_figures.h"
+#include "views/task_figures.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <string>
 
 #include "engine/model/outcome.h"
-#include "records/hdf5/plot_colors.h"
+#include "views/plot_colors.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 namespace {
 
@@ -44,12 +44,13 @@ std::vector<std::size_t> thinned(std::size_t count) {
 
 }  // namespace
 
-TaskFigures::TaskFigures(WorkerSessions workers, std::span<const CategoryRow> categories)
+TaskFigures::TaskFigures(records::hdf5::WorkerSessions workers,
+                         std::span<const records::hdf5::CategoryRow> categories)
     : workers_(std::move(workers)), of_worker_(workers_.workers().size()) {
-    for (const CategoryRow& row : categories) categories_[row.category] = row.name.view();
+    for (const records::hdf5::CategoryRow& row : categories) categories_[row.category] = row.name.view();
 }
 
-void TaskFigures::add(const TaskRow& task) {
+void TaskFigures::add(const records::hdf5::TaskRow& task) {
     if (task.started <= 0 || task.wall < 0) return;
     const auto calls = std::max<std::uint32_t>(task.calls, 1);
     const bool succeeded = task.ending == engine::model::Ending::exited && task.exit_code == 0;
@@ -164,7 +165,7 @@ Figure TaskFigures::nodes() const {
     Figure figure{"nodes", "Use of the nodes' cores", "% of core time while connected", false, {}};
     std::map<std::string, Node> by_host;
     for (std::size_t place = 0; place < workers_.workers().size(); ++place) {
-        const WorkerRow& worker = workers_.workers()[place];
+        const records::hdf5::WorkerRow& worker = workers_.workers()[place];
         Node& node = by_host[std::string(worker.host.view())];
         const auto there = static_cast<double>(std::max<std::int64_t>(worker.left - worker.joined, 0));
         node.offered += static_cast<double>(worker.cores) * there;
@@ -221,4 +222,4 @@ Figure TaskFigures::memory() const {
     return figure;
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views
