@@ -35,7 +35,7 @@ engine::model::ManagerStats ProgramRecorder::as_seen(engine::model::ManagerStats
     return stats;
 }
 
-records::hdf5::Recorder::Wants ProgramRecorder::wants() const {
+records::recorder::Recorder::Wants ProgramRecorder::wants() const {
     const bool transactions = std::any_of(logs_.begin(), logs_.end(), [](const auto* logs) {
         return logs->wants_transactions() || logs->wants_debug("task");
     });
@@ -59,7 +59,7 @@ void ProgramRecorder::submitted(TaskId first, const TaskData& task, const engine
     transaction(when, records::journal::task_waiting_text(all, task.category, requested));
 }
 
-void ProgramRecorder::fill(TaskData& task, records::hdf5::Recorded& ended) const {
+void ProgramRecorder::fill(TaskData& task, records::recorder::Recorded& ended) const {
     const records::journal::TaskRecord& record = ended.record;
     TaskReport& report = task.tell();
     report.monitor = record.monitor;
@@ -90,7 +90,7 @@ void ProgramRecorder::fill(TaskData& task, records::hdf5::Recorded& ended) const
     }
 }
 
-void ProgramRecorder::task(records::hdf5::Recorded ended) {
+void ProgramRecorder::task(records::recorder::Recorded ended) {
     ++recorded_;
     const TaskId id = ended.record.task;
     RangeTask* const range = tasks_.range_of(id);
@@ -193,7 +193,7 @@ void ProgramRecorder::tell(RangeTask& range, const RangeProgress& news, std::spa
     for (const Interval one : ended) range.open.erase(one);
 }
 
-void ProgramRecorder::end_of_call(RangeTask& range, records::hdf5::Recorded& ended) {
+void ProgramRecorder::end_of_call(RangeTask& range, records::recorder::Recorded& ended) {
     const std::uint64_t id = ended.record.task.value();
     if (!range.open.contains(id)) return;
     const std::int64_t index = range.index_of(id);
@@ -285,7 +285,7 @@ void ProgramRecorder::cancelled_one(TaskId id, WallMicros when) {
 }
 
 void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) {
-    records::hdf5::Recorded ended;
+    records::recorder::Recorded ended;
     ended.record.worker = unknown_worker;
     ended.record.received_us = when;
     ended.record.outcome.ending = engine::model::Ending::never_ran;
@@ -307,7 +307,7 @@ void ProgramRecorder::skipped(const IntervalSet& tasks, const std::string& why, 
 }
 
 // There may be very many: the range's own report includes them.
-void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, records::hdf5::Recorded& ended) {
+void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, records::recorder::Recorded& ended) {
     std::uint64_t count = 0;
     range.open.for_each_in(part, [&](Interval open) { count += open.size(); });
     if (count == 0) return;

@@ -16,13 +16,13 @@
 #include "api/results.h"
 #include "api/submitted_tasks.h"
 #include "engine/model/manager_stats.h"
-#include "records/hdf5/recorder.h"
 #include "records/logs/program_logs.h"
 #include "records/logs/summary_writer.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::api {
 
-class ProgramRecorder : public records::hdf5::Recorder {
+class ProgramRecorder : public records::recorder::Recorder {
   public:
     ProgramRecorder(SubmittedTasks& tasks, Results& results, records::logs::SummaryWriter& summaries)
         : tasks_(tasks), results_(results), summaries_(summaries) {}
@@ -48,7 +48,7 @@ class ProgramRecorder : public records::hdf5::Recorder {
 
     Wants wants() const override;
     bool wants_beginning(TaskId task) const override;  // for calls of a range, the range's record has it
-    void task(records::hdf5::Recorded ended) override;
+    void task(records::recorder::Recorded ended) override;
     void range(const records::journal::RangeRecord& record) override;
     void cancelled(const IntervalSet& tasks, WallMicros when) override;
     void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
@@ -68,13 +68,13 @@ class ProgramRecorder : public records::hdf5::Recorder {
 
   private:
     void log(const records::journal::TaskRecord& record, RangeTask* range);
-    void skipped_of_range(RangeTask& range, Interval part, records::hdf5::Recorded& ended);
+    void skipped_of_range(RangeTask& range, Interval part, records::recorder::Recorded& ended);
     void hand_over(TaskId ended);
     void cancelled_one(TaskId id, WallMicros when);
-    void end_of_call(RangeTask& range, records::hdf5::Recorded& ended);
+    void end_of_call(RangeTask& range, records::recorder::Recorded& ended);
     void tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended);
     void summarize(const records::journal::TaskRecord& record, TaskData& task);
-    void fill(TaskData& task, records::hdf5::Recorded& ended) const;
+    void fill(TaskData& task, records::recorder::Recorded& ended) const;
     RangeProgress progress_of(const RangeTask& range, std::uint64_t done, std::uint64_t failed) const;
 
     SubmittedTasks& tasks_;

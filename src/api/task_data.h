@@ -49,7 +49,8 @@ struct TaskReport {
     std::uint32_t exhausted_attempts = 0;
     mutable std::string output;  // large ones are copied here when the program wants them in memory
     mutable std::string error_output;
-    std::array<std::shared_ptr<const records::journal::MappedFile>, 2> large;  // see records::hdf5::LargeText
+    std::array<std::shared_ptr<const records::journal::MappedFile>, 2>
+        large;  // see records::recorder::LargeText
     std::string packed_result;
     std::string reason;
     std::string host;

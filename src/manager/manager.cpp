@@ -30,7 +30,7 @@ SessionOptions session_options(const ManagerOptions& options) {
 
 }  // namespace
 
-Manager::Manager(ManagerOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder,
+Manager::Manager(ManagerOptions options, TaskTexts& tasks, records::recorder::Recorder& recorder,
                  engine::model::Now started)
     : hello_limit_(options.hello_limit),
       beat_(options.beat),

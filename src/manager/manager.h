@@ -31,7 +31,7 @@
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
 #include "net/frames/transport.h"
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::manager {
 
@@ -70,7 +70,7 @@ struct ManagerOptions {
 
 class Manager final : private Router {
   public:
-    Manager(ManagerOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder,
+    Manager(ManagerOptions options, TaskTexts& tasks, records::recorder::Recorder& recorder,
             engine::model::Now started);
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;

@@ -8,7 +8,7 @@
 
 namespace wq::manager {
 
-RunRecords::RunRecords(RecordOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder,
+RunRecords::RunRecords(RecordOptions options, TaskTexts& tasks, records::recorder::Recorder& recorder,
                        Router& router)
     : options_(std::move(options)),
       tasks_(tasks),
@@ -78,7 +78,7 @@ void RunRecords::departed(records::journal::WorkerRecord worker, const std::stri
 // ---- tasks ----
 
 void RunRecords::dispatched(const Dispatch& dispatch, const std::string& address) {
-    const records::hdf5::Recorder::Wants wants = recorder_.wants();
+    const records::recorder::Recorder::Wants wants = recorder_.wants();
     if (!wants.transactions || !recorder_.wants_beginning(dispatch.task)) return;
     if (dispatch.attempt == 1 && wants.waiting)
         waiting(dispatch.task, dispatch.category, dispatch.submitted_us, dispatch.at_maximum);
@@ -114,7 +114,7 @@ Attempt RunRecords::earlier_attempts(TaskId task) const {
 
 void RunRecords::ended(engine::model::AttemptEnded& action, const Link* link, AttemptOutput* output,
                        engine::model::Now now) {
-    records::hdf5::Recorded recorded;
+    records::recorder::Recorded recorded;
     records::journal::TaskRecord& record = recorded.record;
     record.task = action.task;
     record.key = tasks_.key(action.task);

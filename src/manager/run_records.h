@@ -15,7 +15,7 @@
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/task_texts.h"
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::manager {
 
@@ -32,12 +32,13 @@ struct RecordOptions {
 // What arrived of an attempt's output.
 struct AttemptOutput {
     engine::model::Output text;
-    std::array<records::hdf5::LargeText, 2> large;
+    std::array<records::recorder::LargeText, 2> large;
 };
 
 class RunRecords {
   public:
-    RunRecords(RecordOptions options, TaskTexts& tasks, records::hdf5::Recorder& recorder, Router& router);
+    RunRecords(RecordOptions options, TaskTexts& tasks, records::recorder::Recorder& recorder,
+               Router& router);
 
     // ---- categories ----
     CategoryId category(const std::string& name);                               // creates it if needed
@@ -99,7 +100,7 @@ class RunRecords {
 
     RecordOptions options_;
     TaskTexts& tasks_;
-    records::hdf5::Recorder& recorder_;
+    records::recorder::Recorder& recorder_;
     Router& router_;
     std::map<std::string, CategoryId> category_ids_;
     std::vector<std::string> categories_;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "manager/router.h"
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::manager {
 
@@ -19,7 +19,7 @@ struct StorageLimits {
 
 class StorageWatch {
   public:
-    StorageWatch(StorageLimits limits, records::hdf5::Recorder& recorder, Router& router)
+    StorageWatch(StorageLimits limits, records::recorder::Recorder& recorder, Router& router)
         : limits_(limits), recorder_(recorder), router_(router) {}
 
     void look(engine::model::Now now);  // the recorder's descriptor is readable
@@ -34,7 +34,7 @@ class StorageWatch {
 
   private:
     StorageLimits limits_;
-    records::hdf5::Recorder& recorder_;
+    records::recorder::Recorder& recorder_;
     Router& router_;
     bool holding_ = false;  // the core was told to pause
     std::optional<Instant> trouble_since_;

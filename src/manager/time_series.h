@@ -7,14 +7,14 @@
 
 #include "base/time.h"
 #include "engine/model/events.h"
-#include "records/hdf5/recorder.h"
 #include "records/journal/records.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::manager {
 
 class TimeSeries {
   public:
-    TimeSeries(records::hdf5::Recorder& recorder, Duration every, Instant started)
+    TimeSeries(records::recorder::Recorder& recorder, Duration every, Instant started)
         : recorder_(recorder), next_(started), every_(every) {}
 
     Instant next() const { return next_; }  // when take() should be called
@@ -30,7 +30,7 @@ class TimeSeries {
   private:
     void write(const records::journal::Sample& sample);
 
-    records::hdf5::Recorder& recorder_;
+    records::recorder::Recorder& recorder_;
     Instant next_;
     Duration every_;
     std::uint64_t written_count_ = 0;

@@ -11,8 +11,8 @@ namespace wq::manager {
 
 namespace {
 
-std::array<records::hdf5::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
-    std::array<records::hdf5::LargeText, 2> texts;
+std::array<records::recorder::LargeText, 2> mapped(const std::array<Descriptor, 2>& files) {
+    std::array<records::recorder::LargeText, 2> texts;
     for (std::size_t n = 0; n < files.size(); ++n) {
         auto text = files[n].valid() ? records::journal::MappedFile::of(files[n].get()) : Error{};
         if (text) texts[n] = std::make_shared<const records::journal::MappedFile>(std::move(*text));

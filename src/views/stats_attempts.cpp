@@ -9,9 +9,9 @@
 
 #include "engine/model/outcome.h"
 #include "records/hdf5/h5_open.h"
-#include "records/hdf5/worker_sessions.h"
 #include "records/journal/mapped_file.h"
 #include "views/transactions_reader.h"
+#include "views/worker_sessions.h"
 
 namespace wq::views {
 
@@ -36,8 +36,7 @@ void bound(std::int64_t& time) {
 
 class Rows {
   public:
-    Rows(const records::hdf5::WorkerSessions& workers,
-         const std::vector<records::hdf5::CategoryRow>& categories,
+    Rows(const WorkerSessions& workers, const std::vector<records::hdf5::CategoryRow>& categories,
          const std::vector<records::hdf5::TransferRow>& transfers)
         : workers_(workers) {
         for (records::hdf5::WorkerRow row : workers_.workers()) {
@@ -116,7 +115,7 @@ class Rows {
         place_input(attempt, begin, end);
     }
 
-    const records::hdf5::WorkerSessions& workers_;
+    const WorkerSessions& workers_;
     std::unordered_map<std::uint32_t, std::string> category_names_;
     std::unordered_map<std::int64_t, std::vector<records::hdf5::TransferRow>> transfers_;
     Attempts all_;
@@ -134,7 +133,7 @@ Result<Attempts> read_stats(const records::hdf5::StatsReader& reader) {
     if (!workers) return workers.error();
     const auto categories = reader.categories();
     const auto transfers = reader.transfers();
-    const records::hdf5::WorkerSessions sessions(std::move(*workers), *samples);
+    const WorkerSessions sessions(std::move(*workers), *samples);
     Rows rows(sessions, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
               transfers ? *transfers : std::vector<records::hdf5::TransferRow>());
     if (auto read = reader.each_task([&](const records::hdf5::TaskRow& row) { rows.add(row); }); !read)

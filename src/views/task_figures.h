@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "records/hdf5/worker_sessions.h"
 #include "views/plot_figures.h"
+#include "views/worker_sessions.h"
 
 namespace wq::views {
 
@@ -18,8 +18,7 @@ namespace wq::views {
 class TaskFigures {
   public:
     // `categories`: rows of /categories.
-    TaskFigures(records::hdf5::WorkerSessions workers,
-                std::span<const records::hdf5::CategoryRow> categories);
+    TaskFigures(WorkerSessions workers, std::span<const records::hdf5::CategoryRow> categories);
 
     void add(const records::hdf5::TaskRow& task);
     std::vector<Figure> figures() const;  // without empty ones
@@ -46,7 +45,7 @@ class TaskFigures {
     Figure nodes() const;
     Figure memory() const;
 
-    records::hdf5::WorkerSessions workers_;
+    WorkerSessions workers_;
     std::unordered_map<std::uint32_t, std::string> categories_;  // names by id
     std::vector<Ran> ran_;
     std::vector<Memory> memory_;

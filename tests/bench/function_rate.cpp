@@ -45,7 +45,7 @@ Measured range(const FunctionPoolOptions& options, std::uint64_t count) {
         done += record.tasks.count();
         ++measured.reports;
     };
-    pool.recorder.on_task = [&](wq::records::hdf5::Recorded&) { ++done; };
+    pool.recorder.on_task = [&](wq::records::recorder::Recorded&) { ++done; };
     pool.turn();
     pool.turn();
     const wq::Instant begin = wq::instant_now();
@@ -61,7 +61,7 @@ Measured calls(const FunctionPoolOptions& options, std::uint64_t count) {
     FunctionPool pool(functions(), options);
     std::uint64_t done = 0;
     std::uint64_t bytes = 0;
-    pool.recorder.on_task = [&](wq::records::hdf5::Recorded& ended) {
+    pool.recorder.on_task = [&](wq::records::recorder::Recorded& ended) {
         ++done;
         bytes += ended.output.result.size();
         pool.tasks.forget(ended.record.task);

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "records/hdf5/h5_writer.h"
-#include "records/hdf5/recorder.h"
 #include "records/hdf5/rows.h"
+#include "records/recorder/recorder.h"
 
 namespace {
 
@@ -30,8 +30,8 @@ double cpu_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-records::hdf5::Recorded ended_task(std::uint64_t i) {
-    records::hdf5::Recorded ended;
+records::recorder::Recorded ended_task(std::uint64_t i) {
+    records::recorder::Recorded ended;
     ended.record.task = TaskId(i);
     ended.record.key.value = i * 0x9E3779B97F4A7C15u;
     ended.record.worker = WorkerId(static_cast<std::uint32_t>(i % 4));
@@ -67,9 +67,9 @@ double h5_rows_per_second(const std::string& directory, std::uint64_t rows) {
 void bench_recorder(const std::string& directory, const char* what, std::uint64_t tasks, int pause_ms) {
     const std::string run = directory + "/run" + std::to_string(pause_ms);
     std::filesystem::create_directory(run);
-    records::hdf5::RecorderOptions options;
+    records::recorder::RecorderOptions options;
     options.run_directory = run;
-    auto recorder = records::hdf5::open_recorder(options).or_throw();
+    auto recorder = records::recorder::open_recorder(options).or_throw();
     const double begin = wall_seconds();
     const double cpu = cpu_seconds();
     for (std::uint64_t i = 0; i < tasks; ++i) {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::testing {
 
 // Keeps all records in memory.
-class FakeRecorder final : public records::hdf5::Recorder {
+class FakeRecorder final : public records::recorder::Recorder {
   public:
-    void task(records::hdf5::Recorded ended) override { waiting_.push_back(std::move(ended)); }
+    void task(records::recorder::Recorded ended) override { waiting_.push_back(std::move(ended)); }
     void worker(const records::journal::WorkerRecord& record) override { workers_.push_back(record); }
     void sample(const records::journal::Sample&) override {}
     void category(CategoryId, std::string) override {}
@@ -30,7 +30,7 @@ class FakeRecorder final : public records::hdf5::Recorder {
     // Moves pending records to the journal, unless it is in trouble.
     void write() {
         if (trouble_) return;
-        for (records::hdf5::Recorded& ended : waiting_) written_.push_back(std::move(ended));
+        for (records::recorder::Recorded& ended : waiting_) written_.push_back(std::move(ended));
         waiting_.clear();
     }
     void set_trouble(bool trouble) {
@@ -38,14 +38,14 @@ class FakeRecorder final : public records::hdf5::Recorder {
     }
     void set_backlog(std::uint64_t bytes) { backlog_ = bytes; }
     bool hurried() const { return hurried_; }
-    const std::vector<records::hdf5::Recorded>& written() const { return written_; }
+    const std::vector<records::recorder::Recorded>& written() const { return written_; }
     const std::vector<records::journal::WorkerRecord>& workers() const {
         return workers_;
     }  // all that were recorded
 
   private:
-    std::vector<records::hdf5::Recorded> waiting_;
-    std::vector<records::hdf5::Recorded> written_;
+    std::vector<records::recorder::Recorded> waiting_;
+    std::vector<records::recorder::Recorded> written_;
     std::vector<records::journal::WorkerRecord> workers_;
     std::optional<std::string> trouble_;
     std::uint64_t backlog_ = 0;

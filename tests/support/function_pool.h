@@ -14,7 +14,7 @@
 #include "manager/manager.h"
 #include "net/frames/loopback.h"
 #include "ranks/tickets/ticket_pool.h"
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 #include "support/call_table.h"
 #include "support/idle_launcher.h"
 #include "worker/worker.h"
@@ -41,10 +41,10 @@ class NoLauncher final : public IdleLauncher {
 };
 
 // Keeps ends like a program's manager.
-class EndsRecorder final : public records::hdf5::Recorder {
+class EndsRecorder final : public records::recorder::Recorder {
   public:
     Wants wants() const override { return {false, false}; }
-    void task(records::hdf5::Recorded ended) override {
+    void task(records::recorder::Recorded ended) override {
         ++tasks_;
         if (ended.record.final) on_task(ended);
     }
@@ -65,7 +65,7 @@ class EndsRecorder final : public records::hdf5::Recorder {
     Status close() override { return success(); }
     Unrecorded unrecorded() const override { return {}; }
 
-    std::function<void(records::hdf5::Recorded&)> on_task = [](records::hdf5::Recorded&) {};
+    std::function<void(records::recorder::Recorded&)> on_task = [](records::recorder::Recorded&) {};
     std::function<void(const records::journal::RangeRecord&)> on_range =
         [](const records::journal::RangeRecord&) {};
 

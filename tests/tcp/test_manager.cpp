@@ -20,8 +20,8 @@
 #include "net/frames/contact.h"
 #include "net/frames/tcp_listener.h"
 #include "net/frames/tls_identity.h"
-#include "records/hdf5/recorder.h"
 #include "records/journal/run_directory.h"
+#include "records/recorder/recorder.h"
 
 namespace {
 
@@ -98,12 +98,12 @@ int run(const Options& options) {
     Signals signals = Signals::block().or_throw();
     net::frames::Contact contact;
     const auto listener = listen(options, contact);
-    records::hdf5::RecorderOptions recording;
+    records::recorder::RecorderOptions recording;
     recording.run_directory = directory.path();
     recording.run_id = "test";
     recording.list_name = options.list;
     recording.categories = {"default"};
-    auto recorder = records::hdf5::open_recorder(recording).or_throw();
+    auto recorder = records::recorder::open_recorder(recording).or_throw();
 
     manager::ManagerOptions managing;
     managing.reactor.expected_workers = 0;

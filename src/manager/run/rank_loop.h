@@ -13,7 +13,7 @@
 #include "net/frames/transport.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 #include "worker/worker.h"
 
 namespace wq::manager::run {
@@ -41,7 +41,7 @@ struct RunDeadline {
 struct ManagerLoopParts {
     manager::Manager& manager;
     Source& source;
-    records::hdf5::Recorder& recorder;
+    records::recorder::Recorder& recorder;
     Signals* signals = nullptr;  // null: others handle signals
     // Links to workers: ranks, TCP, one in this process. Links that need polling are polled with a back-off.
     std::vector<net::frames::Transport*> wires{};

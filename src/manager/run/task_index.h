@@ -10,11 +10,11 @@
 
 #include "manager/run/source.h"
 #include "manager/task_table.h"
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::manager::run {
 
-class TaskIndex final : public records::hdf5::ListedTasks {
+class TaskIndex final : public records::recorder::ListedTasks {
   public:
     // nullptr: a stream. Errors: those of check_source().
     static Result<std::unique_ptr<TaskIndex>> read(const SourceSpec& spec);

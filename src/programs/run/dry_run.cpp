@@ -58,9 +58,9 @@ class Rehearsal : public net::frames::Transport {
     std::vector<net::frames::Arrival> arrivals_;
 };
 
-class NoRecords : public records::hdf5::Recorder {
+class NoRecords : public records::recorder::Recorder {
   public:
-    void task(records::hdf5::Recorded) override { ++count_; }
+    void task(records::recorder::Recorded) override { ++count_; }
     void worker(const records::journal::WorkerRecord&) override {}
     void sample(const records::journal::Sample&) override {}
     void category(CategoryId, std::string) override {}

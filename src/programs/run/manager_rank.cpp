@@ -164,7 +164,7 @@ class Run {
     }
 
     void open_recorder() {
-        records::hdf5::RecorderOptions options;
+        records::recorder::RecorderOptions options;
         options.run_directory = place_.directory.path();
         options.run_id = new_run_id();
         options.list_name = rank_.options.source.name();
@@ -176,7 +176,7 @@ class Run {
         options.failed_run_again = rank_.options.resume_failed;
         std::unique_ptr<manager::run::TaskIndex> listed;
         if (place_.resumed) listed = manager::run::TaskIndex::read(rank_.options.source).or_throw();
-        recorder_ = records::hdf5::open_recorder(options, listed.get()).or_throw();
+        recorder_ = records::recorder::open_recorder(options, listed.get()).or_throw();
         if (rank_.options.source.kind != manager::run::SourceSpec::Kind::shared) return;
         auto marks = std::make_unique<shared_list::source::MarkingRecorder>(std::move(recorder_));
         marks_ = marks.get();
@@ -375,8 +375,8 @@ class Run {
     std::optional<manager::status::Announcing> announcing_;
     std::unique_ptr<net::contact::Keeper> noted_;  // if it has no name
     std::optional<Growth> growth_;
-    std::unique_ptr<records::hdf5::Recorder> recorder_;
-    records::hdf5::Recorder::Unrecorded unrecorded_;
+    std::unique_ptr<records::recorder::Recorder> recorder_;
+    records::recorder::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<manager::Manager> manager_;
     std::optional<BackgroundThread> files_;  // ends before the manager, because it serves the manager
     std::unique_ptr<manager::run::Source> source_;

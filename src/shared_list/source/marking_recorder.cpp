@@ -32,7 +32,7 @@ bool is_lost(const engine::model::Outcome& outcome) {
 
 }  // namespace
 
-void MarkingRecorder::task(records::hdf5::Recorded ended) {
+void MarkingRecorder::task(records::recorder::Recorded ended) {
     if (source_ != nullptr && ended.record.final) {
         const engine::model::Outcome& outcome = ended.record.outcome;
         source_->ended(ended.record.task, [&](std::uint64_t ticket, bool probe) {

@@ -7,20 +7,20 @@
 #include <string>
 #include <utility>
 
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 #include "shared_list/source/shared_source.h"
 
 namespace wq::shared_list::source {
 
-class MarkingRecorder final : public records::hdf5::Recorder {
+class MarkingRecorder final : public records::recorder::Recorder {
   public:
-    explicit MarkingRecorder(std::unique_ptr<records::hdf5::Recorder> to) : to_(std::move(to)) {}
+    explicit MarkingRecorder(std::unique_ptr<records::recorder::Recorder> to) : to_(std::move(to)) {}
     // Null, at first: nobody is told.
     void tell(SharedSource* source) { source_ = source; }
 
     Wants wants() const override { return to_->wants(); }
     bool wants_beginning(TaskId task) const override { return to_->wants_beginning(task); }
-    void task(records::hdf5::Recorded ended) override;
+    void task(records::recorder::Recorded ended) override;
     void range(const records::journal::RangeRecord& record) override { to_->range(record); }
     void cancelled(const IntervalSet& tasks, WallMicros when) override { to_->cancelled(tasks, when); }
     void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
@@ -42,7 +42,7 @@ class MarkingRecorder final : public records::hdf5::Recorder {
     Unrecorded unrecorded() const override { return to_->unrecorded(); }
 
   private:
-    std::unique_ptr<records::hdf5::Recorder> to_;
+    std::unique_ptr<records::recorder::Recorder> to_;
     SharedSource* source_ = nullptr;
 };
 

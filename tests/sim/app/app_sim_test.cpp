@@ -27,7 +27,7 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
     const engine::model::Ledger& ledger = simulation.manager().reactor().ledger();
     std::map<TaskId, int> finals;
     std::map<TaskId, Attempt> last;
-    for (const records::hdf5::Recorded& recorded : simulation.records()) {
+    for (const records::recorder::Recorded& recorded : simulation.records()) {
         const records::journal::TaskRecord& record = recorded.record;
         EXPECT_GT(record.attempt, last[record.task]) << "task " << record.task.value();
         EXPECT_EQ(finals[record.task], 0) << "task " << record.task.value() << " went on after its end";
@@ -59,7 +59,7 @@ void check(const AppFaults& faults, std::uint64_t seed, Seen& seen) {
     seen.draws += simulation.draws();
     seen.departures += simulation.departures();
     std::set<std::pair<TaskId, Attempt>> ended;
-    for (const records::hdf5::Recorded& recorded : simulation.records())
+    for (const records::recorder::Recorded& recorded : simulation.records())
         ended.emplace(recorded.record.task, static_cast<Attempt>(recorded.record.outcome.user_us));
     for (const auto& start : simulation.starts()) seen.unrecorded += ended.contains(start) ? 0 : 1;
     seen.with_tickets += simulation.used_tickets() ? 1 : 0;

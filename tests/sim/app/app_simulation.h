@@ -44,7 +44,7 @@ class AppSimulation {
     // Runs until the manager is finished; false if it is not after one simulated hour.
     bool run();
 
-    const std::vector<records::hdf5::Recorded>& records() const { return recorder_.written(); }
+    const std::vector<records::recorder::Recorded>& records() const { return recorder_.written(); }
     const manager::Manager& manager() const { return *manager_; }
     FakeTask task(TaskId id) const;  // what it does
     std::uint64_t losses() const { return losses_; }

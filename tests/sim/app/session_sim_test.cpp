@@ -35,7 +35,7 @@ void check_session(const SessionFaults& faults, std::uint64_t seed, SessionsSeen
     SessionSimulation simulation(faults, seed);
     ASSERT_TRUE(simulation.run()) << "waits for " << simulation.manager().reactor().waiting_for();
     std::map<TaskId, int> finals;
-    for (const records::hdf5::Recorded& recorded : simulation.records()) {
+    for (const records::recorder::Recorded& recorded : simulation.records()) {
         EXPECT_EQ(finals[recorded.record.task], 0) << "task " << recorded.record.task.value();
         seen.losses += blames(recorded.record.outcome) ? 1 : 0;
         seen.most_attempts = std::max(seen.most_attempts, recorded.record.attempt);

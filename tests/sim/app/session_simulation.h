@@ -41,7 +41,7 @@ class SessionSimulation {
     // Runs until the manager and the workers have ended; false if they have not after one simulated hour.
     bool run();
 
-    const std::vector<records::hdf5::Recorded>& records() const { return recorder_.written(); }
+    const std::vector<records::recorder::Recorded>& records() const { return recorder_.written(); }
     const manager::Manager& manager() const { return *manager_; }
     std::uint64_t cuts() const { return cuts_; }
     std::uint64_t kills() const { return kills_; }

@@ -12,13 +12,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 
-class TimeSeriesTest : public ::testing::Test, public records::hdf5::Recorder {
+class TimeSeriesTest : public ::testing::Test, public records::recorder::Recorder {
   protected:
     void sample(const records::journal::Sample& sample) override {
         at_.push_back((sample.time_us - 1) / 1000);
         last_ = sample.stats;
     }
-    void task(records::hdf5::Recorded) override {}
+    void task(records::recorder::Recorded) override {}
     void worker(const records::journal::WorkerRecord&) override {}
     void category(CategoryId, std::string) override {}
     void transaction(WallMicros, std::string) override {}

@@ -27,14 +27,14 @@ class Calls : public ::testing::Test {
                                 nullptr});
     }
     void listen(FunctionPool& pool) {
-        pool.recorder.on_task = [&](records::hdf5::Recorded& ended) {
+        pool.recorder.on_task = [&](records::recorder::Recorded& ended) {
             EXPECT_TRUE(ended_.emplace(ended.record.task, ended).second) << "ended twice";
             pool.tasks.forget(ended.record.task);
         };
     }
 
     node::process::FunctionTable functions_;
-    std::map<TaskId, records::hdf5::Recorded> ended_;
+    std::map<TaskId, records::recorder::Recorded> ended_;
 };
 
 TEST_F(Calls, EachComesBackWithItsOwnResult) {
@@ -117,7 +117,7 @@ class Ranges : public ::testing::Test {
                 for (std::uint64_t task = part.first; task < part.end; ++task) note(task, true);
             });
         };
-        pool.recorder.on_task = [this](records::hdf5::Recorded& ended) {
+        pool.recorder.on_task = [this](records::recorder::Recorded& ended) {
             note(ended.record.task.value(), ended.record.outcome.succeeded());
             if (ended.record.outcome.ending == Ending::raised) {
                 EXPECT_EQ(

@@ -5,11 +5,11 @@
 
 #include <csignal>
 
-#include "python.h"
 #include "records/hdf5/h5_open.h"
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_reader.h"
+#include "unit/records/hdf5/python.h"
 #include "unit/records/journal/records_testing.h"
 
 // A file that could not be written is abandoned, with what the library holds of it: no leak worth a report,

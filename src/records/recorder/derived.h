@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "records/hdf5/h5_writer.h"
-#include "records/hdf5/recorder.h"
 #include "records/hdf5/schema.h"
 #include "records/journal/journal.h"
 #include "records/journal/text_log.h"
 #include "records/journal/transactions.h"
+#include "records/recorder/recorder.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 
 class Derived : private journal::JournalVisitor {
   public:
@@ -47,7 +47,7 @@ class Derived : private journal::JournalVisitor {
     struct Rebuild;
     void rebuild(const std::string& journal, const ListedTasks* listed);
     void open_h5(const journal::RunHeader& header);
-    TaskRow tasks_row(const journal::TaskRecord& record);
+    hdf5::TaskRow tasks_row(const journal::TaskRecord& record);
     std::uint32_t category_named(const std::string& name);
     std::uint32_t category_row(CategoryId category);
     void write_summary(const Recorded& ended, const std::string& host);
@@ -61,7 +61,7 @@ class Derived : private journal::JournalVisitor {
     const RecorderOptions options_;
     const std::int64_t pid_;
     journal::TransactionStamp stamp_{pid_};
-    std::optional<H5Writer> h5_;
+    std::optional<hdf5::H5Writer> h5_;
     journal::TextLog joblog_, transactions_, stats_log_;
     bool said_joblog_ = false, said_transactions_ = false, said_stats_log_ = false, said_summaries_ = false;
     Rebuild* rebuild_ = nullptr;  // set while an earlier run's journal is read
@@ -79,4 +79,4 @@ class Derived : private journal::JournalVisitor {
     std::vector<std::string> notices_;
 };
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

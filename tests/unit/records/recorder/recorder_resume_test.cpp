@@ -7,7 +7,7 @@
 #include "records/hdf5/stats_reader.h"
 #include "records/journal/journal.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 namespace {
 
 using journal::testing::slurp;
@@ -51,15 +51,15 @@ void PrintTo(const Row& row, std::ostream* out) {
 }
 
 std::vector<Row> rows(const std::string& directory) {
-    const auto reader = StatsReader::open(directory + "/stats.h5").or_throw();
+    const auto reader = hdf5::StatsReader::open(directory + "/stats.h5").or_throw();
     std::map<std::uint32_t, std::string> names;
     const auto categories = reader.categories();
-    for (const CategoryRow& row : *categories)
+    for (const hdf5::CategoryRow& row : *categories)
         EXPECT_TRUE(names.emplace(row.category, row.name.view()).second);
     std::vector<Row> found;
     const auto tasks = reader.tasks();
-    for (const TaskRow& row : *tasks)
-        found.push_back({row.task, row.line, row.attempt, names[row.category], row.final == Flag::yes});
+    for (const hdf5::TaskRow& row : *tasks)
+        found.push_back({row.task, row.line, row.attempt, names[row.category], row.final == hdf5::Flag::yes});
     return found;
 }
 
@@ -148,4 +148,4 @@ TEST(RecorderResume, AJournalWithoutNamesOfCategoriesStaysReadable) {
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

@@ -49,7 +49,7 @@ extern "C" int fdatasync(int fd) {
     return static_cast<int>(::syscall(SYS_fdatasync, fd));
 }
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 namespace {
 
 using journal::testing::slurp;
@@ -115,4 +115,4 @@ TEST(RecorderSync, OfAFileThatTakesAnothersPlaceComesFirst) {
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

@@ -1,4 +1,4 @@
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 namespace {
 
 using journal::testing::record_number;
@@ -32,7 +32,7 @@ std::size_t count_lines(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-std::string as_bytes(const TaskRow& row) {
+std::string as_bytes(const hdf5::TaskRow& row) {
     return {reinterpret_cast<const char*>(&row), sizeof row};
 }
 
@@ -40,13 +40,13 @@ void expect_tasks(const std::string& directory, std::uint64_t count) {
     const auto journal = journal::read_journal(directory + "/journal");
     ASSERT_TRUE(journal.ok()) << journal.error().message;
     ASSERT_EQ(journal->tasks.size(), count);
-    const auto reader = StatsReader::open(directory + "/stats.h5");
+    const auto reader = hdf5::StatsReader::open(directory + "/stats.h5");
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     const auto rows = reader->tasks();
     ASSERT_EQ(rows->size(), count);
     for (std::uint64_t i = 0; i < count; ++i) {
         ASSERT_EQ(journal::encode_record(journal->tasks[i]), journal::encode_record(record_number(i))) << i;
-        ASSERT_EQ(as_bytes((*rows)[i]), as_bytes(row_of(record_number(i)))) << i;
+        ASSERT_EQ(as_bytes((*rows)[i]), as_bytes(hdf5::row_of(record_number(i)))) << i;
         const auto output = journal::read_task_output(directory, TaskId(i));
         ASSERT_TRUE(output.ok()) << output.error().message;
         ASSERT_EQ(output->out, recorded_number(i).output.out);
@@ -99,7 +99,7 @@ TEST(Recorder, WritesEveryFileOfTheRun) {
     EXPECT_EQ((*recorder)->backlog_bytes(), 0u);
 
     expect_tasks(dir.path(), 3000);
-    const auto reader = StatsReader::open(dir.file("stats.h5"));
+    const auto reader = hdf5::StatsReader::open(dir.file("stats.h5"));
     EXPECT_EQ(reader->attribute("list"), "tasks.sh");
     EXPECT_EQ(reader->manager()->size(), 1u);
     const auto workers = reader->workers();
@@ -108,7 +108,8 @@ TEST(Recorder, WritesEveryFileOfTheRun) {
     EXPECT_EQ(workers->at(3).left, 0);
     EXPECT_THAT(slurp(dir.file("joblog.tsv")),
                 HasSubstr("\n2\tnode1\t1700000000.000\t0.000\t0\t5\t0\t0\tcommand 1\n"));
-    EXPECT_EQ(slurp(dir.file("stats.log")).substr(0, stats_log_heading().size()), stats_log_heading());
+    EXPECT_EQ(slurp(dir.file("stats.log")).substr(0, hdf5::stats_log_heading().size()),
+              hdf5::stats_log_heading());
     const std::string transactions = slurp(dir.file("transactions.log"));
     EXPECT_THAT(transactions, StartsWith("# time manager_pid MANAGER START|END\n"));
     EXPECT_THAT(transactions, HasSubstr(" TASK 1 WAITING default FIRST_RESOURCES {}\n"));
@@ -144,10 +145,10 @@ TEST(Recorder, KnowsWhatHoldsForACategoryAndWhatWasMeasured) {
         }
         ASSERT_TRUE((*recorder)->close().ok());
         EXPECT_THAT((*recorder)->notices(), IsEmpty());
-        const auto reader = StatsReader::open(dir.file("stats.h5"));
+        const auto reader = hdf5::StatsReader::open(dir.file("stats.h5"));
         const auto categories = reader->categories();
         ASSERT_EQ(categories->size(), 2u);
-        const CategoryRow& row = categories->at(1);
+        const hdf5::CategoryRow& row = categories->at(1);
         EXPECT_EQ(row.name.view(), "align");
         EXPECT_EQ(row.mode.view(), "max");
         EXPECT_EQ(row.max_cores, 1.5);
@@ -226,7 +227,7 @@ TEST(Recorder, GoesOnWithAnEarlierJournalAndRebuildsWhatIsDerived) {
             }
         }
         if (lost != "output.idx") expect_tasks(dir.path(), 300);
-        const auto reader = StatsReader::open(dir.file("stats.h5"));
+        const auto reader = hdf5::StatsReader::open(dir.file("stats.h5"));
         EXPECT_EQ(reader->manager()->size(), 3u);
         EXPECT_EQ(reader->workers()->size(), 1u);
         const std::string joblog = slurp(dir.file("joblog.tsv"));
@@ -276,4 +277,4 @@ TEST(Recorder, CannotBeginWhereNothingCanBeWritten) {
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

@@ -7,14 +7,14 @@
 #include <csignal>
 #include <random>
 
-#include "python.h"
 #include "recorder_testing.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_reader.h"
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
+#include "unit/records/hdf5/python.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 namespace {
 
 using journal::testing::record_number;
@@ -64,7 +64,7 @@ void run_and_kill(const TempDir& dir, std::uint64_t first, std::uint64_t most) {
     ::close(progress[0]);
 }
 
-std::string killed_as_bytes(const TaskRow& row) {
+std::string killed_as_bytes(const hdf5::TaskRow& row) {
     return {reinterpret_cast<const char*>(&row), sizeof row};
 }
 
@@ -83,7 +83,7 @@ print(len(t))
 }
 
 TEST(RecorderKilled, LeavesFilesThatAgreeEachTime) {
-    const std::string python = testing::python_with_h5py();
+    const std::string python = hdf5::testing::python_with_h5py();
     std::mt19937_64 random(20261120);
     std::uint64_t rows_seen = 0;
     for (int round = 0; round < 20; ++round) {
@@ -97,18 +97,18 @@ TEST(RecorderKilled, LeavesFilesThatAgreeEachTime) {
             ASSERT_EQ(journal::read_task_output(dir.path(), TaskId(i))->out, recorded_number(i).output.out);
             if (i > 200) i += random() % 200;
         }
-        const auto reader = StatsReader::open(dir.file("stats.h5"));
+        const auto reader = hdf5::StatsReader::open(dir.file("stats.h5"));
         ASSERT_TRUE(reader.ok()) << reader.error().message;
         const auto rows = reader->tasks();
         ASSERT_TRUE(rows.ok()) << rows.error().message;
         ASSERT_LE(rows->size(), journal->tasks.size());
         for (std::size_t i = 0; i < rows->size(); ++i) {
-            ASSERT_EQ(killed_as_bytes((*rows)[i]), killed_as_bytes(row_of(journal->tasks[i]))) << i;
+            ASSERT_EQ(killed_as_bytes((*rows)[i]), killed_as_bytes(hdf5::row_of(journal->tasks[i]))) << i;
         }
         rows_seen += rows->size();
         EXPECT_EQ(slurp(dir.file("stderr")), "");
         if (!python.empty() && round % 4 == 0) {  // h5py takes a second or two to start
-            EXPECT_EQ(testing::run_python(python, dir, script_for(dir.file("stats.h5"))).output,
+            EXPECT_EQ(hdf5::testing::run_python(python, dir, script_for(dir.file("stats.h5"))).output,
                       std::to_string(rows->size()) + "\n");
         }
     }
@@ -131,11 +131,11 @@ TEST(RecorderKilled, AgainAndAgainLosesAndDoublesNothing) {
     auto recorder = open_recorder(options_in(dir.path()));
     ASSERT_TRUE(recorder.ok()) << recorder.error().message;
     ASSERT_TRUE((*recorder)->close().ok());
-    EXPECT_EQ(StatsReader::open(dir.file("stats.h5"))->tasks()->size(), known);
+    EXPECT_EQ(hdf5::StatsReader::open(dir.file("stats.h5"))->tasks()->size(), known);
     const std::string joblog = slurp(dir.file("joblog.tsv"));
     EXPECT_EQ(std::count(joblog.begin(), joblog.end(), '\n'), static_cast<std::ptrdiff_t>(known + 1));
     EXPECT_EQ(slurp(dir.file("stderr")), "");
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

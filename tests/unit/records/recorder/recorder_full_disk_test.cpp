@@ -13,7 +13,7 @@
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 namespace {
 
 using journal::testing::record_number;
@@ -124,7 +124,7 @@ TEST(RecorderOnAFullDisk, CloseSaysThatTheTruthIsShort) {
     for (std::uint64_t i = acknowledged; i < 1000; ++i) (*again)->task(recorded_number(i));
     ASSERT_TRUE((*again)->close().ok());
     expect_truth(dir.path(), 1000);
-    EXPECT_EQ(StatsReader::open(dir.file("stats.h5"))->tasks()->size(), 1000u);
+    EXPECT_EQ(hdf5::StatsReader::open(dir.file("stats.h5"))->tasks()->size(), 1000u);
 }
 
 class TinyDisk {
@@ -162,9 +162,9 @@ TEST(RecorderOnAFullDisk, StopsAtABorderAndGoesOnOnARealOne) {
     expect_truth(path, tasks);
     expect_one_line_each(path, tasks);
     // The statistics waited for the space too.
-    EXPECT_EQ(StatsReader::open(path + "/stats.h5")->tasks()->size(), tasks);
+    EXPECT_EQ(hdf5::StatsReader::open(path + "/stats.h5")->tasks()->size(), tasks);
     recorder->reset();
 }
 
 }  // namespace
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

@@ -22,7 +22,7 @@
 #include "records/journal/mapped_file.h"
 #include "records/journal/records.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 
 struct RecorderOptions {
     std::string run_directory;  // exists and is locked: RunDirectory::take()
@@ -119,4 +119,4 @@ class Recorder {
 Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options,
                                                 const ListedTasks* listed = nullptr);
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

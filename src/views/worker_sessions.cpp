@@ -1,17 +1,18 @@
-#include "records/hdf5/worker_sessions.h"
+#include "views/worker_sessions.h"
 
 #include <iterator>
 #include <map>
 #include <utility>
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
-WorkerSessions::WorkerSessions(std::vector<WorkerRow> workers, std::span<const ManagerRow> samples)
+WorkerSessions::WorkerSessions(std::vector<records::hdf5::WorkerRow> workers,
+                               std::span<const records::hdf5::ManagerRow> samples)
     : workers_(std::move(workers)) {
     std::map<std::int64_t, std::int64_t> ends;  // of sessions, by their starts
-    for (const ManagerRow& row : samples) ends[row.time_when_started] = row.timestamp;
+    for (const records::hdf5::ManagerRow& row : samples) ends[row.time_when_started] = row.timestamp;
     for (std::size_t place = 0; place < workers_.size(); ++place) {
-        WorkerRow& worker = workers_[place];
+        records::hdf5::WorkerRow& worker = workers_[place];
         places_[worker.worker].push_back(place);
         const auto next = ends.upper_bound(worker.joined);
         if (worker.left <= 0 && next != ends.begin()) worker.left = std::prev(next)->second;
@@ -26,4 +27,4 @@ std::optional<std::size_t> WorkerSessions::place_of(std::uint32_t id, std::int64
     return {};
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

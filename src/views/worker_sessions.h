@@ -10,21 +10,22 @@
 
 #include "records/hdf5/schema.h"
 
-namespace wq::records::hdf5 {
+namespace wq::views {
 
 class WorkerSessions {
   public:
     // Rows of /workers, and of /manager: a worker whose end is not known leaves with the last sample of its
     // session.
-    WorkerSessions(std::vector<WorkerRow> workers, std::span<const ManagerRow> samples);
+    WorkerSessions(std::vector<records::hdf5::WorkerRow> workers,
+                   std::span<const records::hdf5::ManagerRow> samples);
 
-    const std::vector<WorkerRow>& workers() const { return workers_; }
+    const std::vector<records::hdf5::WorkerRow>& workers() const { return workers_; }
     // Ids begin anew with each session: the place in workers() of the last worker of that id that had joined.
     std::optional<std::size_t> place_of(std::uint32_t id, std::int64_t when) const;
 
   private:
-    std::vector<WorkerRow> workers_;
+    std::vector<records::hdf5::WorkerRow> workers_;
     std::unordered_map<std::uint32_t, std::vector<std::size_t>> places_;  // by id
 };
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::views

@@ -6,10 +6,10 @@
 #include <functional>
 #include <memory>
 
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 #include "unit/records/journal/records_testing.h"
 
-namespace wq::records::hdf5::testing {
+namespace wq::records::recorder::testing {
 
 inline RecorderOptions options_in(const std::string& directory) {
     RecorderOptions options;
@@ -42,4 +42,4 @@ inline bool wait_for(Recorder& recorder, const std::function<bool()>& done) {
     return true;
 }
 
-}  // namespace wq::records::hdf5::testing
+}  // namespace wq::records::recorder::testing

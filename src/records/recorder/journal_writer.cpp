@@ -1,6 +1,6 @@
-#include "records/hdf5/journal_writer.h"
+#include "records/recorder/journal_writer.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 
 Result<JournalWriter> JournalWriter::open(const std::string& run_directory, const journal::RunHeader& header,
                                           std::uint64_t valid_bytes) {
@@ -57,4 +57,4 @@ Status JournalWriter::sync() {
     return synced;
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "base/result.h"
-#include "records/hdf5/recorder.h"
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
+#include "records/recorder/recorder.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 
 class JournalWriter {
   public:
@@ -44,4 +44,4 @@ class JournalWriter {
     std::optional<Error> lost_;
 };
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

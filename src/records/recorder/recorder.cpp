@@ -1,4 +1,4 @@
-#include "records/hdf5/recorder.h"
+#include "records/recorder/recorder.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,11 +15,11 @@
 #include "base/shortage.h"
 #include "base/signals_held.h"
 #include "base/wake.h"
-#include "records/hdf5/derived.h"
-#include "records/hdf5/journal_writer.h"
 #include "records/journal/append_file.h"
+#include "records/recorder/derived.h"
+#include "records/recorder/journal_writer.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 
 namespace {
 
@@ -316,4 +316,4 @@ Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options, 
         std::make_unique<RecorderThread>(std::move(*truth), std::move(derived), std::move(event), options));
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder

@@ -1,4 +1,4 @@
-#include "records/hdf5/derived.h"
+#include "records/recorder/derived.h"
 
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "records/journal/task_number.h"
 #include "records/journal/transactions.h"
 
-namespace wq::records::hdf5 {
+namespace wq::records::recorder {
 
 namespace {
 
@@ -57,7 +57,7 @@ Derived::Derived(const RecorderOptions& options, const journal::RunHeader& heade
     ::unlink((joblog + ".part").c_str());
     joblog_ = open_log(joblog + ".part", journal::joblog_heading);
     transactions_ = open_log(directory + "/transactions.log", journal::transactions_heading());
-    if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, stats_log_heading());
+    if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, hdf5::stats_log_heading());
     if (has_journal) rebuild(directory + "/journal", listed);
     if (joblog_.is_open()) note(joblog_.rename(joblog));
     journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, true);
@@ -74,13 +74,13 @@ void Derived::rebuild(const std::string& journal, const ListedTasks* listed) {
 }
 
 void Derived::open_h5(const journal::RunHeader& header) {
-    auto h5 = H5Writer::create(options_.run_directory + "/stats.h5",
-                               {{"schema_version", "1"},
-                                {"run_id", header.run_id},
-                                {"list", header.list_name},
-                                {"host", journal::host_name()},
-                                {"started", journal::format_utc(header.started_us)},
-                                {"started_us", std::to_string(header.started_us)}});
+    auto h5 = hdf5::H5Writer::create(options_.run_directory + "/stats.h5",
+                                     {{"schema_version", "1"},
+                                      {"run_id", header.run_id},
+                                      {"list", header.list_name},
+                                      {"host", journal::host_name()},
+                                      {"started", journal::format_utc(header.started_us)},
+                                      {"started_us", std::to_string(header.started_us)}});
     if (h5) {
         h5_.emplace(std::move(*h5));
     } else {
@@ -127,7 +127,7 @@ void Derived::task(const journal::TaskRecord& written) {
         record.final = is_last && !runs_again;
     }
     if (h5_) {
-        h5_->append(Dataset::tasks, tasks_row(record));
+        h5_->append(hdf5::Dataset::tasks, tasks_row(record));
         if (h5_->pending_rows() >= 65536) flush();
     }
     const std::string_view line = rebuild_->joblog.next();
@@ -146,7 +146,8 @@ std::uint32_t Derived::category_named(const std::string& name) {
     const auto next = static_cast<std::uint32_t>(categories_.size());
     const auto [known, is_new] = categories_.try_emplace(name, next);
     if (is_new) category_names_.push_back(name);
-    if (is_new && h5_) h5_->append(Dataset::categories, row_of(CategoryId(next), name, wall_now()));
+    if (is_new && h5_)
+        h5_->append(hdf5::Dataset::categories, hdf5::row_of(CategoryId(next), name, wall_now()));
     return known->second;
 }
 
@@ -156,11 +157,11 @@ void Derived::category(const journal::CategoryRecord& record) {
     if (record.changed_us == 0 || !h5_) return;
     journal::CategoryRecord changed = record;
     changed.category = CategoryId(row);
-    h5_->overwrite(Dataset::categories, row, row_of(changed));
+    h5_->overwrite(hdf5::Dataset::categories, row, hdf5::row_of(changed));
 }
 
-TaskRow Derived::tasks_row(const journal::TaskRecord& record) {
-    TaskRow row = row_of(record);
+hdf5::TaskRow Derived::tasks_row(const journal::TaskRecord& record) {
+    hdf5::TaskRow row = hdf5::row_of(record);
     row.category = category_row(record.category);
     return row;
 }
@@ -179,21 +180,21 @@ void Derived::worker(const journal::WorkerRecord& record) {
     const auto [known, is_new] =
         worker_rows_.try_emplace({record.worker.value(), record.joined_us}, worker_row_count_);
     if (is_new) {
-        h5_->append(Dataset::workers, row_of(record));
+        h5_->append(hdf5::Dataset::workers, hdf5::row_of(record));
         ++worker_row_count_;
     } else {
-        h5_->overwrite(Dataset::workers, known->second, row_of(record));
+        h5_->overwrite(hdf5::Dataset::workers, known->second, hdf5::row_of(record));
     }
 }
 
 void Derived::sample(const journal::Sample& sample) {
-    if (h5_) h5_->append(Dataset::manager, row_of(sample));
+    if (h5_) h5_->append(hdf5::Dataset::manager, hdf5::row_of(sample));
 }
 
 void Derived::record(const Recorded& ended) {
     const journal::TaskRecord& record = ended.record;
     const Place& place = places_[record.worker.value()];
-    if (h5_) h5_->append(Dataset::tasks, tasks_row(record));
+    if (h5_) h5_->append(hdf5::Dataset::tasks, tasks_row(record));
     if (joblog_.is_open()) journal::put_joblog_line(joblog_.lines(), record, place.host, ended.command);
     if (transactions_.is_open())
         journal::put_task_lines(transactions_.lines(), stamp_, record, place.address);
@@ -224,7 +225,7 @@ void Derived::record(const journal::CategoryRecord& record) {
 
 void Derived::record(const journal::Sample& taken) {
     sample(taken);
-    if (stats_log_.is_open()) put_stats_line(stats_log_.lines(), taken);
+    if (stats_log_.is_open()) hdf5::put_stats_line(stats_log_.lines(), taken);
 }
 
 void Derived::transaction(WallMicros when, std::string_view text) {
@@ -274,4 +275,4 @@ void Derived::close() {
     h5_.reset();
 }
 
-}  // namespace wq::records::hdf5
+}  // namespace wq::records::recorder
