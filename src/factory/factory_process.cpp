@@ -55,13 +55,20 @@ bool is_our_factory(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> find_factory_program() {
+std::optional<std::string> factory_program_in(const std::vector<std::string>& folders) {
     // PREFIX/lib/python3.11/site-packages/work_queue/_core.so, and BUILD/python/work_queue/_core.so
     constexpr int levels = 5;
-    for (const std::string& folder : program_folders(reinterpret_cast<const void*>(&find_factory_program)))
+    for (const std::string& folder : folders)
         if (auto found =
                 find_above(folder, {"work_queue_factory", "bin/work_queue_factory"}, levels, is_our_factory))
-            return *found;
+            return found;
+    return std::nullopt;
+}
+
+Result<std::string> find_factory_program() {
+    if (auto found =
+            factory_program_in(program_folders(reinterpret_cast<const void*>(&find_factory_program))))
+        return *found;
     return Error{ExitCode::unreachable,
                  "work_queue_factory of this project is neither near this program nor in PATH"};
 }

@@ -20,6 +20,7 @@ namespace wq::factory {
 // Near this program or library, or in the folders of PATH. CCTools has a program of the same name: it is told
 // from ours by its --version. Error (unreachable): nowhere.
 Result<std::string> find_factory_program();
+std::optional<std::string> factory_program_in(const std::vector<std::string>& folders);  // or above them
 
 // What the program says first once it has accepted its options and has its folder.
 inline constexpr std::string_view words_of_begin = "workers have the feature ";

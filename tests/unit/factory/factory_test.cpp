@@ -91,12 +91,9 @@ TEST(FindFactoryProgram, PassesOverThoseOfCCTools) {
     };
     program("cctools", "work_queue_factory version 9.9.0 (released today)");
     const std::string ours = program("ours", "work_queue_factory 1.2.3");
-    const std::string before = ::getenv("PATH");
-    ::setenv("PATH", (folder / "cctools" + ":" + folder / "ours" + ":" + before).c_str(), 1);
-    const auto found = find_factory_program();
-    ::setenv("PATH", before.c_str(), 1);
-    ASSERT_TRUE(found);
-    EXPECT_EQ(*found, ours);
+    EXPECT_EQ(factory_program_in({folder / "cctools", folder / "ours"}), ours);
+    EXPECT_EQ(factory_program_in({folder / "cctools"}), std::nullopt);
+    EXPECT_TRUE(find_factory_program());  // that of this build
 }
 
 TEST_F(FactoryTest, AsksTheBatchSystemOnceAMinute) {
