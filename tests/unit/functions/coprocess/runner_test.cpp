@@ -217,6 +217,16 @@ TEST_F(CoprocessRunner, EmptiesWhatFunctionsHavePrinted) {
         }
 }
 
+// The kernel notifies nobody of it but the parent.
+void wait_until_stopped(pid_t process) {
+    for (char state = 0; state != 'T'; ::poll(nullptr, 0, 1)) {
+        std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+        std::string text;
+        ASSERT_TRUE(std::getline(file, text)) << "it has ended";
+        state = text.at(text.rfind(')') + 2);
+    }
+}
+
 TEST_F(CoprocessRunner, GoesOnWhileOneEnds) {
     start(file(plain), 2);
     const std::string pipe = folder_.path() + "/host";
@@ -225,6 +235,7 @@ TEST_F(CoprocessRunner, GoesOnWhileOneEnds) {
     pid_t host = 0;
     std::ifstream(pipe) >> host;
     ASSERT_GT(host, 0);
+    wait_until_stopped(host);
     runner_->kill(TaskId(1), 1);
     for (std::uint64_t task = 2; task < 6; ++task)
         EXPECT_EQ(end_of(task, "echo").outcome.ending, Ending::exited);
