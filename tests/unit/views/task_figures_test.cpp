@@ -10,15 +10,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t second = 1'000'000;
+constexpr std::int64_t a_second = 1'000'000;
 
 records::hdf5::WorkerRow worker(std::uint32_t id, const char* host, std::int64_t joined, std::int64_t left) {
     records::hdf5::WorkerRow row;
     row.worker = id;
     row.host = records::hdf5::Text<64>(std::string(host));
     row.cores = 2;
-    row.joined = joined * second;
-    row.left = left * second;
+    row.joined = joined * a_second;
+    row.left = left * a_second;
     return row;
 }
 
@@ -26,9 +26,9 @@ records::hdf5::TaskRow task(std::uint32_t worker, std::int64_t started, std::int
                             int exit_code = 0) {
     records::hdf5::TaskRow row;
     row.worker = worker;
-    row.started = started * second;
-    row.received = (started + seconds) * second;
-    row.wall = seconds * second;
+    row.started = started * a_second;
+    row.received = (started + seconds) * a_second;
+    row.wall = seconds * a_second;
     row.user = row.wall / 2;
     row.given_cores = 1;
     row.given_memory = 100;
@@ -55,7 +55,7 @@ std::vector<double> heights(const Bars& bars) {
 // s.
 TEST(TaskFigures, ShowRunTimesNodesAndMemory) {
     records::hdf5::ManagerRow sample;
-    sample.timestamp = 10 * second;
+    sample.timestamp = 10 * a_second;
     TaskFigures of(WorkerSessions({worker(1, "a", 0, 0), worker(2, "b", 2, 12), worker(1, "b", 100, 110)},
                                   std::vector{sample}),
                    {});
