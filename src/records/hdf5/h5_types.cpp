@@ -105,6 +105,8 @@ void h5_keep_quiet() {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
+void H5Turn::clear_errors() { H5Eclear2(H5E_DEFAULT); }
+
 std::string h5_last_error() {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &text);

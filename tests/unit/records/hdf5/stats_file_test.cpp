@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_types.h"
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_reader.h"
@@ -201,6 +202,14 @@ TEST(StatsFile, RefusesWhatIsNone) {
 
 // The file system says no in the middle of a flush: one error, then silence; also at exit, in the
 // destructors, and from the library, which likes to print "infinite loop closing library" there.
+// A thread that ends with a full stack leaves its texts to nobody.
+TEST(StatsFile, LeavesNoErrorsOnTheStackOfItsThread) {
+    const TempDir dir;
+    spill(dir.file("damaged.h5"), std::string("\x89HDF\r\n\x1a\n") + std::string(200, 'x'));
+    ASSERT_FALSE(StatsReader::open(dir.file("damaged.h5")).ok());
+    EXPECT_EQ(h5_last_error(), "unknown error of HDF5");
+}
+
 TEST(StatsFile, GoesQuietlyAfterAFailedWrite) {
     const TempDir dir;
     const pid_t child = ::fork();
