@@ -88,6 +88,44 @@ inline void add_bounded(std::int64_t& sum, std::int64_t more) {
     X(std::int64_t, max_gpus, "gpus", "largest worker")                            \
     X(std::int64_t, min_gpus, "gpus", "smallest worker")
 
+// Four names of the manual's table differ from those in Work Queue's log, so programs and datasets have both.
+#define WQ_MANAGER_ALIASES(X)                                                                            \
+    X(std::int64_t, workers_blacklisted, workers_blocked, "workers", "CCTools' name of workers_blocked") \
+    X(std::int64_t, time_workers_execute, time_execute, "us", "CCTools' name of time_execute")           \
+    X(std::int64_t, time_workers_execute_good, time_execute_good, "us",                                  \
+      "CCTools' name of time_execute_good")                                                              \
+    X(std::int64_t, time_workers_execute_exhaustion, time_execute_exhaustion, "us",                      \
+      "CCTools' name of time_execute_exhaustion")
+
+// CCTools' older names, which only its programs use.
+// X(name, of)
+#define WQ_OLD_STATS(X)                                      \
+    X(total_workers_connected, workers_connected)            \
+    X(total_workers_joined, workers_joined)                  \
+    X(total_workers_removed, workers_removed)                \
+    X(total_workers_lost, workers_lost)                      \
+    X(total_workers_idled_out, workers_idled_out)            \
+    X(total_workers_fast_aborted, workers_fast_aborted)      \
+    X(workers_ready, workers_idle)                           \
+    X(workers_full, workers_busy)                            \
+    X(total_worker_slots, tasks_running)                     \
+    X(tasks_complete, tasks_with_results)                    \
+    X(total_tasks_dispatched, tasks_dispatched)              \
+    X(total_tasks_complete, tasks_done)                      \
+    X(total_tasks_failed, tasks_failed)                      \
+    X(total_tasks_cancelled, tasks_cancelled)                \
+    X(total_exhausted_attempts, tasks_exhausted_attempts)    \
+    X(start_time, time_when_started)                         \
+    X(total_send_time, time_send)                            \
+    X(total_receive_time, time_receive)                      \
+    X(total_execute_time, time_execute)                      \
+    X(total_good_execute_time, time_execute_good)            \
+    X(total_exhausted_execute_time, time_execute_exhaustion) \
+    X(total_bytes_sent, bytes_sent)                          \
+    X(total_bytes_received, bytes_received)                  \
+    X(capacity, capacity_cores)                              \
+    X(avg_capacity, capacity_cores)
+
 // What runs on while nothing happens.
 #define WQ_CLOCK_STATS(X) \
     X(time_status_msgs)   \

@@ -21,6 +21,13 @@ DispatchedTask dispatched(TaskId task, const engine::model::Ledger& ledger) {
     return one;
 }
 
+#define WQ_ONE(...) +1
+constexpr std::size_t in_tables =
+    WQ_MANAGER_STATS(WQ_ONE) WQ_OWN_STATS(WQ_ONE) WQ_GPU_STATS(WQ_ONE) WQ_MANAGER_ALIASES(WQ_ONE);
+#undef WQ_ONE
+static_assert(sizeof(Statistics) == (1 + in_tables) * sizeof(std::int64_t),
+              "besides time_when_started, Statistics has what the tables have");
+
 Statistics statistics_of(const engine::model::ManagerStats& from) {
     Statistics to;
     to.time_when_started = from.time_when_started;
@@ -29,10 +36,9 @@ Statistics statistics_of(const engine::model::ManagerStats& from) {
     WQ_OWN_STATS(WQ_COPY)
     WQ_GPU_STATS(WQ_COPY)
 #undef WQ_COPY
-    to.workers_blacklisted = from.workers_blocked;
-    to.time_workers_execute = from.time_execute;
-    to.time_workers_execute_good = from.time_execute_good;
-    to.time_workers_execute_exhaustion = from.time_execute_exhaustion;
+#define WQ_COPY(type, name, of, unit, meaning) to.name = from.of;
+    WQ_MANAGER_ALIASES(WQ_COPY)
+#undef WQ_COPY
     return to;
 }
 

@@ -131,18 +131,10 @@ namespace wq::records::hdf5 {
     X(std::uint32_t, rank, "1", "number of the rank")                      \
     X(std::uint32_t, is_here, "1", "0: it has left, or was lost")
 
-// /manager: time, then the manual's table. Four of its names differ from those in Work Queue's log, so the
-// dataset has both.
+// /manager: time, then the manual's table.
 #define WQ_MANAGER_TIME_COLUMNS(X)                                         \
     X(std::int64_t, timestamp, "us", "when the row was taken, since 1970") \
     X(std::int64_t, time_when_started, "us", "start of the manager, since 1970")
-#define WQ_MANAGER_ALIASES(X)                                                                            \
-    X(std::int64_t, workers_blacklisted, workers_blocked, "workers", "CCTools' name of workers_blocked") \
-    X(std::int64_t, time_workers_execute, time_execute, "us", "CCTools' name of time_execute")           \
-    X(std::int64_t, time_workers_execute_good, time_execute_good, "us",                                  \
-      "CCTools' name of time_execute_good")                                                              \
-    X(std::int64_t, time_workers_execute_exhaustion, time_execute_exhaustion, "us",                      \
-      "CCTools' name of time_execute_exhaustion")
 
 #define WQ_ROW_FIELD(type, name, unit, meaning) type name{};
 #define WQ_ALIAS_FIELD(type, name, of, unit, meaning) type name{};

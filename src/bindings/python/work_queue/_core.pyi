@@ -8,6 +8,7 @@ from .task import Task as _Task
 _Text = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Amounts = tuple[float, int, int, float]  # cores, memory, disk, gpus
 
+old_statistics: dict[str, str]  # CCTools' older names, and the names that they stand for
 version: str
 
 class BatchError(RuntimeError): ...

@@ -6,20 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 
-# CCTools' older names, which its struct still has.
-_OLD_NAMES = {
-    "total_workers_connected": "workers_connected", "total_workers_joined": "workers_joined",
-    "total_workers_removed": "workers_removed", "total_workers_lost": "workers_lost",
-    "total_workers_idled_out": "workers_idled_out", "total_workers_fast_aborted": "workers_fast_aborted",
-    "workers_ready": "workers_idle", "workers_full": "workers_busy", "total_worker_slots": "tasks_running",
-    "tasks_complete": "tasks_with_results", "total_tasks_dispatched": "tasks_dispatched", "total_tasks_complete": "tasks_done",
-    "total_tasks_failed": "tasks_failed", "total_tasks_cancelled": "tasks_cancelled",
-    "total_exhausted_attempts": "tasks_exhausted_attempts", "start_time": "time_when_started", "total_send_time": "time_send",
-    "total_receive_time": "time_receive", "total_execute_time": "time_execute", "total_good_execute_time": "time_execute_good",
-    "total_exhausted_execute_time": "time_execute_exhaustion", "total_bytes_sent": "bytes_sent",
-    "total_bytes_received": "bytes_received", "capacity": "capacity_cores", "avg_capacity": "capacity_cores",
-}
-
 
 class Statistics(_core.Statistics):
     """All figures of the manual's table, as attributes: times in microseconds, memory and disk in MB. CCTools' older names, such
@@ -50,9 +36,9 @@ class Statistics(_core.Statistics):
     if not TYPE_CHECKING:  # so that a type checker still knows wrong names
 
         def __getattr__(self, name):
-            if name not in _OLD_NAMES:
+            if name not in _core.old_statistics:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            return getattr(self, _OLD_NAMES[name])
+            return getattr(self, _core.old_statistics[name])
 
     def __repr__(self) -> str:
         shown = ("workers_connected", "workers_busy", "tasks_waiting", "tasks_running", "tasks_done", "tasks_failed")
