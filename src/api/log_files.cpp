@@ -21,7 +21,7 @@ Status ProgramManager::log_to(const records::logs::LogPaths& paths) {
         if (!paths.transactions.empty()) log_unfinished(*logs_.back());
         if (!paths.statistics.empty()) manager_->sample_every(sample_often, manager::run::now());
     });
-    return asked ? done : Error{ExitCode::unreachable, why_ended()};
+    return asked ? done : ended();
 }
 
 // Tasks that are running now wait in the new log until they end.

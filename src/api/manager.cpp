@@ -179,7 +179,6 @@ class Manager::Impl {
         if (std::string why = manager->failure(); !why.empty()) error_of_this_thread() = std::move(why);
         return *manager;
     }
-    Error ended() const { return {ExitCode::unreachable, manager->why_ended()}; }
 
     ManagerOptions options;
     api::Lines lines;
@@ -290,10 +289,10 @@ bool Manager::change(const ManagerOptions& to) {
 // ---- tasks ----
 
 std::int64_t Manager::submit(Task task) {
-    std::string error;
-    const std::int64_t id = impl_->program().submit(std::move(task), error);
-    if (id == 0) error_of_this_thread() = std::move(error);
-    return id;
+    const auto id = impl_->program().submit(std::move(task));
+    if (id) return *id;
+    error_of_this_thread() = id.error().message;
+    return 0;
 }
 std::int64_t Manager::submit_range(std::string function, std::int64_t first, std::int64_t last,
                                    CallMode mode) {
@@ -397,7 +396,7 @@ bool Manager::activate_fast_abort_category(const std::string& category, double m
 bool Manager::Impl::set_category(const char* function, const std::string& category,
                                  const Result<engine::model::CategorySet>& what) {
     if (!what) return refuse_call(function, what.error());
-    return program().set_category(category, *what) || refuse_call(function, ended());
+    return program().set_category(category, *what) || refuse_call(function, manager->ended());
 }
 
 bool Manager::Impl::refuse_call(const char* function, const Error& error) {
@@ -453,7 +452,7 @@ bool Manager::initialize_categories(const std::string& summaries_file, const Tas
     if (!earlier) return impl_->refuse_call(__func__, earlier.error());
     if (!earlier->warning.empty()) impl_->say(std::string(__func__) + ": " + earlier->warning);
     return impl_->program().begin_categories(earlier->samples, api::sizes_of(most)) ||
-           impl_->refuse_call(__func__, impl_->ended());
+           impl_->refuse_call(__func__, impl_->manager->ended());
 }
 std::vector<CategorySummary> Manager::categories() const {
     return impl_->program().categories();
@@ -469,7 +468,7 @@ bool Manager::Impl::monitor(const char* function, const std::string& folder,
         if (!found) return refuse_call(function, found.error());
         path = *found;
     }
-    return program().monitor(monitoring, path) || refuse_call(function, ended());
+    return program().monitor(monitoring, path) || refuse_call(function, manager->ended());
 }
 bool Manager::enable_monitoring(const std::string& folder, bool watchdog) {
     return impl_->monitor(__func__, folder, {true, watchdog});
@@ -487,13 +486,11 @@ Statistics Manager::stats_category(const std::string& category) const {
     return impl_->program().statistics_of(category);
 }
 bool Manager::tune(const std::string& name, double value) {
-    std::string error;
-    const bool known = impl_->program().tune(name, value, error);
-    if (!known) {
-        impl_->say(error);
-        error_of_this_thread() = std::move(error);
-    }
-    return known;
+    const Status set = impl_->program().tune(name, value);
+    if (set) return true;
+    impl_->say(set.error().message);
+    error_of_this_thread() = set.error().message;
+    return false;
 }
 const std::string& Manager::last_error() const {
     return error_of_this_thread();

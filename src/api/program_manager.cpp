@@ -125,7 +125,7 @@ void ProgramManager::fail(const char* why) noexcept {
     as_far_as_memory_is_left([&] {
         if (options_.own != nullptr) options_.own->launcher().kill_all();
     });
-    as_far_as_memory_is_left([&] { options_.say(why_ended()); });
+    as_far_as_memory_is_left([&] { options_.say(queue_.why_closed()); });
     as_far_as_memory_is_left([&] { recorder_.log_gathered(); });
     unfinished_.begin();
     results_.end();
@@ -176,12 +176,9 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
 
 // ---- tasks ----
 
-std::int64_t ProgramManager::submit(Task task, std::string& error) {
+Result<std::int64_t> ProgramManager::submit(Task task) {
     std::unique_ptr<TaskData> data = TaskAccess::take(std::move(task));
-    if (const Status sound = check(*data); !sound) {
-        error = sound.error().message;
-        return 0;
-    }
+    if (const Status sound = check(*data); !sound) return sound.error();
     data->report.reset();
     data->exhausted = 0;
     const std::string tag = data->tag;
@@ -194,11 +191,9 @@ std::int64_t ProgramManager::submit(Task task, std::string& error) {
         results_.forget(tag, by_tag_only);
         throw;
     }
-    if (id == 0) {
-        results_.forget(tag, by_tag_only);
-        error = why_ended();
-    }
-    return id;
+    if (id != 0) return id;
+    results_.forget(tag, by_tag_only);
+    return ended();
 }
 
 std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const std::string* tag) {
@@ -219,20 +214,16 @@ bool ProgramManager::gather(Duration limit) {
 TaskState ProgramManager::task_state(std::int64_t id) {
     if (id <= 0) return TaskState::unknown;
     if (results_.holds(id) || unfinished_.has(id)) return TaskState::retrieved;
-    TaskState state = TaskState::unknown;
-    queue_.ask([&] {
+    const TaskState state = answer([&] {
         results_.publish();  // tasks that ended in this turn count as ended
         const TaskId task(static_cast<std::uint64_t>(id) - 1);
-        if (task.value() >= tasks_.size()) return;
+        if (task.value() >= tasks_.size()) return TaskState::unknown;
         const engine::model::TaskState now = manager_->reactor().ledger().state(task);
         if (now == engine::model::TaskState::blocked || now == engine::model::TaskState::ready)
-            state = TaskState::ready;
-        else if (now == engine::model::TaskState::leased || now == engine::model::TaskState::sealed)
-            state = TaskState::running;
-        else if (cancelled_.contains(task.value()))
-            state = TaskState::canceled;
-        else
-            state = TaskState::done;
+            return TaskState::ready;
+        if (now == engine::model::TaskState::leased || now == engine::model::TaskState::sealed)
+            return TaskState::running;
+        return cancelled_.contains(task.value()) ? TaskState::canceled : TaskState::done;
     });
     // It may have ended between the two checks.
     return state == TaskState::done && results_.holds(id) ? TaskState::retrieved : state;
@@ -272,7 +263,7 @@ std::string ProgramManager::why(std::int64_t id) {
         if (tasks_.find_whole(id) != nullptr)
             why = manager_->reactor().why(TaskId(static_cast<std::uint64_t>(id) - 1), manager::run::now());
     });
-    return asked || !unfinished_.has(id) ? why : why_ended();
+    return asked || !unfinished_.has(id) ? why : queue_.why_closed();
 }
 
 std::optional<Task> ProgramManager::cancel(std::int64_t id) {
@@ -323,18 +314,13 @@ std::vector<Task> ProgramManager::cancel_category(const std::string* category) {
 // ---- workers ----
 
 int ProgramManager::shut_down(int workers) {
-    int asked = 0;
-    queue_.ask([&] {
-        asked = static_cast<int>(manager_->release().shut_down(
-            workers > 0 ? static_cast<std::size_t>(workers) : 0, manager::run::now()));
-    });
-    return asked;
+    const std::size_t count = workers > 0 ? static_cast<std::size_t>(workers) : 0;
+    return static_cast<int>(
+        answer([&] { return manager_->release().shut_down(count, manager::run::now()); }));
 }
 
 int ProgramManager::drain(const std::string& host, bool on) {
-    int there = 0;
-    queue_.ask([&] { there = static_cast<int>(manager_->release().drain(host, on, manager::run::now())); });
-    return there;
+    return static_cast<int>(answer([&] { return manager_->release().drain(host, on, manager::run::now()); }));
 }
 
 void ProgramManager::block(const std::string& host, std::int64_t seconds) {
@@ -352,15 +338,11 @@ void ProgramManager::unblock(const std::string* host) {
 }
 
 std::vector<std::string> ProgramManager::blocked_hosts() {
-    std::vector<std::string> hosts;
-    queue_.ask([&] { hosts = manager::status::blocked_hosts_of(*manager_); });
-    return hosts;
+    return answer([&] { return manager::status::blocked_hosts_of(*manager_); });
 }
 
 bool ProgramManager::activate_fast_abort(const std::string& category, double multiplier) {
-    bool on = false;
-    queue_.ask([&] { on = set_fast_abort(category, multiplier); });
-    return on;
+    return answer([&] { return set_fast_abort(category, multiplier); });
 }
 
 // ---- figures and settings ----
@@ -378,13 +360,9 @@ Statistics ProgramManager::statistics() {
 }
 
 Statistics ProgramManager::statistics_of(const std::string& category) {
-    engine::model::ManagerStats stats;
-    queue_.ask([&] {
-        const auto id = recorder_.category_named(category);
-        stats = manager_->stats(id.value_or(CategoryId(UINT32_MAX)));
-    });
-    const Results::Figures figures = results_.figures();
-    stats.time_application = figures.outside_us;
+    engine::model::ManagerStats stats = answer(
+        [&] { return manager_->stats(recorder_.category_named(category).value_or(CategoryId(UINT32_MAX))); });
+    stats.time_application = results_.figures().outside_us;
     stats.time_when_started = started_.wall;
     return manager::status::statistics_of(stats);
 }
@@ -413,15 +391,10 @@ int ProgramManager::hungry() {
     return static_cast<int>(std::min<std::int64_t>(api::hungry(stats, limits), INT_MAX));
 }
 
-bool ProgramManager::tune(const std::string& name, double value, std::string& error) {
+Status ProgramManager::tune(const std::string& name, double value) {
     const Result<std::string> set = tuning_.set(name, value);
-    if (!set) {
-        error = set.error().message;
-        return false;
-    }
-    if (queue_.ask([&] { apply_tuning(*set, value); })) return true;
-    error = why_ended();
-    return false;
+    if (!set) return set.error();
+    return queue_.ask([&] { apply_tuning(*set, value); }) ? success() : ended();
 }
 
 // Runs on the manager's thread.
@@ -479,9 +452,7 @@ std::vector<CategorySummary> ProgramManager::categories() {
 }
 
 std::vector<WorkerSummary> ProgramManager::workers() {
-    std::vector<WorkerSummary> all;
-    queue_.ask([&] { all = manager::status::summaries_of(*manager_); });
-    return all;
+    return answer([&] { return manager::status::summaries_of(*manager_); });
 }
 
 bool ProgramManager::monitor(const engine::model::Monitoring& monitoring, const std::string& folder) {

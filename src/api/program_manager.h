@@ -76,7 +76,7 @@ class ProgramManager {
 
     // Kills running tasks and tells the workers.
     void end();
-    std::int64_t submit(Task task, std::string& error);
+    Result<std::int64_t> submit(Task task);  // its id, from 1
     std::optional<Task> wait(std::optional<Duration> limit, const std::string* tag = nullptr);
     // With the parameter wait-retrieve-many, waits until all tasks have ended. False: some have not yet.
     bool gather(Duration limit);
@@ -112,8 +112,8 @@ class ProgramManager {
     Statistics statistics();
     Statistics statistics_of(const std::string& category);
     int hungry();
-    // False: unknown name, or value out of bounds.
-    bool tune(const std::string& name, double value, std::string& error);
+    // Error: unknown name, or value out of bounds.
+    Status tune(const std::string& name, double value);
     // Writes these logs, too. Error: one cannot be opened, or the manager has ended.
     Status log_to(const records::logs::LogPaths& paths);
     void describe(const manager::status::QueueOfStatus& described);
@@ -128,10 +128,18 @@ class ProgramManager {
     // "": the manager's thread serves the program. Otherwise the reason why it ended before end(): then
     // wait() returns the tasks that have ended, after them all others as forsaken, and all other calls fail.
     std::string failure() const { return queue_.failure(); }
-    std::string why_ended() const { return queue_.why_closed(); }
+    Error ended() const { return {ExitCode::unreachable, queue_.why_closed()}; }
 
   private:
     explicit ProgramManager(ProgramManagerOptions options);
+    // What `work` returns on the manager's thread; if that has ended, nothing: 0, false, null or an empty
+    // list.
+    template <class Work>
+    auto answer(const Work& work) {
+        decltype(work()) of_work{};
+        queue_.ask([&] { of_work = work(); });
+        return of_work;
+    }
     void run();
     void serve();
     void fail(const char* why) noexcept;

@@ -158,7 +158,7 @@ TEST_F(CategoriesTest, ItsMinimumHoldsForWhatIsFoundToo) {
         add_worker({}, [](const net::messages::Lease&, net::messages::Ended& ended) { takes(ended, 200); });
     worker.begin();
     program_->monitor({true, true}, "");
-    ASSERT_TRUE(program_->tune("category-steady-n-tasks", 3, error_));
+    ASSERT_TRUE(tune("category-steady-n-tasks", 3));
     set_mode("a", engine::model::AllocationMode::min_waste);
     run_one_by_one(9, "a");
     EXPECT_EQ(worker.leases().back().give.memory_mb, 1024) << "3 are enough now";
@@ -197,7 +197,7 @@ TEST_F(CategoriesTest, AModeOfAllIsThatOfCategoriesThatCome) {
         add_worker({}, [](const net::messages::Lease&, net::messages::Ended& ended) { takes(ended, 200); });
     worker.begin();
     program_->monitor({true, true}, "");
-    ASSERT_TRUE(program_->tune("category-steady-n-tasks", 2, error_));
+    ASSERT_TRUE(tune("category-steady-n-tasks", 2));
     run_one_by_one(1, "before");
     set_mode("", engine::model::AllocationMode::max);
     for (const char* category : {"before", "after"}) {

@@ -80,7 +80,7 @@ class FailureTest : public ProgramTest {
     // False: it threw, or was not answered.
     bool ask() {
         try {
-            return program_->tune("hungry-minimum", 10, error_);
+            return tune("hungry-minimum", 10);
         } catch (const std::bad_alloc&) {
             return false;
         }
@@ -137,12 +137,12 @@ TEST_F(FailureTest, IsToldToEveryLaterCall) {
     EXPECT_EQ(program_->failure(), ended);
     EXPECT_EQ(submit(Task("late")), 0);
     EXPECT_EQ(error_, ended);
-    EXPECT_FALSE(program_->tune("hungry-minimum", 10, error_));
+    EXPECT_FALSE(tune("hungry-minimum", 10));
     EXPECT_EQ(error_, ended);
     EXPECT_FALSE(program_->set_category("c", {}));
     EXPECT_FALSE(program_->begin_categories({}, {}));
     EXPECT_FALSE(program_->monitor({}, ""));
-    EXPECT_EQ(program_->why_ended(), ended);
+    EXPECT_EQ(program_->ended().message, ended);
     EXPECT_TRUE(program_->empty());
     program_->end();  // by then the line is said
     EXPECT_THAT(said(), HasSubstr(ended));

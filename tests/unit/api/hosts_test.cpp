@@ -88,9 +88,9 @@ TEST_F(HostsTest, AHostWithoutANameIsNotBlocked) {
 
 TEST_F(HostsTest, NoneIsSetAsideWhereThatIsTunedAway) {
     start(1);
-    EXPECT_TRUE(program_->tune("exclude-failing-hosts", 0, error_));
-    EXPECT_TRUE(program_->tune("set-hosts-aside", 1, error_));
-    EXPECT_FALSE(program_->tune("set-hosts-aside", -1, error_));
+    EXPECT_TRUE(tune("exclude-failing-hosts", 0));
+    EXPECT_TRUE(tune("set-hosts-aside", 1));
+    EXPECT_FALSE(tune("set-hosts-aside", -1));
     EXPECT_THAT(error_, HasSubstr("at least 0"));
 }
 

@@ -36,7 +36,17 @@ class ProgramTest : public ::testing::Test {
             std::make_unique<FakeWorker>(std::move(end), std::move(options), std::move(answer)));
         return *workers_.back();
     }
-    std::int64_t submit(Task task) { return program_->submit(std::move(task), error_); }
+    // 0 and false: error_ has the reason.
+    std::int64_t submit(Task task) {
+        const auto id = program_->submit(std::move(task));
+        if (!id) error_ = id.error().message;
+        return id ? *id : 0;
+    }
+    bool tune(const std::string& name, double value) {
+        const Status set = program_->tune(name, value);
+        if (!set) error_ = set.error().message;
+        return set.ok();
+    }
     // Waits for so long that only a fault ends it.
     std::optional<Task> wait() { return program_->wait(std::chrono::seconds(60)); }
     std::string said() {

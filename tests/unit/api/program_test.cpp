@@ -208,9 +208,9 @@ TEST_F(ProgramTest, IsHungryUntilEnoughWait) {
     EXPECT_EQ(program_->hungry(), 10);
     for (int i = 0; i < 4; ++i) submit(Task("a"));
     EXPECT_EQ(program_->hungry(), 6);
-    ASSERT_TRUE(program_->tune("hungry-minimum", 4, error_));
+    ASSERT_TRUE(tune("hungry-minimum", 4));
     EXPECT_EQ(program_->hungry(), 0);
-    ASSERT_TRUE(program_->tune("hungry-minumum", 5, error_));  // as the manual's example has it
+    ASSERT_TRUE(tune("hungry-minumum", 5));  // as the manual's example has it
     EXPECT_EQ(program_->hungry(), 1);
 }
 
@@ -240,17 +240,17 @@ TEST_F(ProgramTest, KnowsEveryParameterOfTheManual) {
                              "force-proportional-resources-whole-tasks",
                              "monitor-interval",
                              "wait_retrieve_many"})
-        EXPECT_TRUE(program_->tune(name, 1, error_)) << name;
-    EXPECT_FALSE(program_->tune("no-such-thing", 1, error_));
+        EXPECT_TRUE(tune(name, 1)) << name;
+    EXPECT_FALSE(tune("no-such-thing", 1));
     EXPECT_THAT(error_, HasSubstr("no-such-thing"));
-    EXPECT_FALSE(program_->tune("resource-submit-multiplier", 0.5, error_));
-    EXPECT_FALSE(program_->tune("hungry-minimum", std::nan(""), error_));
-    EXPECT_TRUE(program_->tune("speculate", 0, error_));
-    EXPECT_FALSE(program_->tune("speculate", 0.5, error_));
+    EXPECT_FALSE(tune("resource-submit-multiplier", 0.5));
+    EXPECT_FALSE(tune("hungry-minimum", std::nan("")));
+    EXPECT_TRUE(tune("speculate", 0));
+    EXPECT_FALSE(tune("speculate", 0.5));
     EXPECT_EQ(error_, "tune: speculate takes 0, or a number of at least 1");
-    EXPECT_TRUE(program_->tune("reconnect-timeout", 0, error_));
-    EXPECT_TRUE(program_->tune("reconnect-timeout", 300, error_));
-    EXPECT_FALSE(program_->tune("reconnect-timeout", 9, error_));
+    EXPECT_TRUE(tune("reconnect-timeout", 0));
+    EXPECT_TRUE(tune("reconnect-timeout", 300));
+    EXPECT_FALSE(tune("reconnect-timeout", 9));
     EXPECT_EQ(error_, "tune: reconnect-timeout takes 0, or a number of at least 10");
 }
 
@@ -262,15 +262,15 @@ TEST_F(ProgramTest, KeepAlivesAreTunedWhileItRuns) {
         set.emplace_back(wanted.interval, wanted.timeout);
     };
     start(0, std::move(options));
-    EXPECT_TRUE(program_->tune("keepalive-timeout", 100, error_));
-    EXPECT_TRUE(program_->tune("keepalive-interval", 0, error_));
-    EXPECT_TRUE(program_->tune("hungry-minimum", 5, error_));
+    EXPECT_TRUE(tune("keepalive-timeout", 100));
+    EXPECT_TRUE(tune("keepalive-interval", 0));
+    EXPECT_TRUE(tune("hungry-minimum", 5));
     EXPECT_THAT(set, ElementsAre(std::pair(20.0, 100.0), std::pair(0.0, 100.0)));
 }
 
 TEST_F(ProgramTest, HoldsTasksBackUntilSoManyWorkersAreThere) {
     start(2);
-    ASSERT_TRUE(program_->tune("wait-for-workers", 2, error_));
+    ASSERT_TRUE(tune("wait-for-workers", 2));
     FakeWorker& first = add_worker({1, "host", 4, {}});
     first.begin();
     submit(Task("a"));
@@ -362,8 +362,7 @@ TEST_F(ProgramTest, ManyThreadsMaySubmitAndWait) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i)
         threads.emplace_back([&] {
-            std::string error;
-            for (int j = 0; j < each; ++j) program_->submit(Task("a"), error);
+            for (int j = 0; j < each; ++j) static_cast<void>(program_->submit(Task("a")));
             while (program_->wait(std::nullopt)) ++ended;
         });
     for (std::thread& thread : threads) thread.join();
