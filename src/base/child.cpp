@@ -74,6 +74,10 @@ int exit_code_of(int wait_status) {
     return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : signals_from + WTERMSIG(wait_status);
 }
 
+Descriptor end_descriptor_of(pid_t process) {
+    return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+}
+
 Child::Child(const std::vector<std::string>& words, const ChildOptions& options) : group_(options.group) {
     const Plan plan(options);
     std::vector<char*> arguments;
@@ -113,10 +117,6 @@ std::optional<int> Child::take_end() {
 
 int Child::wait() {
     return running() ? reaped(0).value_or(unknown_end) : unknown_end;
-}
-
-Descriptor Child::end_descriptor() const {
-    return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
 }
 
 std::optional<int> Child::wait_until(Instant until) {

@@ -17,6 +17,10 @@ namespace wq {
 // As shells give it: the exit code, or 128 + the signal that ended the process. Takes a status of waitpid().
 int exit_code_of(int wait_status);
 
+// Readable once `process` has ended; not valid (errno says why) before Linux 5.3, or if there is no such
+// process.
+Descriptor end_descriptor_of(pid_t process);
+
 struct ChildOptions {
     // What become its descriptors 0, 1 and 2; -1: /dev/null.
     int in = -1;
@@ -54,7 +58,7 @@ class Child {
     // nullopt: it still runs. Where the kernel has no pidfd_open() (before Linux 5.3), looks every 10 ms.
     std::optional<int> wait_until(Instant until);
     // Readable once it has ended; not valid before Linux 5.3.
-    Descriptor end_descriptor() const;
+    Descriptor end_descriptor() const { return end_descriptor_of(pid_); }
     void kill();     // and waits for its end
     void release();  // it runs on, or is reaped if it has ended
 

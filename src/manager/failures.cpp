@@ -4,6 +4,8 @@
 #include <deque>
 #include <string_view>
 
+#include "base/next_line.h"
+
 namespace wq::manager {
 
 namespace {
@@ -113,11 +115,8 @@ std::string_view next_of_text(std::string_view& rest) {
 }
 
 bool has_ruler(std::string_view text) {
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        if (is_ruler(line)) return true;
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-    }
+    while (!text.empty())
+        if (is_ruler(next_line(text))) return true;
     return false;
 }
 

@@ -1,6 +1,5 @@
 #include "functions/coprocess/coprocess.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -96,7 +95,7 @@ void Coprocess::launch(Instant now) {
         return end(std::string("no descriptor for it: ") + std::strerror(errno));
     output_.reset(ends[0]);
     const Descriptor theirs(ends[1]);
-    ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+    set_nonblocking(output_);
     secret_ = random_secret();
     auto folder = node::process::ScratchFolder::make(options_.folder);
     if (!folder) return end("no folder in " + options_.folder + ": " + std::strerror(errno));

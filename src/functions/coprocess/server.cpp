@@ -1,12 +1,10 @@
 #include "functions/coprocess/server.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/child.h"
 #include "base/descriptor.h"
 #include "base/write_all.h"
 #include "functions/coprocess/door.h"
@@ -115,17 +114,15 @@ class Server {
 
     std::optional<Answered> in_a_child(const std::string& function, const std::string& event,
                                        int connection) {
-        std::array<int, 2> ends{-1, -1};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return failed("no pipe for the call");
-        const Descriptor reader(ends[0]);
-        Descriptor writer(ends[1]);
+        Pipe answer = open_pipe();
+        if (!answer.valid()) return failed("no pipe for the call");
         const pid_t child = ::fork();
         if (child < 0) return failed("no process for the call: raise ulimit -u");
-        if (child == 0) child_main(function, event, writer.get(), connection);
+        if (child == 0) child_main(function, event, answer.write.get(), connection);
         ::setpgid(child, child);  // as the child does: either may be first
-        writer.reset();
+        answer.write.reset();
         LengthReader text(engine::model::most_output_limit);
-        const bool wanted = wait_for_child(child, reader.get(), connection, text);
+        const bool wanted = wait_for_child(child, answer.read.get(), connection, text);
         if (!wanted) ::kill(-child, SIGKILL);
         int status = 0;
         while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
@@ -154,7 +151,7 @@ class Server {
 
     // False: the worker has closed its side.
     static bool wait_for_child(pid_t child, int reader, int connection, LengthReader& text) {
-        const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+        const Descriptor process = end_descriptor_of(child);
         std::array<pollfd, 3> polled{pollfd{connection, POLLIN, 0}, pollfd{reader, POLLIN, 0},
                                      pollfd{process.get(), POLLIN, 0}};
         while (!text.complete() && !text.broken()) {

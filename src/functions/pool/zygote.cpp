@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "base/child.h"
 #include "base/time.h"
 #include "functions/pool/channel.h"
 #include "functions/pool/fork_request.h"
@@ -46,7 +46,7 @@ Descriptor watch_peer(int control) {
     ucred peer{};
     socklen_t size = sizeof peer;
     if (getsockopt(control, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) return Descriptor();
-    return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
+    return end_descriptor_of(peer.pid);
 }
 
 pid_t fork_with_hooks(const OwnFunction* own) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/next_line.h"
 #include "base/take_number.h"
 
 namespace wq::net::catalog {
@@ -88,9 +89,7 @@ Json value_of_line(std::string_view text) {
 Result<FlatRecord> read_lines(std::string_view text) {
     Json record = Json::object();
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::string_view line = next_line(text);
         if (line.empty()) break;
         const std::size_t blank = line.find(' ');
         if (blank == 0 || blank == std::string_view::npos) return no_record("a line is not 'key value'");

@@ -107,16 +107,15 @@ class ZygoteProcess {
             scratch_.path().copy(shared_.scratch.data(), size);
             shared_.scratch[size] = '\0';
         }
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0) return give_up(errno);
-        Descriptor launcher_end(ends[0]);
-        lifeline_.reset(ends[1]);
+        Pipe lifeline = open_pipe();
+        if (!lifeline.valid()) return give_up(errno);
+        lifeline_ = std::move(lifeline.write);
         launcher_ = fork();
         if (launcher_ == 0) {
             close(control_);
             lifeline_.reset();
             signals_.reset();
-            launcher_main(request->socket.get(), launcher_end.get(), shared_, functions_,
+            launcher_main(request->socket.get(), lifeline.read.get(), shared_, functions_,
                           std::move(scratch_));
         }
         if (launcher_ < 0) return give_up(errno);

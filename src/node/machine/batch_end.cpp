@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/next_line.h"
 #include "base/time.h"
 
 namespace wq::node::machine {
@@ -86,9 +87,7 @@ std::optional<std::string_view> value_of(std::string_view text, std::string_view
         return lower(a) == lower(b);
     };
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::string_view line = next_line(text);
         const std::size_t equals = line.find('=');
         if (equals == std::string_view::npos) continue;
         const std::string_view found = trimmed(line.substr(0, equals));

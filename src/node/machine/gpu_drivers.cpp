@@ -10,6 +10,8 @@
 #include <fstream>
 #include <map>
 
+#include "base/next_line.h"
+
 namespace wq::node::machine {
 
 namespace {
@@ -55,9 +57,7 @@ std::vector<DriverGpu> nvidia_gpus(const std::string& root) {
 std::vector<DriverGpu> gpus_in_nvidia_smi(std::string_view text) {
     std::vector<DriverGpu> found;
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string line(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::string line(next_line(text));
         const std::size_t comma = line.find(", ");
         if (comma == std::string::npos) continue;
         std::string pci = line.substr(0, comma);

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/child.h"
 #include "base/time.h"
 
 namespace wq::node::process {
@@ -208,7 +208,7 @@ bool end_all_children(int limit_ms, const std::vector<pid_t>& spared) {
         for (const pid_t pid : left) signal_tree(pid, SIGKILL);
         const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
         if (rest.count() <= 0) return false;
-        const Descriptor first(static_cast<int>(syscall(SYS_pidfd_open, left.front(), 0)));
+        const Descriptor first = end_descriptor_of(left.front());
         pollfd ended{first.get(), POLLIN, 0};
         poll(&ended, first.valid() ? 1 : 0, first.valid() ? static_cast<int>(rest.count()) : 1);
     }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/child.h"
+#include "base/next_line.h"
 #include "base/shortage.h"
 #include "base/write_all.h"
 #include "records/journal/append_file.h"
@@ -30,8 +31,7 @@ struct Complaints {
         std::string_view rest(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
         std::string first;
         while (!rest.empty()) {
-            std::string_view line = rest.substr(0, rest.find('\n'));
-            rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+            std::string_view line = next_line(rest);
             while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
             if (line.starts_with("line ")) return std::string(line);
             if (first.empty() && line.find_first_not_of("^ ") != std::string_view::npos) first = line;

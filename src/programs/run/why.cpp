@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/next_line.h"
 #include "base/units.h"
 #include "engine/tasklist/list.h"
 #include "manager/failures.h"
@@ -63,8 +64,7 @@ Result<manager::TaskTable> tasks_of(const std::string& run_directory) {
     }
     std::uint64_t number = 0;
     for (std::string_view rest = *text; !rest.empty();) {
-        std::string_view value = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(value.size() + 1, rest.size()));
+        std::string_view value = next_line(rest);
         ++number;
         if (value.ends_with('\r')) value.remove_suffix(1);
         if (!value.empty()) tasks.add_line(value, number, 0);

@@ -2,11 +2,13 @@
 
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <utility>
+
+#include "base/child.h"
 
 namespace wq::ranks::mpi {
 
@@ -19,33 +21,25 @@ ProcessAddress own_process_address() {
 ProcessWatch::ProcessWatch() : epoll_(::epoll_create1(EPOLL_CLOEXEC)), self_(own_process_address()) {}
 
 ProcessWatch::~ProcessWatch() {
-    for (const auto& [key, pidfd] : pidfds_) ::close(pidfd);
     if (epoll_ >= 0) ::close(epoll_);
 }
 
 bool ProcessWatch::add(std::uint32_t key, const ProcessAddress& process) {
     if (epoll_ < 0 || self_.pid_namespace == 0 || process.pid_namespace != self_.pid_namespace) return false;
-    // The system call sets close-on-exec.
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
-    if (pidfd < 0 && errno == ESRCH) return already_gone_.push_back(key), true;
-    if (pidfd < 0) return false;
+    Descriptor pidfd = end_descriptor_of(process.pid);
+    if (!pidfd.valid() && errno == ESRCH) return already_gone_.push_back(key), true;
+    if (!pidfd.valid()) return false;
     epoll_event wanted{};
     wanted.events = EPOLLIN;
     wanted.data.u32 = key;
-    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &wanted) != 0) {
-        ::close(pidfd);
-        return false;
-    }
-    pidfds_[key] = pidfd;
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd.get(), &wanted) != 0) return false;
+    pidfds_[key] = std::move(pidfd);
     return true;
 }
 
 void ProcessWatch::remove(std::uint32_t key) {
     std::erase(already_gone_, key);
-    const auto found = pidfds_.find(key);
-    if (found == pidfds_.end()) return;
-    ::close(found->second);
-    pidfds_.erase(found);
+    pidfds_.erase(key);
 }
 
 std::vector<std::uint32_t> ProcessWatch::ended() {

@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace wq::ranks::mpi {
 
 // Identifies this process on its machine; valid between processes of one PID namespace.
@@ -38,7 +40,7 @@ class ProcessWatch {
 
   private:
     int epoll_ = -1;
-    std::map<std::uint32_t, int> pidfds_;
+    std::map<std::uint32_t, Descriptor> pidfds_;
     std::vector<std::uint32_t> already_gone_;
     ProcessAddress self_;
 };

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/next_line.h"
 #include "records/journal/append_file.h"
 
 namespace wq::records::journal {
@@ -111,8 +112,7 @@ Result<RunStatus> read_status(const std::string& run_directory) {
     if (!text) return text.error();
     RunStatus status;
     for (std::string_view rest = *text; !rest.empty();) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        const std::string_view line = next_line(rest);
         const std::size_t equals = line.find('=');
         if (equals != std::string_view::npos)
             read_pair(line.substr(0, equals), line.substr(equals + 1), status);

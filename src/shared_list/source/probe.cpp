@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/next_line.h"
+
 namespace wq::shared_list::source {
 
 namespace {
@@ -22,12 +24,8 @@ Result<replica::JumpVariables> answer_of(const std::string& output) {
     if (output.empty()) return set;
     if (std::ranges::count(output, '\n') != 3 || !output.ends_with('\n'))
         return Error{ExitCode::bad_input, "newtask, newid or jumpto is no single line"};
-    std::size_t at = 0;
-    for (std::string* const value : {&set.newtask, &set.newid, &set.jumpto}) {
-        const std::size_t end = output.find('\n', at);
-        *value = output.substr(at, end - at);
-        at = end + 1;
-    }
+    std::string_view rest = output;
+    for (std::string* const value : {&set.newtask, &set.newid, &set.jumpto}) *value = next_line(rest);
     return set;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/next_line.h"
 #include "base/units.h"
 
 namespace wq::shared_list::ssh {
@@ -91,13 +92,11 @@ std::string with(std::string_view text, std::string_view word, const std::string
 
 std::string end_of_errors(const std::string& errors) {
     std::vector<std::string> lines;
-    for (std::size_t at = 0; at < errors.size();) {
-        const std::size_t end = std::min(errors.find('\n', at), errors.size());
-        std::string line = errors.substr(at, end - at);
-        if (line.ends_with('\r')) line.pop_back();
+    for (std::string_view rest = errors; !rest.empty();) {
+        std::string_view line = next_line(rest);
+        if (line.ends_with('\r')) line.remove_suffix(1);
         if (!line.empty() && !line.starts_with("Warning: Permanently added"))
             lines.push_back(line_for_message(line));
-        at = end + 1;
     }
     std::string result;
     for (std::size_t i = lines.size() - std::min(lines.size(), most_lines); i < lines.size(); ++i)

@@ -1,6 +1,6 @@
 #include "shared_list/text/balance.h"
 
-#include <algorithm>
+#include "base/next_line.h"
 
 namespace wq::shared_list::text {
 
@@ -16,10 +16,7 @@ std::string key_of(WorkerId worker, const std::string& begun, std::string_view c
 
 std::vector<std::string_view> split_lines(std::string_view text) {
     std::vector<std::string_view> lines;
-    while (!text.empty()) {
-        lines.push_back(text.substr(0, text.find('\n')));
-        text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
-    }
+    while (!text.empty()) lines.push_back(next_line(text));
     return lines;
 }
 

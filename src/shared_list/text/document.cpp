@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/next_line.h"
 #include "shared_list/text/text.h"
 
 namespace wq::shared_list::text {
@@ -206,11 +207,7 @@ void Document::make(const End& edit) {
 
 void Document::make(const Append& edit) {
     std::string_view rest = edit.text;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        append_line(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    while (!rest.empty()) append_line(next_line(rest));
 }
 
 std::vector<Splice> Document::splices() const {

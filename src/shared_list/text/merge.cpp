@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/next_line.h"
 #include "shared_list/text/balance.h"
 
 namespace wq::shared_list::text {
@@ -28,11 +29,8 @@ class Marks {
     // Its lines stand one after the other.
     bool stands_already(const Append& edit) const {
         std::string lines = "\n";
-        for (std::string_view rest = edit.text; !rest.empty();) {
-            const std::size_t end = std::min(rest.find('\n'), rest.size());
-            lines += what_stands(parse_line(rest.substr(0, end))) + "\n";
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-        }
+        for (std::string_view rest = edit.text; !rest.empty();)
+            lines += what_stands(parse_line(next_line(rest))) + "\n";
         return lines_.find(lines) != std::string::npos;
     }
 
