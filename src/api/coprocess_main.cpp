@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "api/function_table.h"
+#include "api/session_parts.h"
 #include "functions/coprocess/remote_call.h"
 #include "functions/coprocess/server.h"
 #include "work_queue/worker.h"

@@ -13,7 +13,7 @@
 #include "net/catalog/catalog_hosts.h"
 #include "net/frames/contact.h"
 #include "net/frames/tls_identity.h"
-#include "net/session/disconnect_times.h"
+#include "net/session/session_table.h"
 
 namespace wq::api {
 

@@ -1,20 +1,23 @@
-#include "work_queue/manager.h"
+// A program may ask for logs at its start, or later.
+
+#include "api/manager.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 
 #include "api/amounts.h"
-#include "api/lines.h"
 #include "api/listening.h"
 #include "api/program_manager.h"
 #include "api/session_parts.h"
-#include "base/background_thread.h"
+#include "base/background.h"
+#include "base/quiet_thread.h"
 #include "engine/model/outcome.h"
 #include "manager/run/own_worker.h"
 #include "net/catalog/catalog_hosts.h"
-#include "records/logs/earlier_summaries.h"
+#include "records/journal/transactions.h"
+#include "records/logs/summary_writer.h"
+#include "work_queue/manager.h"
 
 namespace wq {
 
@@ -497,3 +500,99 @@ const std::string& Manager::last_error() const {
 }
 
 }  // namespace wq
+
+namespace wq::api {
+
+Status ProgramManager::open_logs(const records::logs::LogPaths& paths) {
+    if (!paths.any()) return success();
+    auto logs = records::logs::ProgramLogs::open(paths, started_.wall, options_.say);
+    if (!logs) return logs.error();
+    logs_.push_back(std::move(*logs));
+    recorder_.write_to(*logs_.back());
+    return success();
+}
+
+Status ProgramManager::log_to(const records::logs::LogPaths& paths) {
+    Status done = success();
+    const bool asked = queue_.ask([&] {
+        done = open_logs(paths);
+        if (!done) return;
+        if (!paths.transactions.empty()) log_unfinished(*logs_.back());
+        if (!paths.statistics.empty()) manager_->sample_every(sample_often, manager::run::now());
+    });
+    return asked ? done : ended();
+}
+
+// Tasks that are running now wait in the new log until they end.
+void ProgramManager::log_unfinished(records::logs::ProgramLogs& logs) {
+    const engine::model::Ledger& ledger = manager_->reactor().ledger();
+    tasks_.for_each([&](TaskData& task) {
+        const Interval all{static_cast<std::uint64_t>(task.id) - 1,
+                           static_cast<std::uint64_t>(task.id) - 1 + task.count()};
+        const engine::model::Shape& shape = ledger.shape(ledger.shape_of(TaskId(all.first)));
+        logs.transaction(wall_now(),
+                         records::journal::task_waiting_text(
+                             all, task.category, manager_->records().requested(shape.needs, shape.category)));
+    });
+}
+
+void ProgramManager::say_how_to_start_a_worker(std::string command) {
+    queue_.ask([&] { first_worker_.change(std::move(command)); });
+}
+
+void ProgramManager::debug(std::string_view subsystem, const std::string& text) {
+    for (const auto& logs : logs_) logs->debug(subsystem, text);
+}
+
+void ProgramManager::write_notes() {
+    if (logs_.empty()) return;
+    for (const Wire& wire : options_.wires)
+        for (const net::frames::Note& note : wire.transport->take_notes()) debug(note.subsystem, note.text);
+}
+
+}  // namespace wq::api
+
+namespace wq::api {
+
+namespace {
+constexpr std::size_t most_waiting_lines = 10'000;
+}
+
+Lines::Lines(Say say) : say_(std::move(say)), thread_(quiet_thread([this] { run(); })) {}
+
+void Lines::put(std::string line) {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() >= most_waiting_lines) {
+        ++dropped_;
+        return;
+    }
+    waiting_.push_back(std::move(line));
+    something_.notify_one();
+}
+
+void Lines::run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        something_.wait(lock, [&] { return over_ || !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        const std::string line = std::move(waiting_.front());
+        waiting_.pop_front();
+        if (waiting_.empty() && dropped_ > 0)
+            waiting_.push_back(std::to_string(std::exchange(dropped_, 0)) +
+                               " lines were dropped: the program took them too slowly");
+        lock.unlock();
+        say_(line);
+        lock.lock();
+    }
+}
+
+void Lines::close() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+        something_.notify_one();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace wq::api

@@ -7,9 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "api/function_table.h"
 #include "api/session_parts.h"
-#include "base/background_thread.h"
+#include "base/background.h"
 #include "base/find_shell.h"
 #include "base/signals.h"
 #include "manager/run/dismiss_ranks.h"
@@ -17,13 +16,13 @@
 #include "manager/run/mpi_node_share.h"
 #include "manager/run/mpi_rank_session.h"
 #include "manager/run/mpi_settle.h"
+#include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
-#include "manager/run/rank_worker.h"
 #include "node/launcher/launcher_program.h"
 #include "ranks/mpi/guard.h"
 #include "ranks/mpi/launch_environment.h"
 #include "ranks/mpi/mpi_session.h"
-#include "ranks/mpi/watched_counters.h"
+#include "ranks/mpi/watchdog.h"
 #include "ranks/tickets/batch_counter.h"
 #include "work_queue/error.h"
 #include "work_queue/functions.h"

@@ -3,7 +3,9 @@
 // process).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,8 +16,7 @@
 #include <vector>
 
 #include "api/command_queue.h"
-#include "api/factory_limits.h"
-#include "api/first_worker_notice.h"
+#include "api/factory.h"
 #include "api/listening.h"
 #include "api/program_categories.h"
 #include "api/program_recorder.h"
@@ -24,19 +25,40 @@
 #include "api/results.h"
 #include "api/submitted_tasks.h"
 #include "api/tuning.h"
-#include "api/unfinished_tasks.h"
-#include "base/background_thread.h"
+#include "base/background.h"
+#include "base/time.h"
+#include "engine/model/manager_stats.h"
 #include "manager/manager.h"
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
 #include "net/frames/transport.h"
-#include "ranks/tickets/counters.h"
+#include "ranks/tickets/batch_counter.h"
 #include "records/logs/program_logs.h"
 #include "records/logs/summary_writer.h"
 #include "work_queue/statistics.h"
 #include "work_queue/task.h"
 
 namespace wq::api {
+
+// Tells the user how to start a worker, once, if tasks have waited for the first one for 10 s: without it, a
+// program that nobody gave a worker waits without a word.
+class FirstWorkerNotice {
+  public:
+    // `how` to start a worker; "": workers come by themselves, and nothing is ever said.
+    explicit FirstWorkerNotice(std::string how) : how_(std::move(how)) {}
+    // Another way, unless it was said or is not needed any more.
+    void change(std::string how) {
+        if (!how_.empty()) how_ = std::move(how);
+    }
+
+    // Returns when to look again; nullopt: with the next event.
+    std::optional<Instant> look(const engine::model::ManagerStats& stats, Instant now,
+                                const std::function<void(const std::string&)>& say);
+
+  private:
+    std::string how_;  // "": it was said, or is not needed any more
+    std::optional<Instant> waits_since_;
+};
 
 struct Wire {
     std::unique_ptr<net::frames::Transport> transport;
@@ -181,5 +203,20 @@ class ProgramManager {
     engine::model::ManagerStats published_;  // from the last turn
     std::thread thread_;
 };
+
+// How many more tasks a program should submit.
+struct HungryLimits {
+    double minimum = 10;        // tasks: `hungry-minimum`
+    double minimum_factor = 2;  // tasks per worker: `hungry-minimum-factor`
+};
+
+// How many tasks to submit so that enough wait for the workers, by the manual's rule of thumb; 0: enough do.
+inline std::int64_t hungry(const engine::model::ManagerStats& stats, const HungryLimits& limits = {}) {
+    constexpr double most = 1e15;  // a larger number is no task count
+    const double enough =
+        std::max(limits.minimum, limits.minimum_factor * static_cast<double>(stats.workers_connected));
+    const double lacking = enough - static_cast<double>(stats.tasks_waiting);
+    return static_cast<std::int64_t>(std::ceil(std::clamp(lacking, 0.0, most)));
+}
 
 }  // namespace wq::api

@@ -10,17 +10,35 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "api/range_gather.h"
 #include "api/results.h"
 #include "api/submitted_tasks.h"
+#include "base/time.h"
 #include "engine/model/manager_stats.h"
+#include "records/journal/records.h"
 #include "records/logs/program_logs.h"
 #include "records/logs/summary_writer.h"
 #include "records/recorder/recorder.h"
 
 namespace wq::api {
+
+// Gathers successful calls of ranges for the logs. Calls of one range and worker within a second become one
+// record, so a log grows with time and workers, not with calls.
+class RangeGather {
+  public:
+    // `range`: a number unique to the range.
+    void add(std::uint64_t range, const records::journal::RangeRecord& record);
+    // When to call take(); nothing: there is nothing to take.
+    std::optional<Instant> due() const { return due_; }
+    std::vector<records::journal::RangeRecord> take();
+
+  private:
+    std::map<std::pair<std::uint64_t, std::uint32_t>, records::journal::RangeRecord>
+        gathered_;  // by range and worker
+    std::optional<Instant> due_;
+};
 
 class ProgramRecorder : public records::recorder::Recorder {
   public:

@@ -1,5 +1,8 @@
 #include "api/queue_status.h"
 
+#include <algorithm>
+#include <map>
+
 #include "api/listening.h"
 #include "net/frames/tcp_listener.h"
 
@@ -57,6 +60,84 @@ std::optional<manager::status::TaskOfStatus> ProgramQueue::task(TaskId task) con
     auto call = named(id, *range->data);
     call.command = range->data->text + "(" + std::to_string(range->index_of(task.value())) + ")";
     return call;
+}
+
+namespace {
+
+using manager::status::TaskOfStatus;
+
+std::string tasks_as_json(const Manager& manager, TasksOfProgram& tasks) {
+    std::map<std::int64_t, manager::status::PlaceOfTask> places;
+    for (const WorkerSummary& worker : manager.workers())
+        for (const DispatchedTask& task : worker.dispatched)
+            places.try_emplace(task.id, manager::status::PlaceOfTask{worker.host, worker.address, task});
+    std::sort(tasks.begin(), tasks.end(),
+              [](const auto& a, const auto& b) { return a.second.id < b.second.id; });
+    std::string all;
+    for (auto& [id, task] : tasks) {
+        task.state = manager.task_state(id);
+        if (const auto place = places.find(id); place != places.end()) task.place = place->second;
+        all += (all.empty() ? "" : ",") + manager::status::task_as_json(task);
+    }
+    return all;
+}
+
+std::string workers_as_json(const Manager& manager, const TasksOfProgram& tasks) {
+    std::map<std::int64_t, const TaskOfStatus*> named;
+    for (const auto& [id, task] : tasks) named.emplace(id, &task);
+    const manager::status::NameTask name_task = [&](std::int64_t id) {
+        const auto found = named.find(id);
+        return found == named.end() ? std::nullopt : std::optional(*found->second);
+    };
+    std::string all;
+    for (const WorkerSummary& worker : manager.workers())
+        all += (all.empty() ? "" : ",") + manager::status::worker_as_json(worker, name_task);
+    return all;
+}
+
+manager::status::RequestSums requests_of(const Manager& manager, const TasksOfProgram& tasks) {
+    manager::status::RequestSums sums;
+    for (const auto& [id, task] : tasks) {
+        const TaskState state = manager.task_state(id);
+        if (state != TaskState::ready && state != TaskState::running) continue;
+        sums.cores += std::max(task.requested.cores, 0.0);
+        sums.memory += static_cast<double>(std::max<std::int64_t>(task.requested.memory, 0));
+        sums.disk += static_cast<double>(std::max<std::int64_t>(task.requested.disk, 0));
+        sums.gpus += std::max(task.requested.gpus, 0.0);
+    }
+    return sums;
+}
+
+manager::status::QueueParts status_parts(const Manager& manager, manager::status::QueueOfStatus queue,
+                                         const TasksOfProgram& tasks) {
+    manager::status::QueueParts parts{
+        std::move(queue), manager.stats(), {}, requests_of(manager, tasks), manager.blocked_hosts(), {}};
+    for (const WorkerSummary& worker : manager.workers())
+        if (worker.connected) parts.resources.add(worker);
+    for (CategorySummary& one : manager.categories()) {
+        Statistics stats = manager.stats_category(one.name);
+        parts.categories.push_back({std::move(one), stats});
+    }
+    return parts;
+}
+
+}  // namespace
+
+std::string status_as_json(net::messages::StatusOf what, const Manager& manager,
+                           manager::status::QueueOfStatus queue, TasksOfProgram tasks) {
+    switch (what) {
+        case net::messages::StatusOf::tasks:
+            return "[" + tasks_as_json(manager, tasks) + "]";
+        case net::messages::StatusOf::workers:
+            return "[" + workers_as_json(manager, tasks) + "]";
+        case net::messages::StatusOf::categories:
+            return "[" + manager::status::categories_as_json(status_parts(manager, std::move(queue), tasks)) +
+                   "]";
+        case net::messages::StatusOf::queue:
+        case net::messages::StatusOf::shapes:
+            break;
+    }
+    return "[" + manager::status::queue_as_json(status_parts(manager, std::move(queue), tasks)) + "]";
 }
 
 }  // namespace wq::api

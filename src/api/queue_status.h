@@ -1,6 +1,11 @@
 // What those who look at a program's queue see of it besides what its manager knows.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "api/program_recorder.h"
 #include "api/submitted_tasks.h"
 #include "manager/status/announcing.h"
@@ -43,5 +48,14 @@ class ProgramQueue final : public manager::status::Queue {
     std::optional<manager::status::Lister> lister_;
     std::optional<manager::status::Announcing> announcing_;
 };
+
+// A program's own listing of its queue, for C and Python.
+
+// Tasks of the program, in any order, with their ids at the manager.
+using TasksOfProgram = std::vector<std::pair<std::int64_t, manager::status::TaskOfStatus>>;
+
+// An array of records; `what` is none of the shapes.
+std::string status_as_json(net::messages::StatusOf what, const Manager& manager,
+                           manager::status::QueueOfStatus queue, TasksOfProgram tasks);
 
 }  // namespace wq::api

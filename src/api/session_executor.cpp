@@ -2,7 +2,7 @@
 // than MPI.
 #include "api/session_parts.h"
 #include "api/setup_error.h"
-#include "functions/pool/core.h"
+#include "functions/pool/job_executor.h"
 #include "work_queue/job_executor.h"
 
 namespace wq::detail {

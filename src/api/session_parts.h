@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/task.h"
 #include "manager/run/mpi_tickets.h"
 #include "net/frames/transport.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
+#include "node/process/functions.h"
 #include "ranks/mpi/watchdog.h"
-#include "ranks/tickets/counters.h"
+#include "ranks/tickets/batch_counter.h"
 #include "ranks/tickets/ticket_pool.h"
+#include "work_queue/functions.h"
 #include "work_queue/mpi.h"
 #include "worker/worker.h"
 
@@ -56,3 +59,20 @@ struct MpiSession::Parts {
 };
 
 }  // namespace wq
+
+// Converts a program's typed functions to the table that a worker calls.
+
+namespace wq::api {
+
+// Every manager accepts all functions that can be registered.
+static_assert(Functions::longest_name == engine::model::longest_feature &&
+              Functions::most == engine::model::most_functions);
+
+inline node::process::FunctionTable function_table(const Functions& functions) {
+    node::process::FunctionTable table;
+    for (const auto& [name, function] : functions.all())
+        table.add(name, {function.call, function.call_index});
+    return table;
+}
+
+}  // namespace wq::api

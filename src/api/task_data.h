@@ -12,7 +12,7 @@
 
 #include "base/environment_changes.h"
 #include "base/memory_file.h"
-#include "engine/model/usage.h"
+#include "engine/model/outcome.h"
 #include "files/trees/task_files.h"
 #include "records/journal/mapped_file.h"
 #include "work_queue/task.h"

@@ -9,7 +9,7 @@
 
 #include "base/similar_word.h"
 #include "base/units.h"
-#include "net/session/disconnect_times.h"
+#include "net/session/session_table.h"
 
 namespace wq::api {
 

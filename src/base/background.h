@@ -5,8 +5,15 @@
 // Long work is split into jobs that each post the next one, so that other jobs run in between.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <mutex>
+#include <thread>
+
+#include "base/wake.h"
 
 namespace wq {
 
@@ -24,6 +31,33 @@ class Background {
     virtual int descriptor() const = 0;
     // Calls the functions that ended jobs returned. Returns whether there were any.
     virtual bool finish() = 0;
+};
+
+// Implements Background with a separate thread. The thread ends with the object; jobs that have not started
+// by then never run.
+class BackgroundThread final : public Background {
+  public:
+    BackgroundThread();  // throws std::system_error if no thread can be created
+    ~BackgroundThread() override;
+
+    void post(Job job) override;
+    int descriptor() const override { return ended_.descriptor(); }
+    bool finish() override;
+
+  private:
+    void run();
+    std::size_t waiting();
+    Then take();
+    static Then outcome_of(const Job& job);
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Job> jobs_;
+    std::deque<Then> finished_;
+    std::atomic<bool> any_finished_{false};
+    bool over_ = false;
+    Wake ended_;
+    std::thread thread_;
 };
 
 }  // namespace wq

@@ -25,7 +25,6 @@
 #include "manager/storage_watch.h"
 #include "manager/task_texts.h"
 #include "manager/ticket_server.h"
-#include "manager/time_series.h"
 #include "manager/worker_messages.h"
 #include "manager/worker_notices.h"
 #include "manager/worker_release.h"

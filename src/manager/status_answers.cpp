@@ -1,6 +1,10 @@
 #include "manager/status_answers.h"
 
-#include "net/frames/plain_request.h"
+#include <algorithm>
+#include <unordered_map>
+
+#include "engine/policies/view.h"
+#include "net/frames/http_request.h"
 
 namespace wq::manager {
 
@@ -74,6 +78,104 @@ void StatusAnswers::end_plainly(Link& link, std::string last) {
     key.first->send(key.second, std::move(last));
     key.first->close(key.second);
     links_.remove(key);
+}
+
+namespace {
+
+// A program may give each of a million tasks its own needs.
+constexpr std::size_t most_shapes = 1000;
+
+// What they specify; where that is nothing, what they need at least.
+engine::model::Needs needs_of(const engine::model::Ask& ask) {
+    engine::model::Needs needs = ask.needs;
+    if (needs.cores < 0) needs.cores = ask.at_least.cores > 0 ? ask.at_least.cores : needs.cores;
+    if (needs.memory_mb < 0) needs.memory_mb = std::max(needs.memory_mb, ask.at_least.memory_mb);
+    if (needs.disk_mb < 0) needs.disk_mb = std::max(needs.disk_mb, ask.at_least.disk_mb);
+    if (needs.gpus < 0) needs.gpus = ask.at_least.gpus > 0 ? ask.at_least.gpus : needs.gpus;
+    return needs;
+}
+
+net::messages::TasksOfShape describe(const engine::policies::Reactor& reactor,
+                                     const std::vector<std::string>& categories,
+                                     const engine::policies::ShapeCount& count) {
+    const engine::model::Shape& shape = reactor.ledger().shape(count.shape);
+    const std::uint32_t category = shape.category.value();
+    return {category < categories.size() ? categories[category] : "",
+            needs_of(reactor.asked(count.shape)),
+            reactor.allocation(),
+            shape.features,
+            count.ready,
+            count.on_workers};
+}
+
+// Shapes that differ only in what the report does not tell become one.
+class Shapes {
+  public:
+    explicit Shapes(net::messages::StatusReport& report) : report_(report) {}
+
+    void add(net::messages::TasksOfShape more) {
+        std::string key = more.category;
+        for (const std::int64_t amount :
+             {more.needs.cores.thousandths(), more.needs.memory_mb, more.needs.disk_mb,
+              more.needs.gpus.thousandths(), more.needs.coprocesses})
+            key += "\n" + std::to_string(amount);
+        for (const std::string& feature : more.features) key += "\n" + feature;
+        const auto [found, is_new] = places_.try_emplace(std::move(key), report_.shapes.size());
+        if (is_new && found->second >= most_shapes) {
+            places_.erase(found);
+            report_.further += more.ready + more.on_workers;
+        } else if (is_new) {
+            report_.shapes.push_back(std::move(more));
+        } else {
+            report_.shapes[found->second].ready += more.ready;
+            report_.shapes[found->second].on_workers += more.on_workers;
+        }
+    }
+
+  private:
+    net::messages::StatusReport& report_;
+    std::unordered_map<std::string, std::size_t> places_;
+};
+
+net::messages::WorkerStatus describe(const engine::model::Worker& worker, const WorkerSessions& sessions) {
+    net::messages::WorkerStatus status;
+    status.worker = worker.id;
+    status.host = worker.host;
+    status.offers = worker.whole;
+    status.tasks = worker.leases.size();
+    status.connected = !worker.disconnected();
+    const records::journal::WorkerRecord* const record = sessions.of_tcp(worker.id);
+    status.is_rank = record == nullptr;
+    if (record != nullptr) status.job = record->job;
+    for (const std::string& feature : worker.features)
+        if (feature.starts_with(engine::model::factory_feature))
+            status.factory = feature.substr(engine::model::factory_feature.size());
+    return status;
+}
+
+}  // namespace
+
+net::messages::StatusReport status_report(const Router& router, const std::vector<std::string>& categories,
+                                          const WorkerSessions& sessions) {
+    using engine::model::TaskState;
+    const engine::policies::Reactor& reactor = router.reactor();
+    net::messages::StatusReport report;
+    Shapes shapes(report);
+    for (const engine::policies::ShapeCount& count : reactor.unfinished())
+        shapes.add(describe(reactor, categories, count));
+    for (const auto& [id, worker] : reactor.workers().all())
+        report.workers.push_back(describe(worker, sessions));
+    const engine::model::Ledger& ledger = reactor.ledger();
+    report.blocked = ledger.count(TaskState::blocked);
+    report.submitted = ledger.size();
+    report.done = ledger.count(TaskState::done);
+    report.failed = ledger.count(TaskState::failed) + ledger.count(TaskState::skipped) +
+                    ledger.count(TaskState::cancelled);
+    const engine::model::ManagerStats stats = router.stats();
+    report.running = static_cast<std::uint64_t>(std::max<std::int64_t>(stats.tasks_running, 0));
+    report.capacity_tasks = stats.capacity_tasks;
+    report.ending = router.run_is_over() || reactor.stopping();
+    return report;
 }
 
 }  // namespace wq::manager

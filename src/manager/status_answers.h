@@ -7,8 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "manager/links.h"
+#include "manager/router.h"
+#include "manager/worker_sessions.h"
+#include "net/messages/messages.h"
 
 namespace wq::manager {
 
@@ -46,5 +50,11 @@ class StatusAnswers {
     StatusLister* lister_ = nullptr;
     std::deque<std::pair<LinkKey, net::messages::StatusQuery>> asked_;
 };
+
+// What a manager tells a program that asks for its status: unfinished tasks by shape, and workers.
+
+// `categories`: names by CategoryId. Visits all shapes, workers and leases.
+net::messages::StatusReport status_report(const Router& router, const std::vector<std::string>& categories,
+                                          const WorkerSessions& sessions);
 
 }  // namespace wq::manager

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ranks/tickets/ticket_word.h"
+#include "ranks/tickets/ticket_pool.h"
 
 namespace wq::manager {
 

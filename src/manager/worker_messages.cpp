@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "engine/model/outcome.h"
-#include "manager/status_report.h"
+#include "manager/status_answers.h"
 
 namespace wq::manager {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "files/transfers/lease_key.h"
+#include "files/transfers/transfer_tally.h"
 #include "manager/environment_lines.h"
 #include "manager/lease_sender.h"
 #include "manager/links.h"

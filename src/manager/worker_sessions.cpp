@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "net/session/disconnect_times.h"
+#include "net/session/session_table.h"
 
 namespace wq::manager {
 

@@ -18,4 +18,11 @@ Result<boost::program_options::variables_map> split_words(
     const std::vector<std::string>& words, const boost::program_options::options_description& shown,
     const char* place, const boost::program_options::options_description& hidden = {});
 
+// The format of --help for all commands.
+
+inline constexpr unsigned help_width = 80;  // fits the narrowest terminals
+
+// Boost's program_options leaves a blank at the end of lines that it wraps.
+std::string without_trailing_blanks(const std::string& text);
+
 }  // namespace wq::programs

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "views/plot_colors.h"
+#include "views/plot_figures.h"
 #include "views/time_axis.h"
 
 namespace wq::views {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "records/journal/text_log.h"
-#include "views/plot_colors.h"
+#include "views/plot_figures.h"
 
 namespace wq::views {
 

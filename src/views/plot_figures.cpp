@@ -1,12 +1,10 @@
 #include "views/plot_figures.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <utility>
 
-#include "views/plot_colors.h"
 #include "views/time_axis.h"
 
 namespace wq::views {
@@ -99,8 +97,8 @@ double greatest_of(const Rows& rows, const std::array<Line, N>& lines) {
 }
 
 template <std::size_t N>
-Figure figure(const char* name, const char* title, const std::string& y_label,
-              const Rows& rows, const std::array<Line, N>& lines, double unit) {
+Figure figure(const char* name, const char* title, const std::string& y_label, const Rows& rows,
+              const std::array<Line, N>& lines, double unit) {
     Figure figure{name, title, y_label, false, {}};
     for (const Line& line : lines) {
         Curve curve{line.title, line.color, line.is_step, line.width, {}};

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/model/outcome.h"
-#include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/journal/mapped_file.h"
 #include "views/transactions_reader.h"
 #include "views/worker_sessions.h"

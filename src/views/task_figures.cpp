@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/model/outcome.h"
-#include "views/plot_colors.h"
+#include "views/plot_figures.h"
 
 namespace wq::views {
 

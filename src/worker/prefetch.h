@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/model/queue_depth.h"
+#include "engine/model/run_times.h"
 
 namespace wq::worker {
 

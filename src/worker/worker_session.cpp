@@ -5,7 +5,7 @@
 #include "base/local_time.h"
 #include "base/time.h"
 #include "base/units.h"
-#include "net/session/disconnect_times.h"
+#include "net/session/session_table.h"
 
 namespace wq::worker {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "slices/plan/order.h"
+#include "slices/plan/plan.h"
 #include "work_queue/slice_queue.h"
 
 namespace {

@@ -10,9 +10,9 @@
 #include <functional>
 #include <string>
 
-#include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_session.h"
 #include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 #include "ranks/mpi/mpi_transport.h"
 #include "ranks/tickets/ticket_pool.h"
 

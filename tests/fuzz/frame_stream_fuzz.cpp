@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "net/frames/frame_stream.h"
-#include "net/frames/plain_request.h"
+#include "net/frames/http_request.h"
 #include "require.h"
 
 namespace {

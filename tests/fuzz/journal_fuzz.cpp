@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "records/journal/journal_format.h"
+#include "records/journal/journal.h"
 #include "require.h"
 
 namespace {

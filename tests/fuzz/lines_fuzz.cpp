@@ -13,7 +13,6 @@
 
 #include "base/bytes.h"
 #include "require.h"
-#include "slices/sources/line_index.h"
 #include "slices/sources/line_reader.h"
 #include "slices/sources/source_file.h"
 #include "slices/sources/text_parts.h"

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "mpi/rank_program.h"
-#include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 
 namespace {
 

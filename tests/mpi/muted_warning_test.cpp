@@ -7,8 +7,8 @@
 #include <string>
 
 #include "mpi/rank_program.h"
-#include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "mpi/rank_program.h"
-#include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 #include "ranks/tickets/batch_counter.h"
 #include "slices/claims/lines.h"
 #include "unit/slices/claims/node_tickets.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mpi/rank_program.h"
-#include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_shared_window.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 #include "ranks/mpi/mpi_transport.h"
 #include "ranks/mpi/ticket_paths.h"
 #include "ranks/tickets/ticket_pool.h"

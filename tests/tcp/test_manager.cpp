@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "base/background_thread.h"
+#include "base/background.h"
 #include "manager/manager.h"
 #include "manager/run/rank_loop.h"
 #include "manager/run/source.h"

@@ -9,11 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "api/factory_settings.h"
+#include "api/factory.h"
 #include "base/units.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/live_objects.h"
-#include "bindings/c/quarantine.h"
 #include "bindings/c/queue.h"
 #include "cctools/work_queue_factory.h"
 

@@ -1,13 +1,19 @@
-// The boundary to C, which exceptions must not cross.
+// Messages of the C functions on stderr: one line each, starting with the function's name.
 #pragma once
 
 #include <exception>
 #include <new>
 #include <string>
 
-#include "bindings/c/messages.h"
-
 namespace wq::bindings::c {
+
+void complain(const char* function, const char* what) noexcept;
+void complain(const char* function, const std::string& what) noexcept;
+
+// "FUNCTION: no effect: WHAT", once per process and function.
+void no_effect(const char* function, const char* what);
+
+// The boundary to C, which exceptions must not cross.
 
 inline std::string text_or_empty(const char* text) {  // "" for NULL
     return text == nullptr ? std::string() : text;

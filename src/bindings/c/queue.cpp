@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "bindings/c/debug_log.h"
+#include "bindings/c/guard.h"
 #include "bindings/c/live_objects.h"
-#include "bindings/c/messages.h"
 
 using wq::bindings::c::TaskBox;
 

@@ -10,7 +10,7 @@
 #include "api/deferred_manager.h"
 #include "api/numbering.h"
 #include "api/tuning.h"
-#include "bindings/c/quarantine.h"
+#include "bindings/c/live_objects.h"
 #include "bindings/c/task_box.h"
 #include "cctools/work_queue.h"
 #include "work_queue/manager.h"

@@ -7,7 +7,7 @@
 #include "api/amounts.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
-#include "records/logs/earlier_summaries.h"
+#include "records/logs/summary_writer.h"
 
 namespace wq::bindings::c {
 

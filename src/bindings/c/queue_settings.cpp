@@ -1,4 +1,5 @@
 // Settings of a queue. Its manager may have started.
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
 #include "net/frames/contact.h"
+#include "net/frames/tls_identity.h"
 
 namespace wq::bindings::c {
 
@@ -180,4 +182,147 @@ void work_queue_specify_keepalive_interval(work_queue* q, int interval) {
 }
 void work_queue_specify_keepalive_timeout(work_queue* q, int timeout) {
     keep_alive(__func__, q, &wq::ManagerOptions::keepalive_timeout, "keepalive-timeout", timeout);
+}
+
+// Creates, inspects and deletes queues.
+
+namespace wq::bindings::c {
+
+namespace {
+
+// Programs check errno for the reason.
+work_queue* refused(const char* function, const Error& error) {
+    complain(function, error.message);
+    errno = error.code == ExitCode::unreachable   ? EADDRINUSE
+            : error.code == ExitCode::not_allowed ? EACCES
+                                                  : EINVAL;
+    return nullptr;
+}
+
+// Limit of each stream of a task: the manager's maximum, because Work Queue's programs expect a gigabyte.
+constexpr std::uint64_t most_output = 1u << 30;
+
+work_queue* create(const char* function, ManagerOptions options) {
+    options.output_limit = most_output;
+    return guarded(function, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
+        auto held = api::hold_port(options);
+        if (!held) return refused(me, held.error());
+        return new work_queue(std::move(options), std::move(*held));
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::bindings::c
+
+using namespace wq::bindings::c;
+
+work_queue* work_queue_create(int port) {
+    wq::ManagerOptions options;
+    options.port = port;
+    return create(__func__, std::move(options));
+}
+
+// Bindings of other languages always call this one, with NULLs for a queue without TLS.
+work_queue* work_queue_ssl_create(int port, const char* key, const char* certificate) {
+    if (key == nullptr && certificate == nullptr) return work_queue_create(port);
+    return guarded(__func__, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
+        wq::ManagerOptions options;
+        options.port = port;
+        options.ssl = true;
+        options.ssl_key = key == nullptr ? "" : key;
+        options.ssl_certificate = certificate == nullptr ? "" : certificate;
+        if (options.ssl_key.empty() != options.ssl_certificate.empty())
+            return refused(me,
+                           {wq::ExitCode::usage, "key and certificate belong together: give both, or none"});
+        if (!options.ssl_key.empty())
+            if (const auto identity =
+                    wq::net::frames::read_identity(options.ssl_key, options.ssl_certificate);
+                !identity)
+                return refused(me, identity.error());
+        return create(me, std::move(options));
+    });
+}
+
+void work_queue_delete(work_queue* q) {
+    if (q == nullptr) return;
+    guarded(__func__, [&](const char* me) {
+        if (queue_of(me, q) != nullptr) delete q;
+    });
+}
+
+int work_queue_port(work_queue* q) {
+    const work_queue* queue = queue_of(__func__, q);
+    return queue == nullptr ? 0 : queue->port();
+}
+
+const char* work_queue_name(work_queue* q) {
+    const work_queue* queue = queue_of(__func__, q);
+    return queue == nullptr || queue->options().name.empty() ? nullptr : queue->options().name.c_str();
+}
+
+// Blocked hosts, and tasks that take too long.
+
+namespace wq::bindings::c {
+
+namespace {
+
+// Applies a setting of a host now, or when the manager starts.
+template <class Order>
+void order_of_host(const char* function, work_queue* q, const char* hostname, const Order& order) {
+    guarded(function, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return;
+        if (hostname == nullptr || *hostname == '\0')
+            return complain(me, "the name of the host is NULL or empty");
+        queue->order([order, host = std::string(hostname)](Manager& manager) { order(manager, host); });
+    });
+}
+
+constexpr int on = 0;
+constexpr int off = 1;
+
+int fast_abort(const char* function, work_queue* q, const char* category, double multiplier) {
+    return guarded(function, off, [&](const char* me) {
+        work_queue* queue = queue_of(me, q);
+        if (queue == nullptr) return off;
+        const std::string name = category;
+        if (name == "default") queue->ends_slow_tasks = multiplier >= 1;
+        queue->order([=](Manager& manager) { manager.activate_fast_abort_category(name, multiplier); });
+        const bool as_for_all = multiplier < 0 || (multiplier > 0 && multiplier < 1);
+        return multiplier >= 1 || (as_for_all && queue->ends_slow_tasks) ? on : off;
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::bindings::c
+
+using namespace wq::bindings::c;
+
+void work_queue_block_host(work_queue* q, const char* hostname) {
+    order_of_host(__func__, q, hostname,
+                  [](wq::Manager& manager, const std::string& host) { manager.block_host(host); });
+}
+void work_queue_block_host_with_timeout(work_queue* q, const char* hostname, time_t seconds) {
+    order_of_host(__func__, q, hostname, [=](wq::Manager& manager, const std::string& host) {
+        manager.block_host_with_timeout(host, seconds);
+    });
+}
+void work_queue_unblock_host(work_queue* q, const char* hostname) {
+    order_of_host(__func__, q, hostname,
+                  [](wq::Manager& manager, const std::string& host) { manager.unblock_host(host); });
+}
+void work_queue_unblock_all(work_queue* q) {
+    guarded(__func__, [&](const char* me) {
+        if (work_queue* queue = queue_of(me, q))
+            queue->order([](wq::Manager& manager) { manager.unblock_all(); });
+    });
+}
+
+int work_queue_activate_fast_abort(work_queue* q, double multiplier) {
+    return fast_abort(__func__, q, "default", multiplier);
+}
+int work_queue_activate_fast_abort_category(work_queue* q, const char* category, double multiplier) {
+    return fast_abort(__func__, q, category == nullptr ? "default" : category, multiplier);
 }

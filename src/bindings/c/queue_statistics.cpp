@@ -1,4 +1,7 @@
 // Statistics of a queue.
+
+#include "bindings/c/queue_statistics.h"
+
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -6,9 +9,8 @@
 
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
-#include "bindings/c/statistics.h"
 #include "engine/model/manager_stats.h"
-#include "manager/status/figures.h"
+#include "manager/status/lister.h"
 
 namespace wq::bindings::c {
 

@@ -1,7 +1,7 @@
 // The state of a queue as JSON.
 #include <cstring>
 
-#include "api/status_parts.h"
+#include "api/queue_status.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bindings/c/guard.h"
-#include "bindings/c/summaries.h"
+#include "bindings/c/task_box.h"
 
 namespace wq::bindings::c {
 

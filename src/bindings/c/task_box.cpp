@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "bindings/c/guard.h"
 #include "bindings/c/live_objects.h"
-#include "bindings/c/messages.h"
-#include "bindings/c/summaries.h"
 
 namespace wq::bindings::c {
 

@@ -1,4 +1,4 @@
-// A task of a C program: its public struct and private data.
+// Helpers for the struct rmsummary in tasks.
 #pragma once
 
 #include <map>
@@ -8,10 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/c/quarantine.h"
+#include "bindings/c/live_objects.h"
+#include "cctools/rmsummary.h"
 #include "cctools/work_queue_task.h"
 #include "work_queue/task.h"
 
+namespace wq::bindings::c {
+
+// Not on the heap: no strings, and `value` for every number.
+rmsummary blank_summary(double value);
+
+}  // namespace wq::bindings::c
+
+// A task of a C program: its public struct and private data.
 struct work_queue;
 
 namespace wq::bindings::c {

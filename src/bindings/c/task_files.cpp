@@ -5,7 +5,7 @@
 #include "api/task_data.h"
 #include "base/relative_path.h"
 #include "base/units.h"
-#include "bindings/c/specify.h"
+#include "bindings/c/task_needs.h"
 #include "cctools/work_queue_deprecated.h"
 
 namespace wq::bindings::c {

@@ -3,7 +3,6 @@
 
 #include "api/task_data.h"
 #include "bindings/c/guard.h"
-#include "bindings/c/summaries.h"
 #include "bindings/c/task_box.h"
 
 namespace wq::bindings::c {

@@ -1,7 +1,7 @@
 #include "bindings/python/module.h"
 
-#include "bindings/python/memory_view.h"
 #include "bindings/python/queue.h"
+#include "bindings/python/slice_reader.h"
 #include "bindings/python/task.h"
 #include "work_queue/error.h"
 

@@ -1,27 +1,59 @@
-// A queue of a Python program: its manager, and the program's objects of the tasks that are in it.
+// Memories for the large arguments of a queue's calls. To touch new memory takes several times as long as to
+// copy into it, so the last memories are used again once their tasks have ended.
 #pragma once
-
-#include <pybind11/pybind11.h>
 
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <pybind11/pybind11.h>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "api/amounts.h"
 #include "api/deferred_manager.h"
 #include "api/numbering.h"
-#include "bindings/python/call_memories.h"
+#include "base/memory_file.h"
 #include "bindings/python/callback.h"
 #include "bindings/python/task.h"
 #include "bindings/python/text.h"
+#include "work_queue/task.h"
 
 namespace wq::bindings::python {
 
+class CallMemories {
+  public:
+    using Shared = std::shared_ptr<const MemoryFile>;
+
+    // With Python's lock, which it releases meanwhile. Null: there is no memory or no descriptor to spare.
+    Shared with(const std::vector<std::string_view>& parts);
+    void clear() { last_.clear(); }
+
+  private:
+    Shared keep(std::shared_ptr<MemoryFile> memory);
+
+    std::vector<std::shared_ptr<MemoryFile>> last_;
+};
+
+// Amounts of resources between Python and the manager.
+
+// (cores, memory, disk, gpus), -1: not specified. Throws ValueError for what no machine has.
+inline TaskResources resources_of(const pybind11::tuple& amounts) {
+    TaskResources said;
+    said.cores = amounts[0].cast<double>();
+    said.memory = amounts[1].cast<std::int64_t>();
+    said.disk = amounts[2].cast<std::int64_t>();
+    said.gpus = amounts[3].cast<double>();
+    if (const Status sound = api::check_amounts(said); !sound)
+        throw pybind11::value_error(sound.error().message);
+    return said;
+}
+
+// A queue of a Python program: its manager, and the program's objects of the tasks that are in it.
 class PyQueue {
   public:
     // `session`: its ranks are workers; null: none.

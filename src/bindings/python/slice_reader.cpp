@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <utility>
 
-#include "bindings/python/memory_view.h"
 #include "bindings/python/text.h"
 
 namespace py = pybind11;

@@ -20,7 +20,7 @@
 #include "engine/model/host_blocks.h"
 #include "engine/model/ledger.h"
 #include "engine/model/manager_stats.h"
-#include "engine/model/queue_depth.h"
+#include "engine/model/run_times.h"
 #include "engine/model/worker_table.h"
 
 namespace wq::engine::attempts {

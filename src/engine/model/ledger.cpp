@@ -1,6 +1,7 @@
+// Recomputes the ledger from scratch, for tests.
+
 #include "engine/model/ledger.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,79 @@
 #include <utility>
 
 namespace wq::engine::model {
+
+namespace {
+
+using S = TaskState;
+using E = TaskEvent;
+
+struct Arrow {
+    TaskState from;
+    TaskEvent event;
+    TaskState to;
+};
+
+constexpr std::array arrows{
+    Arrow{S::blocked, E::unblock, S::ready},    Arrow{S::blocked, E::skip, S::skipped},
+    Arrow{S::blocked, E::resume_done, S::done}, Arrow{S::blocked, E::resume_failed, S::failed},
+    Arrow{S::ready, E::lease, S::leased},       Arrow{S::ready, E::seal, S::sealed},
+    Arrow{S::ready, E::skip, S::skipped},       Arrow{S::leased, E::succeed, S::done},
+    Arrow{S::leased, E::fail, S::failed},       Arrow{S::leased, E::retry, S::ready},
+    Arrow{S::leased, E::give_back, S::ready},   Arrow{S::leased, E::lose, S::ready},
+    Arrow{S::sealed, E::succeed, S::done},      Arrow{S::sealed, E::fail, S::failed},
+    Arrow{S::sealed, E::retry, S::ready},       Arrow{S::sealed, E::give_back, S::ready},
+    Arrow{S::sealed, E::lose, S::ready},        Arrow{S::blocked, E::cancel, S::cancelled},
+    Arrow{S::ready, E::cancel, S::cancelled},   Arrow{S::leased, E::cancel, S::cancelled},
+    Arrow{S::sealed, E::cancel, S::cancelled},  Arrow{S::blocked, E::expire, S::failed},
+    Arrow{S::ready, E::expire, S::failed},      Arrow{S::leased, E::exhaust, S::ready},
+    Arrow{S::sealed, E::exhaust, S::ready},     Arrow{S::leased, E::abort, S::ready},
+};
+
+constexpr auto make_table() {
+    std::array<std::array<std::int8_t, task_event_count>, task_state_count> table{};
+    for (auto& row : table) row.fill(-1);
+    for (const Arrow& arrow : arrows)
+        table[static_cast<std::size_t>(arrow.from)][static_cast<std::size_t>(arrow.event)] =
+            static_cast<std::int8_t>(arrow.to);
+    return table;
+}
+constexpr auto table = make_table();
+
+}  // namespace
+
+std::optional<TaskState> next_state(TaskState state, TaskEvent event) {
+    const std::int8_t to = table[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
+    if (to < 0) return std::nullopt;
+    return static_cast<TaskState>(to);
+}
+
+const char* name_of(TaskState state) {
+    constexpr std::array names{"blocked", "ready",  "leased",  "sealed",
+                               "done",    "failed", "skipped", "cancelled"};
+    static_assert(names.size() == task_state_count);
+    return names[static_cast<std::size_t>(state)];
+}
+
+const char* name_of(TaskEvent event) {
+    constexpr std::array names{"unblock", "lease",       "seal",          "succeed", "fail",
+                               "retry",   "give_back",   "lose",          "exhaust", "abort",
+                               "skip",    "resume_done", "resume_failed", "cancel",  "expire"};
+    static_assert(names.size() == task_event_count);
+    return names[static_cast<std::size_t>(event)];
+}
+
+std::string diagram() {
+    std::string text = "digraph task {\n  rankdir=LR;\n";
+    for (int state = 0; state < task_state_count; ++state) {
+        const auto value = static_cast<TaskState>(state);
+        text += std::string("  ") + name_of(value) +
+                (is_final(value) ? " [shape=doublecircle];\n" : " [shape=circle];\n");
+    }
+    for (const Arrow& arrow : arrows)
+        text += std::string("  ") + name_of(arrow.from) + " -> " + name_of(arrow.to) + " [label=\"" +
+                name_of(arrow.event) + "\"];\n";
+    return text + "}\n";
+}
 
 namespace {
 
@@ -345,6 +419,90 @@ std::optional<WallMicros> Ledger::next_time() const {
 IntervalSet Ledger::expired() const {
     if (expiring_.empty() || expiring_.begin()->first > wall_) return {};
     return expiring_.begin()->second;
+}
+
+std::optional<std::string> Ledger::audit_task(TaskId task) const {
+    const std::uint64_t id = task.value();
+    const Attempted* record = find_attempted(task);
+    const std::string name = "task " + std::to_string(id);
+    const ReadyTasks& queues = ready(shape_of(task));
+    const Times& when = times(task);
+    const bool is_early = early_.contains(id);
+    int places = record != nullptr && record->leased ? 1 : 0;
+    for (const IntervalSet* set :
+         {&done_, &failed_, &skipped_, &cancelled_, &sealed_, &early_, &queues.suspects})
+        places += set->contains(id) ? 1 : 0;
+    bool fresh = false;
+    for (const auto& [of, queue] : queues.queues) {
+        const bool there = queue.fresh.contains(id) || queue.again.contains(id);
+        fresh = fresh || queue.fresh.contains(id);
+        places += there ? 1 : 0;
+        if (there && of != priority(task)) return name + " is in the queue of another priority";
+    }
+    if (places > 1) return name + " is in " + std::to_string(places) + " states";
+    if (fresh && when.not_after) return name + " may be sealed though it has an end time";
+    if (is_early && (!when.not_before || *when.not_before <= wall_)) return name + " waits for no time";
+    const TaskState now = state(task);
+    if (now == TaskState::ready && !is_early && when.not_before && *when.not_before > wall_)
+        return name + " is ready before its time";
+    if (is_early && !starting_.at(*when.not_before).contains(id)) return name + " has no start";
+    if (when.not_after) {
+        const auto at = expiring_.find(*when.not_after);
+        const bool expires = at != expiring_.end() && at->second.contains(id);
+        if (expires != (now == TaskState::blocked || now == TaskState::ready))
+            return name + " has a wrong end";
+    }
+    if (record == nullptr) return std::nullopt;
+    if (is_final(now)) return name + " has ended and still has a record";
+    if (fresh || queues.suspects.contains(id) != (now == TaskState::ready && record->losses > 0))
+        return name + " is in the wrong queue";
+    return std::nullopt;
+}
+
+std::optional<std::string> Ledger::audit_shape(ShapeId id) const {
+    const ReadyTasks& queues = ready(id);
+    const auto first = head(id);
+    const auto indexed = [&](const ReadyShapes& shapes) {
+        const auto entries = std::count_if(shapes.begin(), shapes.end(),
+                                           [&](const ReadyHead& each) { return each.shape == id; });
+        return first ? entries == 1 && shapes.contains(*first) : entries == 0;
+    };
+    const std::string name = "shape " + std::to_string(id.value());
+    for (const auto& [priority, queue] : queues.queues)
+        if (queue.empty()) return name + " has an empty queue";
+    if (shape(id).workers.empty() && !indexed(ready_shapes_)) return name + " is not indexed by its head";
+    for (const WorkerId worker : shape(id).workers)
+        if (!indexed(ready_shapes_for(worker)))
+            return name + " is not indexed for worker " + std::to_string(worker.value());
+    if (suspect_shapes_.contains(id) == queues.suspects.empty())
+        return name + " is not indexed by its suspects";
+    return std::nullopt;
+}
+
+std::optional<std::string> Ledger::audit() const {
+    Counts found{};
+    std::vector<Counts> by_category(category_counts_.size());
+    for (std::uint64_t id = 0; id < size_; ++id) {
+        if (auto wrong = audit_task(TaskId(id))) return wrong;
+        const auto index = static_cast<std::size_t>(state(TaskId(id)));
+        ++found[index];
+        ++by_category[shape(shape_of(TaskId(id))).category.value()][index];
+    }
+    if (by_category != category_counts_) return "the counts of a category are wrong";
+    for (std::size_t index = 0; index < task_state_count; ++index)
+        if (found[index] != counts_[index])
+            return std::string("count of ") + name_of(static_cast<TaskState>(index)) + " is " +
+                   std::to_string(counts_[index]) + ", found " + std::to_string(found[index]);
+    std::size_t heads = 0;
+    for (std::uint32_t index = 0; index < shapes(); ++index) {
+        if (auto wrong = audit_shape(ShapeId(index))) return wrong;
+        if (ready(ShapeId(index)).next() && shape(ShapeId(index)).workers.empty()) ++heads;
+    }
+    if (heads != ready_shapes_.size()) return "there are too many heads of ready shapes";
+    std::uint64_t starting = 0;
+    for (const auto& [at, tasks] : starting_) starting += tasks.count();
+    if (starting != early_.count()) return "there are too many starts";
+    return std::nullopt;
 }
 
 }  // namespace wq::engine::model

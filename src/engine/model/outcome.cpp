@@ -1,6 +1,5 @@
 #include "engine/model/outcome.h"
 
-#include <algorithm>
 #include <array>
 
 #include "base/units.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/model/seats.h"
+#include "engine/model/allocation.h"
 
 namespace wq::engine::model {
 

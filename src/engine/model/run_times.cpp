@@ -1,8 +1,5 @@
 #include "engine/model/run_times.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace wq::engine::model {
 
 namespace {

@@ -14,8 +14,8 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "engine/model/allocation.h"
 #include "engine/model/events.h"
-#include "engine/model/seats.h"
 
 namespace wq::engine::model {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/model/wall_time.h"
+#include "engine/model/outcome.h"
 
 namespace wq::engine::policies {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "engine/model/wall_time.h"
+#include "engine/model/outcome.h"
 
 namespace wq::engine::policies {
 

@@ -6,7 +6,6 @@
 #include "engine/policies/dispatch.h"
 #include "engine/policies/host_exclusion.h"
 #include "engine/policies/membership.h"
-#include "engine/policies/range_reports.h"
 #include "engine/policies/recalls.h"
 #include "engine/policies/reports.h"
 #include "engine/policies/run_end.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/policies/hook_check.h"
 #include "engine/policies/policies.h"
 
 namespace wq::engine::policies {

@@ -1,15 +1,36 @@
-// Each function calls the function of the same name on every policy that has one, in the order of policies.h.
-// The compiler resolves those calls, so a policy declares only what it wants to hear.
+// Checks whether a policy has a hook, for policy_hooks.cpp. A hook that is private or has other parameters
+// would silently never be called, so the check distinguishes it from no hook.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "engine/attempts/hooks.h"
 #include "engine/policies/policy.h"
 
 namespace wq::engine::policies {
 
+// A name that both bases have is ambiguous here, whatever its access and parameters.
+template <class Policy, class Named>
+struct BothHave : Policy, Named {};
+
+// Declares two constants about `policy`: `answers` (the function can be called with these arguments) and
+// `is_named` (the policy has a member of that name).
+#define WQ_LOOK_FOR_HOOK(function, ...)                           \
+    struct Named {                                                \
+        int function;                                             \
+    };                                                            \
+    using Both = BothHave<std::decay_t<decltype(policy)>, Named>; \
+    constexpr bool answers = requires {                           \
+        policy.function(__VA_ARGS__);                             \
+    };                                                            \
+    constexpr bool is_named = !requires {                         \
+        &Both::function;                                          \
+    }
+
+// Each function calls the function of the same name on every policy that has one, in the order of policies.h.
+// The compiler resolves those calls, so a policy declares only what it wants to hear.
 struct Policies;
 
 class PolicyHooks final : public Hooks {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "engine/model/wall_time.h"
+#include "engine/model/outcome.h"
 
 namespace wq::engine::policies {
 

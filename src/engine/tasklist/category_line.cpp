@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "engine/tasklist/setting_values.h"
+#include "engine/tasklist/settings.h"
 #include "engine/tasklist/tags.h"
 
 namespace wq::engine::tasklist {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
-#include <vector>
+#include <bit>
+#include <charconv>
+#include <numeric>
 
 #include "base/units.h"
 #include "engine/tasklist/settings.h"
@@ -196,6 +197,207 @@ Status ListReader::finish(std::vector<Item>& items) {
     if (error_) return *error_;
     const std::string line = std::exchange(partial_, {});
     return line.empty() ? success() : take_line(line, items);
+}
+
+namespace {
+
+// Journals store these keys: the function never changes and is the same on every machine.
+constexpr std::uint64_t odd_a = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
+constexpr std::uint64_t odd_b = 0xC2B2AE3D27D4EB4F;
+constexpr std::uint64_t odd_c = 0xD6E8FEB86659FD93;
+
+std::uint64_t little_endian(std::string_view bytes) {
+    std::uint64_t word = 0;
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        word |= std::uint64_t{static_cast<unsigned char>(bytes[at])} << (8 * at);
+    }
+    return word;
+}
+
+// Each step is a bijection of the state, and for a given state also of the word: no word can erase the effect
+// of earlier ones.
+std::uint64_t absorb(std::uint64_t state, std::uint64_t word) {
+    word = std::rotl(word * odd_a, 31) * odd_b;
+    return std::rotl(state ^ word, 27) * odd_c + odd_a;
+}
+
+// Every bit of the result depends on every bit of the value.
+std::uint64_t finalize(std::uint64_t value) {
+    value = (value ^ (value >> 32)) * odd_c;
+    value = (value ^ (value >> 29)) * odd_b;
+    return value ^ (value >> 32);
+}
+
+}  // namespace
+
+std::uint64_t content_key(std::string_view text, std::uint32_t occurrence) {
+    std::uint64_t state = odd_b ^ text.size();
+    while (text.size() >= 8) {
+        state = absorb(state, little_endian(text.substr(0, 8)));
+        text.remove_prefix(8);
+    }
+    if (!text.empty()) state = absorb(state, little_endian(text));
+    return finalize(finalize(state) + occurrence * odd_a);
+}
+
+namespace {
+
+constexpr std::uint64_t most_index = std::uint64_t{1} << 62;
+
+Error bad_range(std::string message) {
+    return Error{ExitCode::usage, std::move(message)};
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || value > most_index) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return value;
+}
+
+bool take_sign(std::string_view& text, char sign) {
+    if (!text.starts_with(sign)) return false;
+    text.remove_prefix(1);
+    return true;
+}
+
+// "7", "10-20", "1-100:5". `last` becomes an index of the range.
+std::optional<IndexRange> parse_range(std::string_view text) {
+    const auto first = take_number(text);
+    if (!first) return std::nullopt;
+    IndexRange range{*first, *first, 1};
+    if (take_sign(text, '-')) {
+        const auto last = take_number(text);
+        if (!last) return std::nullopt;
+        range.last = *last;
+        if (take_sign(text, ':')) {
+            const auto step = take_number(text);
+            if (!step) return std::nullopt;
+            range.step = *step;
+        }
+    }
+    if (!text.empty()) return std::nullopt;
+    return range;
+}
+
+std::optional<Error> refuse(const IndexRange& range, std::string_view text) {
+    if (range.first > range.last) {
+        return bad_range("--array: in " + quote_for_message(text) +
+                         " the first index is above the last; write the lower first");
+    }
+    if (range.step == 0)
+        return bad_range("--array: the step of " + quote_for_message(text) + " is 0; use at least 1");
+    return std::nullopt;
+}
+
+// An index in two of the ranges. Compares only ranges whose spans overlap.
+std::optional<std::uint64_t> duplicate_in(const std::vector<IndexRange>& ranges) {
+    std::vector<IndexRange> sorted = ranges;
+    std::ranges::sort(sorted, {}, &IndexRange::first);
+    std::vector<IndexRange> open;
+    for (const IndexRange& range : sorted) {
+        std::erase_if(open, [&](const IndexRange& other) { return other.last < range.first; });
+        for (const IndexRange& other : open) {
+            if (const auto index = first_common(other, range)) return index;
+        }
+        open.push_back(range);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<IndexSet> IndexSet::parse(std::string_view text) {
+    IndexSet set;
+    for (bool more = true; more;) {
+        const std::size_t comma = text.find(',');
+        const std::string_view part = text.substr(0, comma);
+        more = comma != std::string_view::npos;
+        if (more) text.remove_prefix(comma + 1);
+        auto range = parse_range(part);
+        if (!range) {
+            return bad_range(
+                "--array: " + quote_for_message(part) +
+                " is not a range of indexes up to 2^62; write 7, 10-20 or 1-100:5, separated by commas" +
+                (part.find('%') == std::string_view::npos ? "" : " (and no %LIMIT)"));
+        }
+        if (auto error = refuse(*range, part)) return *error;
+        range->last = range->first + (range->count() - 1) * range->step;
+        if (range->first == range->last) range->step = 1;
+        if (range->count() > most_index - set.count_) {
+            return bad_range("--array: more than 2^62 indexes in all; use fewer");
+        }
+        set.starts_.push_back(set.count_);
+        set.count_ += range->count();
+        set.ranges_.push_back(*range);
+    }
+    if (const auto index = duplicate_in(set.ranges_)) {
+        return bad_range("--array: index " + std::to_string(*index) +
+                         " is given twice; remove it from one range");
+    }
+    return set;
+}
+
+std::uint64_t IndexSet::at(std::uint64_t n) const {
+    const auto after = std::ranges::upper_bound(starts_, n);
+    const auto place = static_cast<std::size_t>(after - starts_.begin()) - 1;
+    return ranges_[place].first + (n - starts_[place]) * ranges_[place].step;
+}
+
+std::string IndexSet::text() const {
+    std::string text;
+    for (const IndexRange& range : ranges_) {
+        if (!text.empty()) text += ",";
+        text += std::to_string(range.first);
+        if (range.last != range.first) text += "-" + std::to_string(range.last);
+        if (range.step != 1 && range.last != range.first) text += ":" + std::to_string(range.step);
+    }
+    return text;
+}
+
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+// The x with value * x = 1 modulo `modulus`; the two are coprime.
+std::uint64_t inverse(std::uint64_t value, std::uint64_t modulus) {
+    // The absolute values of coefficients stay below the modulus; they are kept as non-negative remainders.
+    std::uint64_t before = 0;
+    std::uint64_t now = 1 % modulus;
+    std::uint64_t high = modulus;
+    std::uint64_t low = value % modulus;
+    while (low > 1) {
+        const std::uint64_t quotient = high / low;
+        const auto product = static_cast<std::uint64_t>(Wide{quotient} * now % modulus);
+        const std::uint64_t next = before >= product ? before - product : before + (modulus - product);
+        before = now, now = next;
+        high = std::exchange(low, high % low);
+    }
+    return now;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> first_common(const IndexRange& a, const IndexRange& b) {
+    const std::uint64_t low = std::max(a.first, b.first);
+    const std::uint64_t high = std::min(a.last, b.last);
+    if (low > high) return std::nullopt;
+    const std::uint64_t common_step = std::gcd(a.step, b.step);
+    const std::uint64_t offset = a.first <= b.first ? b.first - a.first : a.first - b.first;
+    if (offset % common_step != 0) return std::nullopt;
+
+    // Solves a.first + a.step * k = b.first modulo b.step for the least k (Chinese remainder theorem).
+    const std::uint64_t modulus = b.step / common_step;
+    std::uint64_t target = offset / common_step % modulus;
+    if (a.first > b.first && target != 0) target = modulus - target;
+    const auto k =
+        static_cast<std::uint64_t>(Wide{target} * inverse(a.step / common_step, modulus) % modulus);
+    const Wide period = Wide{a.step} * modulus;
+    Wide meeting = Wide{a.first} + Wide{a.step} * k;
+    if (meeting < low) meeting += (low - meeting + period - 1) / period * period;
+    if (meeting > high) return std::nullopt;
+    return static_cast<std::uint64_t>(meeting);
 }
 
 }  // namespace wq::engine::tasklist

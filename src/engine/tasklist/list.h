@@ -33,6 +33,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/tasklist/category_line.h"
+#include "engine/tasklist/sources.h"
 
 namespace wq::engine::tasklist {
 
@@ -128,5 +129,10 @@ class ListReader {
     std::uint64_t outputs_made_at_ = 0;  // the line of the task that makes settings_.outputs; 0: none yet
     std::optional<Error> error_;
 };
+
+// Whether two arithmetic progressions have a common element, without enumerating them.
+
+// The smallest common index. Indexes and steps are below 2^63.
+std::optional<std::uint64_t> first_common(const IndexRange& a, const IndexRange& b);
 
 }  // namespace wq::engine::tasklist

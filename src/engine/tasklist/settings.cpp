@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <vector>
 
+#include "base/amounts.h"
 #include "base/environment_changes.h"
 #include "base/relative_path.h"
 #include "base/units.h"
-#include "engine/tasklist/setting_values.h"
 #include "engine/tasklist/tags.h"
 
 namespace wq::engine::tasklist {
@@ -138,6 +137,38 @@ Status apply_settings(std::string_view words, Settings& settings) {
     if (auto status = check_paths(changed); !status) return status;
     settings = std::move(changed);
     return success();
+}
+
+namespace {
+
+constexpr std::int64_t most_count = 1'000'000;
+
+}  // namespace
+
+Result<std::int64_t> parse_number(std::string_view text) {
+    return parse_count(text, 0, most_count);
+}
+
+Result<Count> parse_fraction(std::string_view text) {
+    return parse_count_with_fraction(text, 0, most_cores);
+}
+
+Result<std::int64_t> parse_megabytes(std::string_view text) {
+    return parse_amount_mb(text);
+}
+
+Result<std::int64_t> parse_memory(std::string_view text) {
+    auto megabytes = parse_megabytes(text);
+    if (megabytes && *megabytes == 0) {
+        return Error{ExitCode::usage, "a task needs more than '0' bytes; 'memory=' restores the default"};
+    }
+    return megabytes;
+}
+
+Result<std::string> parse_category_name(std::string_view text) {
+    if (is_name(text)) return std::string(text);
+    return Error{ExitCode::usage,
+                 quote_for_message(text) + " is not a category name; use letters, digits and _ . -"};
 }
 
 }  // namespace wq::engine::tasklist

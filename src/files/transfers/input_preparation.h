@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "files/transfers/file_jobs.h"
-#include "files/trees/key_memo.h"
+#include "files/transfers/transfer_tally.h"
+#include "files/trees/fingerprint.h"
 #include "files/trees/problem.h"
 #include "files/trees/task_files.h"
 #include "net/messages/messages.h"

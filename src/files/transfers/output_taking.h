@@ -9,8 +9,6 @@
 
 #include "base/descriptor.h"
 #include "base/ids.h"
-#include "files/transfers/file_jobs.h"
-#include "files/transfers/lease_key.h"
 #include "files/transfers/transfer_tally.h"
 #include "files/trees/task_files.h"
 #include "net/messages/messages.h"

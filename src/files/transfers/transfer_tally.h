@@ -1,15 +1,44 @@
-// Counts the files sent to and received from workers.
+// Background jobs of one owner: the callback of a job is dropped once the owner is gone.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "base/background.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "net/messages/messages.h"
 
 namespace wq::files::transfers {
+
+class FileJobs {
+  public:
+    explicit FileJobs(Background& background) : background_(background) {}
+
+    void post(Background::Job job) {
+        background_.post([job = std::move(job), alive = std::weak_ptr(alive_)]() -> Background::Then {
+            Background::Then then = job();
+            if (!then) return {};
+            return [then = std::move(then), alive] {
+                if (alive.lock()) then();
+            };
+        });
+    }
+
+  private:
+    Background& background_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// The identity of a lease, and a way to send a message to a worker.
+
+using LeaseKey = std::pair<TaskId, Attempt>;
+using TellWorker = std::function<void(WorkerId, const net::messages::Message&)>;
+
+// Counts the files sent to and received from workers.
 
 // A complete transfer: an input to a worker, or an output to the manager.
 struct Transfer {

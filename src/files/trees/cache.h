@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "files/trees/content_key.h"
 #include "files/trees/copy_tree.h"
 #include "files/trees/problem.h"
@@ -99,6 +100,20 @@ class Cache {
     std::map<std::string, PlacedCopy> placed_copies_;  // large copies, by where they were placed
     std::uint64_t placements_ = 0;
     std::uint64_t bytes_ = 0;
+};
+
+// The folder of a cache that outlives its worker. Workers that use the same folder at the same time get
+// separate parts of it.
+class KeptCache {
+  public:
+    // Takes an unused part of `folder`, or creates one. Each part belongs to one `host`, because locks may be
+    // local to a host.
+    Trouble take(const std::string& folder, const std::string& host);
+    const std::string& path() const { return path_; }  // of the cache; empty: no part was taken
+
+  private:
+    std::string path_;
+    Descriptor lock_;  // released when the process ends in any way
 };
 
 }  // namespace wq::files::trees

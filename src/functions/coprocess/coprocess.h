@@ -23,7 +23,7 @@
 #include "functions/coprocess/share.h"
 #include "node/launcher/launcher.h"
 #include "node/process/command_host.h"
-#include "node/process/scratch_folder.h"
+#include "node/process/scratch.h"
 
 namespace wq::functions::coprocess {
 

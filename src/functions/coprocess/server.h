@@ -1,8 +1,11 @@
 // The coprocess' side: a program that is a coprocess of C++ functions. message.h has the protocol.
 #pragma once
 
+#include <list>
 #include <string>
 
+#include "base/descriptor.h"
+#include "base/time.h"
 #include "node/process/functions.h"
 
 namespace wq::functions::coprocess {
@@ -22,5 +25,32 @@ struct Answered {
 // and infinity become null. Functions have no names of arguments, so fn_kwargs must be empty.
 Answered answer_to(const node::process::FunctionTable& functions, const std::string& function,
                    const std::string& event);
+
+// Takes the connections of a coprocess' server, and returns those that begin with the secret. Others wait
+// beside them for a short time, so that a peer that says nothing blocks nobody.
+class Door {
+  public:
+    // `secret`: empty: it returns all connections.
+    Door(Descriptor listener, const std::string& secret)
+        : listener_(std::move(listener)), secret_(secret.empty() ? secret : secret + "\n") {}
+
+    // The next connection, after its secret; it blocks. None: connections cannot be taken, errno says why.
+    Descriptor next();
+    void close();  // in a forked child
+
+  private:
+    struct Waiting {
+        Descriptor connection;
+        std::string said;
+        Instant until;
+    };
+    enum class Heard { more, all, nothing_good };
+    Heard listen_to(Waiting& peer) const;
+    bool accept();
+
+    Descriptor listener_;
+    std::string secret_;
+    std::list<Waiting> waiting_;
+};
 
 }  // namespace wq::functions::coprocess

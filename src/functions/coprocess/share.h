@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "engine/model/outcome.h"
 #include "engine/model/resources.h"
-#include "node/usage/disk_use.h"
+#include "node/usage/disk_meter.h"
 #include "node/usage/tree_sample.h"
 
 namespace wq::functions::coprocess {

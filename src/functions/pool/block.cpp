@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "functions/pool/memory_room.h"
 #include "functions/pool/shared_file.h"
+#include "functions/pool/storage.h"
 
 namespace wq::functions::pool {
 

@@ -1,6 +1,6 @@
-#include "work_queue/job_executor.h"
+#include "functions/pool/job_executor.h"
 
-#include "functions/pool/core.h"
+#include "work_queue/job_executor.h"
 
 namespace wq::detail {
 

@@ -16,9 +16,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "functions/pool/channel.h"
-#include "functions/pool/fork_request.h"
 #include "functions/pool/page.h"
 #include "functions/pool/result_queue.h"
+#include "functions/pool/zygote.h"
 
 namespace wq::functions::pool {
 

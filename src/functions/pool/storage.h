@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/result.h"
 #include "functions/pool/block.h"
 #include "work_queue/batch.h"
 
@@ -54,3 +55,18 @@ struct ArrayAccess {
 std::optional<std::size_t> bytes_of_shape(ElementType type, const Array::Shape& shape);
 
 }  // namespace wq::executor
+
+// Whether memory is left for a block, by what the kernel says of the machine and of our control group.
+// Without this check, a batch that is too large would not be an error: the kernel would kill some process for
+// it.
+
+namespace wq::functions::pool {
+
+// Reads files of /proc and /sys, which takes about 50 us. Error: it names what is left.
+Status check_memory_room(std::size_t bytes);
+
+// What an executor with so many workers keeps of the memory of dropped arrays, in each of its processes: of
+// all memory an eighth for all of them.
+std::size_t memory_to_keep(std::size_t workers);
+
+}  // namespace wq::functions::pool

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/descriptor.h"
-#include "functions/pool/fork_request.h"
+#include "functions/pool/zygote.h"
 
 namespace wq::functions::pool {
 

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -26,12 +25,35 @@
 #include "base/child.h"
 #include "base/time.h"
 #include "functions/pool/channel.h"
-#include "functions/pool/fork_request.h"
 #include "functions/pool/worker.h"
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 
 namespace wq::functions::pool {
+
+namespace {
+
+const void* library_of(const FunctionPlace& function) {
+    Dl_info facts{};
+    if (dladdr(reinterpret_cast<const void*>(function.run), &facts) == 0) return nullptr;
+    return facts.dli_fbase;
+}
+
+}  // namespace
+
+FunctionPlace FunctionPlace::of(const detail::JobFunction& function) {
+    FunctionPlace place;
+    place.run = function.run;
+    place.callable = function.callable;
+    place.bytes = function.bytes;
+    std::memcpy(place.copy.data(), function.callable, function.bytes);
+    place.library = library_of(place);
+    return place;
+}
+
+bool FunctionPlace::is_here() const {
+    return library_of(*this) == library;
+}
 
 namespace {
 

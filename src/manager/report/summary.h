@@ -1,4 +1,4 @@
-// The summary of a run, for people and for programs.
+// "To continue, run: ...": what the user does after an unfinished run.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,22 @@
 #include "engine/model/manager_stats.h"
 #include "manager/failures.h"
 #include "manager/manager.h"
-#include "manager/report/go_on.h"
 
 namespace wq::manager::report {
+
+// How the user started this program.
+struct StartedAs {
+    std::vector<std::string> command_line;  // as typed, starting with this program
+    std::string launcher;                   // "mpirun", "srun"; empty: no launcher
+    bool by_job_script = false;             // of a batch system
+};
+
+// The command with `option`, unless it has it already: "run: work_queue_run --resume tasks.sh". A launcher's
+// options are unknown, so under a launcher it is "run: the same mpirun command with ...". In a batch job:
+// "submit the job script again".
+std::string how_to_go_on_with(const StartedAs& started, const std::string& option);
+
+// The summary of a run, for people and for programs.
 
 // As in `work_queue_status -A`.
 struct CategoryFigures {

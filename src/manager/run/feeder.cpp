@@ -1,7 +1,7 @@
 #include "manager/run/feeder.h"
 
 #include "base/environment_changes.h"
-#include "manager/run/array_ends.h"
+#include "manager/run/source.h"
 
 namespace wq::manager::run {
 

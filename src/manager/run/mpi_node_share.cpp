@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/bytes.h"
-#include "node/launcher/wire_fields.h"
+#include "node/launcher/launcher_wire.h"
 #include "node/machine/batch_share.h"
 #include "node/machine/divide.h"
 #include "node/machine/rank_gpus.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_session.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 #include "ranks/mpi/segment.h"
 #include "ranks/tickets/ticket_pool.h"
 

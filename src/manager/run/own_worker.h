@@ -3,8 +3,11 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/background.h"
+#include "base/time.h"
+#include "manager/run/mpi_node_share.h"
 #include "net/frames/loopback.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
@@ -39,5 +42,15 @@ class OwnWorker {
     std::optional<worker::TicketClient> taker_;
     std::optional<worker::Worker> worker_;
 };
+
+// The options of a rank's worker, for work_queue_run and for programs.
+struct RankWorkerOptions {
+    int rank = 0;
+    std::string shell;  // from find_shell()
+    std::string index_variable;
+    bool environment_lines = false;
+    std::optional<Instant> leaves_at;
+};
+worker::WorkerOptions rank_worker(const RankWorkerOptions& options, const NodeShare& share);
 
 }  // namespace wq::manager::run

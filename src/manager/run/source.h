@@ -1,5 +1,4 @@
-// The source of tasks: a list (file or stream), `--each FILE` or `--array`. It feeds the task table and the
-// manager, and reports tasks that ended in an earlier run, so that they do not run again.
+// Finds the indexes of `--array` that ended in an earlier run.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +6,21 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "base/interval_set.h"
 #include "base/result.h"
+#include "engine/tasklist/sources.h"
 #include "manager/manager.h"
 #include "manager/run/list_categories.h"
 #include "manager/task_table.h"
 #include "records/journal/run_directory.h"
 
 namespace wq::manager::run {
+
+// The source of tasks: a list (file or stream), `--each FILE` or `--array`. It feeds the task table and the
+// manager, and reports tasks that ended in an earlier run, so that they do not run again.
 
 // Defaults for lines that specify nothing.
 struct TaskDefaults {
@@ -100,5 +106,29 @@ Result<bool> read_tasks(const SourceSpec& spec, const engine::tasklist::CommandT
 
 Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options,
                                             manager::TaskTable& tasks);
+
+class ArrayEnds {
+  public:
+    // `earlier` is by index, as in the journals of arrays.
+    explicit ArrayEnds(const EarlierRun& earlier);
+
+    // Finds the items of `indexes` that have ended; item 0 is task `first`.
+    void find(const engine::tasklist::IndexSet& indexes, TaskId first);
+
+    const IntervalSet& done() const { return done_; }
+    const IntervalSet& failed() const { return failed_; }
+    // For tests: how many ends and items were examined. For each part of the array, these are the ends within
+    // its span, or its items if they are fewer. So consecutive parts examine every end once.
+    std::uint64_t looks() const { return looks_; }
+
+  private:
+    using End = std::pair<std::uint64_t, EarlierRun::End>;
+    void find(const engine::tasklist::IndexRange& part, std::uint64_t first);
+
+    std::vector<End> ends_;  // by index
+    IntervalSet done_;
+    IntervalSet failed_;
+    std::uint64_t looks_ = 0;
+};
 
 }  // namespace wq::manager::run

@@ -1,11 +1,155 @@
 #include "manager/status/lister.h"
 
 #include <algorithm>
-#include <vector>
+#include <tuple>
 
-#include "manager/status/figures.h"
+#include "engine/policies/view.h"
 
 namespace wq::manager::status {
+
+DispatchedTask dispatched(TaskId task, const engine::model::Ledger& ledger) {
+    DispatchedTask one;
+    one.id = static_cast<std::int64_t>(task.value()) + 1;
+    one.submitted = ledger.submitted(task);
+    const engine::model::Attempted* const attempted = ledger.find_attempted(task);
+    if (attempted == nullptr) return one;
+    one.cores = attempted->given.cores.as_double();
+    one.memory = attempted->given.memory_mb;
+    one.disk = attempted->given.disk_mb;
+    one.gpus = attempted->given.gpus.as_double();
+    one.dispatched = attempted->dispatched_us;
+    return one;
+}
+
+#define WQ_ONE(...) +1
+constexpr std::size_t in_tables =
+    WQ_MANAGER_STATS(WQ_ONE) WQ_OWN_STATS(WQ_ONE) WQ_GPU_STATS(WQ_ONE) WQ_MANAGER_ALIASES(WQ_ONE);
+#undef WQ_ONE
+static_assert(sizeof(Statistics) == (1 + in_tables) * sizeof(std::int64_t),
+              "besides time_when_started, Statistics has what the tables have");
+
+Statistics statistics_of(const engine::model::ManagerStats& from) {
+    Statistics to;
+    to.time_when_started = from.time_when_started;
+#define WQ_COPY(type, name, unit, meaning) to.name = from.name;
+    WQ_MANAGER_STATS(WQ_COPY)
+    WQ_OWN_STATS(WQ_COPY)
+    WQ_GPU_STATS(WQ_COPY)
+#undef WQ_COPY
+#define WQ_COPY(type, name, of, unit, meaning) to.name = from.of;
+    WQ_MANAGER_ALIASES(WQ_COPY)
+#undef WQ_COPY
+    return to;
+}
+
+WorkerSummary resources_of(const engine::model::Worker& worker) {
+    WorkerSummary summary;
+    summary.tasks = static_cast<std::int64_t>(worker.leases.size());
+    summary.cores = worker.whole.cores.as_double();
+    summary.memory = worker.whole.memory_mb;
+    summary.disk = worker.whole.disk_mb;
+    summary.gpus = worker.whole.gpus.as_double();
+    // Leases may wait in its launcher.
+    summary.cores_used = std::min(summary.cores, worker.used.cores.as_double());
+    summary.memory_used = std::min(summary.memory, worker.used.memory_mb);
+    summary.disk_used = std::min(summary.disk, worker.used.disk_mb);
+    summary.gpus_used = std::min(summary.gpus, worker.used.gpus.as_double());
+    return summary;
+}
+
+WorkerSummary summary_of(const engine::model::Worker& worker, const manager::Manager& manager) {
+    WorkerSummary summary = resources_of(worker);
+    summary.id = static_cast<std::int64_t>(worker.id.value());
+    summary.host = worker.host;
+    summary.features = worker.features;
+    summary.connected = !worker.disconnected();
+    if (const records::journal::WorkerRecord* const record = manager.worker(worker.id)) {
+        summary.address = record->address;
+        summary.os = record->os;
+        summary.arch = record->arch;
+        summary.joined = record->joined_us;
+    }
+    summary.tasks_ended = static_cast<std::int64_t>(manager.records().ended_on(worker.id));
+    for (const TaskId task : worker.leases)
+        summary.dispatched.push_back(dispatched(task, manager.reactor().ledger()));
+    std::sort(summary.dispatched.begin(), summary.dispatched.end(),
+              [](const DispatchedTask& a, const DispatchedTask& b) { return a.id < b.id; });
+    return summary;
+}
+
+std::vector<WorkerSummary> summaries_of(const manager::Manager& manager) {
+    std::vector<WorkerSummary> all;
+    for (const auto& [id, worker] : manager.reactor().workers().all())
+        all.push_back(summary_of(worker, manager));
+    std::sort(all.begin(), all.end(),
+              [](const WorkerSummary& a, const WorkerSummary& b) { return a.id < b.id; });
+    return all;
+}
+
+std::vector<WorkerGroup> groups_of(const std::vector<WorkerSummary>& workers) {
+    std::vector<WorkerGroup> groups;
+    for (const WorkerSummary& worker : workers) {
+        if (!worker.connected) continue;
+        const auto is_of = [&](const WorkerGroup& group) {
+            return std::tie(group.cores, group.memory, group.disk, group.gpus) ==
+                   std::tie(worker.cores, worker.memory, worker.disk, worker.gpus);
+        };
+        auto group = std::find_if(groups.begin(), groups.end(), is_of);
+        if (group == groups.end())
+            group = groups.insert(groups.end(), {0, worker.cores, worker.memory, worker.disk, worker.gpus});
+        ++group->workers;
+    }
+    return groups;
+}
+
+std::vector<CategoryOfStatus> categories_of(const manager::Manager& manager) {
+    std::vector<CategoryOfStatus> all;
+    for (std::uint32_t id = 0; id < manager.records().categories().size(); ++id) {
+        const engine::model::Category* const category = manager.reactor().category(CategoryId(id));
+        const engine::model::ManagerStats stats = manager.stats(CategoryId(id));
+        // The first, "default", is there from the beginning.
+        if (id == 0 && stats.tasks_submitted == 0 && (category == nullptr || !category->has_limits()))
+            continue;
+        const auto most = [&](engine::model::ResourceKind kind) {
+            return engine::model::describe(
+                category == nullptr ? engine::model::Largest{} : category->largest(kind), kind);
+        };
+        CategorySummary summary;
+        summary.name = manager.records().categories()[id];
+        summary.running = stats.tasks_running;
+        summary.waiting = stats.tasks_waiting + stats.tasks_on_workers - stats.tasks_running;
+        summary.fit_workers = manager.reactor().able_workers(CategoryId(id));
+        summary.max_cores = most(engine::model::ResourceKind::cores);
+        summary.max_memory = most(engine::model::ResourceKind::memory);
+        summary.max_disk = most(engine::model::ResourceKind::disk);
+        all.push_back({std::move(summary), statistics_of(stats)});
+    }
+    return all;
+}
+
+std::optional<RequestSums> requests_of(const manager::Manager& manager) {
+    constexpr std::size_t most_shapes_summed = 1000;
+    const engine::policies::Reactor& reactor = manager.reactor();
+    if (reactor.ledger().shapes() > most_shapes_summed) return std::nullopt;
+    RequestSums sums;
+    for (const engine::policies::ShapeCount& count : reactor.unfinished()) {
+        const engine::model::Needs& needs = reactor.asked(count.shape).needs;
+        const auto add = [&](double& sum, double amount) {
+            sum += std::max(amount, 0.0) * static_cast<double>(count.ready + count.on_workers);
+        };
+        add(sums.cores, needs.cores.as_double());
+        add(sums.memory, static_cast<double>(needs.memory_mb));
+        add(sums.disk, static_cast<double>(needs.disk_mb));
+        add(sums.gpus, needs.gpus.as_double());
+    }
+    return sums;
+}
+
+std::vector<std::string> blocked_hosts_of(const manager::Manager& manager) {
+    std::vector<std::string> hosts;
+    for (const auto& [host, block] : manager.reactor().blocked_hosts().all()) hosts.push_back(host);
+    return hosts;
+}
 
 namespace {
 

@@ -1,3 +1,39 @@
+// Arithmetic of integers; nullopt: a division by zero, or a result that does not fit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace wq::net::catalog {
+
+inline std::optional<std::int64_t> added(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? std::nullopt : std::optional(sum);
+}
+inline std::optional<std::int64_t> subtracted(std::int64_t a, std::int64_t b) {
+    std::int64_t rest = 0;
+    return __builtin_sub_overflow(a, b, &rest) ? std::nullopt : std::optional(rest);
+}
+inline std::optional<std::int64_t> multiplied(std::int64_t a, std::int64_t b) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? std::nullopt : std::optional(product);
+}
+inline std::optional<std::int64_t> divided(std::int64_t a, std::int64_t b) {
+    if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt;
+    return a / b;
+}
+inline std::optional<std::int64_t> remainder(std::int64_t a, std::int64_t b) {
+    if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0);
+    return a % b;
+}
+
 // Expressions over a JSON record, for --where and --output: JX, CCTools' language (its manual:
 // doc/manuals/jx), without what reaches outside the record (fetch, listdir) and without comprehensions.
 //
@@ -7,17 +43,6 @@
 // order. Functions: len like keys values items range join ceil floor basename dirname. like(TEXT, REGEX) is
 // true if the regular expression (RE2's syntax) matches the whole text. CCTools before 7.10 has the two the
 // other way round: if only one is a literal, that is the regular expression.
-#pragma once
-
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <string_view>
-
-#include "base/result.h"
-
-namespace wq::net::catalog {
 
 // Members keep their order; an object with few of them takes half the memory of a sorted one.
 using Json = nlohmann::ordered_json;

@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "net/catalog/catalog_hosts.h"
-#include "net/catalog/conversation.h"
 #include "net/catalog/jx.h"
+#include "net/catalog/query.h"
 
 namespace wq::net::catalog {
 

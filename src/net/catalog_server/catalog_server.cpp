@@ -13,7 +13,7 @@
 #include <optional>
 #include <random>
 
-#include "base/background_thread.h"
+#include "base/background.h"
 #include "base/units.h"
 #include "net/catalog/record.h"
 #include "net/catalog/send_update.h"

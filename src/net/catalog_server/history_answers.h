@@ -8,9 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/background_thread.h"
+#include "base/background.h"
 #include "net/catalog_server/answer.h"
-#include "net/catalog_server/history_files.h"
+#include "net/catalog_server/history_log.h"
 
 namespace wq::net::catalog_server {
 

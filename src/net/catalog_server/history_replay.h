@@ -12,7 +12,7 @@
 #include "base/descriptor.h"
 #include "net/catalog/flat_record.h"
 #include "net/catalog/jx.h"
-#include "net/catalog_server/history_files.h"
+#include "net/catalog_server/history_log.h"
 
 namespace wq::net::catalog_server {
 

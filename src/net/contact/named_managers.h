@@ -3,8 +3,11 @@
 // A record may be anyone's: it says only where to ask.
 #pragma once
 
+#include <regex.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +17,24 @@
 #include "net/catalog/catalog_hosts.h"
 #include "net/catalog/query.h"
 #include "net/contact/manager_record.h"
-#include "net/contact/name_pattern.h"
 #include "net/contact/registry.h"
 
 namespace wq::net::contact {
+
+// What a user calls managers by: a POSIX extended regular expression that must match the whole name.
+class NamePattern {
+  public:
+    // Error usage: no such expression.
+    static Result<NamePattern> of(const std::string& text);
+    bool matches(const std::string& name) const;
+    // The only name that matches, if that is simple to see; else empty.
+    const std::string& only_name() const { return only_name_; }
+
+  private:
+    NamePattern() = default;
+    std::shared_ptr<const regex_t> compiled_;
+    std::string only_name_;
+};
 
 struct NamedManager {
     Listing listing;                      // of a record: without a key

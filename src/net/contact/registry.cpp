@@ -16,7 +16,7 @@
 
 #include "base/units.h"
 #include "net/contact/keeper.h"
-#include "net/contact/name_pattern.h"
+#include "net/contact/named_managers.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
 

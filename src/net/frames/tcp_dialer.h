@@ -1,11 +1,8 @@
-// The worker's end of TCP: one peer, the manager, at the first of its addresses that answers. Connecting
-// needs no calls; poll() then returns either Joined, or Left whose `why` has one line per address tried. It
-// connects once: to retry, create a new one when Backoff (backoff.h) says so.
-//
-// Each address is tried `stagger` after the one before, or at once when that failed. Names are resolved while
-// other attempts run; the first successful handshake wins.
+// Resolves names without blocking: each name on its own thread, because the resolver may take half a minute
+// and cannot be stopped. Answers after the destructor are dropped.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,10 +10,32 @@
 
 #include "base/result.h"
 #include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 #include "net/frames/transport.h"
 
 namespace wq::net::frames {
 
+using Resolved = Result<std::vector<SocketAddress>>;
+
+class TcpResolver {
+  public:
+    // `answer` is called on any thread, once for each resolve(), with its index.
+    explicit TcpResolver(std::function<void(std::size_t, Resolved)> answer);
+    ~TcpResolver();
+
+    void resolve(std::size_t index, const HostPort& from);
+
+  private:
+    struct Shared;
+    std::shared_ptr<Shared> shared_;
+};
+
+// The worker's end of TCP: one peer, the manager, at the first of its addresses that answers. Connecting
+// needs no calls; poll() then returns either Joined, or Left whose `why` has one line per address tried. It
+// connects once: to retry, create a new one when Backoff (backoff.h) says so.
+//
+// Each address is tried `stagger` after the one before, or at once when that failed. Names are resolved while
+// other attempts run; the first successful handshake wins.
 struct TcpDialOptions {
     std::vector<HostPort> managers;
     std::string key;              // empty: none; a manager with a key then refuses

@@ -6,7 +6,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/signals_held.h"
+#include "base/quiet_thread.h"
 #include "net/frames/tcp_socket.h"
 
 namespace wq::net::frames {

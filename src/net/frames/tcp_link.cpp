@@ -1,11 +1,19 @@
+// How a link begins at a manager's end: with a worker's first frame, or with a question in plain text.
+
 #include "net/frames/tcp_link.h"
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <new>
 #include <system_error>
+#include <utility>
 
+#include "base/units.h"
+#include "net/frames/http_request.h"
 #include "net/frames/tcp_socket.h"
 
 namespace wq::net::frames {
@@ -326,6 +334,307 @@ void TcpLink::drop_unsent() {
     pending_.clear();
     outgoing_.clear();
     first_done_ = outgoing_done_ = pending_bytes_ = 0;
+}
+
+namespace {
+
+// Who asks and does not read holds about twice this much of the kernel's memory.
+constexpr int unread_answer = 128 << 10;
+
+}  // namespace
+
+bool TcpLink::at_door(std::string_view bytes) {
+    door_ += bytes;
+    PlainRequest request = plain_request(door_);
+    const bool lacks_tls = plan_.tls && !tls_;
+    switch (request.is) {
+        case PlainRequest::Is::unfinished:
+            return true;
+        case PlainRequest::Is::foreign:
+            return begin_as_worker();
+        case PlainRequest::Is::wrong:
+            return send_away(std::move(request.answer), "it asked by HTTP for something else");
+        case PlainRequest::Is::question:
+            break;
+    }
+    std::string why = plan_.plain_refusal;
+    if (lacks_tls && why.empty()) why = "this manager uses TLS: ask by https, or with --ssl";
+    if (!why.empty())
+        return send_away(plain_refusal(request.http, why), "it asked for the status in plain text");
+    door_ = {};
+    asks_ = true;
+    state_ = State::open;
+    ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_SNDBUF, &unread_answer, sizeof unread_answer);
+    owner_.on_question(*this, std::move(request.question));
+    return state_ == State::open;
+}
+
+bool TcpLink::begin_as_worker() {
+    const std::string heard = std::exchange(door_, {});
+    if (plan_.tls && !tls_) {
+        refuse(ExitCode::not_allowed, "this manager uses TLS: use --contact FILE or --ssl");
+        fail({ExitCode::not_allowed, "it does not use TLS, but this manager does"});
+        return false;
+    }
+    greet();
+    return take_plain(heard);
+}
+
+bool TcpLink::send_away(std::string answer, const std::string& why) {
+    asks_ = true;
+    put(std::move(answer));
+    fail({ExitCode::unreachable, why});
+    return false;
+}
+
+// To a peer that has begun in plain text, a frame would be noise.
+void TcpLink::refuse(ExitCode code, std::string_view reason) {
+    if (door_.empty()) put(refusal(code, reason));
+}
+
+void TcpLink::asked_all() {
+    deaf_ = true;
+    if (state_ == State::leaving && !unsent()) return vanish();
+    flush();
+}
+
+std::optional<Instant> TcpLink::waits_since() const {
+    if (!unsent()) return std::nullopt;
+    return std::max(sent_at_, waiting_since_);
+}
+
+// The end of a link: normal, by a timeout, or by an error.
+
+namespace {
+
+// How long a refused unauthenticated peer may take to read the reason.
+constexpr Duration greeting_linger = std::chrono::seconds(1);
+
+}  // namespace
+
+void TcpLink::tick(Instant now) {
+    const TcpLimits& limits = plan_.limits;
+    if (state_ != State::open) {
+        if (now < deadline_) return;
+        if (state_ == State::leaving) return vanish();
+        if (state_ == State::connecting)
+            return fail({ExitCode::unreachable, "no answer within " + format_duration(plan_.connect)});
+        refuse(ExitCode::unreachable, "no handshake within " + format_duration(limits.handshake));
+        const std::string what = heard_bytes_ > 0 ? "no complete handshake" : "nothing received";
+        const std::string doubt = plan_.role == Role::worker ? "; is this a Work Queue manager?" : "";
+        return fail({ExitCode::unreachable, what + " within " + format_duration(limits.handshake) + doubt});
+    }
+    if (asks_) {
+        if (const auto since = waits_since(); since && now - *since > limits.handshake)
+            fail({ExitCode::unreachable, "it did not read its answer"});
+        return;
+    }
+    if (!paused_ && !held_back_ && now - heard_at_ > limits.silence)
+        return fail({ExitCode::unreachable, "it was silent for " + format_duration(limits.silence)});
+    if (pending_bytes_ > limits.most_unsent_bytes &&
+        now - std::max(sent_at_, waiting_since_) > limits.stalled)
+        return fail({ExitCode::unreachable,
+                     "it has received nothing for " + format_duration(limits.stalled) + " while " +
+                         format_size(static_cast<std::int64_t>(pending_bytes_)) + " wait for it"});
+    if (now - sent_at_ >= limits.keep_alive && !unsent()) {
+        put({});
+        flush();
+    }
+}
+
+void TcpLink::forgive(Duration pause) {
+    heard_at_ += pause;
+    sent_at_ += pause;
+    waiting_since_ += pause;
+    deadline_ += pause;
+}
+
+void TcpLink::close() {
+    told_ = true;
+    // Who has not joined is owed nothing: silent strangers would delay the end of a manager.
+    if (state_ != State::open && (state_ != State::greeting || !unsent())) return vanish();
+    leave();
+}
+
+void TcpLink::end(Error why) {
+    fail(std::move(why));
+}
+
+void TcpLink::drop(const Error& why, const std::string& told) {
+    const auto self = shared_from_this();
+    if (state_ == State::greeting) {
+        refuse(why.code, told);
+        flush();
+    }
+    if (!std::exchange(told_, true)) owner_.on_end(*this, why);
+    vanish();
+}
+
+// First free the link's own data: it may be all the memory.
+void TcpLink::break_off(const std::exception& why) noexcept {
+    const auto self = shared_from_this();
+    splitter_ = FrameSplitter(0);
+    try {
+        const bool memory = dynamic_cast<const std::bad_alloc*>(&why) != nullptr;
+        fail(
+            {ExitCode::internal, std::string("this end failed: ") + (memory ? "out of memory" : why.what())});
+    } catch (const std::exception&) {  // then it ends without the reason
+    }
+    vanish();
+}
+
+void TcpLink::fail(Error why) {
+    if (state_ == State::gone) return;
+    const auto self = shared_from_this();  // the owner may release us
+    const State before = state_;
+    // Otherwise the kernel would keep sending, and the peer would hear us after we gave it up.
+    if (before == State::open) drop_on_close(socket_.native_handle());
+    if (before == State::open && !frames_.empty() && !told_) owner_.on_frames(*this, frames_);
+    if (before != State::leaving && !std::exchange(told_, true)) owner_.on_end(*this, why);
+    if (before == State::greeting) return leave();
+    vanish();
+}
+
+void TcpLink::leave() {
+    if (state_ == State::leaving || state_ == State::gone) return;
+    const bool was_greeting = state_ == State::greeting;
+    state_ = State::leaving;
+    paused_ = held_back_ = false;
+    deadline_ = instant_now() + (asks_ && !was_greeting ? plan_.limits.handshake
+                                 : was_greeting         ? std::min(plan_.limits.linger, greeting_linger)
+                                                        : plan_.limits.linger);
+    flush();
+    read();
+}
+
+void TcpLink::vanish() {
+    if (state_ == State::gone) return;
+    state_ = State::gone;
+    if (unsent()) drop_on_close(socket_.native_handle());
+    drop_unsent();
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    owner_.on_gone(*this);
+}
+
+// Writing a link's frames: gathered from their buffers, or encrypted in pieces of 64 KiB.
+
+namespace {
+
+constexpr std::size_t most_gathered = 128;       // frames per call; the kernel takes 1024 pieces
+constexpr std::size_t sealed_piece = 64u << 10;  // four TLS records
+constexpr std::size_t most_sealed = 256u << 10;  // ciphertext prepared in advance
+
+// The contiguous bytes from offset `done` of a frame with its header, or without.
+std::string_view rest_of(std::string_view head, const std::string& frame, std::size_t done) {
+    if (done < head.size()) return head.substr(done);
+    return std::string_view(frame).substr(done - head.size());
+}
+
+}  // namespace
+
+// Until the kernel accepts no more or nothing is left.
+void TcpLink::write() {
+    const auto self = shared_from_this();
+    while (!broken_ && state_ != State::gone) {
+        if (outgoing_.empty() && tls_) seal();
+        if (outgoing_.empty() && (tls_ || pending_.empty())) break;
+        if (!(outgoing_.empty() ? write_gathered() : write_outgoing())) return;
+    }
+    if (state_ == State::open && !unsent() && !broken_ && std::exchange(owes_, false))
+        return owner_.on_answer_taken(*this);
+    if (state_ != State::leaving || broken_) return;
+    if (tls_ && !std::exchange(shut_, true)) {
+        tls_->end();
+        return write();
+    }
+    ::shutdown(socket_.native_handle(), SHUT_WR);
+    if (deaf_) vanish();
+}
+
+bool TcpLink::write_gathered() {
+    std::array<std::array<char, kFrameHeadBytes>, most_gathered> heads;
+    std::array<iovec, 2 * most_gathered> pieces;
+    std::size_t count = 0;
+    std::size_t done = first_done_;
+    for (std::size_t i = 0; i < std::min(pending_.size(), most_gathered); ++i, done = 0) {
+        heads[i] = frame_head(pending_[i].size());
+        for (std::size_t at = done; at < head_bytes() + pending_[i].size();) {
+            const std::string_view piece = rest_of({heads[i].data(), head_bytes()}, pending_[i], at);
+            pieces[count++] = {const_cast<char*>(piece.data()), piece.size()};
+            at += piece.size();
+        }
+    }
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = count;
+    const ssize_t sent = sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL);
+    if (!wrote(sent)) return false;
+    std::size_t rest = first_done_ + static_cast<std::size_t>(sent);
+    pending_bytes_ -= static_cast<std::size_t>(sent);
+    while (!pending_.empty() && rest >= head_bytes() + pending_.front().size()) {
+        rest -= head_bytes() + pending_.front().size();
+        frame_left(pending_.front().size());
+        pending_.pop_front();
+    }
+    first_done_ = rest;
+    return true;
+}
+
+bool TcpLink::write_outgoing() {
+    const ssize_t sent = ::send(socket_.native_handle(), outgoing_.data() + outgoing_done_,
+                                outgoing_.size() - outgoing_done_, MSG_NOSIGNAL);
+    if (!wrote(sent)) return false;
+    outgoing_done_ += static_cast<std::size_t>(sent);
+    if (outgoing_done_ < outgoing_.size()) return true;
+    outgoing_.clear();
+    outgoing_done_ = 0;
+    for (const std::size_t bytes : sealed_) frame_left(bytes);
+    sealed_.clear();
+    return true;
+}
+
+// Whether to go on. A link that cannot be written can still be read: the peer may have sent the reason.
+bool TcpLink::wrote(ssize_t bytes) {
+    if (bytes >= 0) {
+        sent_at_ = instant_now();
+        return true;
+    }
+    if (errno == EINTR) return wrote(0);
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        await_writable();
+    } else {
+        const int error = errno;
+        broken_ = true;
+        drop_unsent();
+        asks_ ? fail({ExitCode::unreachable, std::system_category().message(error)}) : read();
+    }
+    return false;
+}
+
+void TcpLink::seal() {
+    outgoing_ = tls_->outgoing();
+    while (tls_->established() && !pending_.empty() && outgoing_.size() < most_sealed) {
+        std::string piece;
+        while (!pending_.empty() && piece.size() < sealed_piece) {
+            const std::string& frame = pending_.front();
+            const auto head = frame_head(frame.size());
+            const std::string_view rest = rest_of({head.data(), head_bytes()}, frame, first_done_)
+                                              .substr(0, sealed_piece - piece.size());
+            piece.append(rest);
+            first_done_ += rest.size();
+            pending_bytes_ -= rest.size();
+            if (first_done_ < head_bytes() + frame.size()) continue;
+            sealed_.push_back(frame.size());
+            pending_.pop_front();
+            first_done_ = 0;
+        }
+        if (!tls_->put(piece)) {
+            broken_ = true;
+            return drop_unsent();
+        }
+        outgoing_ += tls_->outgoing();
+    }
 }
 
 }  // namespace wq::net::frames

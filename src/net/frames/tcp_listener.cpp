@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "base/units.h"
-#include "net/frames/notes.h"
 #include "net/frames/tcp_engine.h"
+#include "net/frames/tcp_options.h"
 #include "net/frames/tcp_socket.h"
 #include "net/frames/tls_identity.h"
 

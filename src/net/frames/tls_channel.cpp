@@ -6,8 +6,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/units.h"
-#include "net/frames/tls_pem.h"
-#include "net/frames/tls_use.h"
+#include "net/frames/tls_identity.h"
 
 namespace wq::net::frames {
 

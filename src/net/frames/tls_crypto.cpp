@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "net/frames/tls_use.h"
+#include "net/frames/tls_identity.h"
 
 namespace wq::net::frames {
 

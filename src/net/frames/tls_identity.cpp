@@ -13,8 +13,6 @@
 #include "base/units.h"
 #include "net/frames/handshake.h"
 #include "net/frames/tls_crypto.h"
-#include "net/frames/tls_pem.h"
-#include "net/frames/tls_use.h"
 
 namespace wq::net::frames {
 

@@ -1,6 +1,5 @@
 #include "net/session/session_table.h"
 
-#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/signals_held.h"
-#include "node/process/call_meter.h"
+#include "base/quiet_thread.h"
+#include "node/process/call.h"
 
 namespace wq::node::launcher {
 

@@ -18,10 +18,13 @@
 #include <vector>
 
 #include "node/launcher/lane.h"
+#include "node/launcher/output_watch.h"
+#include "node/launcher/python_calls.h"
 #include "node/launcher/reports.h"
-#include "node/launcher/start_listener.h"
 #include "node/process/capture.h"
+#include "node/process/poller.h"
 #include "node/process/spawn.h"
+#include "node/usage/leftovers.h"
 
 namespace wq::node::launcher {
 
@@ -102,6 +105,27 @@ class EnvironmentShell {
     machine::CpuMask mask_;
     pid_t subshell_ = 0;
     int restarts_ = 0;
+};
+
+// Polls for the worker's shell, whichever one is the present one: what it answers and writes, and room for
+// what it is to read.
+class ShellWatch {
+  public:
+    ShellWatch(EnvironmentShell& shell, process::Poller& poller, OutputWatch& outputs,
+               usage::Leftovers& leftovers);
+
+    // One of the shell's descriptors in the poller.
+    void ready(process::Source source);
+    // Call it after anything that may have started a new shell or given it more to read.
+    void look();
+
+  private:
+    EnvironmentShell& shell_;
+    process::Poller& poller_;
+    OutputWatch& outputs_;
+    usage::Leftovers& leftovers_;
+    std::uint64_t generation_ = 0;  // of the shell that is watched
+    bool script_in_poller_ = false;
 };
 
 }  // namespace wq::node::launcher

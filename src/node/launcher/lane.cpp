@@ -1,9 +1,91 @@
 #include "node/launcher/lane.h"
 
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 namespace wq::node::launcher {
+
+namespace {
+
+constexpr std::size_t stack_bytes = 1u << 20;
+
+// False: this thread has no child.
+bool wait_for_own_child() {
+    siginfo_t info{};
+    for (;;) {
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | __WALL | __WNOTHREAD) == 0) return true;
+        if (errno != EINTR) return false;
+    }
+}
+
+}  // namespace
+
+Starters::Starters(std::vector<machine::CpuMask> cores, Work& work) : work_(work) {
+    cores.resize(std::min(cores.size(), most_starters));
+    for (machine::CpuMask& core : cores) starters_.emplace_back(*this, starters_.size(), std::move(core));
+}
+
+bool Starters::leave_to(Index starter, Index by) {
+    if (starter != loop) return (by == loop || !starters_[starter].wanted) && ask(starter);
+    ask_loop();
+    return true;
+}
+
+bool Starters::ask(Index starter) {
+    Starter& asked = starters_[starter];
+    if (!asked.idle || (!asked.there && !create(starter))) return false;
+    if (!std::exchange(asked.wanted, true)) asked.asked.notify_one();
+    return true;
+}
+
+void Starters::ask_loop() {
+    loop_asked_.set();
+}
+
+void Starters::take() {
+    loop_asked_.clear();
+}
+
+bool Starters::create(Index starter) {
+    // The usual 8 MiB of stack each would count where a batch system limits address space.
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, stack_bytes);
+    pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+    pthread_t thread{};
+    // Error: no more processes are allowed. The one that asked goes on alone.
+    starters_[starter].there = pthread_create(&thread, &small, run_starter, &starters_[starter]) == 0;
+    pthread_attr_destroy(&small);
+    return starters_[starter].there;
+}
+
+void* Starters::run_starter(void* raw) {
+    auto& self = *static_cast<Starter*>(raw);
+    self.owner.run(self);
+    return nullptr;
+}
+
+void Starters::run(Starter& self) {
+    prctl(PR_SET_NAME, "wq_starter");
+    if (self.mask.bytes() != 0) self.mask.apply_to(0);
+    for (;;) {
+        const bool child_ended = wait_for_own_child();
+        std::unique_lock turn(lock_);
+        if (!child_ended) {
+            self.idle = true;
+            self.asked.wait(turn, [&] { return self.wanted; });
+        }
+        self.wanted = false;
+        self.idle = false;
+        if (!work_.turn(self.index, child_ended)) self.asked.wait(turn, [] { return false; });
+    }
+}
 
 Lane* Lanes::acquire() {
     if (idle_.empty()) {

@@ -32,7 +32,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "node/launcher/options.h"
+#include "node/launcher/launcher_wire.h"
 #include "node/launcher/reports.h"
 #include "node/launcher/zygote.h"
 #include "node/process/functions.h"

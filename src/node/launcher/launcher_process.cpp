@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "node/process/process_tree.h"
-#include "node/usage/oom_score.h"
+#include "node/usage/oom.h"
 
 namespace wq::node::launcher {
 

@@ -1,6 +1,4 @@
-// The messages between a rank and its launcher: length-prefixed, over a stream socket, many per write. Both
-// ends are the same program on the same machine, so there is no version. A truncated or invalid message is
-// reported as a value and never causes a crash.
+// What a launcher process is told when it is opened.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +7,35 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/time.h"
-#include "node/launcher/options.h"
 #include "node/launcher/reports.h"
+#include "node/machine/slice.h"
 #include "node/process/order.h"
 
 namespace wq::node::launcher {
+
+struct LauncherOptions {
+    machine::Slice slice;
+    std::string shell;              // absolute path; runs lines that need a shell, as `shell -c LINE`
+    std::string scratch;            // folder for the tasks' temporary directories (TMPDIR), made if missing;
+                                    // empty: TMPDIR is unchanged
+    std::string working_directory;  // empty: the one at start()
+    std::vector<std::pair<std::string, std::string>> environment;  // set for every task, e.g. WORKERID
+    std::uint64_t output_limit =
+        8u << 20;  // bytes kept of each stream of a task; the rest is counted and marked
+    // The list may have `#!` lines. A task below one runs in a subshell of the worker's shell.
+    bool environment_lines = false;
+    // Tasks run in the launcher's own folder below `scratch` instead of working_directory. WORK_QUEUE_SANDBOX
+    // has its path. The files they leave there are removed with the folder.
+    bool work_in_scratch = false;
+};
+
+// The messages between a rank and its launcher: length-prefixed, over a stream socket, many per write. Both
+// ends are the same program on the same machine, so there is no version. A truncated or invalid message is
+// reported as a value and never causes a crash.
 
 // rank -> launcher. An order's serial counts the rank's orders from 1; reports name the order by it.
 struct KillMessage {
@@ -82,5 +101,30 @@ class SendBuffer {
     std::string bytes_;
     std::size_t sent_ = 0;
 };
+
+// Writes and reads the fields of the launcher's messages. Each pair of functions stands side by side.
+
+void write_field(ByteWriter& out, const machine::Slice& slice);
+machine::Slice read_slice(ByteReader& in);
+
+void write_field(ByteWriter& out, const LauncherOptions& options);
+LauncherOptions read_options(ByteReader& in);
+
+void write_field(ByteWriter& out, const process::Order& order);
+process::Order read_order(ByteReader& in);
+
+inline void write_task(ByteWriter& out, TaskId task, Attempt attempt) {
+    out.u64(task.value());
+    out.u64(attempt);
+}
+
+// Reads any message that begins with the task and its attempt.
+template <class Message>
+Message read_task(ByteReader& in) {
+    Message message;
+    message.task = TaskId(in.u64());
+    message.attempt = in.u32();
+    return message;
+}
 
 }  // namespace wq::node::launcher

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "node/launcher/begun_orders.h"
+#include "node/launcher/shared_page.h"
 
 namespace wq::node::launcher {
 

@@ -1,4 +1,5 @@
-// Starts calls of Python functions, in processes that interpreters have forked, and tells how they end.
+// Receives what becomes of tasks that others start for a launcher: the worker's shell and Python
+// interpreters.
 #pragma once
 
 #include <optional>
@@ -7,11 +8,26 @@
 
 #include "node/calls/interpreters.h"
 #include "node/launcher/lane.h"
-#include "node/launcher/start_listener.h"
 #include "node/usage/leftovers.h"
 
 namespace wq::node::launcher {
 
+// Why a task was not started.
+struct StartProblem {
+    std::string reason;
+    bool may_pass = false;  // processes, memory or descriptors are short at the moment
+};
+
+class StartListener {
+  public:
+    virtual void task_started(Lane& lane) = 0;  // lane.pid is set
+    virtual void task_not_started(Lane& lane, StartProblem problem) = 0;
+
+  protected:
+    ~StartListener() = default;
+};
+
+// Starts calls of Python functions, in processes that interpreters have forked, and tells how they end.
 class PythonListener : public StartListener {
   public:
     // Its process has not begun it, and will not; task_started() or task_not_started() follows.

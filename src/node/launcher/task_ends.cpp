@@ -8,7 +8,7 @@
 
 #include "base/remove_tree.h"
 #include "node/launcher/call_starter.h"
-#include "node/process/cpu_clock.h"
+#include "node/process/call.h"
 #include "node/process/process_tree.h"
 
 namespace wq::node::launcher {

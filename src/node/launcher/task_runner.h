@@ -16,14 +16,12 @@
 #include "node/launcher/python_calls.h"
 #include "node/launcher/report_buffer.h"
 #include "node/launcher/shared_page.h"
-#include "node/launcher/shell_watch.h"
 #include "node/launcher/task_ends.h"
 #include "node/launcher/task_starter.h"
 #include "node/process/poller.h"
 #include "node/usage/leftovers.h"
 #include "node/usage/limits.h"
-#include "node/usage/oom_counter.h"
-#include "node/usage/oom_score.h"
+#include "node/usage/oom.h"
 #include "node/usage/resource_watch.h"
 
 namespace wq::node::launcher {

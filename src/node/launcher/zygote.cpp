@@ -19,7 +19,7 @@
 #include "base/shortage.h"
 #include "node/launcher/launcher_process.h"
 #include "node/process/process_tree.h"
-#include "node/process/scratch_folder.h"
+#include "node/process/scratch.h"
 #include "node/usage/task_groups.h"
 
 namespace wq::node::launcher {

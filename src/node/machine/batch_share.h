@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "node/machine/bound.h"
+#include "node/machine/machine.h"
 
 namespace wq::node::machine {
 

@@ -1,9 +1,4 @@
-// The free cores of a machine as a tree of packages, memory nodes and shared caches, and the choice of cores
-// that are close together.
-//
-// Close together: a set touches as few packages as possible, then as few nodes, then as few caches. Among
-// equal choices large free groups are preserved: a group in use is preferred to a completely free one, the
-// fuller to the emptier, the first to the last.
+// Which free cores a task gets.
 #pragma once
 
 #include <compare>
@@ -14,6 +9,31 @@
 #include "node/machine/layout.h"
 
 namespace wq::node::machine {
+
+// `count` indexes of free cores, ascending, as close together as possible: the window with the smallest span;
+// among equals the one in the shortest run of free cores (so that long runs stay whole for wide tasks), then
+// the lowest. Empty if fewer than `count` are free or `count` is 0. `free` is in topological order, so near
+// indexes share caches and memory.
+std::vector<std::size_t> pick_cores(const std::vector<bool>& free, std::size_t count);
+
+// How many cores to take from each node when no single node has enough.
+
+// For each node of a package the free cores of its caches.
+using SpreadPackage = std::vector<std::vector<std::size_t>>;
+
+// How many of the `count` cores each node gives: [package][node]. They touch as few packages as possible,
+// then as few nodes, then as few caches; among equals the choice that leaves the largest sum of squares of
+// what is free in packages and nodes (so that large holes stay whole). Exact, by dynamic programming: the
+// cost of a set is the sum of its nodes' costs. `count` is at most what is free.
+std::vector<std::vector<std::size_t>> spread_cores(const std::vector<SpreadPackage>& packages,
+                                                   std::size_t count);
+
+// The free cores of a machine as a tree of packages, memory nodes and shared caches, and the choice of cores
+// that are close together.
+//
+// Close together: a set touches as few packages as possible, then as few nodes, then as few caches. Among
+// equal choices large free groups are preserved: a group in use is preferred to a completely free one, the
+// fuller to the emptier, the first to the last.
 
 // How many groups of each kind a set of cores touches: fewer is closer, in this order.
 struct Closeness {

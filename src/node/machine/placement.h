@@ -3,8 +3,8 @@
 // Amounts are in thousandths: 2500 is two whole cores, which belong to the task alone, and half of a third,
 // which it shares with other fractions. Whole cores are chosen close together (core_pool.h). A fraction goes
 // to the fullest core with room for it, so that few cores are shared; among equals to the first that became
-// shared, as the manager assumes too (engine/model/seats.h). GPUs likewise; a task with GPUs gets cores on
-// their nodes as far as these are free, each GPU's share on its own node.
+// shared, as the manager assumes too (engine/model/allocation.h). GPUs likewise; a task with GPUs gets cores
+// on their nodes as far as these are free, each GPU's share on its own node.
 #pragma once
 
 #include <cstdint>

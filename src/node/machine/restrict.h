@@ -1,7 +1,6 @@
 // Reduces a machine to what may be offered.
 #pragma once
 
-#include "node/machine/bound.h"
 #include "node/machine/machine.h"
 
 namespace wq::node::machine {

@@ -11,7 +11,6 @@
 
 #include "node/machine/asked_command.h"
 #include "node/machine/control_group.h"
-#include "node/machine/group_rights.h"
 #include "node/machine/topology_layout.h"
 
 namespace wq::node::machine {

@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,8 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 #include <string_view>
+
+#include "base/remove_tree.h"
 
 namespace wq::node::process {
 
@@ -80,6 +87,68 @@ std::string LaneDirectory::make_empty() {
     const bool moved = std::rename(path_.c_str(), aside.c_str()) == 0;
     create();
     return moved ? aside : std::string();
+}
+
+namespace {
+
+constexpr std::string_view prefix = "work_queue.";
+constexpr std::string_view lock_name = "work_queue.lock";
+
+std::string lock_of(const std::string& folder) {
+    return folder + "/" + std::string(lock_name);
+}
+
+// Stored in the lock file: if a file system's locks are local to a host, folders of other hosts look
+// abandoned.
+std::string this_host() {
+    utsname names{};
+    uname(&names);
+    return names.nodename;
+}
+
+// The host is written under the lock, so a folder that is just being created names no host and is kept.
+bool is_abandoned(int lock, const std::string& host) {
+    struct stat status {};
+    if (fstat(lock, &status) != 0 || status.st_uid != geteuid()) return false;
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) return false;
+    std::array<char, sizeof(utsname::nodename) + 1> owner;
+    const ssize_t length = pread(lock, owner.data(), owner.size(), 0);
+    return length > 0 && std::string_view(owner.data(), static_cast<std::size_t>(length)) == host;
+}
+
+}  // namespace
+
+std::optional<ScratchFolder> ScratchFolder::make(const std::string& parent) {
+    std::error_code ignored;
+    std::filesystem::create_directories(parent, ignored);
+    ScratchFolder folder;
+    folder.path_ = parent + "/" + std::string(prefix) + "XXXXXX";
+    if (mkdtemp(folder.path_.data()) == nullptr) return std::nullopt;
+    const std::string lock = lock_of(folder.path_);
+    folder.lock_.reset(open(lock.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const std::string host = this_host();
+    // If locking or writing fails, the folder can still be used; it just never counts as abandoned.
+    if (!folder.lock_.valid() || flock(folder.lock_.get(), LOCK_EX) != 0 ||
+        write(folder.lock_.get(), host.data(), host.size()) < 0)
+        folder.lock_.reset();
+    return folder;
+}
+
+void ScratchFolder::remove() {
+    if (!path_.empty()) remove_folder(path_, lock_name);
+    path_.clear();
+    lock_.reset();
+}
+
+void remove_abandoned_scratch(const std::string& parent) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(parent.c_str()), closedir);
+    const std::string host = this_host();
+    while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
+        if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
+        const std::string path = parent + "/" + entry->d_name;
+        const Descriptor lock(open(lock_of(path).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+        if (lock.valid() && is_abandoned(lock.get(), host)) remove_folder(path, lock_name);
+    }
 }
 
 }  // namespace wq::node::process

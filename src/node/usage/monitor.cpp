@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "node/process/cpu_clock.h"
+#include "node/process/call.h"
 
 namespace wq::node::usage {
 

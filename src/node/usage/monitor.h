@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "engine/model/usage.h"
-#include "node/usage/disk_use.h"
+#include "engine/model/outcome.h"
+#include "node/usage/disk_meter.h"
 #include "node/usage/snapshot_events.h"
 #include "node/usage/socket_meter.h"
 #include "node/usage/tree_sample.h"

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "node/process/cpu_clock.h"
+#include "node/process/call.h"
 
 namespace wq::node::usage {
 

@@ -10,7 +10,7 @@
 #include "node/usage/disk_meter.h"
 #include "node/usage/leftovers.h"
 #include "node/usage/limits.h"
-#include "node/usage/oom_counter.h"
+#include "node/usage/oom.h"
 #include "node/usage/running_tasks.h"
 #include "node/usage/socket_meter.h"
 #include "node/usage/task_groups.h"

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "engine/model/usage.h"
+#include "engine/model/outcome.h"
 
 namespace wq::node::usage {
 

@@ -15,7 +15,7 @@
 
 #include "base/descriptor.h"
 #include "base/time.h"
-#include "node/machine/group_rights.h"
+#include "node/machine/control_group.h"
 
 namespace wq::node::usage {
 

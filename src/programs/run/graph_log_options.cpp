@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "programs/command_line.h"
-#include "programs/help_text.h"
 #include "programs/option_values.h"
 
 namespace wq::programs::run {

@@ -5,7 +5,7 @@
 #include "base/shortage.h"
 #include "programs/run/graph_log_gnuplot.h"
 #include "programs/run/graph_log_options.h"
-#include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/hdf5/stats_log.h"
 #include "records/hdf5/stats_reader.h"
 #include "records/journal/append_file.h"

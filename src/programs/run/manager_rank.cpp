@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <random>
 
-#include "base/background_thread.h"
+#include "base/background.h"
 #include "base/units.h"
 #include "manager/report/failed_list.h"
 #include "manager/report/live_report.h"

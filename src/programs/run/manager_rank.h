@@ -15,7 +15,7 @@
 #include "node/launcher/launcher.h"
 #include "programs/run/run_options.h"
 #include "ranks/mpi/mpi_session.h"
-#include "ranks/tickets/counters.h"
+#include "ranks/tickets/batch_counter.h"
 #include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 

@@ -1,6 +1,7 @@
-// The command line of work_queue_run as a struct.
+// The command lines of work_queue_run that only ask about a run: --output, --why and --status.
 #pragma once
 
+#include <boost/program_options.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 
 namespace wq::programs::run {
 
+// The command line of work_queue_run as a struct.
 enum class Progress { automatic, always, never };
 enum class Tickets { automatic, rma, message };
 enum class Plots { automatic, always, never };
@@ -87,5 +89,9 @@ struct Command {
 Result<Command> parse_command_line(int argc, const char* const* argv);
 
 std::string help_text();
+
+bool asks(const boost::program_options::variables_map& given);
+// Errors: usage.
+Result<Command> parse_question(const boost::program_options::variables_map& given);
 
 }  // namespace wq::programs::run

@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/replica/lease.h"
 #include "shared_list/replica/line_taker.h"
 #include "shared_list/replica/other_workers.h"
 #include "shared_list/replica/shared_list.h"

@@ -1,10 +1,5 @@
-// The shell of a worker. It lives as long as the worker, so that `cd`, variables, functions, aliases, umask
-// and limits of `#!` lines are seen by the lines below them, which run in subshells of it.
-//
-//   runtask ---- host (node/process/command_host.h) ---- shell ---- subshell of a line
-//
-// If runtask is killed, the host ends all that lines have started. If a line kills the shell, it is started
-// anew, and runs again the `#!` lines that it had run.
+// Kills lines that run for too long, also on another thread, because the worker may wait for the list
+// meanwhile.
 #pragma once
 
 #include <poll.h>
@@ -16,8 +11,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,10 +24,92 @@
 #include "base/time.h"
 #include "node/process/command_host.h"
 #include "programs/runtask/shell_text.h"
-#include "programs/runtask/task_key.h"
-#include "programs/runtask/time_limits.h"
 
 namespace wq::programs::runtask {
+
+// Names one run of a line. Chosen by the caller, another one for each run.
+using TaskKey = std::uint64_t;
+
+// Finds and kills the processes of lines.
+
+// What a line runs. Its pids may be out of date, and belong to others: that is looked at anew at each call.
+class LineProcesses {
+  public:
+    virtual ~LineProcesses() = default;
+    virtual bool runs() const = 0;  // the line itself, not only what it left behind
+    virtual void kill(bool gently) const = 0;
+};
+
+// The one line that runs in the foreground, made before it begins: what the shell, or the host that adopts
+// orphans, has as a child since then. Services that `#!` lines started are older.
+class ForegroundProcesses final : public LineProcesses {
+  public:
+    ForegroundProcesses(pid_t host, pid_t shell);
+    bool runs() const override;
+    // `gently`: a signal for the subshell of which its shell does not speak.
+    void kill(bool gently) const override;
+
+  private:
+    std::vector<pid_t> younger(std::vector<pid_t> pids) const;
+
+    pid_t host_;
+    pid_t shell_;
+    std::vector<pid_t> older_;  // ascending
+};
+
+// A line in the background, a child of the host, and the orphans of the host that have the line's key in
+// their environment.
+class BackgroundProcesses final : public LineProcesses {
+  public:
+    BackgroundProcesses(pid_t host, pid_t task, std::string key)
+        : host_(host), task_(task), key_(std::move(key)) {}
+    bool runs() const override;
+    void kill(bool gently) const override;
+
+  private:
+    pid_t host_;
+    pid_t task_;
+    std::string key_;
+};
+
+// What the host adopted and is neither of these tasks nor of any other: services of `#!` lines.
+void kill_services(pid_t host, const std::vector<pid_t>& tasks);
+
+// For a subreaper whose host was killed: what that had started, all of it with this variable in its
+// environment.
+void kill_adopted(const char* variable, const std::string& value);
+
+class TimeLimits {
+  public:
+    // `limit`: nullopt: none.
+    void begin(TaskKey key, std::optional<Instant> limit, std::unique_ptr<LineProcesses> processes);
+    // Its limit is now or, if it has not begun, when it begins.
+    void end_now(TaskKey key);
+    // The line has ended; what is left of one that ran for too long is killed. Returns whether it did.
+    bool end(TaskKey key);
+
+    // Kills what is due. A line that has ended, unnoticed so far, ended in time.
+    void enforce(Instant now);
+    std::optional<Instant> next() const;
+
+  private:
+    struct Limited {
+        std::optional<Instant> limit;
+        std::unique_ptr<LineProcesses> processes;
+        bool exceeded = false;
+    };
+    mutable std::mutex mutex_;
+    std::map<TaskKey, Limited> lines_;
+    std::set<TaskKey> end_at_once_;
+};
+
+// The shell of a worker. It lives as long as the worker, so that `cd`, variables, functions, aliases, umask
+// and limits of `#!` lines are seen by the lines below them, which run in subshells of it.
+//
+//   runtask ---- host (node/process/command_host.h) ---- shell ---- subshell of a line
+//
+// If runtask is killed, the host ends all that lines have started. If a line kills the shell, it is started
+// anew, and runs again the `#!` lines that it had run.
 
 inline constexpr int timeout_exit_code = 124;
 

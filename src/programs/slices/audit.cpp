@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cinttypes>
-#include <cstdio>
-#include <utility>
 
 #include "base/units.h"
 #include "records/hdf5/stats_reader.h"
@@ -166,6 +164,20 @@ Result<int> audit_files(Options options) {
     const Audit found = audit(options, parts);
     std::fputs(text_of(found).c_str(), stdout);
     return found.complete() ? 0 : 1;
+}
+
+void explain(const Options& options, std::FILE* out) {
+    SliceQueue plan(options.works, options.slices);
+    std::fprintf(out, "# %s an epoch, %s, %s, seed %" PRIu64 "\n", count_of(plan.size(), "slice").c_str(),
+                 count_of(static_cast<std::uint64_t>(options.slices.num_epochs), "epoch").c_str(),
+                 options.slices.shuffle ? "shuffled" : "in order", plan.seed());
+    std::fputs("# position\tepoch\tslice\n", out);
+    while (const auto slice = plan.take()) {
+        std::fprintf(out, "%" PRIu64 "\t%" PRIu64 "\t%s\n", slice->position, slice->epoch,
+                     slice->text().c_str());
+        if (std::ferror(out) != 0) return;  // its reader has seen enough
+        plan.commit(*slice);
+    }
 }
 
 }  // namespace wq::programs::slices

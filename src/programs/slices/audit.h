@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <string>
 #include <utility>
@@ -40,5 +41,11 @@ Audit audit(const Options& options, const std::vector<std::vector<records::hdf5:
 std::string text_of(const Audit& audit);
 // Reads the files, prints the audit. Returns the exit code.
 Result<int> audit_files(Options options);
+
+// What the options amount to, for readers.
+
+// A line for each slice in the order of their taking: position, epoch and name, separated by tabs.
+// Throws SetupError as SliceQueue does.
+void explain(const Options& options, std::FILE* out);
 
 }  // namespace wq::programs::slices

@@ -2,13 +2,12 @@
 #include <cstdio>
 #include <exception>
 
-#include "base/broken_pipes.h"
 #include "base/shortage.h"
+#include "base/write_all.h"
 #include "node/process/command_host.h"
 #include "programs/slices/audit.h"
 #include "programs/slices/loop.h"
 #include "programs/slices/options.h"
-#include "programs/slices/plan_text.h"
 #include "ranks/mpi/launch_environment.h"
 
 namespace {

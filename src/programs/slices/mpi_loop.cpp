@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "programs/slices/loop.h"
-#include "programs/slices/runner.h"
+#include "programs/slices/records_feed.h"
 #include "programs/slices/saver.h"
 
 namespace wq::programs::slices {

@@ -8,7 +8,6 @@
 
 #include "base/units.h"
 #include "programs/command_line.h"
-#include "programs/help_text.h"
 #include "programs/option_values.h"
 #include "records/journal/append_file.h"
 

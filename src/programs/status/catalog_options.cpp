@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "programs/command_line.h"
-#include "programs/help_text.h"
 #include "programs/option_values.h"
 
 namespace wq::programs::status {

@@ -10,7 +10,7 @@
 #include "base/amounts.h"
 #include "base/find_above.h"
 #include "base/units.h"
-#include "programs/help_text.h"
+#include "programs/command_line.h"
 #include "programs/option_values.h"
 
 namespace wq::programs::worker {

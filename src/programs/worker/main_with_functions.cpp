@@ -1,6 +1,6 @@
 #include "work_queue/worker.h"
 
-#include "api/function_table.h"
+#include "api/session_parts.h"
 #include "programs/worker/worker_program.h"
 
 namespace wq {

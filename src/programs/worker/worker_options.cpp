@@ -14,7 +14,6 @@
 #include "net/session/session_table.h"
 #include "programs/binding_word.h"
 #include "programs/command_line.h"
-#include "programs/help_text.h"
 #include "programs/option_values.h"
 #include "programs/worker/coprocess_options.h"
 

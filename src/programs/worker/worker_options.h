@@ -14,7 +14,7 @@
 #include "net/catalog/catalog_hosts.h"
 #include "net/frames/tcp_options.h"
 #include "node/launcher/launcher.h"
-#include "node/machine/bound.h"
+#include "node/machine/machine.h"
 
 namespace wq::programs::worker {
 

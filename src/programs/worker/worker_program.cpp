@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <random>
 
-#include "base/background_thread.h"
+#include "base/background.h"
 #include "base/find_shell.h"
 #include "base/random_bits.h"
 #include "base/shortage.h"
 #include "base/signals.h"
 #include "engine/model/task.h"
-#include "files/trees/kept_cache.h"
+#include "files/trees/cache.h"
 #include "manager/run/job_end.h"
 #include "manager/run/loop.h"
 #include "net/session/session_table.h"

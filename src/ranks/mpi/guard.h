@@ -1,3 +1,34 @@
+// Finalizes with the process manager, as the same client, for a rank that ended without MPI_Finalize. The
+// rank's end then counts as orderly, and the other ranks continue.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "ranks/mpi/launch_environment.h"
+
+namespace wq::ranks::mpi {
+
+// A client that is killed while it connects is fatal to a PMIx 4.2.2 server: its error path frees the rank's
+// record twice, and mpirun hangs at its end on the mutex of the freed record. (A limit of 2 ms, which
+// interrupted the goodbye, hung 9 of 18 runs; one of 3 ms 9 of 9.) Hence a limit far above the usual time: 7
+// ms in the median, but 1 s and more at a load of 18 on 2 cores.
+struct GoodbyeOptions {
+    Duration limit = std::chrono::seconds(20);  // per attempt
+    int attempts = 3;
+};
+
+// Call from a process without threads (it forks). False if nobody answered: the launcher then counts the end
+// as a failure of the job.
+bool say_goodbye(ProcessManager manager, const GoodbyeOptions& options = {});
+
+// Asks the process manager to end the whole job, for launchers that do not do so when one rank fails: srun
+// and hydra leave the others waiting in MPI_Init. Call from a process without threads. False if nobody
+// answered.
+bool abort_job(ProcessManager manager, int exit_code, const GoodbyeOptions& options = {});
+
 // The guard: the process that mpirun or srun started. It forks the rank before MPI_Init and waits for it, so
 // that the job's launcher sees an orderly end whatever happens to the rank. Its exit code, by when the rank
 // ends:
@@ -15,17 +46,6 @@
 // our bug and no reason to requeue the job, else 75.
 //
 // The guard must not be the parent of tasks (`kill -9 $PPID` would end the whole run): that is the launcher.
-#pragma once
-
-#include <functional>
-#include <optional>
-#include <string>
-
-#include "ranks/mpi/goodbye.h"
-#include "ranks/mpi/launch_environment.h"
-
-namespace wq::ranks::mpi {
-
 struct RankStory;
 
 // What the rank tells its guard, in memory that both share. Does nothing without a guard.

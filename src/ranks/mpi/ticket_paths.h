@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/time.h"
-#include "ranks/mpi/mpi_counter_window.h"
 #include "ranks/mpi/mpi_session.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 
 namespace wq::ranks::mpi {
 

@@ -1,6 +1,6 @@
 #include "ranks/mpi/watchdog.h"
 
-#include "base/signals_held.h"
+#include "base/quiet_thread.h"
 
 namespace wq::ranks::mpi {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "records/hdf5/columns.h"
 #include "records/hdf5/h5_handle.h"
+#include "records/hdf5/schema.h"
 
 namespace wq::records::hdf5 {
 

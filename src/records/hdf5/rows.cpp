@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "records/journal/task_number.h"
+#include "records/journal/records.h"
 
 namespace wq::records::hdf5 {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "records/journal/task_number.h"
+#include "records/journal/records.h"
 #include "records/journal/text_log.h"
 
 namespace wq::records::journal {

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "records/journal/mapped_file.h"
-#include "records/journal/task_number.h"
+#include "records/journal/records.h"
 
 namespace wq::records::journal {
 

@@ -1,5 +1,5 @@
-// The records of a run: one TaskRecord per ended attempt, one WorkerRecord per worker, and the manager's
-// time series. The journal holds the first two completely, so that everything else can be rebuilt from it.
+// A task's number wherever a user reads or types it: joblog.tsv (Seq), transactions.log, output.log,
+// stats.h5, `--output`. Numbers start at 1, as in GNU parallel and Work Queue; ids start at 0.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,16 @@
 #include "engine/model/sizes.h"
 
 namespace wq::records::journal {
+
+// A task of an earlier run that is not in the list any more has number 0.
+inline constexpr TaskId not_listed{~std::uint64_t{0}};
+
+constexpr std::uint64_t task_number(TaskId task) {
+    return task.value() + 1;
+}
+
+// The records of a run: one TaskRecord per ended attempt, one WorkerRecord per worker, and the manager's
+// time series. The journal holds the first two completely, so that everything else can be rebuilt from it.
 
 // What identifies a task across runs of an edited list.
 struct TaskKey {

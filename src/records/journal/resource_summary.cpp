@@ -6,7 +6,7 @@
 
 #include "records/journal/append_file.h"
 #include "records/journal/quantities.h"
-#include "records/journal/task_number.h"
+#include "records/journal/records.h"
 
 namespace wq::records::journal {
 

@@ -4,7 +4,7 @@
 
 #include "engine/model/manager_stats.h"
 #include "records/journal/quantities.h"
-#include "records/journal/task_number.h"
+#include "records/journal/records.h"
 #include "records/journal/text_log.h"
 
 namespace wq::records::journal {

@@ -1,23 +1,85 @@
 #include "records/logs/summary_writer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
+#include <fstream>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/quiet_thread.h"
 #include "base/units.h"
 #include "base/wake.h"
+#include "base/write_all.h"
 #include "records/journal/resource_summary.h"
-#include "records/journal/task_number.h"
-#include "records/logs/gathered_summaries.h"
 
 namespace wq::records::logs {
+
+namespace {
+
+struct Gathered {
+    std::mutex mutex;
+    bool begun = false;
+};
+
+// Never destroyed: a thread that a folder blocked may return while the process ends.
+std::shared_ptr<Gathered> gathered_at(const std::string& path) {
+    static auto& mutex = *new std::mutex;
+    static auto& all = *new std::map<std::string, std::shared_ptr<Gathered>>;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<Gathered>& one = all[path];
+    if (!one) one = std::make_shared<Gathered>();
+    return one;
+}
+
+// Links it to the first free name; "": the file system has no links.
+std::string linked_aside(const std::string& path) {
+    for (int number = 1;; ++number) {
+        std::string aside = path + "." + std::to_string(number);
+        if (::link(path.c_str(), aside.c_str()) == 0) return aside;
+        if (errno != EEXIST) return "";
+    }
+}
+
+// Keeps the file of an earlier process with our pid, or of one on another host: it is somebody's data. If it
+// can have no other name, or another user owns it in a folder that does not allow removing its name, we
+// append to it.
+void put_aside(const std::string& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const std::string aside = linked_aside(path);
+    if (!aside.empty() && ::unlink(path.c_str()) != 0) ::unlink(aside.c_str());
+}
+
+}  // namespace
+
+int append_summary(const std::string& path, const std::string& line) {
+    const std::shared_ptr<Gathered> gathered = gathered_at(path);
+    const std::lock_guard lock(gathered->mutex);
+    if (!gathered->begun) put_aside(path);
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+    if (!file.valid()) return errno;
+    gathered->begun = true;
+    const off_t whole_lines = ::lseek(file.get(), 0, SEEK_END);
+    const int error = write_all(file.get(), line) ? 0 : errno;
+    // Half a line would also spoil the next one. If truncating fails, too, the reader skips both.
+    if (error != 0 && whole_lines >= 0) [[maybe_unused]]
+        const int cut = ::ftruncate(file.get(), whole_lines);
+    return error;
+}
 
 namespace {
 
@@ -250,6 +312,92 @@ void SummaryWriter::finish() {
     const std::lock_guard outside(shared_->outside);
     shared_->left_alone = true;
     shared_->calls.say(line);
+}
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Converts `[800, "MB"]` to this many parts of its unit.
+std::int64_t amount_of(const Json& summary, const char* name, double parts) {
+    const auto found = summary.find(name);
+    if (found == summary.end() || !found->is_array() || found->empty() || !found->front().is_number())
+        return engine::model::unsaid;
+    const double amount = found->front().get<double>() * parts;
+    constexpr double most = 1e15;
+    return amount >= 0 ? std::llround(std::min(amount, most)) : engine::model::unsaid;
+}
+
+bool succeeded(const Json& summary) {
+    return summary.value("exit_type", Json("normal")) == "normal" &&
+           summary.value("exit_status", Json(0)) == 0;
+}
+
+void add(const Json& summary, EarlierSummaries& all) {
+    const auto category = summary.find("category");
+    if (category == summary.end() || !category->is_string() || !succeeded(summary)) return;
+    engine::model::CategorySample sample;
+    sample.peaks = {amount_of(summary, "cores", 1000), amount_of(summary, "memory", 1),
+                    amount_of(summary, "disk", 1), amount_of(summary, "gpus", 1000)};
+    sample.wall = std::chrono::microseconds(
+        std::clamp<std::int64_t>(amount_of(summary, "wall_time", 1e6), 0, 1'000'000'000'000'000));
+    all.samples[category->get<std::string>()].push_back(sample);
+}
+
+// Returns a discarded value if it is not JSON.
+Json parse_next(std::istream& from) {
+    Json next;
+    try {
+        from >> next;
+    } catch (const Json::exception&) {
+        return Json(Json::value_t::discarded);
+    }
+    return next;
+}
+
+// False: part of it is not a summary.
+bool read_piece(const std::string& text, EarlierSummaries& all, std::uint64_t& count) {
+    std::istringstream from(text);
+    while (!(from >> std::ws).eof()) {
+        const Json summary = parse_next(from);
+        if (!summary.is_object()) return false;
+        ++count;
+        add(summary, all);
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<EarlierSummaries> read_summaries(const std::string& path) {
+    const auto wrong = [&](const std::string& why) { return Error{ExitCode::bad_input, path + ": " + why}; };
+    std::ifstream file(path);
+    if (!file) return wrong(std::system_category().message(errno));
+    EarlierSummaries all;
+    std::uint64_t count = 0;
+    std::uint64_t bad = 0;
+    std::uint64_t first_bad = 0;
+    // A piece reaches from one line that can begin a summary to the next; lines within a summary are
+    // indented.
+    std::string piece;
+    std::uint64_t begin = 1;
+    const auto end_piece = [&](std::uint64_t next) {
+        if (!read_piece(piece, all, count) && bad++ == 0) first_bad = begin;
+        piece.clear();
+        begin = next;
+    };
+    std::uint64_t number = 0;
+    for (std::string line; std::getline(file, line);) {
+        ++number;
+        if (line.starts_with('{')) end_piece(number);
+        piece += line + '\n';
+    }
+    end_piece(number);
+    if (bad == 0) return all;
+    if (count == 0) return wrong("line " + std::to_string(first_bad) + " is not a summary, nor is any other");
+    all.warning = path + ": line " + std::to_string(first_bad) + " is not a summary" +
+                  (bad == 1 ? "" : ", like " + std::to_string(bad - 1) + " others") + ": skipped";
+    return all;
 }
 
 }  // namespace wq::records::logs

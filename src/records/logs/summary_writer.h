@@ -1,20 +1,29 @@
-// Writes reports on tasks to files, on a separate thread, because a folder may be slow or hang for hours.
-// Only tasks with a report wait for it.
+// FOLDER/wq-PID.summaries: the summaries of all managers of this process, one per line.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
+#include "engine/model/events.h"
 #include "records/journal/records.h"
 
 namespace wq::records::logs {
 
+// Appends the whole line or nothing. The first call starts the file anew: a file of another process with the
+// same id belongs to another run, and is kept as PATH.1, PATH.2 and so on. Returns 0 or an errno.
+int append_summary(const std::string& path, const std::string& line);
+
+// Writes reports on tasks to files, on a separate thread, because a folder may be slow or hang for hours.
+// Only tasks with a report wait for it.
 struct Summary {
     std::int64_t id = 0;  // the program's id
     journal::TaskRecord record;
@@ -70,5 +79,17 @@ class SummaryWriter {
     std::uint64_t told_at_ = UINT64_MAX;  // value of `written` at the last message about a slow folder
     bool told_of_many_ = false;
 };
+
+// Usage of an earlier run's tasks, read from the file in which a manager gathered their summaries.
+struct EarlierSummaries {
+    std::map<std::string, std::vector<engine::model::CategorySample>>
+        samples;          // by category; successful tasks only
+    std::string warning;  // about skipped parts, one line; empty: nothing was skipped
+};
+
+// The file has JSON summaries, each starting at the beginning of a line. Anything else, such as half a
+// summary left by a full disk, is skipped up to the next one. Error (bad_input): the file cannot be read, or
+// has no summaries; the line names it.
+Result<EarlierSummaries> read_summaries(const std::string& path);
 
 }  // namespace wq::records::logs

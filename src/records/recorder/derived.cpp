@@ -6,9 +6,9 @@
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_log.h"
 #include "records/journal/joblog.h"
+#include "records/journal/records.h"
 #include "records/journal/resource_summary.h"
 #include "records/journal/run_status.h"
-#include "records/journal/task_number.h"
 #include "records/journal/transactions.h"
 
 namespace wq::records::recorder {

@@ -1,13 +1,5 @@
-// Writes the run's results on a separate thread. Each batch of records goes, in this order, to output.log,
-// the journal, and the derived files (stats.h5, joblog.tsv, transactions.log, the text statistics log). The
-// manager never waits for a disk. acknowledged() tells it which records are written, so that they outlive
-// every process of the run. They are synced to the disk every 5 s, so a power failure costs at most the ends
-// of 5 s, which --resume runs again. After a failed sync the disk is not trusted any more: trouble() stays,
-// and nothing more is acknowledged.
-//
-// A full disk or a dead file system stops the writing of output.log and the journal at the end of a record.
-// The recorder tries again twice a second, and trouble() says so. Trouble with a derived file is reported
-// once (notices()) and ends only that file.
+// Writes the files that must not be lost: output.log, its index and the journal, in this order. A batch is
+// prepared once and written in steps. A failed step is retried; the steps before it are not repeated.
 #pragma once
 
 #include <array>
@@ -19,11 +11,23 @@
 
 #include "base/result.h"
 #include "engine/model/outcome.h"
+#include "records/journal/journal.h"
 #include "records/journal/mapped_file.h"
+#include "records/journal/output_log.h"
 #include "records/journal/records.h"
 
 namespace wq::records::recorder {
 
+// Writes the run's results on a separate thread. Each batch of records goes, in this order, to output.log,
+// the journal, and the derived files (stats.h5, joblog.tsv, transactions.log, the text statistics log). The
+// manager never waits for a disk. acknowledged() tells it which records are written, so that they outlive
+// every process of the run. They are synced to the disk every 5 s, so a power failure costs at most the ends
+// of 5 s, which --resume runs again. After a failed sync the disk is not trusted any more: trouble() stays,
+// and nothing more is acknowledged.
+//
+// A full disk or a dead file system stops the writing of output.log and the journal at the end of a record.
+// The recorder tries again twice a second, and trouble() says so. Trouble with a derived file is reported
+// once (notices()) and ends only that file.
 struct RecorderOptions {
     std::string run_directory;  // exists and is locked: RunDirectory::take()
     std::string run_id;         // random, in the journal's header; an earlier journal keeps its own
@@ -118,5 +122,36 @@ class Recorder {
 // created).
 Result<std::unique_ptr<Recorder>> open_recorder(const RecorderOptions& options,
                                                 const ListedTasks* listed = nullptr);
+
+class JournalWriter {
+  public:
+    // `valid_bytes`: of the existing journal; 0: creates it with `header`.
+    static Result<JournalWriter> open(const std::string& run_directory, const journal::RunHeader& header,
+                                      std::uint64_t valid_bytes);
+
+    // Only call it while nothing is staged.
+    void stage(const Recorded& ended);
+    void stage(const journal::WorkerRecord& record) { journal_bytes_ += journal::encode_record(record); }
+    void stage(const journal::Sample& sample) { journal_bytes_ += journal::encode_record(sample); }
+    void stage(const journal::CategoryRecord& record) { journal_bytes_ += journal::encode_record(record); }
+    // Writes what is staged, starting where an earlier call stopped. Error: try again later. After a failed
+    // sync nothing more is written, and the error stays: the system then treats unwritten data as written, so
+    // a later success would prove nothing about the disk.
+    Status write();
+    Status sync();
+
+  private:
+    enum class Step { data, index, journal };
+    JournalWriter(journal::OutputLog output, journal::AppendFile journal)
+        : output_(std::move(output)), journal_(std::move(journal)), batch_(output_.end()) {}
+
+    journal::OutputLog output_;
+    journal::AppendFile journal_;
+    journal::OutputBatch batch_;
+    std::string journal_bytes_;
+    Step step_ = Step::data;
+    bool unsynced_ = false;
+    std::optional<Error> lost_;
+};
 
 }  // namespace wq::records::recorder

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "shared_list/replica/list_view.h"
-#include "shared_list/store/random_word.h"
+#include "shared_list/store/list_place.h"
 
 namespace wq::shared_list::replica {
 

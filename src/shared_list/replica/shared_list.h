@@ -17,7 +17,6 @@
 #include "shared_list/replica/loose_end.h"
 #include "shared_list/replica/master_clock.h"
 #include "shared_list/replica/record_log.h"
-#include "shared_list/replica/turns.h"
 #include "shared_list/store/list_store.h"
 #include "shared_list/text/document.h"
 #include "shared_list/text/edit.h"

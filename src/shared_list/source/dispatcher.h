@@ -1,10 +1,4 @@
-// Gives the lines of shared lists to the workers of one run, and marks them: what `runtask` does for itself,
-// for all workers of a manager. It blocks in the stores of the lists, so it has a thread of its own
-// (shared_source.h).
-//
-// A worker of the run has a seat. It runs as many lines at once as it has room for; `#!` lines one by one,
-// each followed by a probe, a task that tells what the line has set. Who is told to go to another list goes
-// when none of its lines runs any more.
+// A task that asks a worker's shell which variables a `#!` line has set.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +15,27 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "shared_list/replica/jump.h"
-#include "shared_list/replica/lease.h"
 #include "shared_list/replica/line_taker.h"
+#include "shared_list/replica/other_workers.h"
 #include "shared_list/source/run_list.h"
 #include "shared_list/store/list_place.h"
 #include "shared_list/text/choice.h"
 
 namespace wq::shared_list::source {
+
+// Its command. The line follows as a comment, for the records.
+std::string probe_of(const std::string& line);
+
+// `output`: of the command, which succeeded. Error: a value makes no sense.
+Result<replica::JumpVariables> answer_of(const std::string& output);
+
+// Gives the lines of shared lists to the workers of one run, and marks them: what `runtask` does for itself,
+// for all workers of a manager. It blocks in the stores of the lists, so it has a thread of its own
+// (shared_source.h).
+//
+// A worker of the run has a seat. It runs as many lines at once as it has room for; `#!` lines one by one,
+// each followed by a probe, a task that tells what the line has set. Who is told to go to another list goes
+// when none of its lines runs any more.
 
 // ---- what happens in the run ----
 

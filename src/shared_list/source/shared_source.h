@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/background_thread.h"
+#include "base/background.h"
 #include "manager/manager.h"
 #include "manager/run/source.h"
 #include "manager/task_table.h"

@@ -1,4 +1,4 @@
-// The helper at a master (master/*.sh), through one ssh process that is kept for all requests.
+// Errors of the connection to a master and of the helper there. Each is one line with the remedy.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,54 @@
 #include <string_view>
 #include <vector>
 
+#include "base/child.h"
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/ssh/ssh_process.h"
 #include "shared_list/store/file_lock.h"
 
 namespace wq::shared_list::ssh {
 
+// The end of ssh's output to stderr, as part of a message.
+std::string end_of_errors(const std::string& errors);
+
+// ssh ended before the master's shell answered. `errors`: what it wrote.
+Error no_connection(const std::string& host, const std::string& errors, int exit_code);
+// The connection was there, and was lost.
+Error lost_connection(const std::string& host, const std::string& errors);
+// The master's helper cannot do what it was asked for: `why` is a word and perhaps what a command said.
+Error helper_problem(const std::string& host, const std::string& list, const std::string& why,
+                     const std::string& errors);
+
+// An ssh process that this one talks to by its standard input and output.
+
+// The words of the variable RUNTASK_SSH ("ssh -F FILE -p 2222"), or "ssh".
+std::vector<std::string> ssh_command();
+
+class SshProcess {
+  public:
+    // Starts it in a separate session, so that Ctrl-C does not end it: the worker must still record the ends
+    // of its lines.
+    static Result<SshProcess> start(const std::vector<std::string>& words);
+
+    int in() const { return in_.get(); }  // a socket; none of the three blocks
+    int out() const { return out_.get(); }
+    int errors() const { return errors_.get(); }
+
+    void close_in() { in_.reset(); }
+    void close_errors() { errors_.reset(); }
+    // Waits for its end, at most so long; then kills it. Returns its exit code (see Child).
+    int end(Duration limit);
+
+  private:
+    SshProcess() = default;
+    Child child_;
+    Descriptor in_;
+    Descriptor out_;
+    Descriptor errors_;
+};
+
+// The helper at a master (master/*.sh), through one ssh process that is kept for all requests.
 enum class Opening : std::uint8_t { to_write, to_read };
 
 struct Master {

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "shared_list/store/list_place.h"
 #include "shared_list/store/problem.h"
-#include "shared_list/store/random_word.h"
 #include "shared_list/store/whole_io.h"
 
 namespace wq::shared_list::store {

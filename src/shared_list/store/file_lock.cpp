@@ -13,7 +13,7 @@
 #include "base/quiet_thread.h"
 #include "base/time.h"
 #include "base/units.h"
-#include "shared_list/store/identity.h"
+#include "shared_list/store/list_place.h"
 #include "shared_list/store/problem.h"
 
 namespace wq::shared_list::store {

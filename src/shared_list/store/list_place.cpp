@@ -1,8 +1,27 @@
 #include "shared_list/store/list_place.h"
 
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/random_bits.h"
 #include "base/units.h"
 
 namespace wq::shared_list::store {
+
+std::string identity_of(const struct stat& file) {
+    std::array<char, 96> text{};
+    std::snprintf(text.data(), text.size(), "%llu %lld %lld.%09ld",
+                  static_cast<unsigned long long>(file.st_ino), static_cast<long long>(file.st_size),
+                  static_cast<long long>(file.st_mtim.tv_sec), static_cast<long>(file.st_mtim.tv_nsec));
+    return text.data();
+}
+
+std::optional<struct stat> stat_of(const std::string& path) {
+    struct stat found {};
+    if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+    return found;
+}
 
 namespace {
 
@@ -32,6 +51,12 @@ Result<ListPlace> list_place(const std::string& word, const std::string& host) {
 
 std::string name_of(const ListPlace& place) {
     return place.host.empty() ? place.file : place.host + ":" + place.file;
+}
+
+std::string random_word() {
+    std::array<char, 20> text{};
+    std::snprintf(text.data(), text.size(), "%016" PRIx64, random_bits());
+    return text.data();
 }
 
 }  // namespace wq::shared_list::store

@@ -1,12 +1,21 @@
-// The place of a shared list, which users write as "tasks.sh" or "user@host:tasks.sh".
+// What tells one state of a list from another: "INODE SIZE MTIME".
 #pragma once
 
+#include <sys/stat.h>
+
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 
 namespace wq::shared_list::store {
 
+// MTIME as `stat -c %.9Y` of GNU prints it, since a master's shell makes the same text.
+std::string identity_of(const struct stat& file);
+
+std::optional<struct stat> stat_of(const std::string& path);
+
+// The place of a shared list, which users write as "tasks.sh" or "user@host:tasks.sh".
 struct ListPlace {
     std::string host;  // "user@host"; empty: this machine
     std::string file;
@@ -18,5 +27,9 @@ struct ListPlace {
 Result<ListPlace> list_place(const std::string& word, const std::string& host);
 
 std::string name_of(const ListPlace& place);
+
+// Names that nobody else chooses, for logs and answers.
+
+std::string random_word();  // 16 hexadecimal digits
 
 }  // namespace wq::shared_list::store

@@ -17,7 +17,7 @@
 // that the workers write (shared_list/text/edit.h), and `FILE IDENTITY`, which the store writes when it has
 // rewritten the list: the file with this identity has all records above. A crash between that line and the
 // rename leaves a file with an earlier identity, whose missing records stand below its own line. A line
-// `TURN NAME` asks others to let a worker go first (shared_list/replica/turns.h).
+// `TURN NAME` asks others to let a worker go first (shared_list/replica/record_log.h).
 //
 // An identity is "INODE SIZE MTIME" with nanoseconds: another one means that somebody else edited the list.
 #pragma once

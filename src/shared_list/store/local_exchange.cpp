@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "shared_list/store/identity.h"
+#include "shared_list/store/list_place.h"
 #include "shared_list/store/new_list.h"
 #include "shared_list/store/old_files.h"
 #include "shared_list/store/problem.h"

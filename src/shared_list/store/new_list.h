@@ -1,4 +1,4 @@
-// The next list, written aside from the present one and what differs, and put in its place.
+// Owner, mode, ACL and extended attributes of a list, for the file that replaces it.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,6 +16,10 @@
 
 namespace wq::shared_list::store {
 
+// False: some cannot be given to `to`, for example the owner by another user than root.
+bool copy_attributes(int from, const struct stat& of, int to);
+
+// The next list, written aside from the present one and what differs, and put in its place.
 class NewList {
   public:
     // On the disk, as Paths::fresh, with mode, owner, ACL and other attributes of the list.

@@ -13,7 +13,7 @@
 
 #include "base/descriptor.h"
 #include "base/units.h"
-#include "shared_list/store/identity.h"
+#include "shared_list/store/list_place.h"
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 

@@ -1,14 +1,4 @@
-// One line of a task list that workers of `runtask` share, with the marks that they leave on it:
-//
-//   echo a #:g                                                                  open: it waits
-//   #echo a #:g # worker 3 # (07-28 15:52:33 ...                                 running
-//   #echo a #:g # worker 3 # (07-28 15:52:33 ... 07-28 15:52:36) #ok             done
-//   echo a #:g # worker 3 # (07-28 15:52:33 ... 07-28 15:52:36) #error1          open: for other workers
-//   #echo a #:g # worker 3 # (... 07-28 15:52:36) #error1 # worker 4 # (07-28 15:53:00 ...
-//   echo a #:g # worker 3 # (07-28 15:52:33 ... 07-28 15:53:40) #lost            open: its worker was lost
-//
-// The format is that of DistributedTaskQueue, except `#lost`, which it takes for a comment. Blanks around a
-// line are removed when it is first marked; a CR before the line's end stays.
+// The trail of tries at the end of a line: ` # worker 3 # (07-28 15:52:33 ... 07-28 15:52:36) #ok`.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +10,18 @@
 #include "engine/tasklist/list.h"
 
 namespace wq::shared_list::text {
+
+// One line of a task list that workers of `runtask` share, with the marks that they leave on it:
+//
+//   echo a #:g                                                                  open: it waits
+//   #echo a #:g # worker 3 # (07-28 15:52:33 ...                                 running
+//   #echo a #:g # worker 3 # (07-28 15:52:33 ... 07-28 15:52:36) #ok             done
+//   echo a #:g # worker 3 # (07-28 15:52:33 ... 07-28 15:52:36) #error1          open: for other workers
+//   #echo a #:g # worker 3 # (... 07-28 15:52:36) #error1 # worker 4 # (07-28 15:53:00 ...
+//   echo a #:g # worker 3 # (07-28 15:52:33 ... 07-28 15:53:40) #lost            open: its worker was lost
+//
+// The format is that of DistributedTaskQueue, except `#lost`, which it takes for a comment. Blanks around a
+// line are removed when it is first marked; a CR before the line's end stays.
 
 using WorkerId = std::uint32_t;                    // `# worker K #`, `#@K`; the first worker of a list is 0
 inline constexpr WorkerId no_worker = 0xFFFFFFFF;  // of a `#@` without a number: no worker has it
@@ -90,5 +92,13 @@ struct WorkerMark {
     std::string stamp;
 };
 std::optional<WorkerMark> worker_of(std::string_view text);  // of `# worker K: NAME (STAMP)`
+
+struct Trail {
+    std::string_view before;  // the line without it and the blanks before it
+    std::vector<Try> tries;   // empty: there is none
+};
+
+// Text that somebody has written behind or into a trail is skipped.
+Trail split_trail(std::string_view line);
 
 }  // namespace wq::shared_list::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "ranks/tickets/counters.h"
+#include "ranks/tickets/batch_counter.h"
 
 namespace wq::slices::claims {
 

@@ -13,7 +13,6 @@
 
 #include "base/time.h"
 #include "net/frames/transport.h"
-#include "slices/claims/address.h"
 #include "slices/claims/messages.h"
 #include "slices/claims/nodes.h"
 #include "slices/plan/ledger.h"

@@ -1,5 +1,5 @@
 // What those who take slices and the one who gives them say to each other. Takers share the tickets of their
-// node (ranks/tickets/ticket_pool.h); positions are those of an order (slices/plan/order.h).
+// node (ranks/tickets/ticket_pool.h); positions are those of an order (slices/plan/plan.h).
 #pragma once
 
 #include <cstdint>

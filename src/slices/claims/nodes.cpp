@@ -1,10 +1,6 @@
 #include "slices/claims/nodes.h"
 
-#include <algorithm>
 #include <variant>
-
-#include "ranks/tickets/ticket_word.h"
-#include "slices/claims/drawer.h"
 
 namespace wq::slices::claims {
 

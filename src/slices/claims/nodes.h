@@ -1,11 +1,8 @@
-// What the takers of each node have, and what they wait for.
-//
-// When a taker is lost, the tickets of its node get a new batch, and the other takers there are asked what
-// they have. What nobody has is given again: also what is unclaimed on the node, since from their answer on,
-// takers drop tickets of older batches. So a taker that was only paused cannot bring back a grant that it had
-// not read.
+// A taker, as the giver reaches it.
 #pragma once
 
+#include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,14 +11,153 @@
 #include <string>
 #include <utility>
 
+#include "base/interval_set.h"
 #include "base/time.h"
-#include "slices/claims/address.h"
-#include "slices/claims/recount.h"
-#include "slices/claims/seal.h"
+#include "net/frames/transport.h"
+#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/ticket_pool.h"
+#include "slices/claims/careful_counters.h"
+#include "slices/claims/messages.h"
 #include "slices/plan/ledger.h"
 
 namespace wq::slices::claims {
 
+struct Address {
+    net::frames::Transport* line;
+    net::frames::PeerId peer;
+    auto operator<=>(const Address&) const = default;
+    void send(const Message& message) const { line->send(peer, encode(message)); }
+};
+
+// The giver's side of what is sealed: a long range of positions that takers draw by themselves, through the
+// counter in rank 0's memory (ranks/tickets/batch_counter.h), and tell afterwards.
+//
+// When a taker is lost, nobody knows what it drew and has not told. So the seal is closed: the counter tells
+// how far it was drawn, and the living tell what they drew. What nobody tells was lost. The next seal begins
+// when all have answered: so none that lives draws from it by mistake.
+class Seal {
+  public:
+    // Null: takers ask for all by message. `batch`: numbers of batches follow it. If the counters served
+    // another seal before, a random one, so that none is the same.
+    void use(ranks::tickets::Counters* counters, CarefulCounters::Say say, std::uint32_t batch) {
+        counters_ = CarefulCounters(counters, std::move(say));
+        batch_ = batch;
+    }
+    bool there() const { return counters_.there(); }
+    bool may_serve() const { return counters_.may_serve(); }
+    bool is_none() const { return state_ == State::none; }
+    bool is_open() const { return state_ == State::open; }
+    void serve() { counters_.serve(); }
+
+    // If is_none(), and something is to be given. nullopt: the counter fails.
+    std::optional<Sealed> begin(plan::Ledger& ledger) {
+        if (!counter_.set(BatchId(batch_ + 1))) return std::nullopt;
+        positions_ = *ledger.seal(ranks::tickets::BatchCounter::most_tickets);
+        state_ = State::open;
+        lost_some_ = false;
+        ++batch_;
+        return sealed();
+    }
+    Sealed sealed() const { return {batch_, positions_, 0, 0}; }
+
+    // For takers that do not draw by themselves. nullopt: nothing is left, or the counter fails.
+    std::optional<Interval> draw(std::uint64_t amount) {
+        const auto ticket = counter_.draw(BatchId(batch_), amount);
+        if (!ticket || *ticket >= positions_.size()) return std::nullopt;
+        return Interval{positions_.first + *ticket,
+                        positions_.first + std::min(*ticket + amount, positions_.size())};
+    }
+
+    // If is_open(). What nobody can have drawn is to be given by message.
+    void close(plan::Ledger& ledger, const std::set<Address>& drawers) {
+        const auto drawn = counter_.end(BatchId(batch_), positions_.size());
+        if (drawn && *drawn < positions_.size()) ledger.unseal({positions_.first + *drawn, positions_.end});
+        state_ = State::closing;
+        missing_ = drawers;
+        for (const Address& drawer : drawers) drawer.send(Unsealed{batch_});
+    }
+    void answer(const Address& from, const Closed& closed) {
+        if (closed.batch == batch_) missing_.erase(from);
+    }
+    void leave(const Address& drawer, bool lost) {
+        missing_.erase(drawer);
+        lost_some_ = lost_some_ || lost;
+    }
+    bool is_told() const { return state_ == State::closing && missing_.empty(); }
+    // If is_told(). Returns how many were lost, and are to be given again.
+    std::uint64_t end(plan::Ledger& ledger) {
+        state_ = State::none;
+        if (lost_some_) return ledger.lose_sealed();
+        ledger.unseal(positions_);  // by an addition that failed
+        return 0;
+    }
+
+  private:
+    enum class State { none, open, closing };
+    CarefulCounters counters_;
+    ranks::tickets::BatchCounter counter_{&counters_};
+    State state_ = State::none;
+    std::uint32_t batch_ = 0;
+    Interval positions_;
+    std::set<Address> missing_;  // answers
+    bool lost_some_ = false;     // of those who drew
+};
+
+// What the living takers of a node have. They are asked when one was lost, and from then on drop tickets of
+// older batches.
+class Recount {
+  public:
+    // The first batch of the node.
+    explicit Recount(std::uint32_t batch) : batch_(batch) {}
+
+    std::uint32_t batch() const { return batch_; }
+    bool pending() const { return !missing_.empty(); }
+    void begin(std::uint32_t batch, const std::set<Address>& takers) {
+        batch_ = batch;
+        missing_ = takers;
+        present_ = {};
+        for (const Address& taker : takers) taker.send(Count{batch});
+    }
+    void cancel() { missing_.clear(); }
+
+    // All that they have, once the last one has answered.
+    std::optional<IntervalSet> answer(const Address& from, const Present& present) {
+        if (present.batch != batch_ || missing_.erase(from) == 0) return std::nullopt;
+        present.positions.for_each([&](const Interval& range) { present_.insert(range); });
+        if (pending()) return std::nullopt;
+        return std::exchange(present_, {});
+    }
+    // Granted meanwhile: answers that are under way do not have these yet.
+    void granted(Interval positions) {
+        if (pending()) present_.insert(positions);
+    }
+    // Drawn by a taker. What it drew before it was asked is in its answer, as far as somebody has it.
+    void drawn(const Address& by, Interval positions) {
+        if (!missing_.contains(by)) granted(positions);
+    }
+
+    // Nodes are also asked without a lost taker, while others wait: seldom, if nothing is found.
+    bool due(Instant now) const { return !pending() && now >= due_; }
+    void postpone(Instant now) { due_ = now + pause_; }
+    void ask_soon() { pause_ = shortest; }
+    void ask_later() { pause_ = std::min(2 * pause_, longest); }
+    static constexpr Duration shortest = std::chrono::seconds(1);
+
+  private:
+    static constexpr Duration longest = std::chrono::seconds(30);
+    std::uint32_t batch_;
+    std::set<Address> missing_;  // answers
+    IntervalSet present_;
+    Duration pause_{};
+    Instant due_{};
+};
+
+// What the takers of each node have, and what they wait for.
+//
+// When a taker is lost, the tickets of its node get a new batch, and the other takers there are asked what
+// they have. What nobody has is given again: also what is unclaimed on the node, since from their answer on,
+// takers drop tickets of older batches. So a taker that was only paused cannot bring back a grant that it had
+// not read.
 class Nodes {
   public:
     // `epoch`: so many positions make an epoch; nodes are granted small parts of one, since what is granted
@@ -96,6 +232,49 @@ class Nodes {
     std::uint32_t next_batch_ = 1;
     Instant tick_at_{};
     std::uint64_t given_again_ = 0;
+};
+
+// A taker's side of what is sealed: takes its next part from the counter in rank 0's memory, without a
+// message to the giver. For one thread.
+
+// Each taker's part of what is left of an epoch is an eighth of an even one: a slow node has little more than
+// it can do before the others are done.
+inline std::uint64_t part_of(std::uint64_t left, std::uint64_t epoch, std::uint64_t takers) {
+    return ranks::tickets::guided_size(std::min(left, epoch), takers, 1, ranks::tickets::kMostTickets, 8);
+}
+
+class Drawer {
+  public:
+    // Null: it draws nothing.
+    Drawer(ranks::tickets::Counters* counters, CarefulCounters::Say say)
+        : counters_(counters, std::move(say)) {}
+    Drawer(const Drawer&) = delete;
+    Drawer& operator=(const Drawer&) = delete;
+
+    bool there() const { return counters_.there(); }
+    void begin(const Sealed& sealed) { sealed_ = sealed, drawn_ = 0; }
+    void end(std::uint32_t batch) {
+        if (sealed_ && sealed_->batch == batch) sealed_.reset();
+    }
+
+    // For so many takers. nullopt: nothing is left, or the counter fails. May wait for the network.
+    std::optional<Interval> draw(std::uint64_t takers) {
+        if (!sealed_ || !there()) return std::nullopt;
+        const Interval all = sealed_->positions;
+        const std::uint64_t part = part_of(all.size() - drawn_, sealed_->epoch, sealed_->takers) * takers;
+        const auto amount = std::min<std::uint64_t>(part, ranks::tickets::kMostTickets);
+        const auto ticket = counter_.draw(BatchId(sealed_->batch), amount);
+        if (!ticket || *ticket >= all.size()) return sealed_.reset(), std::nullopt;
+        drawn_ = std::min(*ticket + amount, all.size() - 1);
+        const Interval drawn{all.first + *ticket, all.first + std::min(*ticket + amount, all.size())};
+        return drawn;
+    }
+
+  private:
+    CarefulCounters counters_;
+    ranks::tickets::BatchCounter counter_{&counters_};
+    std::optional<Sealed> sealed_;
+    std::uint64_t drawn_ = 0;  // tickets, by all, when we drew last
 };
 
 }  // namespace wq::slices::claims

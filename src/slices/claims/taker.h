@@ -1,3 +1,133 @@
+// How a taker claims from the tickets of its node, and installs new ones for all of the node.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/interval_set.h"
+#include "base/time.h"
+#include "net/frames/transport.h"
+#include "ranks/tickets/ticket_pool.h"
+#include "slices/claims/messages.h"
+#include "slices/claims/nodes.h"
+
+namespace wq::slices::claims {
+
+class Claims {
+  public:
+    explicit Claims(ranks::tickets::TicketPool& pool) : pool_(pool) {}
+
+    // Tickets of older batches are void from now on. Returns those of this batch that it had claimed before.
+    std::optional<Interval> begin(std::uint32_t batch) {
+        batch_ = BatchId(batch);
+        if (!ahead_ || ahead_->batch > batch_) return std::nullopt;
+        const ranks::tickets::TicketRange ahead = *std::exchange(ahead_, std::nullopt);
+        return ahead.batch == batch_ ? std::optional(positions_of(ahead)) : std::nullopt;
+    }
+    bool has_begun() const { return batch_.value() != 0; }  // the giver knows us
+    // Claimed from a batch that the giver has not told us of: a mate was told before. A taker that is lost,
+    // and does not know it yet, stays here.
+    bool is_ahead() const { return ahead_.has_value(); }
+
+    // Up to `most`, or fewer if little is left for each of the node.
+    std::optional<Interval> claim(std::uint32_t most) {
+        while (!ahead_) {
+            const std::uint64_t part = ranks::tickets::guided_size(pool_.remaining(), pool_.ranks(), 1, most);
+            const ranks::tickets::Claim claim = pool_.take(static_cast<std::uint32_t>(part));
+            if (claim.state == ranks::tickets::Claim::State::dry) break;
+            // Overwritten: nobody has these any more; the giver finds that.
+            if (claim.state == ranks::tickets::Claim::State::overwritten) continue;
+            if (claim.range.batch == batch_) return positions_of(claim.range);
+            if (claim.range.batch > batch_) ahead_ = claim.range;
+        }
+        return std::nullopt;
+    }
+
+    std::uint32_t mates() const { return pool_.ranks(); }  // and this one
+    bool are_left() const {
+        const auto left = pool_.unclaimed();
+        return left && left->batch >= batch_;
+    }
+    // False: a mate was faster.
+    bool install(const Interval& positions) {
+        if (const auto stale = pool_.unclaimed(); stale && stale->batch < batch_) pool_.revoke(stale->batch);
+        if (positions.size() > ranks::tickets::kMostTickets) return false;
+        const ranks::tickets::TicketRange range{batch_, positions.first,
+                                                static_cast<std::uint32_t>(positions.size())};
+        return pool_.install(range) == ranks::tickets::Install::installed;
+    }
+    // Whether this one draws for all. A mate that does is waited for at most so long: it may have been
+    // killed. (Longer than rank 0 pauses between two calls of MPI, twice.)
+    bool begin_draw(Instant now) { return pool_.refill_turn(now, std::chrono::milliseconds(50)); }
+    void end_draw() { pool_.end_refill_turn(); }
+
+  private:
+    static Interval positions_of(const ranks::tickets::TicketRange& range) {
+        return {range.first, range.first + range.count};
+    }
+
+    ranks::tickets::TicketPool& pool_;
+    BatchId batch_{0};
+    std::optional<ranks::tickets::TicketRange> ahead_;
+};
+
+// What a taker has: claimed, taken, committed and not told. It commits what it has taken; what it has only
+// claimed it may leave to others.
+class Holdings {
+  public:
+    // `commits`: no: what is taken counts as done. `clock`: in us since 1970; empty: no times are told.
+    Holdings(bool commits, std::function<std::int64_t()> clock)
+        : commits_(commits), clock_(std::move(clock)) {}
+
+    bool commits() const { return commits_; }
+    void claim(Interval positions) { claimed_ = positions; }    // if nothing is claimed
+    void keep(Interval positions) { kept_.insert(positions); }  // not among the tickets of the node
+    bool claim_kept(std::uint64_t most) {                       // false: nothing is kept
+        const auto kept = kept_.take_front(most);
+        if (kept) claimed_ = *kept;
+        return kept.has_value();
+    }
+    bool has_claimed() const { return claimed_.size() > 0; }
+    std::uint64_t take();  // of what is claimed
+    // Whether it was taken here, and not committed before.
+    bool commit(std::uint64_t position, bool failed);
+    // They were taken, and are for the next that takes; so is what is claimed.
+    void give_back(const std::vector<std::uint64_t>& positions);
+    // Others may have what is not taken: perhaps the consumer takes no more.
+    void leave_untaken();
+    // All that it has, also commits that it has not told.
+    IntervalSet present() const;
+
+    bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
+    Committed tell();
+    std::uint64_t taken() const { return taken_; }  // so many
+
+  private:
+    bool drop(std::uint64_t position);  // of what is taken; false: it is not
+
+    bool commits_;
+    std::function<std::int64_t()> clock_;
+    Interval claimed_;                     // not taken yet
+    std::optional<std::uint64_t> newest_;  // taken last, not committed; most are, before the next is taken
+    IntervalSet has_;                      // taken before it, not committed
+    IntervalSet kept_;                     // neither taken nor among the tickets of the node
+    IntervalSet untold_;                   // committed
+    IntervalSet untold_failed_;
+    std::vector<Timed> untold_times_;
+    std::map<std::uint64_t, std::int64_t> taken_at_;  // of what is not committed
+    std::uint64_t taken_ = 0;
+    std::uint64_t told_taken_ = 0;
+};
+
 // A rank's part of the work: claims positions from the tickets of its node, and tells the giver what is done.
 // Its consumer takes and commits; another thread, that of the line, moves messages. It has no clock, and no
 // socket.
@@ -7,28 +137,6 @@
 //
 // When no tickets are left on its node, it draws more from the counter in rank 0's memory, if there is one,
 // for its node; otherwise it asks the giver.
-#pragma once
-
-#include <condition_variable>
-#include <cstdint>
-#include <functional>
-#include <mutex>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <vector>
-
-#include "base/interval_set.h"
-#include "base/time.h"
-#include "net/frames/transport.h"
-#include "ranks/tickets/ticket_pool.h"
-#include "slices/claims/claims.h"
-#include "slices/claims/drawer.h"
-#include "slices/claims/holdings.h"
-#include "slices/claims/messages.h"
-
-namespace wq::slices::claims {
-
 struct TakerOptions {
     std::string node;                       // equal for the takers that share the pool
     std::uint32_t rank = 0;                 // for statistics; no_rank: the giver gives it a number

@@ -7,7 +7,6 @@
 
 #include "base/interval_set.h"
 #include "base/result.h"
-#include "slices/plan/order.h"
 #include "slices/plan/plan.h"
 
 namespace wq::slices::plan {

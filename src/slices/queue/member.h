@@ -4,7 +4,7 @@
 
 #include "slices/claims/taker.h"
 #include "slices/queue/pass.h"
-#include "slices/queue/record_source.h"
+#include "slices/queue/slice_works.h"
 
 namespace wq::slices::queue {
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "slices/plan/order.h"
 #include "slices/plan/plan.h"
 #include "work_queue/slice_queue.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "slices/claims/questions.h"
-#include "slices/queue/record_source.h"
+#include "slices/queue/slice_works.h"
 
 namespace wq::slices::queue {
 

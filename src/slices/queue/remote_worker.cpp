@@ -13,7 +13,7 @@
 #include "net/frames/contact.h"
 #include "records/journal/run_status.h"
 #include "slices/claims/lines.h"
-#include "slices/queue/own_tickets.h"
+#include "slices/queue/ranks.h"
 #include "slices/queue/record_requests.h"
 #include "slices/queue/remote_records.h"
 #include "slices/queue/say.h"

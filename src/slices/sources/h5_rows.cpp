@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/units.h"
-#include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/hdf5/h5_turn.h"
 #include "records/hdf5/h5_types.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "slices/sources/line_index.h"
+#include "slices/sources/line_reader.h"
 #include "slices/sources/source_file.h"
 
 namespace wq::slices::sources {

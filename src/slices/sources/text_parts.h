@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "slices/sources/line_index.h"
+#include "slices/sources/line_reader.h"
 
 namespace wq::slices::sources {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "ranks/tickets/counters.h"
+#include "ranks/tickets/batch_counter.h"
 
 namespace wq::sim {
 

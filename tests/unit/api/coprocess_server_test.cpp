@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/function_table.h"
+#include "api/session_parts.h"
 
 namespace wq::functions::coprocess {
 namespace {

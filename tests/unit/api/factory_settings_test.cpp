@@ -1,4 +1,4 @@
-#include "api/factory_settings.h"
+#include "api/factory.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "api/first_worker_notice.h"
+#include "api/program_manager.h"
 
 #include <gtest/gtest.h>
 

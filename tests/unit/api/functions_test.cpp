@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "api/function_table.h"
+#include "api/session_parts.h"
 
 namespace wq {
 namespace {

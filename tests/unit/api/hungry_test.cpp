@@ -1,4 +1,4 @@
-#include "api/hungry.h"
+#include "api/program_manager.h"
 
 #include <gtest/gtest.h>
 

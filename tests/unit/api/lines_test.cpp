@@ -1,5 +1,5 @@
 // Lines for the user.
-#include "api/lines.h"
+#include "api/manager.h"
 
 #include <gmock/gmock.h>
 

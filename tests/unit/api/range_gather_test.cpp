@@ -1,4 +1,4 @@
-#include "api/range_gather.h"
+#include "api/program_recorder.h"
 
 #include <gtest/gtest.h>
 

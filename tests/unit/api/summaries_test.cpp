@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
-#include "records/logs/earlier_summaries.h"
+#include "records/logs/summary_writer.h"
 #include "unit/api/logs_fixture.h"
 
 namespace wq {

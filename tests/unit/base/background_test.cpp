@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "base/background_thread.h"
+#include "base/background.h"
 
 namespace wq {
 namespace {

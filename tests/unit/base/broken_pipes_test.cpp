@@ -1,4 +1,4 @@
-#include "base/broken_pipes.h"
+#include "base/write_all.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "base/descriptor.h"
-#include "base/write_all.h"
 
 namespace wq {
 namespace {

@@ -1,5 +1,5 @@
 // Which samples of a run's statistics are written.
-#include "manager/time_series.h"
+#include "manager/manager_times.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // A manager that seems silent: whether it is, or its worker did not look.
 #include <gmock/gmock.h>
 
-#include "manager/run/rank_worker.h"
+#include "manager/run/own_worker.h"
 #include "net/frames/loopback.h"
 #include "support/idle_launcher.h"
 #include "worker/worker_session.h"

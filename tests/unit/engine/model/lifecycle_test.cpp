@@ -1,4 +1,4 @@
-#include "engine/model/lifecycle.h"
+#include "engine/model/ledger.h"
 
 #include <gmock/gmock.h>
 

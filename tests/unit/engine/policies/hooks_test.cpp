@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/policies/hook_check.h"
+#include "engine/policies/policy_hooks.h"
 
 namespace wq::engine::policies {
 namespace {

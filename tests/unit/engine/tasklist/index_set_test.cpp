@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/tasklist/progression.h"
+#include "engine/tasklist/list.h"
 #include "engine/tasklist/sources.h"
 
 namespace {

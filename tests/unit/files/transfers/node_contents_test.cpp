@@ -1,5 +1,5 @@
 // Of what several workers of a node need, who is sent it.
-#include "files/transfers/node_contents.h"
+#include "files/transfers/input_streams.h"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "functions/pool/futex.h"
+#include "functions/pool/page.h"
 
 namespace wq::functions::pool {
 namespace {

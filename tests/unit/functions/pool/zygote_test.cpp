@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "functions/pool/fork_request.h"
 #include "node/process/passed_descriptors.h"
 #include "support.h"
 

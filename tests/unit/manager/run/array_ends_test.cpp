@@ -1,4 +1,4 @@
-#include "manager/run/array_ends.h"
+#include "manager/run/source.h"
 
 #include <gtest/gtest.h>
 

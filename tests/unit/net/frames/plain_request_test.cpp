@@ -1,4 +1,4 @@
-#include "net/frames/plain_request.h"
+#include "net/frames/http_request.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

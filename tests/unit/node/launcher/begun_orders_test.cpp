@@ -1,4 +1,4 @@
-#include "node/launcher/begun_orders.h"
+#include "node/launcher/shared_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

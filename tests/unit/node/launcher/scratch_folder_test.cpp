@@ -1,5 +1,5 @@
 // Folders that nobody holds any more are removed, and only those.
-#include "node/process/scratch_folder.h"
+#include "node/process/scratch.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "node/machine/spread.h"
+#include "node/machine/core_pool.h"
 
 namespace wq::node::machine::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "programs/runtask/waiting_text.h"
+#include "programs/runtask/worker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "programs/slices/plan_text.h"
+#include "programs/slices/audit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ranks/mpi/goodbye.h"
+#include "ranks/mpi/guard.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
-
-#include "ranks/mpi/guard.h"
 
 namespace wq::ranks::mpi {
 namespace {

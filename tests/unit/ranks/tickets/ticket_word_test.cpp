@@ -1,4 +1,4 @@
-#include "ranks/tickets/ticket_word.h"
+#include "ranks/tickets/ticket_pool.h"
 
 #include <gmock/gmock.h>
 

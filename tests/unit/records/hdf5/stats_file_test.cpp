@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/hdf5/h5_types.h"
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/rows.h"

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "records/journal/journal.h"
-#include "records/journal/journal_format.h"
 #include "unit/records/journal/records_testing.h"
 
 namespace wq::records::journal {

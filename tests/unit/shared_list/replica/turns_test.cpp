@@ -1,5 +1,5 @@
 // Workers that others starve: tries are interrupted, and come to an end.
-#include "shared_list/replica/turns.h"
+#include "shared_list/replica/record_log.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "shared_list/store/identity.h"
+#include "shared_list/store/list_place.h"
 #include "stores.h"
 
 namespace wq::shared_list::store {

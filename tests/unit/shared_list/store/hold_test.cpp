@@ -6,8 +6,7 @@
 
 #include "shared_list/ssh/master_helper.h"
 #include "shared_list/ssh/remote_helper.h"
-#include "shared_list/ssh/ssh_process.h"
-#include "shared_list/store/random_word.h"
+#include "shared_list/store/list_place.h"
 #include "stores.h"
 
 namespace wq::shared_list::store {

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "shared_list/store/identity.h"
+#include "shared_list/store/list_place.h"
 #include "stores.h"
 
 namespace wq::shared_list::store {

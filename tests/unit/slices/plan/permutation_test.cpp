@@ -1,4 +1,4 @@
-#include "slices/plan/permutation.h"
+#include "slices/plan/plan.h"
 
 #include <gtest/gtest.h>
 

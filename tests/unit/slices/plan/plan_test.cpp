@@ -6,8 +6,6 @@
 
 #include <random>
 
-#include "slices/plan/order.h"
-
 namespace wq::slices::plan {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "records/hdf5/h5_open.h"
+#include "records/hdf5/h5_reader.h"
 #include "slices/sources/h5_row_reader.h"
 #include "unit/records/hdf5/python.h"
 #include "unit/slices/sources/h5_testing.h"

@@ -1,5 +1,5 @@
 // However a file is cut, each of its lines is indexed once and read once.
-#include "slices/sources/line_index.h"
+#include "slices/sources/line_reader.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -8,8 +8,6 @@
 #include <fstream>
 #include <random>
 
-#include "slices/sources/line_reader.h"
-#include "slices/sources/newlines.h"
 #include "support/folder.h"
 #include "unit/slices/sources/records_of.h"
 
