@@ -9,9 +9,8 @@
 
 #include "base/units.h"
 #include "programs/command_line.h"
-#include "programs/help_text.h"
 #include "programs/option_values.h"
-#include "shared_list/replica/lease.h"
+#include "shared_list/replica/other_workers.h"
 
 namespace wq::programs::runtask {
 
@@ -40,10 +39,10 @@ po::options_description visible_options() {
     add("timeout", text("TIME"), "kill a line that runs longer than TIME; it fails with exit code 124");
     add("poll", text("TIME"), "look for new lines every TIME while waiting (default: 3s)");
     add("lease", text("TIME"),
-        "requeue this worker's lines after TIME without a sign of life (default: 10m; 0: never)");
+        "let this worker's lines wait again after TIME without a sign of life (default: 10m; 0: never)");
     add("lock", "keep workers off FILE while you edit it, until you press Ctrl-C");
     add("reset", text("[K]"), "remove the marks that workers left in FILE, from line K on (default: all)");
-    add("release", text("K"), "requeue the lines that lost worker K was running");
+    add("release", text("K"), "let the lines that lost worker K was running wait again");
     add("force",
         "with --reset or --release: proceed even if the worker gave a sign of life within its lease");
     add("status", "print which lines are done, running, failed and waiting");
@@ -200,7 +199,7 @@ std::string help() {
            "\nExit codes: 0 all lines ok (--once), 1 some lines failed or can never run, 64\n"
            "wrong options, 65 a list that cannot be used, 69 HOST cannot be reached, 71 no\n"
            "processes, open files or memory left, or stdout cannot be written, 75\n"
-           "interrupted; running lines are requeued, 77 ssh or the file system refuses.\n"
+           "interrupted; running lines wait again, 77 ssh or the file system refuses.\n"
            "Lines for other workers (#@K) do not change a worker's exit code 0. With mpirun,\n"
            "the ranks are the only workers, so such lines make the exit code 1. If a line\n"
            "ends its worker by 'exit K', the worker's exit code is K.\n";

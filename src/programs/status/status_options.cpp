@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "net/contact/registry.h"
 #include "programs/command_line.h"
-#include "programs/help_text.h"
 #include "programs/option_values.h"
 
 namespace wq::programs::status {
@@ -193,7 +192,8 @@ std::string status_help() {
            "and your factories, and those of the catalog servers that you name. RUN is a run\n"
            "directory, its list, or a contact file; without a mode, work_queue_status shows\n"
            "the progress of RUN. A manager with a key answers only if you give --contact or\n"
-           "--password; a manager in the registry or in your run needs neither.\n"
+           "--password; a manager in the registry or in your run needs neither. The default\n"
+           "PORT is 9123.\n"
         << visible_status_options()
         << "\nExamples:\n"
            "  work_queue_status                             all your managers\n"
