@@ -35,16 +35,18 @@ std::string escaped(std::string_view text) {
 
 // In a <script>, no text may end it.
 std::string json(std::string_view text) {
-    std::string plain;
-    records::journal::put_json_string(plain, text);
-    std::string out;
-    for (const char c : plain) {
-        if (c == '<' || c == '>' || c == '&')
-            out += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026";
-        else
-            out += c;
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < ' ' || c == '<' || c == '>' || c == '&') {
+            constexpr std::string_view hex = "0123456789abcdef";
+            out.append("\\u00").append({hex[byte >> 4], hex[byte & 15]});
+            continue;
+        }
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
     }
-    return out;
+    return out + '"';
 }
 
 // A column of numbers as attempts.js reads it: of each the difference from the one before, zigzag, 7 bits a

@@ -90,6 +90,13 @@ Bounds values_of(const Figure& figure) {
     return bounds;
 }
 
+std::string named_tics(const std::vector<std::string>& names, double first) {
+    std::string out;
+    for (const std::string& name : names)
+        out += (out.empty() ? "(" : ", ") + gnuplot_quoted(name) + " " + number(first++);
+    return out + ")\n";
+}
+
 // The first row is at the top.
 std::string row_axis(const Figure& figure) {
     const double rows = figure.row_names.empty() ? std::ceil(values_of(figure).high)
@@ -97,11 +104,7 @@ std::string row_axis(const Figure& figure) {
     std::string out =
         "unset logscale\nset yrange [" + number(std::max(rows, 1.0)) + ":0]\nset format y '%.0f'\n";
     if (figure.row_names.empty()) return out + "set ytics " + (rows < 10 ? "1" : "autofreq") + "\n";
-    out += "set ytics noenhanced (";
-    for (std::size_t i = 0; i < figure.row_names.size(); ++i)
-        out += (i == 0 ? "" : ", ") + gnuplot_quoted(figure.row_names[i]) + " " +
-               number(static_cast<double>(i) + 0.5);
-    return out + ")\n";
+    return out + "set ytics noenhanced " + named_tics(figure.row_names, 0.5);
 }
 
 std::string y_axis(const Figure& figure, Scale scale) {
@@ -198,10 +201,7 @@ std::string own_x_axis(const Figure& figure) {
             low = std::min(low, bar.left), high = std::max(high, bar.right);
     if (!figure.ticks.empty()) {
         low = -0.5, high = static_cast<double>(figure.ticks.size()) - 0.5;
-        out += "set xtics noenhanced rotate by -40 (";
-        for (std::size_t i = 0; i < figure.ticks.size(); ++i)
-            out += (i == 0 ? "" : ", ") + gnuplot_quoted(figure.ticks[i]) + " " + std::to_string(i);
-        out += ")\n";
+        out += "set xtics noenhanced rotate by -40 " + named_tics(figure.ticks, 0);
     } else {
         out += "set xtics norotate autofreq\n";
     }

@@ -108,21 +108,4 @@ void put_word(std::string& out, std::string_view text, char replacement) {
     for (const char c : text) out += static_cast<unsigned char>(c) <= ' ' || c == 0x7F ? replacement : c;
 }
 
-void put_json_string(std::string& out, std::string_view text) {
-    out += '"';
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (static_cast<unsigned char>(c) < ' ') {
-            constexpr std::string_view hex = "0123456789abcdef";
-            const auto byte = static_cast<unsigned char>(c);
-            out += "\\u00";
-            out += hex[byte >> 4];
-            out += hex[byte & 15];
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-}
-
 }  // namespace wq::records::journal

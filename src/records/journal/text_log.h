@@ -51,6 +51,5 @@ void put_number(std::string& out, std::uint64_t value);
 void put_seconds(std::string& out, std::int64_t micros, int digits);
 // Replaces each blank and control byte by `replacement`.
 void put_word(std::string& out, std::string_view text, char replacement);
-void put_json_string(std::string& out, std::string_view text);
 
 }  // namespace wq::records::journal

@@ -16,7 +16,7 @@ using ::testing::Not;
 Attempts some() {
     Attempts all;
     all.categories = {"quick", "</script><script>alert(1)</script>"};
-    all.outcomes = {std::string(succeeded), "exit 1"};
+    all.outcomes = {std::string(succeeded), "exit 1", "a\"b\\c\n"};
     all.workers = {{"a:1", 1'000'000, 0, 0}, {"<b>", 500'000, 9'000'000, 0}};
     all.attempts = {
         {7, 1, 0, 0, 0, 0, 1'500'000, 2'000'000, 2'250'000, 4'000'000, 4'100'000},
@@ -59,6 +59,7 @@ TEST(AttemptsPage, HasTheRows) {
     const std::string page = attempts_page(some(), "run", Order::slots);
     EXPECT_THAT(page, HasSubstr("\"tick\":1,\"end\":8500000,\"order\":\"t\""));
     EXPECT_THAT(page, HasSubstr("\"names\":[\"\\u003cb\\u003e\",\"a:1\"]")) << "by joining";
+    EXPECT_THAT(page, HasSubstr(R"("a\"b\\c\u000a")"));
     EXPECT_THAT(page, HasSubstr("\"count\":4,"));
     EXPECT_THAT(column(page, "task"), ElementsAre(9, 7, 8, 300));
     EXPECT_THAT(column(page, "calls"), ElementsAre(0, 0, 0, 19));

@@ -301,9 +301,8 @@ TEST(TextLog, WaitsForNoPipe) {
 TEST(TextLog, WritesNumbersAsTheyAre) {
     std::string out;
     journal::put_seconds(out, 1'234'567, 6), out += ' ';
-    journal::put_seconds(out, -1'500'000, 3), out += ' ';
-    journal::put_json_string(out, "a\"b\\c\n");
-    EXPECT_EQ(out, "1.234567 -1.500 \"a\\\"b\\\\c\\u000a\"");
+    journal::put_seconds(out, -1'500'000, 3);
+    EXPECT_EQ(out, "1.234567 -1.500");
 }
 
 }  // namespace
