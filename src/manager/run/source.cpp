@@ -110,8 +110,8 @@ class ValueReader {
         std::size_t begin = 0;
         for (std::size_t end = partial_.find('\n'); end != std::string::npos;
              end = partial_.find('\n', begin)) {
-            if (Status bad = take(std::string_view(partial_).substr(begin, end - begin), value); !bad)
-                return bad;
+            if (Status taken = take(std::string_view(partial_).substr(begin, end - begin), value); !taken)
+                return taken;
             begin = end + 1;
         }
         partial_.erase(0, begin);

@@ -48,7 +48,7 @@ class SourceTest : public ::testing::Test {
             if (auto checked = check_source(spec)) options.categories = checked->categories;
         source_ = open_source(spec, std::move(options), *tasks_).or_throw();
         while (!source_->ended())
-            if (Status bad = source_->read(*manager_, {}); !bad) return bad;
+            if (Status read = source_->read(*manager_, {}); !read) return read;
         return success();
     }
     const engine::model::Ledger& ledger() const { return manager_->reactor().ledger(); }
