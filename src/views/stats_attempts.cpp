@@ -34,10 +34,10 @@ void bound(std::int64_t& time) {
     time = std::clamp<std::int64_t>(time, 0, latest);
 }
 
-class Rows {
+class AttemptRows {
   public:
-    Rows(const WorkerSessions& workers, const std::vector<records::hdf5::CategoryRow>& categories,
-         const std::vector<records::hdf5::TransferRow>& transfers)
+    AttemptRows(const WorkerSessions& workers, const std::vector<records::hdf5::CategoryRow>& categories,
+                const std::vector<records::hdf5::TransferRow>& transfers)
         : workers_(workers) {
         for (records::hdf5::WorkerRow row : workers_.workers()) {
             bound(row.joined), bound(row.left);
@@ -134,8 +134,8 @@ Result<Attempts> read_stats(const records::hdf5::StatsReader& reader) {
     const auto categories = reader.categories();
     const auto transfers = reader.transfers();
     const WorkerSessions sessions(std::move(*workers), *samples);
-    Rows rows(sessions, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
-              transfers ? *transfers : std::vector<records::hdf5::TransferRow>());
+    AttemptRows rows(sessions, categories ? *categories : std::vector<records::hdf5::CategoryRow>(),
+                     transfers ? *transfers : std::vector<records::hdf5::TransferRow>());
     if (auto read = reader.each_task([&](const records::hdf5::TaskRow& row) { rows.add(row); }); !read)
         return read.error();
     return rows.result();
