@@ -45,7 +45,7 @@ def server(folder):
         port = probe.getsockname()[1]
     (folder / "config").write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\n"
-        f"PidFile none\nStrictModes no\nUsePAM no\nMaxStartups 100\n")
+        f"PidFile none\nStrictModes no\nUsePAM no\nMaxStartups 100\nSetEnv HOME={folder}\n")
     if os.getuid() == 0:
         os.makedirs("/run/sshd", exist_ok=True)
     daemon = subprocess.Popen([program, "-D", "-e", "-f", folder / "config"], stderr=subprocess.DEVNULL)

@@ -58,9 +58,10 @@ class Server:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
+        # HOME: a login shell runs the user's start-up files, and one that locks a file and is killed delays all others by a minute.
         (self.folder / "config").write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nAuthorizedKeysFile {self.folder}/user.pub\n"
-            "PidFile none\nStrictModes no\nUsePAM no\nMaxStartups 200\n")
+            f"PidFile none\nStrictModes no\nUsePAM no\nMaxStartups 200\nSetEnv HOME={self.folder}\n")
         self.daemon = subprocess.Popen([self.sshd, "-D", "-E", self.folder / "log", "-f", self.folder / "config"])
         self.command = (f"ssh -p {self.port} -i {self.folder}/user -o StrictHostKeyChecking=no -o IdentitiesOnly=yes "
                         f"-o UserKnownHostsFile={self.folder}/known -o LogLevel=ERROR")

@@ -143,14 +143,17 @@ class SshServer {
     void try_start(const std::string& sshd, const std::string& more) {
         port_ = free_port();
         const passwd* user = getpwuid(geteuid());
+        // HOME: a login shell runs the user's start-up files, and one that locks a file and is killed delays
+        // all others by a minute.
         write_file(folder_ / "config",
                    "ListenAddress 127.0.0.1\nPort " + std::to_string(port_) + "\nHostKey " +
                        (folder_ / "host_key") + "\nAuthorizedKeysFile " + (folder_ / "authorized_keys") +
                        "\nPidFile none\nUsePAM no\nPasswordAuthentication no\n"
                        "KbdInteractiveAuthentication no\nPubkeyAuthentication yes\nStrictModes no\n"
                        "PermitRootLogin prohibit-password\nMaxStartups 100:30:200\nMaxSessions 100\n"
-                       "AcceptEnv none\nUseDNS no\nPrintMotd no\nAllowUsers " +
-                       (user != nullptr ? user->pw_name : "*") + "\n" + more);
+                       "AcceptEnv none\nUseDNS no\nPrintMotd no\nSetEnv HOME=" +
+                       folder_.string() + "\nAllowUsers " + (user != nullptr ? user->pw_name : "*") + "\n" +
+                       more);
         std::vector<std::string> words{sshd, "-D", "-E", folder_ / "log", "-f", folder_ / "config"};
         // Also if the test is killed.
         if (!path_of("setpriv").empty()) words.insert(words.begin(), {"setpriv", "--pdeathsig", "KILL"});
