@@ -152,7 +152,7 @@ class SshServer {
                        "KbdInteractiveAuthentication no\nPubkeyAuthentication yes\nStrictModes no\n"
                        "PermitRootLogin prohibit-password\nMaxStartups 100:30:200\nMaxSessions 100\n"
                        "AcceptEnv none\nUseDNS no\nPrintMotd no\nSetEnv HOME=" +
-                       folder_.string() + "\nAllowUsers " + (user != nullptr ? user->pw_name : "*") + "\n" +
+                       folder_.path() + "\nAllowUsers " + (user != nullptr ? user->pw_name : "*") + "\n" +
                        more);
         std::vector<std::string> words{sshd, "-D", "-E", folder_ / "log", "-f", folder_ / "config"};
         // Also if the test is killed.
