@@ -373,7 +373,7 @@ class Run {
     std::optional<RunQueue> queue_;  // these three: if it listens
     std::optional<manager::status::Lister> lister_;
     std::optional<manager::status::Announcing> announcing_;
-    std::unique_ptr<net::contact::Keeper> noted_;  // if it has no name
+    std::unique_ptr<net::contact::RepeatedWork> noted_;  // if it has no name
     std::optional<Growth> growth_;
     std::unique_ptr<records::recorder::Recorder> recorder_;
     records::recorder::Recorder::Unrecorded unrecorded_;

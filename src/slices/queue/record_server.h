@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 #include "slices/queue/record_requests.h"
 
 namespace wq::slices::queue {
