@@ -222,7 +222,7 @@ class Run {
         const engine::model::ManagerStats stats = manager::brief_stats(manager_->reactor());
         listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
                           static_cast<std::uint64_t>(stats.workers_connected)});
-        return announcing_->look(stats, now);
+        return announcing_->announce_if_due(stats, now);
     }
 
     void grow() {
@@ -232,8 +232,8 @@ class Run {
     }
 
     void look_at_growth() {
-        growth_->look([this](const std::string& text) { progress_.say(text); },
-                      manager::brief_stats(manager_->reactor()).workers_connected);
+        growth_->take_reports([this](const std::string& text) { progress_.say(text); },
+                              manager::brief_stats(manager_->reactor()).workers_connected);
         if (const auto& report = growth_->report())
             manager_->note_growth(report->decision.wanted, growth_->pending());
     }

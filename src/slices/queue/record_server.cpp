@@ -123,7 +123,7 @@ std::string RecordServer::serve(Readers&, const AskPlace& ask) {
 
 std::string RecordServer::serve(Readers&, const AskLook& ask) {
     if (!works_.has(ask.slice.work)) return answer_of(no_work(ask.slice));
-    return answer_of(*works_.look(ask.slice));
+    return answer_of(*works_.inspect(ask.slice));
 }
 
 std::string RecordServer::serve(Readers&, const AskWhereabouts& ask) {
