@@ -165,7 +165,7 @@ class Factory::Impl {
             pollfd waits[]{{process.descriptor(), POLLIN, 0}, {stop_.descriptor(), POLLIN, 0}};
             ::poll(waits, 2, -1);
             if (waits[1].revents != 0) process.stop(longest_stop, say);
-            if (process.running()) process.look(say);
+            if (process.running()) process.take_reports(say);
             note(process);
         }
         std::lock_guard lock(mutex_);
@@ -444,7 +444,7 @@ void FactoryLimits::turn(bool on) {
     on_ = on;
 }
 
-std::optional<Instant> FactoryLimits::look(Instant now) {
+std::optional<Instant> FactoryLimits::check_answers(Instant now) {
     if (asking_) asking_->thread.finish();
     if (!on_ || hosts_.empty()) return std::nullopt;
     if (now < next_) return next_;

@@ -38,7 +38,7 @@ class FactoryLimits {
     // By the factory's name: how many workers it may have.
     using Keep = std::function<void(const std::map<std::string, std::size_t>& most)>;
 
-    // `keep` is called by look(), after each answer.
+    // `keep` is called by check_answers(), after each answer.
     explicit FactoryLimits(Keep keep);
     ~FactoryLimits();
     FactoryLimits(const FactoryLimits&) = delete;
@@ -47,7 +47,7 @@ class FactoryLimits {
     void set_hosts(net::catalog::CatalogHosts hosts) { hosts_ = std::move(hosts); }
     void turn(bool on);
     // Each turn of the loop; asks every 30 s. Returns when to call it next.
-    std::optional<Instant> look(Instant now);
+    std::optional<Instant> check_answers(Instant now);
 
   private:
     struct Asking;

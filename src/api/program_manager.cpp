@@ -167,8 +167,8 @@ std::optional<Instant> ProgramManager::each_turn(Instant turn) {
     }
     std::optional<Instant> next;
     for (const std::optional<Instant> due :
-         {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.look(now, turn, options_.say),
-          status_.announce(now, turn), factories_.look(turn)})
+         {recorder_.log_due(turn), summaries_.watch(turn), first_worker_.say_if_due(now, turn, options_.say),
+          status_.announce(now, turn), factories_.check_answers(turn)})
         if (due && (!next || *due < *next)) next = due;
     return next;
 }
@@ -470,8 +470,8 @@ constexpr Duration patience = std::chrono::seconds(10);
 
 }  // namespace
 
-std::optional<Instant> FirstWorkerNotice::look(const engine::model::ManagerStats& stats, Instant now,
-                                               const std::function<void(const std::string&)>& say) {
+std::optional<Instant> FirstWorkerNotice::say_if_due(const engine::model::ManagerStats& stats, Instant now,
+                                                     const std::function<void(const std::string&)>& say) {
     if (how_.empty()) return std::nullopt;
     if (stats.workers_connected > 0) {
         how_.clear();

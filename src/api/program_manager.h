@@ -51,9 +51,9 @@ class FirstWorkerNotice {
         if (!how_.empty()) how_ = std::move(how);
     }
 
-    // Returns when to look again; nullopt: with the next event.
-    std::optional<Instant> look(const engine::model::ManagerStats& stats, Instant now,
-                                const std::function<void(const std::string&)>& say);
+    // Returns when to call it again; nullopt: with the next event.
+    std::optional<Instant> say_if_due(const engine::model::ManagerStats& stats, Instant now,
+                                      const std::function<void(const std::string&)>& say);
 
   private:
     std::string how_;  // "": it was said, or is not needed any more

@@ -83,7 +83,7 @@ void UnfinishedTasks::begin() noexcept {
 }
 
 // Call it with the lock. The source may not have read the last submissions yet.
-bool UnfinishedTasks::look() {
+bool UnfinishedTasks::update_tasks() {
     if (begun_) source_.keep_tasks();
     return begun_;
 }
@@ -109,7 +109,7 @@ std::unique_ptr<TaskData> UnfinishedTasks::give_back(TaskData* task) {
 
 std::unique_ptr<TaskData> UnfinishedTasks::next(const std::string* tag) {
     const std::lock_guard lock(mutex_);
-    if (!look()) return nullptr;
+    if (!update_tasks()) return nullptr;
     if (tag != nullptr) return give_back(tasks_.tagged(*tag));
     for (; next_ <= static_cast<std::int64_t>(tasks_.size()); ++next_) {
         TaskData* const task = tasks_.find_whole(next_);
@@ -120,13 +120,13 @@ std::unique_ptr<TaskData> UnfinishedTasks::next(const std::string* tag) {
 
 std::unique_ptr<TaskData> UnfinishedTasks::take(std::int64_t id) {
     const std::lock_guard lock(mutex_);
-    return look() ? give_back(tasks_.find_whole(id)) : nullptr;
+    return update_tasks() ? give_back(tasks_.find_whole(id)) : nullptr;
 }
 
 std::vector<std::unique_ptr<TaskData>> UnfinishedTasks::take_category(const std::string* category) {
     const std::lock_guard lock(mutex_);
     std::vector<std::unique_ptr<TaskData>> all;
-    if (!look()) return all;
+    if (!update_tasks()) return all;
     std::vector<TaskData*> wanted;
     tasks_.for_each([&](TaskData& task) {
         if (!task.by_tag_only && (category == nullptr || task.category == *category)) wanted.push_back(&task);
@@ -138,7 +138,7 @@ std::vector<std::unique_ptr<TaskData>> UnfinishedTasks::take_category(const std:
 
 bool UnfinishedTasks::has(std::int64_t id) {
     const std::lock_guard lock(mutex_);
-    return look() && tasks_.find_whole(id) != nullptr;
+    return update_tasks() && tasks_.find_whole(id) != nullptr;
 }
 
 }  // namespace wq::api

@@ -72,7 +72,7 @@ class UnfinishedTasks {
     bool has(std::int64_t id);
 
   private:
-    bool look();
+    bool update_tasks();
     std::unique_ptr<TaskData> give_back(TaskData* task);
 
     SubmittedTasks& tasks_;

@@ -32,7 +32,7 @@ class ProgramQueue final : public manager::status::Queue {
     void list_to_others(manager::Manager& manager, bool on);
     // Each turn of the loop. Returns when to call it next.
     std::optional<Instant> announce(const engine::model::ManagerStats& stats, Instant now) {
-        return announcing_->look(stats, now);
+        return announcing_->announce_if_due(stats, now);
     }
 
     manager::status::QueueOfStatus described() const override { return described_; }

@@ -127,26 +127,26 @@ std::unique_ptr<TaskData> Results::pop_ended(WaitingResults& from, Place place) 
 }
 
 // Locks to look at ended tasks.
-std::unique_lock<std::mutex> Results::look() {
+std::unique_lock<std::mutex> Results::lock_ended() {
     std::unique_lock lock(mutex_);
     if (ended_) make_all_ready();
     return lock;
 }
 
 std::unique_ptr<TaskData> Results::take(std::int64_t id) {
-    const std::unique_lock lock = look();
+    const std::unique_lock lock = lock_ended();
     auto taken = pop_ended(ready_, ready_.of(id));
     return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.of(id));
 }
 
 std::unique_ptr<TaskData> Results::take_tagged(const std::string& tag) {
-    const std::unique_lock lock = look();
+    const std::unique_lock lock = lock_ended();
     auto taken = pop_ended(ready_, ready_.first_of(tag));
     return taken ? std::move(taken) : pop_ended(unwritten_, unwritten_.first_of(tag));
 }
 
 std::vector<std::unique_ptr<TaskData>> Results::take_category(const std::string* category) {
-    const std::unique_lock lock = look();
+    const std::unique_lock lock = lock_ended();
     std::vector<std::unique_ptr<TaskData>> taken;
     for (WaitingResults* from : {&ready_, &unwritten_})
         for (Place place = from->begin(); place != from->end();) {

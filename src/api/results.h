@@ -123,7 +123,7 @@ class Results {
         std::unique_ptr<TaskData> task;
         bool last = true;
     };
-    std::unique_lock<std::mutex> look();
+    std::unique_lock<std::mutex> lock_ended();
     void make_all_ready();
     std::unique_ptr<TaskData> pop(WaitingResults& from, Place place);
     std::unique_ptr<TaskData> pop_returned(Place place);

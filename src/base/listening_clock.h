@@ -17,7 +17,7 @@ class ListeningClock {
 
     // Called when the process listens and has read all that was sent before the last look. Time never goes
     // back.
-    void look(Instant at) {
+    void note_listening(Instant at) {
         const Duration pause = std::max(at - looked_, Duration{0});
         looked_ += pause;
         now_ += std::min(pause, most_a_look());

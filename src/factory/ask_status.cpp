@@ -54,7 +54,7 @@ class Question {
             answer_.emplace(line.error());
     }
 
-    void look() {
+    void take_arrivals() {
         std::vector<net::frames::Arrival> inbox;
         if (line_) line_->poll(inbox);
         for (const net::frames::Arrival& arrival : inbox) {
@@ -120,7 +120,7 @@ std::vector<Answer> await(std::vector<std::unique_ptr<Question>> questions, Dura
         std::vector<pollfd> descriptors{{stop, POLLIN, 0}};
         Instant heard{};
         for (const auto& question : questions) {
-            question->look();
+            question->take_arrivals();
             heard = std::max(heard, question->heard());
             if (!question->answered()) descriptors.push_back({question->descriptor(), POLLIN, 0});
         }

@@ -103,7 +103,7 @@ class Manager final : private Router {
 
     // ---- the run ----
     void stop(engine::model::StopReason reason, Duration grace, engine::model::Now now);
-    void on_recorder(engine::model::Now now) { storage_.look(now); }            // its descriptor is readable
+    void on_recorder(engine::model::Now now) { storage_.check_recorder(now); }  // its descriptor is readable
     void on_background(engine::model::Now now) { leases_.on_background(now); }  // same
     void tick(engine::model::Now now);
     std::optional<Instant> wakeup() const;

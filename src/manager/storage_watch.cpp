@@ -6,7 +6,7 @@
 
 namespace wq::manager {
 
-void StorageWatch::look(engine::model::Now now) {
+void StorageWatch::check_recorder(engine::model::Now now) {
     recorder_.settle();
     for (const std::string& notice : recorder_.notices()) router_.tell_user(notice);
     const auto trouble = recorder_.trouble();
@@ -26,7 +26,7 @@ void StorageWatch::look(engine::model::Now now) {
 }
 
 void StorageWatch::look_if_full(engine::model::Now now) {
-    if (!holding_ && recorder_.backlog_bytes() > limits_.most_unwritten_bytes) look(now);
+    if (!holding_ && recorder_.backlog_bytes() > limits_.most_unwritten_bytes) check_recorder(now);
 }
 
 void StorageWatch::tick(engine::model::Now now) {

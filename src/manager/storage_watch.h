@@ -22,7 +22,7 @@ class StorageWatch {
     StorageWatch(StorageLimits limits, records::recorder::Recorder& recorder, Router& router)
         : limits_(limits), recorder_(recorder), router_(router) {}
 
-    void look(engine::model::Now now);  // the recorder's descriptor is readable
+    void check_recorder(engine::model::Now now);  // the recorder's descriptor is readable
     void look_if_full(engine::model::Now now);
     // Stops the run if writing has failed for too long.
     void tick(engine::model::Now now);

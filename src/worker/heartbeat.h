@@ -22,11 +22,11 @@ class Heartbeat {
     }
     void sent(Instant now) { last_sent_ = now; }
     void heard(Instant now) {
-        listening_.look(now);
+        listening_.note_listening(now);
         last_heard_ = listening_.now();
     }
     bool manager_lost(Instant now) {
-        listening_.look(now);
+        listening_.note_listening(now);
         return silence_ && listening_.silent(last_heard_);
     }
     bool due(Instant now) const { return now - last_sent_ >= beat_; }

@@ -130,8 +130,8 @@ void StagedTasks::lose(const std::string& why, const std::function<void(Key)>& l
     files_.reset();
 }
 
-void StagedTasks::look(Instant now) {
-    if (files_) files_->look(now);
+void StagedTasks::send_watched(Instant now) {
+    if (files_) files_->send_watched(now);
 }
 
 }  // namespace wq::worker

@@ -72,7 +72,7 @@ class StagedTasks {
     void forget() { files_.reset(); }
 
     // Sends what running tasks have appended to watched outputs, once a second.
-    void look(Instant now);
+    void send_watched(Instant now);
     std::optional<Instant> wakeup() const { return files_ ? files_->wakeup() : std::nullopt; }
 
   private:

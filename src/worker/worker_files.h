@@ -61,7 +61,7 @@ class WorkerFiles {
     void on(const net::messages::WatchedTaken& message);
 
     // Sends what running tasks have appended to watched outputs, once a second.
-    void look(Instant now);
+    void send_watched(Instant now);
     std::optional<Instant> wakeup() const;
 
     struct Staged {

@@ -28,7 +28,7 @@ std::optional<Instant> WorkerFiles::wakeup() const {
     return next_look_;
 }
 
-void WorkerFiles::look(Instant now) {
+void WorkerFiles::send_watched(Instant now) {
     if (watched_ == 0 || now < next_look_) return;
     next_look_ = now + between_looks;
     for (const auto& [key, task] : tasks_) look_at(task);

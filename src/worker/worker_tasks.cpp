@@ -152,7 +152,7 @@ void WorkerTasks::recall(std::uint64_t most) {
 void WorkerTasks::take_reports(Instant now) {
     now_ = now;
     staged_.take_events();
-    staged_.look(now);
+    staged_.send_watched(now);
     for (node::launcher::Report& report : launcher_.next())
         std::visit([&](auto& known) { on_report(known); }, report);
     while (auto end = signalled_ends_.take(now)) take_end(*end);

@@ -18,7 +18,7 @@
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/mpi_ticket_paths.h"
 #include "ranks/tickets/batch_counter.h"
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 #include "unit/slices/claims/node_tickets.h"
 
 namespace wq::test {

@@ -76,7 +76,7 @@ void Reactor::on(const Event& event, Now now, std::vector<Action>& actions) {
     now.instant = std::max(now.instant, state.now.instant);
     state.now = now;
     state.actions = &actions;
-    state.listening.look(now.instant);
+    state.listening.note_listening(now.instant);
     state.ledger.advance(now.wall);
     std::visit([&](const auto& known) { parts_->route(known); }, event);
     parts_->follow_up();

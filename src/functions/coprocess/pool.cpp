@@ -78,7 +78,7 @@ void Pool::start(Instant now) {
         member.start_at.reset();
         member.started = now;
         member.process->start(now);
-        look(member, now);
+        check_member(member, now);
     }
 }
 
@@ -93,7 +93,7 @@ void Pool::run(RemoteOrder order, Instant now) {
         return member.process->state() == Coprocess::State::idle;
     });
     idle->process->call(std::move(order), now);
-    look(*idle, now);
+    check_member(*idle, now);
 }
 
 bool Pool::kill(TaskId task, Attempt attempt, Instant now) {
@@ -101,7 +101,7 @@ bool Pool::kill(TaskId task, Attempt attempt, Instant now) {
         const RemoteOrder* const running = member.process->running();
         if (running == nullptr || running->task != task || running->attempt != attempt) continue;
         member.process->end_call(engine::model::Ending::killed, "", now);
-        look(member, now);
+        check_member(member, now);
         return true;
     }
     return false;
@@ -110,14 +110,14 @@ bool Pool::kill(TaskId task, Attempt attempt, Instant now) {
 void Pool::kill_all(Instant now) {
     for (Member& member : members_) {
         member.process->end_call(engine::model::Ending::killed, "", now);
-        look(member, now);
+        check_member(member, now);
     }
 }
 
 void Pool::drop_all(Instant now) {
     for (Member& member : members_) {
         member.process->drop_call(now);
-        look(member, now);
+        check_member(member, now);
     }
     ended_.clear();
 }
@@ -135,13 +135,13 @@ void Pool::turn(const pollfd* polled, Instant now) {
         std::copy_n(polled, some.size(), some.begin());
         polled += some.size();
         member.process->turn(some, now);
-        look(member, now);
+        check_member(member, now);
     }
     start(now);
 }
 
 // What has become of it.
-void Pool::look(Member& member, Instant now) {
+void Pool::check_member(Member& member, Instant now) {
     if (auto ended = member.process->take_ended()) ended_.push_back(std::move(*ended));
     const Coprocess::State state = member.process->state();
     if (state == Coprocess::State::down) {

@@ -75,7 +75,7 @@ class Pool {
         bool given_up = false;
     };
 
-    void look(Member& member, Instant now);
+    void check_member(Member& member, Instant now);
     void note_end(Member& member, Instant now);
 
     PoolOptions options_;

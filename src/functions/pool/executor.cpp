@@ -357,7 +357,7 @@ void Executor::end_zygote(Instant until) {
     shutdown(zygote_.control.get(), SHUT_WR);
     constexpr Duration least = std::chrono::milliseconds(100);
     const Instant limit = std::max(until, instant_now() + least);
-    std::array<std::byte, sizeof(News)> rest;
+    std::array<std::byte, sizeof(ZygoteReport)> rest;
     for (;;) {
         pollfd ready{zygote_.control.get(), POLLIN, 0};
         const int changed = poll(&ready, 1, poll_limit(limit));
@@ -378,7 +378,7 @@ void Executor::collect() {
     for (;;) {
         const bool moved = gather();
         // While results come without end, too.
-        if (moved && ++busy_rounds % 16 == 0 && !zygote_gone_) hear();
+        if (moved && ++busy_rounds % 16 == 0 && !zygote_gone_) take_reports();
         if (!moved || busy_rounds % 16 == 0) look_at_lanes();
         if (abort_.load()) {
             kill_lanes();
@@ -434,7 +434,7 @@ void Executor::wait() {
             {{doorbell_->descriptor(), POLLIN, 0}, {zygote_gone_ ? -1 : zygote_.control.get(), POLLIN, 0}}};
         poll(ready.data(), ready.size(), until ? poll_limit(*until) : -1);
         if (ready[0].revents != 0) doorbell_->clear();
-        if (ready[1].revents != 0) hear();
+        if (ready[1].revents != 0) take_reports();
     }
     waits_for_room_.store(false);
     for (const auto& lane : lanes_) lane->note_sleep(false);
@@ -449,17 +449,17 @@ std::optional<Instant> Executor::wakes_at() const {
     return first;
 }
 
-void Executor::hear() {
+void Executor::take_reports() {
     for (;;) {
-        News news;
-        const ssize_t got = recv(zygote_.control.get(), &news, sizeof news, MSG_DONTWAIT);
+        ZygoteReport report;
+        const ssize_t got = recv(zygote_.control.get(), &report, sizeof report, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-        if (got != sizeof news) break;
-        if (news.kind == News::Kind::zygote_lost) {
+        if (got != sizeof report) break;
+        if (report.kind == ZygoteReport::Kind::zygote_lost) {
             lend_streams(zygote_.control.get());
             for (const auto& lane : lanes_) lane->lose_process();
-        } else if (news.lane < lanes_.size()) {
-            lanes_[news.lane]->hear(news);
+        } else if (report.lane < lanes_.size()) {
+            lanes_[report.lane]->on(report);
         }
     }
     zygote_gone_ = true;

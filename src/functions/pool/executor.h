@@ -66,7 +66,7 @@ class Executor {
     bool must_move() const;
     void wait();
     std::optional<Instant> wakes_at() const;
-    void hear();
+    void take_reports();
     void look_at_lanes();
     bool close_lanes();
     void kill_lanes();

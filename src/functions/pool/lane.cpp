@@ -274,31 +274,31 @@ void Lane::let_go(Job& job) {
     for (const std::shared_ptr<Block>& block : job.blocks) Block::drop_user(block);
 }
 
-void Lane::hear(const News& news) {
+void Lane::on(const ZygoteReport& report) {
     const std::lock_guard lock(mutex_);
-    if (news.life != life_) return;
-    switch (news.kind) {
-        case News::Kind::forked:
-            pid_ = news.pid;
+    if (report.life != life_) return;
+    switch (report.kind) {
+        case ZygoteReport::Kind::forked:
+            pid_ = report.pid;
             short_since_.reset();
             return;
-        case News::Kind::not_forked:
-            if (is_shortage(news.value)) return try_later(cannot_fork(news.value));
+        case ZygoteReport::Kind::not_forked:
+            if (is_shortage(report.value)) return try_later(cannot_fork(report.value));
             return died(
-                news.value == ENOEXEC
+                report.value == ENOEXEC
                     ? std::string("cannot run the function, which is in a library that was loaded after the "
                                   "MpiSession began")
-                    : cannot_fork(news.value),
+                    : cannot_fork(report.value),
                 true);
-        case News::Kind::zygote_lost:
+        case ZygoteReport::Kind::zygote_lost:
             return;
-        case News::Kind::ended:
-            return died(broken_ && WIFSIGNALED(news.value) && WTERMSIG(news.value) == SIGKILL
+        case ZygoteReport::Kind::ended:
+            return died(broken_ && WIFSIGNALED(report.value) && WTERMSIG(report.value) == SIGKILL
                             ? stopping_
                                   ? "was killed at the end"
                                   : "was killed by SIGKILL, as it had damaged the memory that it shares "
                                     "with the program"
-                            : end_text(news.value),
+                            : end_text(report.value),
                         false);
     }
 }

@@ -73,7 +73,7 @@ class Lane {
     void note_taker(bool waits);
     // The next result of a job of this session, or of another one, to drop. nullopt: none is there.
     std::optional<Finished> next_result();
-    void hear(const News& news);
+    void on(const ZygoteReport& report);
     void lose_process();                     // the zygote was killed, and its workers with it
     void lose(const std::string& why);       // nobody can start processes any more
     void note_sleep(bool collector_sleeps);  // see page.h

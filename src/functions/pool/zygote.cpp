@@ -84,7 +84,7 @@ class Zygote {
   public:
     Zygote(int control, const OwnFunction* own, bool another_was_killed)
         : control_(control), own_(own), program_(watch_peer(control)) {
-        if (another_was_killed) news_.push_back({News::Kind::zygote_lost, 0, 0, 0, 0});
+        if (another_was_killed) reports_.push_back({ZygoteReport::Kind::zygote_lost, 0, 0, 0, 0});
         sigset_t child;
         sigemptyset(&child);
         sigaddset(&child, SIGCHLD);
@@ -93,7 +93,7 @@ class Zygote {
 
     void run() {
         for (bool goes_on = true; goes_on;) {
-            const auto events = static_cast<short>(news_.empty() ? POLLIN : POLLIN | POLLOUT);
+            const auto events = static_cast<short>(reports_.empty() ? POLLIN : POLLIN | POLLOUT);
             std::array<pollfd, 3> ready{
                 {{control_, events, 0}, {signals_.get(), POLLIN, 0}, {program_.get(), POLLIN, 0}}};
             poll(ready.data(), ready.size(), -1);
@@ -128,24 +128,24 @@ class Zygote {
     }
 
     bool fork_worker(Request& request, std::vector<Descriptor>& files) {
-        News news{News::Kind::not_forked, request.lane, request.life, 0, 0};
+        ZygoteReport report{ZygoteReport::Kind::not_forked, request.lane, request.life, 0, 0};
         if (own_ != nullptr) request.function = own_->function;
         if (files.size() != 3 || !request.function.is_here()) {
-            news.value = files.size() != 3 ? EMFILE : ENOEXEC;
-            news_.push_back(news);
+            report.value = files.size() != 3 ? EMFILE : ENOEXEC;
+            reports_.push_back(report);
             return true;
         }
         const pid_t ours = getpid();
-        news.pid = fork_with_hooks(own_);
-        if (news.pid == 0) begin_worker(ours, request, files);
+        report.pid = fork_with_hooks(own_);
+        if (report.pid == 0) begin_worker(ours, request, files);
         const int error = errno;
-        if (news.pid < 0) {
-            news.value = error;
+        if (report.pid < 0) {
+            report.value = error;
         } else {
-            children_.push_back({request.lane, request.life, news.pid});
-            news.kind = News::Kind::forked;
+            children_.push_back({request.lane, request.life, report.pid});
+            report.kind = ZygoteReport::Kind::forked;
         }
-        news_.push_back(news);
+        reports_.push_back(report);
         return true;
     }
 
@@ -172,7 +172,7 @@ class Zygote {
             const auto child = std::find_if(children_.begin(), children_.end(),
                                             [pid](const Child& one) { return one.pid == pid; });
             if (child == children_.end()) continue;  // an orphan of a worker
-            news_.push_back({News::Kind::ended, child->lane, child->life, pid, status});
+            reports_.push_back({ZygoteReport::Kind::ended, child->lane, child->life, pid, status});
             children_.erase(child);
         }
     }
@@ -180,8 +180,9 @@ class Zygote {
     // Never waits: the program may wait for us to read its requests, before it reads what we tell. A socket
     // takes some 300 messages. False: the program is gone.
     bool tell_news() {
-        for (; !news_.empty(); news_.pop_front()) {
-            if (send(control_, &news_.front(), sizeof(News), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) continue;
+        for (; !reports_.empty(); reports_.pop_front()) {
+            if (send(control_, &reports_.front(), sizeof(ZygoteReport), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+                continue;
             return errno == EAGAIN || errno == ENOBUFS || errno == EINTR;
         }
         return true;
@@ -192,7 +193,7 @@ class Zygote {
     Descriptor program_;
     Descriptor signals_;
     std::vector<Child> children_;
-    std::deque<News> news_;  // untold
+    std::deque<ZygoteReport> reports_;  // untold
 };
 
 std::vector<int> open_descriptors() {

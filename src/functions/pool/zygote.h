@@ -36,7 +36,7 @@ struct Request {
 };
 
 // `zygote_lost`: it was killed, and so were all workers; another one serves.
-struct News {
+struct ZygoteReport {
     enum class Kind : std::uint32_t { forked, not_forked, ended, zygote_lost } kind = Kind::forked;
     std::uint32_t lane = 0;
     std::uint64_t life = 0;

@@ -9,7 +9,7 @@ constexpr Duration announced_at_most_every = std::chrono::seconds(2);
 
 }  // namespace
 
-std::optional<Instant> Announcing::look(const engine::model::ManagerStats& stats, Instant now) {
+std::optional<Instant> Announcing::announce_if_due(const engine::model::ManagerStats& stats, Instant now) {
     if (!announce_) return std::nullopt;
     const bool has_waiting = stats.tasks_waiting > 0;
     changed_ = changed_ || stats.workers_connected != workers_ || has_waiting != has_waiting_;

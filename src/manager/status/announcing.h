@@ -21,7 +21,7 @@ class Announcing {
     Announcing(Lister& lister, Announce announce) : lister_(lister), announce_(std::move(announce)) {}
 
     // Each turn of the manager's loop. Returns when to call it next.
-    std::optional<Instant> look(const engine::model::ManagerStats& stats, Instant now);
+    std::optional<Instant> announce_if_due(const engine::model::ManagerStats& stats, Instant now);
     void changed() { changed_ = true; }  // something else in the record
 
   private:

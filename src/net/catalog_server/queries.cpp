@@ -19,7 +19,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
             if (self->gone_) return;
             if (count == 0) return self->end();
             self->request_.append(self->part_.data(), count);
-            self->look();
+            self->read_or_answer();
         });
     }
     void leave() override {
@@ -28,7 +28,7 @@ class Query final : public Guest, public std::enable_shared_from_this<Query> {
     }
 
   private:
-    void look() {
+    void read_or_answer() {
         auto request = frames::read_request(request_, most_request_bytes);
         if (request && !*request) return read();
         head_only_ = request && (*request)->head_only;

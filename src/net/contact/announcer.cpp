@@ -92,31 +92,32 @@ Result<Announcement> announcement_of(const std::string& option) {
 
 namespace {
 
-Keeping keeping_of(const std::string& hosts, const std::string& whose,
-                   std::function<void(const std::string&)> say) {
-    Keeping keeping;
-    keeping.timeout = patience_of_the_end + std::chrono::seconds(1);
-    keeping.say = std::move(say);
-    keeping.failed = [whose](const std::string& why) {
+RepeatedWorkOptions announcing_options(const std::string& hosts, const std::string& whose,
+                                       std::function<void(const std::string&)> say) {
+    RepeatedWorkOptions options;
+    options.timeout = patience_of_the_end + std::chrono::seconds(1);
+    options.say = std::move(say);
+    options.failed = [whose](const std::string& why) {
         return "no catalog server takes the record of " + whose + ": " + why +
                "; nobody finds it there until one does";
     };
-    keeping.succeeded_again = "a catalog server takes the record of " + whose + " again (" + hosts + ")";
-    return keeping;
+    options.succeeded_again = "a catalog server takes the record of " + whose + " again (" + hosts + ")";
+    return options;
 }
 
 }  // namespace
 
 Announcer::Announcer(Announcement announcement, const std::string& whose,
                      std::function<void(const std::string&)> say)
-    : line_(std::make_shared<Line>(Line{std::move(announcement)})), keeper_([&] {
-          Keeping keeping = keeping_of(catalog::to_text(line_->to.hosts), whose, std::move(say));
-          keeping.last = [line = line_] { line->end(); };
-          return keeping;
+    : line_(std::make_shared<Line>(Line{std::move(announcement)})), writing_([&] {
+          RepeatedWorkOptions options =
+              announcing_options(catalog::to_text(line_->to.hosts), whose, std::move(say));
+          options.last = [line = line_] { line->end(); };
+          return options;
       }()) {}
 
 Announcer::~Announcer() {
-    keeper_.look();
+    writing_.report_outcome();
     line_->ended.set();
 }
 
@@ -124,11 +125,11 @@ void Announcer::take(const std::function<std::string()>& record) {
     if (record)
         tell(record());
     else
-        keeper_.look();
+        writing_.report_outcome();
 }
 
 void Announcer::tell(std::string record) {
-    keeper_.post([line = line_, text = std::move(record)] { return line->update(text); }, true);
+    writing_.post([line = line_, text = std::move(record)] { return line->update(text); }, true);
 }
 
 }  // namespace wq::net::contact

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "net/catalog/send_update.h"
-#include "net/contact/keeper.h"
+#include "net/contact/repeated_work.h"
 
 namespace wq::net::contact {
 
@@ -40,7 +40,7 @@ class Announcer {
     struct Line;
 
     const std::shared_ptr<Line> line_;
-    Keeper keeper_;
+    RepeatedWork writing_;
 };
 
 }  // namespace wq::net::contact

@@ -30,7 +30,7 @@ class OpenPort {
     std::unique_ptr<frames::TcpListener> listener;  // may be moved to whoever polls it
     std::unique_ptr<Registration> entry;            // if the manager has a name
     std::unique_ptr<Announcer> announcer;           // likewise, if a catalog server is named
-    std::unique_ptr<Keeper> note;                   // if it has none, and is noted
+    std::unique_ptr<RepeatedWork> note;             // if it has none, and is noted
 
     std::uint16_t number() const { return contact_.port; }
     frames::Contact contact() const;  // with the machine's current addresses

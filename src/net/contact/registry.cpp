@@ -15,8 +15,8 @@
 #include <random>
 
 #include "base/units.h"
-#include "net/contact/keeper.h"
 #include "net/contact/named_managers.h"
+#include "net/contact/repeated_work.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
 
@@ -218,11 +218,11 @@ class Entry final : public Registration {
     Entry(std::string path, frames::Contact contact, std::function<void(const std::string&)> say,
           Duration every)
         : file_(std::make_shared<const File>(File{std::move(path), std::move(contact)})),
-          keeper_(keeping(file_, std::move(say), every)) {
+          writing_(options_of(file_, std::move(say), every)) {
         post(false);
     }
     void tell(const Workload& load) override {
-        if (load == load_) return keeper_.look();
+        if (load == load_) return writing_.report_outcome();
         const bool urgent = (load.waiting > 0) != (load_.waiting > 0);
         load_ = load;
         post(urgent);
@@ -235,30 +235,30 @@ class Entry final : public Registration {
     };
     using SharedFile = std::shared_ptr<const File>;
 
-    static Keeping keeping(const SharedFile& file, std::function<void(const std::string&)> say,
-                           Duration every) {
-        Keeping keeping;
-        keeping.every = every;
-        keeping.last = [file] { ::unlink(file->path.c_str()); };
-        if (say) keeping.say = std::move(say);
-        keeping.failed = [](const std::string& why) {
+    static RepeatedWorkOptions options_of(const SharedFile& file, std::function<void(const std::string&)> say,
+                                          Duration every) {
+        RepeatedWorkOptions options;
+        options.every = every;
+        options.last = [file] { ::unlink(file->path.c_str()); };
+        if (say) options.say = std::move(say);
+        options.failed = [](const std::string& why) {
             return "the entry of this manager in the registry cannot be written: " + why +
                    "; workers do not find it by name after 2 minutes";
         };
-        keeping.succeeded_again = "the entry of this manager in the registry is written again";
-        keeping.not_ended = "the registry of managers did not answer within " +
-                            format_duration(keeping.timeout) +
+        options.succeeded_again = "the entry of this manager in the registry is written again";
+        options.not_ended = "the registry of managers did not answer within " +
+                            format_duration(options.timeout) +
                             ": the entry of this manager may remain, and is skipped after 2 minutes";
-        return keeping;
+        return options;
     }
     void post(bool at_once) {
-        keeper_.post([file = file_, load = load_] { return write_entry(file->path, file->contact, load); },
-                     at_once);
+        writing_.post([file = file_, load = load_] { return write_entry(file->path, file->contact, load); },
+                      at_once);
     }
 
     const SharedFile file_;
     Workload load_;
-    Keeper keeper_;
+    RepeatedWork writing_;
 };
 
 }  // namespace
@@ -349,24 +349,25 @@ Status write_note(const std::string& folder, const std::string& path, const std:
 }
 
 // The end waits only briefly, whatever the file system does.
-Keeping keeping_of_note(const std::string& path) {
-    Keeping keeping;
-    keeping.last = [path] { ::unlink(path.c_str()); };
-    keeping.timeout = std::chrono::milliseconds(500);
-    return keeping;
+RepeatedWorkOptions note_options(const std::string& path) {
+    RepeatedWorkOptions options;
+    options.last = [path] { ::unlink(path.c_str()); };
+    options.timeout = std::chrono::milliseconds(500);
+    return options;
 }
 
-std::unique_ptr<Keeper> note(const std::string& folder, const std::string& text, const std::string& ending) {
+std::unique_ptr<RepeatedWork> note(const std::string& folder, const std::string& text,
+                                   const std::string& ending) {
     const std::string path = note_path(folder, ending);
-    auto keeper = std::make_unique<Keeper>(keeping_of_note(path));
-    keeper->post([folder, path, text] { return write_note(folder, path, text); }, true);
-    return keeper;
+    auto writing = std::make_unique<RepeatedWork>(note_options(path));
+    writing->post([folder, path, text] { return write_note(folder, path, text); }, true);
+    return writing;
 }
 
-Keeping keeping_of_factory(const std::string& path) {
-    Keeping keeping = keeping_of_note(path);
-    keeping.every = std::chrono::seconds(10);
-    return keeping;
+RepeatedWorkOptions factory_note_options(const std::string& path) {
+    RepeatedWorkOptions options = note_options(path);
+    options.every = std::chrono::seconds(10);
+    return options;
 }
 
 // Each note of a kind; those for which `take` returns true are removed.
@@ -383,11 +384,11 @@ void go_through_notes(const std::string& folder, const char* suffix_of_kind,
 
 }  // namespace
 
-std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory) {
+std::unique_ptr<RepeatedWork> note_run(const std::string& folder, const std::string& run_directory) {
     return note(folder, run_directory, suffix_of_runs);
 }
 
-std::unique_ptr<Keeper> note_manager(const std::string& folder, const frames::Contact& contact) {
+std::unique_ptr<RepeatedWork> note_manager(const std::string& folder, const frames::Contact& contact) {
     // Threads may begin managers at the same time.
     return note(folder, frames::to_json(contact), "-" + std::to_string(contact.port) + suffix_of_unnamed);
 }
@@ -419,10 +420,10 @@ void forget_manager(const Listing& manager) {
 }
 
 FactoryEntry::FactoryEntry(const std::string& folder)
-    : folder_(folder), path_(note_path(folder, suffix_of_factories)), keeper_(keeping_of_factory(path_)) {}
+    : folder_(folder), path_(note_path(folder, suffix_of_factories)), writing_(factory_note_options(path_)) {}
 
 void FactoryEntry::tell(std::string record) {
-    keeper_.post(
+    writing_.post(
         [folder = folder_, path = path_, text = std::move(record)] { return write_note(folder, path, text); },
         true);
 }

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "net/contact/keeper.h"
+#include "net/contact/repeated_work.h"
 #include "net/frames/contact.h"
 
 namespace wq::net::contact {
@@ -72,8 +72,8 @@ Result<std::vector<Listing>> find_managers(const std::string& folder, const std:
 // Runs and managers without a name, which no worker looks for, are noted for those who look at all of the
 // user's. A note is written once, on another thread, and removed with the object; if that fails, nothing is
 // said. `run_directory`: a whole path.
-std::unique_ptr<Keeper> note_run(const std::string& folder, const std::string& run_directory);
-std::unique_ptr<Keeper> note_manager(const std::string& folder, const frames::Contact& contact);
+std::unique_ptr<RepeatedWork> note_run(const std::string& folder, const std::string& run_directory);
+std::unique_ptr<RepeatedWork> note_manager(const std::string& folder, const frames::Contact& contact);
 
 // Calls `look` with the directory of each of these runs. Removes the notes of those that have ended, and of
 // processes of this host that are gone; a directory that cannot be seen here stays.
@@ -95,7 +95,7 @@ class FactoryEntry {
   private:
     const std::string folder_;
     const std::string path_;
-    Keeper keeper_;
+    RepeatedWork writing_;
 };
 struct FactoryListing {
     std::string record;

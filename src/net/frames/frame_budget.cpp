@@ -51,7 +51,7 @@ std::optional<FrameBudget::LinkId> FrameBudget::next_released() {
     return released;
 }
 
-std::optional<FrameBudget::LinkId> FrameBudget::look(Instant now) {
+std::optional<FrameBudget::LinkId> FrameBudget::find_slow(Instant now) {
     if (looked_at_ && now - *looked_at_ < turn) return std::nullopt;
     const bool judges = looked_at_.has_value();
     looked_at_ = now;

@@ -32,7 +32,7 @@ class FrameBudget {
     bool spent() const { return total_ > most_; }
     std::optional<LinkId> next_released();  // call until it returns none
     // Call it regularly, and next_released() after it. Returns the link to disconnect, if any.
-    std::optional<LinkId> look(Instant now);
+    std::optional<LinkId> find_slow(Instant now);
     void look_anew() { looked_at_.reset(); }  // after this process was paused
 
   private:

@@ -367,7 +367,7 @@ void TcpEngine::tick() {
         link->guarded([&] { link->tick(now); });
     }
     if (stood_still) budget_.look_anew();
-    if (const auto slow = budget_.look(now)) {
+    if (const auto slow = budget_.find_slow(now)) {
         const std::shared_ptr<TcpLink> link = links_.at(*slow).link;
         link->guarded([&] {
             link->end({ExitCode::unreachable, "its frame arrives too slowly for the memory that it needs"});

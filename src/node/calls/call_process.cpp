@@ -10,7 +10,7 @@
 #include <array>
 #include <cerrno>
 
-#include "node/calls/news.h"
+#include "node/calls/interpreter_report.h"
 #include "node/process/passed_descriptors.h"
 
 namespace wq::node::calls {

@@ -185,25 +185,25 @@ bool Interpreter::receive() {
         if (got < 0 && errno == EAGAIN) break;
         if (got < 0 && errno == EMFILE) continue;  // that process ends at once, which will be told
         if (got <= 0) return false;
-        if (const auto news = news_in({text.data(), static_cast<std::size_t>(got)})) take(*news, files);
+        if (const auto report = report_in({text.data(), static_cast<std::size_t>(got)})) take(*report, files);
     }
     give_waiting();
     return true;
 }
 
-void Interpreter::take(const News& news, std::vector<Descriptor>& files) {
+void Interpreter::take(const InterpreterReport& report, std::vector<Descriptor>& files) {
     since_ = asked_since_ = instant_now();
-    switch (news.kind) {
-        case News::Kind::started:
+    switch (report.kind) {
+        case InterpreterReport::Kind::started:
             ready_ = true;
             return;
-        case News::Kind::forked:
-            return take_process(news.pid, files);
-        case News::Kind::impossible:
-            return take_failure(news.count, news.why);
-        case News::Kind::ended:
-            return take_end(news.pid, news.end);
-        case News::Kind::imported:
+        case InterpreterReport::Kind::forked:
+            return take_process(report.pid, files);
+        case InterpreterReport::Kind::impossible:
+            return take_failure(report.count, report.why);
+        case InterpreterReport::Kind::ended:
+            return take_end(report.pid, report.end);
+        case InterpreterReport::Kind::imported:
             return dismiss_outdated();
     }
 }

@@ -20,7 +20,7 @@
 #include "base/descriptor.h"
 #include "base/time.h"
 #include "node/calls/call_process.h"
-#include "node/calls/news.h"
+#include "node/calls/interpreter_report.h"
 #include "node/calls/request.h"
 #include "node/process/poller.h"
 #include "node/process/spawn.h"
@@ -82,7 +82,7 @@ class Interpreter {
   private:
     void spawn(const InterpreterSettings& settings);
     void cannot_start(const std::string& what, int error);
-    void take(const News& news, std::vector<Descriptor>& files);
+    void take(const InterpreterReport& report, std::vector<Descriptor>& files);
     void take_process(pid_t pid, std::vector<Descriptor>& files);
     void take_end(pid_t pid, End end);
     void take_told_end(CallProcess& process);

@@ -293,10 +293,10 @@ void ShellWatch::ready(process::Source source) {
     switch (source) {
         case process::Source::shell_reply:
             shell_.on_reply();
-            return look();
+            return watch_descriptors();
         case process::Source::shell_script:
             shell_.on_script_room();
-            return look();
+            return watch_descriptors();
         case process::Source::shell_out:
             return outputs_.drain(shell_.out(), source, 0);
         case process::Source::shell_err:
@@ -306,7 +306,7 @@ void ShellWatch::ready(process::Source source) {
     }
 }
 
-void ShellWatch::look() {
+void ShellWatch::watch_descriptors() {
     if (shell_.generation() != generation_) {
         generation_ = shell_.generation();
         script_in_poller_ = false;  // a new pipe

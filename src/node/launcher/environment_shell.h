@@ -117,7 +117,7 @@ class ShellWatch {
     // One of the shell's descriptors in the poller.
     void ready(process::Source source);
     // Call it after anything that may have started a new shell or given it more to read.
-    void look();
+    void watch_descriptors();
 
   private:
     EnvironmentShell& shell_;

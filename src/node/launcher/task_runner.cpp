@@ -197,7 +197,7 @@ void TaskRunner::children_ended(Instant now) {
     for (Lane* lane : not_executed) start_anew(*lane);
     if (!shell_ended) return;
     shell_->died(*shell_ended);
-    shell_watch_->look();
+    shell_watch_->watch_descriptors();
 }
 
 void TaskRunner::call_ended(Lane& lane, int status, const rusage& usage) {
@@ -332,7 +332,7 @@ bool TaskRunner::start(OrderQueue::Next next, Starters::Index by) {
     lane->err.begin(most, aside.empty() ? "" : aside + ".err");
     if (by_shell) {
         shell_->feed(*lane, mask_of(*lane, accounts_));
-        shell_watch_->look();
+        shell_watch_->watch_descriptors();
         return true;
     }
     if (lane->order.order.call && lane->order.order.call->function == calls::python_function) {

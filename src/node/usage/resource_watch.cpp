@@ -183,7 +183,7 @@ void ResourceWatch::look_at_connections() {
     };
     const Duration begin = process::cpu_time(CLOCK_THREAD_CPUTIME_ID);
     std::optional<TrafficOf> all = TrafficOf{};
-    if (std::any_of(watched_.begin(), watched_.end(), has_sockets)) all = sockets_.look();
+    if (std::any_of(watched_.begin(), watched_.end(), has_sockets)) all = sockets_.measure();
     const Instant now = instant_now();
     for (RunningTask* task : watched_)
         if (all && !task->monitor->processes().empty()) task->monitor->take(*all, now);
@@ -200,7 +200,7 @@ void ResourceWatch::sample(RunningTask& task) {
     take_kernels_count(task);
     const Instant now = instant_now();
     monitor.take(std::move(processes), memory, now);
-    monitor.note(monitor.events ? monitor.events->look() : std::vector<std::string>(), now);
+    monitor.note(monitor.events ? monitor.events->new_labels() : std::vector<std::string>(), now);
     monitor.next_sample = now + (is_held_by_looking(task) ? interval_of_memory : interval);
     hold_to_limits(task, now);
 }
@@ -327,7 +327,8 @@ void ResourceWatch::finish(RunningTask& task) {
     last_look_at_disk(task, *monitor);
     task.outcome.measured = engine::model::Measured{monitor->usage(), monitor->exceeded};
     if (!monitor->watch().measures) return;
-    monitor->note(monitor->events ? monitor->events->look() : std::vector<std::string>(), instant_now());
+    monitor->note(monitor->events ? monitor->events->new_labels() : std::vector<std::string>(),
+                  instant_now());
     task.report = monitor->take_report();
     task.report->machine_cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
     if (double load = 0; ::getloadavg(&load, 1) == 1)

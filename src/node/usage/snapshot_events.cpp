@@ -85,9 +85,9 @@ std::unique_ptr<SnapshotEvents> SnapshotEvents::in(const std::string& folder, Wa
     return made;
 }
 
-std::vector<std::string> SnapshotEvents::look() {
+std::vector<std::string> SnapshotEvents::new_labels() {
     std::vector<std::string> labels;
-    for (File& file : files_) look(file, labels);
+    for (File& file : files_) read_file(file, labels);
     return labels;
 }
 
@@ -101,7 +101,7 @@ void SnapshotEvents::take(File& file, std::vector<std::string>& labels, const Ha
     }
 }
 
-void SnapshotEvents::look(File& file, std::vector<std::string>& labels) {
+void SnapshotEvents::read_file(File& file, std::vector<std::string>& labels) {
     const Descriptor open(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat status {};
     const bool is_there = open.valid() && ::fstat(open.get(), &status) == 0 && S_ISREG(status.st_mode);

@@ -24,7 +24,7 @@ class SnapshotEvents {
     static std::unique_ptr<SnapshotEvents> in(const std::string& folder, WallMicros began);
 
     // Labels of the events since the last call, each once.
-    std::vector<std::string> look();
+    std::vector<std::string> new_labels();
 
   private:
     struct FreePattern {
@@ -49,7 +49,7 @@ class SnapshotEvents {
 
     template <class Happened>
     void take(File& file, std::vector<std::string>& labels, const Happened& happened);
-    void look(File& file, std::vector<std::string>& labels);
+    void read_file(File& file, std::vector<std::string>& labels);
     void read_lines(File& file, int descriptor, std::vector<std::string>& labels);
 
     std::vector<File> files_;

@@ -96,7 +96,7 @@ bool SocketMeter::append(int family, TrafficOf& to) {
     }
 }
 
-std::optional<TrafficOf> SocketMeter::look() {
+std::optional<TrafficOf> SocketMeter::measure() {
     if (!netlink_.valid()) return std::nullopt;
     TrafficOf all;
     const bool told = append(AF_INET, all);

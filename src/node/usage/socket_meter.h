@@ -25,7 +25,7 @@ class SocketMeter {
     explicit SocketMeter(Descriptor netlink) : netlink_(std::move(netlink)) {}
     // All connections of our network namespace, including other users'; nullopt if the kernel does not report
     // them.
-    std::optional<TrafficOf> look();
+    std::optional<TrafficOf> measure();
 
   private:
     bool append(int family, TrafficOf& to);

@@ -222,7 +222,7 @@ class Run {
         const engine::model::ManagerStats stats = manager::brief_stats(manager_->reactor());
         listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
                           static_cast<std::uint64_t>(stats.workers_connected)});
-        return announcing_->look(stats, now);
+        return announcing_->announce_if_due(stats, now);
     }
 
     void grow() {
@@ -232,8 +232,8 @@ class Run {
     }
 
     void look_at_growth() {
-        growth_->look([this](const std::string& text) { progress_.say(text); },
-                      manager::brief_stats(manager_->reactor()).workers_connected);
+        growth_->take_reports([this](const std::string& text) { progress_.say(text); },
+                              manager::brief_stats(manager_->reactor()).workers_connected);
         if (const auto& report = growth_->report())
             manager_->note_growth(report->decision.wanted, growth_->pending());
     }
@@ -373,7 +373,7 @@ class Run {
     std::optional<RunQueue> queue_;  // these three: if it listens
     std::optional<manager::status::Lister> lister_;
     std::optional<manager::status::Announcing> announcing_;
-    std::unique_ptr<net::contact::Keeper> noted_;  // if it has no name
+    std::unique_ptr<net::contact::RepeatedWork> noted_;  // if it has no name
     std::optional<Growth> growth_;
     std::unique_ptr<records::recorder::Recorder> recorder_;
     records::recorder::Recorder::Unrecorded unrecorded_;

@@ -57,7 +57,7 @@ Status Membership::keep(Instant now, bool idle) {
         if (auto fresh = list_.refresh(); !fresh) return fresh;
     }
     if (idle || now >= next_look()) {
-        if (auto looked = others_.look({*id_}); !looked) return looked;
+        if (auto looked = others_.find_lost({*id_}); !looked) return looked;
     }
     const auto due = list_.unsettled();
     return due && *due <= now ? list_.settle() : success();

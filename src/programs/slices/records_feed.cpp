@@ -24,13 +24,14 @@ constexpr std::size_t records_at_once = 4096;
 constexpr std::size_t bytes_at_once = std::size_t{256} << 10;
 
 // Returns false when nobody reads any more.
-bool write_all(RecordsFeed::Pipe pipe, std::string_view bytes) {
+bool write_all(RecordsFeed::Output output, std::string_view bytes) {
     while (!bytes.empty()) {
-        const ssize_t written = ::write(pipe.write_end, bytes.data(), bytes.size());
+        const ssize_t written = ::write(output.write_end, bytes.data(), bytes.size());
         if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
         if (written >= 0 || errno == EINTR) continue;
         if (errno != EAGAIN) return false;
-        std::array<pollfd, 2> ready{pollfd{pipe.write_end, POLLOUT, 0}, pollfd{pipe.reader_ended, POLLIN, 0}};
+        std::array<pollfd, 2> ready{pollfd{output.write_end, POLLOUT, 0},
+                                    pollfd{output.reader_ended, POLLIN, 0}};
         ::poll(ready.data(), ready.size(), -1);
         if (ready[1].revents != 0) return false;
     }
@@ -38,19 +39,20 @@ bool write_all(RecordsFeed::Pipe pipe, std::string_view bytes) {
 }
 
 // Each value with `end` after it.
-void feed_records(SliceReader& reader, std::size_t at_once, std::string_view end, RecordsFeed::Pipe pipe) {
+void feed_records(SliceReader& reader, std::size_t at_once, std::string_view end,
+                  RecordsFeed::Output output) {
     std::string bytes;
     for (;;) {
         const RecordValues values = reader.read_up_to(at_once).values;
         if (values.empty()) return;
         if (end.empty()) {  // nothing is between them
             const std::string_view last = values[values.size() - 1];
-            if (!write_all(pipe, {values[0].data(), last.data() + last.size()})) return;
+            if (!write_all(output, {values[0].data(), last.data() + last.size()})) return;
             continue;
         }
         bytes.clear();
         for (const std::string_view value : values) bytes.append(value).append(end);
-        if (!write_all(pipe, bytes)) return;
+        if (!write_all(output, bytes)) return;
     }
 }
 
@@ -66,13 +68,13 @@ RecordsFeed::Format RecordsFeed::format_of(const Slice& slice) {
     return {lines_, records_at_once, "\n"};
 }
 
-Status RecordsFeed::feed(const Slice& slice, Pipe pipe) {
+Status RecordsFeed::feed(const Slice& slice, Output output) {
     const bool rows = wq::slices::sources::split_h5_name(slice.work).has_value();
     const auto [reader, at_once, end] = format_of(slice);
     try {
         if (!rows && !slice.start && !slices_.is_file(slice)) return success();
         reader.open(slices_, slice);
-        feed_records(reader, at_once, end, pipe);
+        feed_records(reader, at_once, end, output);
     } catch (const std::exception& error) {
         return Error{ExitCode::bad_input, error.what()};
     }

@@ -18,7 +18,7 @@ class RecordsFeed {
     explicit RecordsFeed(SliceQueue& slices);
     // A pipe that does not block, and a descriptor that is readable once its reader has ended: others may
     // hold the pipe open.
-    struct Pipe {
+    struct Output {
         int write_end;
         int reader_ended;
     };
@@ -26,7 +26,7 @@ class RecordsFeed {
     // records, rows of HDF5 datasets in this machine's byte order, or the bytes of a whole file. Nothing of a
     // folder, or of works that are no files. SIGPIPE must be blocked. Error bad_input: they cannot be read,
     // or the file is gone.
-    Status feed(const Slice& slice, Pipe pipe);
+    Status feed(const Slice& slice, Output output);
 
   private:
     struct Format {

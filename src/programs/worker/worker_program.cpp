@@ -197,7 +197,7 @@ class Program {
                             options_);
     }
 
-    Result<WorkerResources> look() {
+    Result<WorkerResources> discover() {
         if (gpus_) return look_again();
         auto machine = node::machine::discover(node::machine::CpuMask::of_process(0));
         if (machine) gpus_ = machine->gpus;
@@ -253,7 +253,7 @@ class Program {
         worker.launcher.environment_lines = true;
         allowed_ =
             node::machine::Allowance::of_this_process();  // first, so that changes from now on are noticed
-        resources_ = look().or_throw();
+        resources_ = discover().or_throw();
         const WorkerResources& resources = resources_;
         for (const std::string& remark : resources.machine.remarks) warn(remark);
         next_look_ = instant_now() + between_looks();

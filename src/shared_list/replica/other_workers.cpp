@@ -94,7 +94,7 @@ Status OtherWorkers::refuse_taken_id(WorkerId id) {
     return success();
 }
 
-Status OtherWorkers::look(const std::set<WorkerId>& ours) {
+Status OtherWorkers::find_lost(const std::set<WorkerId>& ours) {
     const Instant now = instant_now();
     const auto signs = store_.signs();
     if (!signs) return signs.error();

@@ -61,9 +61,9 @@ class OtherWorkers {
 
     // Lines of lost workers wait again, and their signs are removed. `ours` are never lost.
     //
-    // A worker is lost if its sign is older than its lease at two looks, between which one that lives gives a
+    // A worker is lost if its sign is older than its lease at two calls, between which one that lives gives a
     // sign: after a step of the clock, or if all machines slept, every sign looks old at first.
-    Status look(const std::set<text::WorkerId>& ours);
+    Status find_lost(const std::set<text::WorkerId>& ours);
     Instant looked() const { return looked_; }
     // A look can tell then whether one that seems to be lost is so; nullopt: none seems to be.
     std::optional<Instant> next_look() const;

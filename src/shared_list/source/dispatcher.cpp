@@ -205,7 +205,7 @@ Status Dispatcher::keep(const std::string& name, RunList& list, Turn& turn) {
     std::optional<Instant> look = list.looked() + options_.poll;
     earliest(look, list.next_look());
     if ((!ours.empty() || list.next_look()) && instant_now() >= *look) {
-        if (auto looked = list.look(ours); !looked) return looked;
+        if (auto looked = list.follow_others(ours); !looked) return looked;
     }
     return list.settle_if_due();
 }

@@ -43,10 +43,10 @@ void RunList::end_turn() {
     if (usable_ && std::exchange(pause_, std::nullopt)) say_(name() + " is reached again");
 }
 
-Status RunList::look(std::set<text::WorkerId> ours) {
+Status RunList::follow_others(std::set<text::WorkerId> ours) {
     for (const auto& [worker, lines] : left_) ours.insert(worker);
     if (auto fresh = shared_.refresh(); !fresh) return fresh;
-    return others_.look(ours);
+    return others_.find_lost(ours);
 }
 
 Status RunList::settle_if_due() {

@@ -45,7 +45,7 @@ class RunList {
     Status beat(text::WorkerId worker, Duration lease) { return store_->beat(worker, lease); }
     Status refuse_taken_id(text::WorkerId id) { return others_.refuse_taken_id(id); }
     // Follows others; lines of lost workers, but for `ours`, wait again.
-    Status look(std::set<text::WorkerId> ours);
+    Status follow_others(std::set<text::WorkerId> ours);
     Instant looked() const { return others_.looked(); }
     std::optional<Instant> next_look() const { return others_.next_look(); }
     Status settle_if_due();

@@ -18,7 +18,7 @@
 #include "manager/task_table.h"
 #include "records/journal/records.h"
 #include "shared_list/source/dispatcher.h"
-#include "shared_list/source/heard.h"
+#include "shared_list/source/dispatcher_reports.h"
 
 namespace wq::shared_list::source {
 
@@ -71,8 +71,8 @@ class SharedSource final : public manager::run::Source {
     manager::TaskTable& tasks_;
     std::function<void(const std::string&)> say_;
     std::string name_;
-    std::shared_ptr<Said> said_ = std::make_shared<Said>();
-    std::shared_ptr<Beats> beats_ = std::make_shared<Beats>();
+    std::shared_ptr<UserLines> said_ = std::make_shared<UserLines>();
+    std::shared_ptr<SeatBeats> beats_ = std::make_shared<SeatBeats>();
     std::shared_ptr<Dispatcher> dispatcher_;
     std::vector<Event> events_;
     std::vector<Order> orders_;

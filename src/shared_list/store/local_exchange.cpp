@@ -27,7 +27,7 @@ struct Seen {
     Version version() const { return {log.name(), log.bytes(), identity_of(list)}; }
 };
 
-Result<Seen> look(const Paths& paths) {
+Result<Seen> open_list(const Paths& paths) {
     auto log = EditLog::open(paths);
     if (!log) return log.error();
     if (const auto in_place = in_place_file(paths, *log))
@@ -181,12 +181,12 @@ bool log_has_file(const std::string& log, const std::string& identity) {
 }
 
 Status ask_for_turn_locked(const Paths& paths, const std::string& name) {
-    auto seen = look(paths);
+    auto seen = open_list(paths);
     return seen ? seen->log.append("TURN " + name + "\n") : Status(seen.error());
 }
 
 Result<Exchanged> exchange_locked(const Paths& paths, const Request& request) {
-    auto seen = look(paths);
+    auto seen = open_list(paths);
     if (!seen) return seen.error();
     Exchanged result;
     Answer& answer = result.answer;

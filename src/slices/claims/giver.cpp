@@ -58,13 +58,13 @@ void Giver::take(const Address& from, const Committed& committed, Instant) {
         if (counted.contains(each.position)) record(taker.rank, each);
 }
 
-void Giver::take(const Address& from, const Told& told, Instant) {
-    if (told.round == round_) untold_.erase(from);
+void Giver::take(const Address& from, const CommitsReported& reply, Instant) {
+    if (reply.round == round_) untold_.erase(from);
 }
 
-void Giver::take(const Address& from, const Ask& ask, Instant now) {
+void Giver::take(const Address& from, const Question& question, Instant now) {
     if (++takers_.at(from).unanswered > most_unanswered) return refuse(from, now);
-    asked(from, ask);
+    asked(from, question);
 }
 
 void Giver::answer(const Address& taker, Answer answer) {
@@ -103,7 +103,7 @@ void Giver::ask_all() {
     ++round_;
     for (const auto& [taker, known] : takers_) {
         untold_.insert(taker);
-        taker.send(Tell{round_});
+        taker.send(ReportCommits{round_});
     }
 }
 

@@ -48,7 +48,7 @@ class Giver {
     // Called for each commit that counts, if its taker tells times.
     std::function<void(std::uint32_t rank, const Timed&)> record{};
     // Called for what takers ask, and when one that may have asked has gone.
-    std::function<void(const Address&, Ask)> asked = [](const Address&, const Ask&) {};
+    std::function<void(const Address&, Question)> asked = [](const Address&, const Question&) {};
     std::function<void(const Address&)> gone = [](const Address&) {};
     void answer(const Address& taker, Answer answer);
     // Called when one was lost, before the end.
@@ -83,8 +83,8 @@ class Giver {
     void take(const Address& from, const Hello& hello, Instant now);
     void take(const Address& from, const Committed& committed, Instant now);
     void take(const Address& from, const Leaving& leaving, Instant now);
-    void take(const Address& from, const Told& told, Instant now);
-    void take(const Address& from, const Ask& ask, Instant now);
+    void take(const Address& from, const CommitsReported& reply, Instant now);
+    void take(const Address& from, const Question& question, Instant now);
     template <class Other>
     void take(const Address& from, const Other& other, Instant now) {
         if constexpr (requires { nodes_.take(from, other, now); })

@@ -51,19 +51,19 @@ struct Writer {
         out.u64(hello.rank);
         out.boolean(hello.draws);
     }
-    void operator()(const Filled& filled) const {
-        out.boolean(filled.unused);
-        write(out, filled.positions);
+    void operator()(const RefillDone& done) const {
+        out.boolean(done.gives_back);
+        write(out, done.positions);
     }
-    void operator()(const Drew& drew) const { write(out, drew.positions); }
-    void operator()(const Closed& closed) const { out.u64(closed.batch); }
-    void operator()(const Sealed& sealed) const {
+    void operator()(const CounterRange& range) const { write(out, range.positions); }
+    void operator()(const SealReply& reply) const { out.u64(reply.batch); }
+    void operator()(const SealOpened& sealed) const {
         out.u64(sealed.batch);
         write(out, sealed.positions);
         out.u64(sealed.epoch);
         out.u64(sealed.takers);
     }
-    void operator()(const Unsealed& unsealed) const { out.u64(unsealed.batch); }
+    void operator()(const SealClosed& closed) const { out.u64(closed.batch); }
     void operator()(const Committed& committed) const {
         out.u64(committed.taken);
         write(out, committed.positions);
@@ -76,9 +76,9 @@ struct Writer {
             out.boolean(each.failed);
         }
     }
-    void operator()(const Present& present) const {
-        out.u64(present.batch);
-        write(out, present.positions);
+    void operator()(const CensusReply& reply) const {
+        out.u64(reply.batch);
+        write(out, reply.positions);
     }
     void operator()(const Granted& granted) const { write(out, granted.positions); }
     void operator()(const Welcome& welcome) const {
@@ -88,16 +88,16 @@ struct Writer {
         out.boolean(welcome.times);
     }
     void operator()(const Ended& ended) const { out.boolean(ended.lost_some); }
-    void operator()(const Count& count) const { out.u64(count.batch); }
-    void operator()(const Tell& tell) const { out.u64(tell.round); }
-    void operator()(const Told& told) const { out.u64(told.round); }
-    void operator()(const Ask& ask) const {
-        out.u64(ask.question);
-        out.blob(ask.what);
+    void operator()(const Census& census) const { out.u64(census.batch); }
+    void operator()(const ReportCommits& order) const { out.u64(order.round); }
+    void operator()(const CommitsReported& reply) const { out.u64(reply.round); }
+    void operator()(const Question& question) const {
+        out.u64(question.number);
+        out.blob(question.what);
     }
     void operator()(const Refused& refused) const { out.blob(refused.why); }
     void operator()(const Answer& answer) const {
-        out.u64(answer.question);
+        out.u64(answer.number);
         out.blob(answer.what);
     }
     template <class Empty>
@@ -127,19 +127,19 @@ struct Reader {
         hello.rank = in.u32();
         hello.draws = in.boolean();
     }
-    void operator()(Filled& filled) const {
-        filled.unused = in.boolean();
-        filled.positions = read_interval(in);
+    void operator()(RefillDone& done) const {
+        done.gives_back = in.boolean();
+        done.positions = read_interval(in);
     }
-    void operator()(Drew& drew) const { drew.positions = read_interval(in); }
-    void operator()(Closed& closed) const { closed.batch = in.u32(); }
-    void operator()(Sealed& sealed) const {
+    void operator()(CounterRange& range) const { range.positions = read_interval(in); }
+    void operator()(SealReply& reply) const { reply.batch = in.u32(); }
+    void operator()(SealOpened& sealed) const {
         sealed.batch = in.u32();
         sealed.positions = read_interval(in);
         sealed.epoch = in.u64();
         sealed.takers = in.u64();
     }
-    void operator()(Unsealed& unsealed) const { unsealed.batch = in.u32(); }
+    void operator()(SealClosed& closed) const { closed.batch = in.u32(); }
     void operator()(Committed& committed) const {
         committed.taken = in.u64();
         committed.positions = read_positions(in);
@@ -150,9 +150,9 @@ struct Reader {
             committed.times.push_back(each);
         }
     }
-    void operator()(Present& present) const {
-        present.batch = in.u32();
-        present.positions = read_positions(in);
+    void operator()(CensusReply& reply) const {
+        reply.batch = in.u32();
+        reply.positions = read_positions(in);
     }
     void operator()(Granted& granted) const { granted.positions = read_interval(in); }
     void operator()(Welcome& welcome) const {
@@ -162,16 +162,16 @@ struct Reader {
         welcome.times = in.boolean();
     }
     void operator()(Ended& ended) const { ended.lost_some = in.boolean(); }
-    void operator()(Count& count) const { count.batch = in.u32(); }
-    void operator()(Tell& tell) const { tell.round = in.u32(); }
-    void operator()(Told& told) const { told.round = in.u32(); }
-    void operator()(Ask& ask) const {
-        ask.question = in.u64();
-        ask.what = in.blob();
+    void operator()(Census& census) const { census.batch = in.u32(); }
+    void operator()(ReportCommits& order) const { order.round = in.u32(); }
+    void operator()(CommitsReported& reply) const { reply.round = in.u32(); }
+    void operator()(Question& question) const {
+        question.number = in.u64();
+        question.what = in.blob();
     }
     void operator()(Refused& refused) const { refused.why = in.blob(); }
     void operator()(Answer& answer) const {
-        answer.question = in.u64();
+        answer.number = in.u64();
         answer.what = in.blob();
     }
     template <class Empty>

@@ -25,15 +25,15 @@ struct Hello {               // first
     bool draws = false;      // by itself, through the counter, from what is sealed
     std::uint32_t version = feed_version;
 };
-struct Draw {};           // no tickets are left on its node; it asks once, and waits for the answer
-struct Filled {           // its node has what was granted
-    bool unused = false;  // no: it had others by then, and does not need these
+struct Refill {};             // no tickets are left on its node; it asks once, and waits for the answer
+struct RefillDone {           // its node has what was granted
+    bool gives_back = false;  // its node had others by then, and does not need these
     Interval positions;
 };
-struct Drew {  // its node has these, of what is sealed
+struct CounterRange {  // its node has these, of what is sealed: it drew them from the counter
     Interval positions;
 };
-struct Closed {  // answers Unsealed: it has told all that it drew
+struct SealReply {  // answers SealClosed: the taker has reported all that it drew
     std::uint32_t batch = 0;
 };
 struct Timed {  // when a position was taken and committed, since 1970
@@ -49,18 +49,18 @@ struct Committed {
     IntervalSet failed;        // of these: their work was in vain
     std::vector<Timed> times;  // of these, or none
 };
-struct Leaving {};  // it takes no more, and was not lost
-struct Present {    // answers Count
+struct Leaving {};    // it takes no more, and was not lost
+struct CensusReply {  // answers Census
     std::uint32_t batch = 0;
     IntervalSet positions;  // that it has
 };
 
-struct Told {  // answers Tell
+struct CommitsReported {  // answers ReportCommits
     std::uint32_t round = 0;
 };
 
-struct Ask {  // its consumer asks the giver's process for something else, and waits for Answer
-    std::uint64_t question = 0;
+struct Question {  // its consumer asks the giver's process for something else, and waits for Answer
+    std::uint64_t number = 0;
     std::string what;
 };
 
@@ -72,41 +72,41 @@ struct Welcome {              // answers Hello: from now on it may claim, as it 
     bool commits = true;      // no: what is taken counts as done
     bool times = true;        // of commits are wanted
 };
-struct Granted {  // answers Draw
+struct Granted {  // answers Refill
     Interval positions;
 };
-struct Sealed {               // whoever draws may do so from now on, and need not wait for an answer to Draw
+struct SealOpened {  // whoever draws may do so from now on, and need not wait for an answer to Refill
     std::uint32_t batch = 0;  // of the counter (ranks/tickets/batch_counter.h)
     Interval positions;
     std::uint64_t epoch = 0;  // positions; nobody draws more than a small part of one
     std::uint64_t takers = 0;
 };
-struct Unsealed {  // nobody draws from it any more: what was drawn?
+struct SealClosed {  // nobody draws from it any more: what was drawn?
     std::uint32_t batch = 0;
 };
-struct Look {};      // answers Draw: its node has some now
+struct NodeRefilled {};  // answers Refill: its node has some now
 struct NoneLeft {};  // to those that wait: all is given, and only what others lose or give back will be left
 struct Ended {       // all are committed: to everybody
     bool lost_some = false;  // takers were lost on the way
 };
-struct Count {                // to everybody on a node, when one was lost: what has it?
+struct Census {               // to everybody on a node, when one was lost: what has it?
     std::uint32_t batch = 0;  // of the tickets from now on: older ones are given elsewhere
 };
 
-struct Tell {  // of everybody: its commits until now, then Told
+struct ReportCommits {  // of everybody: its commits until now, then CommitsReported
     std::uint32_t round = 0;
 };
 struct Refused {  // answers Hello
     std::string why;
 };
 struct Answer {
-    std::uint64_t question = 0;
+    std::uint64_t number = 0;
     std::string what;
 };
 
-using Message =
-    std::variant<Hello, Draw, Filled, Committed, Leaving, Present, Welcome, Granted, Look, Ended, Count, Tell,
-                 Told, Drew, Closed, Sealed, Unsealed, Ask, Answer, Refused, NoneLeft>;
+using Message = std::variant<Hello, Refill, RefillDone, Committed, Leaving, CensusReply, Welcome, Granted,
+                             NodeRefilled, Ended, Census, ReportCommits, CommitsReported, CounterRange,
+                             SealReply, SealOpened, SealClosed, Question, Answer, Refused, NoneLeft>;
 
 std::string encode(const Message& message);
 bool is_answer(std::string_view bytes);  // or garbage that begins like one

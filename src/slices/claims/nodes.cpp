@@ -30,7 +30,7 @@ void Nodes::join(const Address& taker, const Hello& hello, Welcome welcome, Inst
     if (!hello.draws) return;
     drawers_.insert(taker);
     if (!seal_.is_open()) return give_to_all(now);
-    Sealed sealed = seal_.sealed();
+    SealOpened sealed = seal_.sealed();
     sealed.epoch = epoch_, sealed.takers = homes_.size();
     taker.send(sealed);
 }
@@ -57,7 +57,7 @@ void Nodes::leave(const Address& taker, bool lost, Instant now) {
     give_to_all(now);
 }
 
-void Nodes::take(const Address& from, const Draw&, Instant now) {
+void Nodes::take(const Address& from, const Refill&, Instant now) {
     const auto at = homes_.at(from);
     wait(at, from, now);
     begin_seal();
@@ -65,29 +65,29 @@ void Nodes::take(const Address& from, const Draw&, Instant now) {
     tell_if_none_left();
 }
 
-void Nodes::take(const Address& from, const Filled& filled, Instant now) {
+void Nodes::take(const Address& from, const RefillDone& done, Instant now) {
     const auto at = homes_.at(from);
     Node& node = at->second;
     // Otherwise the node has got a new batch since, and what was granted before is counted as lost.
-    const bool counts = node.filler == Filler{from, filled.positions};
-    if (counts && filled.unused) ledger_.give_back(node.id, filled.positions);
+    const bool counts = node.filler == Filler{from, done.positions};
+    if (counts && done.gives_back) ledger_.give_back(node.id, done.positions);
     if (counts) node.filler.reset();
-    look(at);
-    if (counts && filled.unused) give_to_all(now);
+    tell_refilled(at);
+    if (counts && done.gives_back) give_to_all(now);
     tell_if_none_left();
 }
 
-void Nodes::take(const Address& from, const Drew& drew, Instant) {
+void Nodes::take(const Address& from, const CounterRange& range, Instant) {
     if (!drawers_.contains(from)) return;
     const auto at = homes_.at(from);
-    ledger_.drawn(at->second.id, set_of(drew.positions));
-    at->second.recount.drawn(from, drew.positions);
-    look(at);
+    ledger_.drawn(at->second.id, set_of(range.positions));
+    at->second.recount.drawn(from, range.positions);
+    tell_refilled(at);
 }
 
-void Nodes::take(const Address& from, const Present& present, Instant now) {
+void Nodes::take(const Address& from, const CensusReply& reply, Instant now) {
     Node& node = homes_.at(from)->second;
-    const auto all = node.recount.answer(from, present);
+    const auto all = node.recount.answer(from, reply);
     if (!all) return;
     ledger_.drawn(node.id, *all);  // by one that was lost before it told that
     const std::uint64_t found = ledger_.recount(node.id, *all);
@@ -97,8 +97,8 @@ void Nodes::take(const Address& from, const Present& present, Instant now) {
     found > 0 || has_ended ? give_to_all(now) : give(homes_.at(from), now);
 }
 
-void Nodes::take(const Address& from, const Closed& closed, Instant now) {
-    seal_.answer(from, closed);
+void Nodes::take(const Address& from, const SealReply& reply, Instant now) {
+    seal_.answer(from, reply);
     if (settle_seal()) give_to_all(now);
 }
 
@@ -170,10 +170,10 @@ void Nodes::wait_no_more(Map::iterator node, const Address& taker) {
 }
 
 // The node has tickets now.
-void Nodes::look(Map::iterator node) {
+void Nodes::tell_refilled(Map::iterator node) {
     waiting_.erase(node->first);
     node->second.untold.clear();
-    for (const Address& taker : std::exchange(node->second.waiting, {})) taker.send(Look{});
+    for (const Address& taker : std::exchange(node->second.waiting, {})) taker.send(NodeRefilled{});
 }
 
 // To one taker at a time, whose fill the others of the node share.

@@ -50,7 +50,7 @@ class Seal {
     void serve() { counters_.serve(); }
 
     // If is_none(), and something is to be given. nullopt: the counter fails.
-    std::optional<Sealed> begin(plan::Ledger& ledger) {
+    std::optional<SealOpened> begin(plan::Ledger& ledger) {
         if (!counter_.set(BatchId(batch_ + 1))) return std::nullopt;
         positions_ = *ledger.seal(ranks::tickets::BatchCounter::most_tickets);
         state_ = State::open;
@@ -58,7 +58,7 @@ class Seal {
         ++batch_;
         return sealed();
     }
-    Sealed sealed() const { return {batch_, positions_, 0, 0}; }
+    SealOpened sealed() const { return {batch_, positions_, 0, 0}; }
 
     // For takers that do not draw by themselves. nullopt: nothing is left, or the counter fails.
     std::optional<Interval> draw(std::uint64_t amount) {
@@ -74,10 +74,10 @@ class Seal {
         if (drawn && *drawn < positions_.size()) ledger.unseal({positions_.first + *drawn, positions_.end});
         state_ = State::closing;
         missing_ = drawers;
-        for (const Address& drawer : drawers) drawer.send(Unsealed{batch_});
+        for (const Address& drawer : drawers) drawer.send(SealClosed{batch_});
     }
-    void answer(const Address& from, const Closed& closed) {
-        if (closed.batch == batch_) missing_.erase(from);
+    void answer(const Address& from, const SealReply& reply) {
+        if (reply.batch == batch_) missing_.erase(from);
     }
     void leave(const Address& drawer, bool lost) {
         missing_.erase(drawer);
@@ -116,14 +116,14 @@ class Recount {
         batch_ = batch;
         missing_ = takers;
         present_ = {};
-        for (const Address& taker : takers) taker.send(Count{batch});
+        for (const Address& taker : takers) taker.send(Census{batch});
     }
     void cancel() { missing_.clear(); }
 
     // All that they have, once the last one has answered.
-    std::optional<IntervalSet> answer(const Address& from, const Present& present) {
-        if (present.batch != batch_ || missing_.erase(from) == 0) return std::nullopt;
-        present.positions.for_each([&](const Interval& range) { present_.insert(range); });
+    std::optional<IntervalSet> answer(const Address& from, const CensusReply& reply) {
+        if (reply.batch != batch_ || missing_.erase(from) == 0) return std::nullopt;
+        reply.positions.for_each([&](const Interval& range) { present_.insert(range); });
         if (pending()) return std::nullopt;
         return std::exchange(present_, {});
     }
@@ -170,11 +170,11 @@ class Nodes {
     void join(const Address& taker, const Hello& hello, Welcome welcome, Instant now);
     // `lost`: it may have drawn what it has not told. What it had is for others.
     void leave(const Address& taker, bool lost, Instant now);
-    void take(const Address& from, const Draw&, Instant now);
-    void take(const Address& from, const Filled& filled, Instant now);
-    void take(const Address& from, const Drew& drew, Instant now);
-    void take(const Address& from, const Present& present, Instant now);
-    void take(const Address& from, const Closed& closed, Instant now);
+    void take(const Address& from, const Refill&, Instant now);
+    void take(const Address& from, const RefillDone& done, Instant now);
+    void take(const Address& from, const CounterRange& range, Instant now);
+    void take(const Address& from, const CensusReply& reply, Instant now);
+    void take(const Address& from, const SealReply& reply, Instant now);
     // Returns those that count.
     IntervalSet commit(const Address& from, const IntervalSet& positions);
 
@@ -203,7 +203,7 @@ class Nodes {
         plan::Ledger::Node id;
         Recount recount;
         std::set<Address> takers;
-        std::set<Address> waiting;  // for an answer to Draw
+        std::set<Address> waiting;  // for an answer to Refill
         std::set<Address> untold;   // of these: do not know yet that none are left
         std::optional<Filler> filler;
     };
@@ -215,7 +215,7 @@ class Nodes {
     bool settle_seal();  // whether it has ended
     void wait(Map::iterator node, const Address& taker, Instant now);
     void wait_no_more(Map::iterator node, const Address& taker);
-    void look(Map::iterator node);
+    void tell_refilled(Map::iterator node);
     void give(Map::iterator node, Instant now);
     std::optional<Interval> next_for(const Node& node);
     void give_to_all(Instant now);
@@ -252,7 +252,7 @@ class Drawer {
     Drawer& operator=(const Drawer&) = delete;
 
     bool there() const { return counters_.there(); }
-    void begin(const Sealed& sealed) { sealed_ = sealed, drawn_ = 0; }
+    void begin(const SealOpened& sealed) { sealed_ = sealed, drawn_ = 0; }
     void end(std::uint32_t batch) {
         if (sealed_ && sealed_->batch == batch) sealed_.reset();
     }
@@ -273,7 +273,7 @@ class Drawer {
   private:
     CarefulCounters counters_;
     ranks::tickets::BatchCounter counter_{&counters_};
-    std::optional<Sealed> sealed_;
+    std::optional<SealOpened> sealed_;
     std::uint64_t drawn_ = 0;  // tickets, by all, when we drew last
 };
 

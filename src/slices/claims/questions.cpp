@@ -55,7 +55,7 @@ bool Questions::on(const net::frames::Arrival& arrival) {
 void Questions::flush(net::frames::Transport& line, net::frames::PeerId giver) {
     const std::lock_guard lock(mutex_);
     for (auto& [question, what] : std::exchange(unsent_, {}))
-        line.send(giver, encode(Ask{question, std::move(what)}));
+        line.send(giver, encode(Question{question, std::move(what)}));
 }
 
 void Questions::fail(const std::string& why) {

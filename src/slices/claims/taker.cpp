@@ -216,26 +216,26 @@ void Taker::take(net::frames::Transport& line, const Granted& granted) {
         const bool installed = claims_.install(granted.positions);
         // What is given at most once is not given back.
         if (!installed && !held_.commits()) held_.keep(granted.positions);
-        line.send(*giver_, encode(Filled{!installed && held_.commits(), granted.positions}));
+        line.send(*giver_, encode(RefillDone{!installed && held_.commits(), granted.positions}));
         asked_ = false;
     }
     changed_.notify_all();
 }
 
-void Taker::take(net::frames::Transport& line, const Count& count) {
+void Taker::take(net::frames::Transport& line, const Census& census) {
     tell_commits(line);
     {
         std::lock_guard lock(mutex_);
         held_.leave_untaken();
-        begin(count.batch);
-        line.send(*giver_, encode(Present{count.batch, held_.present()}));
+        begin(census.batch);
+        line.send(*giver_, encode(CensusReply{census.batch, held_.present()}));
     }
     changed_.notify_all();
 }
 
-void Taker::take(net::frames::Transport& line, const Tell& tell) {
+void Taker::take(net::frames::Transport& line, const ReportCommits& order) {
     tell_commits(line);
-    line.send(*giver_, encode(Told{tell.round}));
+    line.send(*giver_, encode(CommitsReported{order.round}));
 }
 
 void Taker::begin(std::uint32_t batch) {
@@ -252,7 +252,7 @@ bool Taker::flush(net::frames::Transport& line, bool commits_due, Instant now) {
     }
     if (asks && draw(line, now)) asks = false;
     if (asks || commits_due) tell_commits(line);
-    if (asks) line.send(*giver_, encode(Draw{}));
+    if (asks) line.send(*giver_, encode(Refill{}));
     std::lock_guard lock(mutex_);
     return held_.has_news();
 }
@@ -275,7 +275,7 @@ bool Taker::draw(net::frames::Transport& line, Instant now) {
         if (for_all) claims_.end_draw();
         asked_ = !drawn;
     }
-    if (drawn) line.send(*giver_, encode(Drew{*drawn}));
+    if (drawn) line.send(*giver_, encode(CounterRange{*drawn}));
     if (drawn) changed_.notify_all();
     return drawn.has_value();
 }
@@ -291,7 +291,7 @@ void Taker::leave(net::frames::Transport& line) {
     line.send(*giver_, encode(Leaving{}));
 }
 
-void Taker::take(net::frames::Transport&, const Look&) {
+void Taker::take(net::frames::Transport&, const NodeRefilled&) {
     {
         std::lock_guard lock(mutex_);
         asked_ = false;
@@ -307,14 +307,14 @@ void Taker::take(net::frames::Transport&, const NoneLeft&) {
     changed_.notify_all();
 }
 
-void Taker::take(net::frames::Transport& line, const Sealed& sealed) {
+void Taker::take(net::frames::Transport& line, const SealOpened& sealed) {
     drawer_.begin(sealed);
-    take(line, Look{});
+    take(line, NodeRefilled{});
 }
 
-void Taker::take(net::frames::Transport& line, const Unsealed& unsealed) {
-    drawer_.end(unsealed.batch);
-    line.send(*giver_, encode(Closed{unsealed.batch}));
+void Taker::take(net::frames::Transport& line, const SealClosed& closed) {
+    drawer_.end(closed.batch);
+    line.send(*giver_, encode(SealReply{closed.batch}));
 }
 
 void Taker::take(net::frames::Transport&, const Ended& ended) {

@@ -195,13 +195,13 @@ class Taker {
     void take(net::frames::Transport& line, const Welcome& welcome);
     void take(net::frames::Transport& line, const Refused& refused);
     void take(net::frames::Transport& line, const Granted& granted);
-    void take(net::frames::Transport& line, const Count& count);
-    void take(net::frames::Transport& line, const Tell& tell);
+    void take(net::frames::Transport& line, const Census& census);
+    void take(net::frames::Transport& line, const ReportCommits& order);
     void take(net::frames::Transport& line, const Ended& ended);
-    void take(net::frames::Transport& line, const Look& look);
+    void take(net::frames::Transport& line, const NodeRefilled&);
     void take(net::frames::Transport& line, const NoneLeft&);
-    void take(net::frames::Transport& line, const Sealed& sealed);
-    void take(net::frames::Transport& line, const Unsealed& unsealed);
+    void take(net::frames::Transport& line, const SealOpened& sealed);
+    void take(net::frames::Transport& line, const SealClosed& closed);
     template <class NotForUs>
     void take(net::frames::Transport&, const NotForUs&) {
         fail("it sent what only others send");

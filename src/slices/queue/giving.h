@@ -10,7 +10,7 @@
 #include "manager/run/mpi_tickets.h"
 #include "net/contact/open_port.h"
 #include "records/journal/append_file.h"
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 #include "slices/queue/member.h"
 #include "slices/queue/record_server.h"
 #include "slices/queue/slice_works.h"

@@ -56,8 +56,8 @@ void RecordServer::answer_through(claims::GiverLine& line) {
     changed_.notify_one();
 }
 
-void RecordServer::ask(const claims::Address& worker, claims::Ask ask) {
-    put({worker, std::move(ask)});
+void RecordServer::ask(const claims::Address& worker, claims::Question question) {
+    put({worker, std::move(question)});
 }
 
 void RecordServer::gone(const claims::Address& worker) {
@@ -96,16 +96,16 @@ void RecordServer::run() {
 }
 
 void RecordServer::serve(const Job& job) {
-    if (!job.ask) return static_cast<void>(readers_.erase(job.worker));
+    if (!job.question) return static_cast<void>(readers_.erase(job.worker));
     std::string answer;
     try {
-        answer = answer_to(job.worker, job.ask->what);
+        answer = answer_to(job.worker, job.question->what);
     } catch (const Failure& failure) {
         answer = answer_of(failure.error);
     } catch (const std::exception& error) {  // such as no memory
         answer = answer_of(Error{ExitCode::unreachable, error.what()});
     }
-    line_->answer(job.worker, {job.ask->question, std::move(answer)});
+    line_->answer(job.worker, {job.question->number, std::move(answer)});
 }
 
 std::string RecordServer::answer_to(const claims::Address& worker, std::string_view what) {
@@ -123,7 +123,7 @@ std::string RecordServer::serve(Readers&, const AskPlace& ask) {
 
 std::string RecordServer::serve(Readers&, const AskLook& ask) {
     if (!works_.has(ask.slice.work)) return answer_of(no_work(ask.slice));
-    return answer_of(*works_.look(ask.slice));
+    return answer_of(*works_.inspect(ask.slice));
 }
 
 std::string RecordServer::serve(Readers&, const AskWhereabouts& ask) {

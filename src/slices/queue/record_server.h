@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 #include "slices/queue/record_requests.h"
 
 namespace wq::slices::queue {
@@ -24,7 +24,7 @@ class RecordServer final : public claims::Service {
     ~RecordServer() override { stop(); }
 
     // On the line's thread.
-    void ask(const claims::Address& worker, claims::Ask ask) override;
+    void ask(const claims::Address& worker, claims::Question question) override;
     void gone(const claims::Address& worker) override;
 
     // From now on answers are sent, through `line`, until stop(); requests of before wait.
@@ -40,7 +40,7 @@ class RecordServer final : public claims::Service {
     using Readers = std::map<std::uint64_t, Reader>;  // of one worker
     struct Job {
         claims::Address worker;
-        std::optional<claims::Ask> ask;  // none: the worker has gone
+        std::optional<claims::Question> question;  // none: the worker has gone
     };
 
     void run();

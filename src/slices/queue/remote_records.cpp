@@ -143,7 +143,7 @@ class RemoteReader final : public sources::RecordReader {
 
 }  // namespace
 
-Result<WorkIs> RemoteRecords::look(const Slice& slice) {
+Result<WorkIs> RemoteRecords::inspect(const Slice& slice) {
     const auto answer = ask(*giver_, AskLook{slice});
     if (!answer) return answer.error();
     return look_in(*answer);

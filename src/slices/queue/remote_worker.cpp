@@ -12,7 +12,7 @@
 #include "net/frames/backoff.h"
 #include "net/frames/contact.h"
 #include "records/journal/run_status.h"
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 #include "slices/queue/ranks.h"
 #include "slices/queue/record_requests.h"
 #include "slices/queue/remote_records.h"

@@ -177,7 +177,7 @@ void SliceQueue::save(const std::string& path) {
     impl_->save(path);
 }
 bool SliceQueue::is_file(const Slice& slice) {
-    const auto is = impl_->records().look(slice);
+    const auto is = impl_->records().inspect(slice);
     if (!is) throw std::runtime_error(options().name + ": " + is.error().message);
     if (*is != slices::queue::WorkIs::nothing) return *is == slices::queue::WorkIs::file;
     return *options().must_exist && slice.work.find("://") == std::string::npos;

@@ -100,7 +100,7 @@ const sources::Surveyed* SliceWorks::find(const std::string& work) const {
     return found == by_name_.end() ? nullptr : &sources_[found->second];
 }
 
-Result<WorkIs> SliceWorks::look(const Slice& slice) {
+Result<WorkIs> SliceWorks::inspect(const Slice& slice) {
     struct stat status {};
     if (::stat(slice.work.c_str(), &status) != 0) return WorkIs::nothing;
     return S_ISREG(status.st_mode) ? WorkIs::file : WorkIs::other;

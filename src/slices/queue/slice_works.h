@@ -29,7 +29,7 @@ class RecordSource {
   public:
     virtual ~RecordSource() = default;
     // What the slice's work is where the works are.
-    virtual Result<WorkIs> look(const Slice& slice) = 0;
+    virtual Result<WorkIs> inspect(const Slice& slice) = 0;
     // Where the slice's records begin, for RecordReader::move_to(). Error: nobody can say it any more.
     virtual Result<sources::Place> place_of(const Slice& slice) = 0;
     // Error bad_input: it cannot be read, or changed since it was counted. Error usage: it was cut into other
@@ -66,7 +66,7 @@ class SliceWorks final : public RecordSource {
 
     // Error usage: it was cut into other records than these.
     Result<Whereabouts> whereabouts(const Slice& slice, const ReadAs& as) const;
-    Result<WorkIs> look(const Slice& slice) override;
+    Result<WorkIs> inspect(const Slice& slice) override;
     Result<sources::Place> place_of(const Slice& slice) override { return place(slice); }
     Result<std::unique_ptr<sources::RecordReader>> open(const Slice& slice, const ReadAs& as) override;
 

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 #include "records/logs/slice_summary.h"
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 #include "slices/queue/pass.h"
 
 namespace wq::slices::queue {

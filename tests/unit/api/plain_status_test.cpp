@@ -33,9 +33,10 @@ class PlainStatusTest : public testing::ProgramTest {
         port_ = listener->port();
         api::ProgramManagerOptions options;
         options.wires.push_back({std::move(listener), true});
-        net::frames::Pipe pipe = net::frames::open_pipe("the manager", "a program").or_throw();
-        options.wires.push_back({std::move(pipe.first), true});
-        asker_ = std::move(pipe.second);
+        net::frames::TransportPair pair =
+            net::frames::open_transport_pair("the manager", "a program").or_throw();
+        options.wires.push_back({std::move(pair.first), true});
+        asker_ = std::move(pair.second);
         options.lists = door.lists;
         start(1, std::move(options));
     }

@@ -17,9 +17,10 @@ class ProgramTest : public ::testing::Test {
     // Lines are made before the manager starts; add_worker() puts a worker at the end of the next.
     void start(std::size_t lines, api::ProgramManagerOptions options = {}) {
         for (std::size_t i = 0; i < lines; ++i) {
-            net::frames::Pipe pipe = net::frames::open_pipe("the manager", "a worker").or_throw();
-            options.wires.push_back({std::move(pipe.first), false});
-            free_ends_.push_back(std::move(pipe.second));
+            net::frames::TransportPair pair =
+                net::frames::open_transport_pair("the manager", "a worker").or_throw();
+            options.wires.push_back({std::move(pair.first), false});
+            free_ends_.push_back(std::move(pair.second));
         }
         options.ranks = static_cast<std::uint32_t>(lines) + 1;
         if (!options.say)

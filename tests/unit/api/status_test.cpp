@@ -18,9 +18,10 @@ class StatusTest : public ProgramTest {
   protected:
     void start_with_asker(std::size_t lines) {
         api::ProgramManagerOptions options;
-        net::frames::Pipe pipe = net::frames::open_pipe("the manager", "a program").or_throw();
-        options.wires.push_back({std::move(pipe.first), true});
-        asker_ = std::move(pipe.second);
+        net::frames::TransportPair pair =
+            net::frames::open_transport_pair("the manager", "a program").or_throw();
+        options.wires.push_back({std::move(pair.first), true});
+        asker_ = std::move(pair.second);
         options.described = {"project", 9123, 0, false};
         start(lines, std::move(options));
     }

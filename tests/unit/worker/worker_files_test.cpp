@@ -332,7 +332,7 @@ TEST_F(WorkerFilesTest, OfTwoThatGrowBothAreSent) {
     std::string got;
     for (int round = 0; round < 3; ++round) {
         for (const char* name : {"/one", "/two"}) std::ofstream(sandbox + name, std::ios::app) << name[1];
-        files_->look(Instant{} + std::chrono::seconds(2 * (round + 1)));
+        files_->send_watched(Instant{} + std::chrono::seconds(2 * (round + 1)));
         background_.run();
         for (auto parts = said<net::messages::WatchedPart>(); !parts.empty();
              parts = said<net::messages::WatchedPart>()) {
@@ -352,7 +352,7 @@ TEST_F(WorkerFilesTest, WhatGrowsIsSentAPartAtATime) {
     background_.run();
     const std::string sandbox = staged().at(0);
     auto look = [&, now = Instant{}]() mutable {
-        files_->look(now += std::chrono::seconds(2));
+        files_->send_watched(now += std::chrono::seconds(2));
         background_.run();
         return said<net::messages::WatchedPart>();
     };

@@ -23,7 +23,9 @@ struct Process {
     std::optional<RingReader> jobs;
     std::optional<RingWriter> results;
 
-    News news(News::Kind kind, int value) const { return {kind, request.lane, request.life, 77, value}; }
+    ZygoteReport report(ZygoteReport::Kind kind, int value) const {
+        return {kind, request.lane, request.life, 77, value};
+    }
     void is_up() const { memory->page().ready = 1; }
 };
 
@@ -76,15 +78,15 @@ TEST_F(OneLane, WaitsForAProcessThatCannotBeHad) {
     lane_.begin();
     auto first = asked();
     ASSERT_TRUE(first);
-    lane_.hear(first->news(News::Kind::forked, 0));
+    lane_.on(first->report(ZygoteReport::Kind::forked, 0));
     first->is_up();
     EXPECT_EQ(lane_.state(), Lane::State::up);
     give(1);
-    lane_.hear(first->news(News::Kind::ended, SIGKILL));
+    lane_.on(first->report(ZygoteReport::Kind::ended, SIGKILL));
     for (int time = 0; time < 30; ++time) {
         const auto next = asked();
         ASSERT_TRUE(next) << time;
-        lane_.hear(next->news(News::Kind::not_forked, EAGAIN));
+        lane_.on(next->report(ZygoteReport::Kind::not_forked, EAGAIN));
         ASSERT_TRUE(lane_.begins_at());
         EXPECT_EQ(lane_.state(), Lane::State::starting);
         EXPECT_FALSE(asked());
@@ -97,7 +99,7 @@ TEST_F(OneLane, WaitsForAProcessThatCannotBeHad) {
     EXPECT_EQ(last->jobs->waiting(), 1U);
     EXPECT_FALSE(lane_.begins_at());
     lane_.stop();
-    lane_.hear(last->news(News::Kind::ended, 0));
+    lane_.on(last->report(ZygoteReport::Kind::ended, 0));
 }
 
 // Programs that kill workers by the report would kill others.
@@ -108,9 +110,9 @@ TEST_F(OneLane, ReportsNoPidThatItDoesNotKnow) {
     first->is_up();
     EXPECT_EQ(lane_.state(), Lane::State::up);
     EXPECT_THAT(lane_.describe(), Not(HasSubstr("pid")));
-    lane_.hear(first->news(News::Kind::forked, 0));
+    lane_.on(first->report(ZygoteReport::Kind::forked, 0));
     EXPECT_THAT(lane_.describe(), HasSubstr("up, pid 77"));
-    lane_.hear(first->news(News::Kind::ended, SIGKILL));
+    lane_.on(first->report(ZygoteReport::Kind::ended, SIGKILL));
     const auto second = asked();
     ASSERT_TRUE(second);
     second->is_up();
@@ -123,7 +125,7 @@ TEST_F(OneLane, AFirstProcessThatCannotBeHadIsAnError) {
     lane_.begin();
     const auto first = asked();
     ASSERT_TRUE(first);
-    lane_.hear(first->news(News::Kind::not_forked, EAGAIN));
+    lane_.on(first->report(ZygoteReport::Kind::not_forked, EAGAIN));
     EXPECT_EQ(lane_.state(), Lane::State::gone);
     EXPECT_THAT(lane_.describe_end(),
                 AllOf(HasSubstr("worker 3 could not be forked"), HasSubstr("ulimit -u")));
@@ -134,7 +136,7 @@ TEST_F(OneLane, AResultWhoseArraysAreCutOffAtTheEndIsNone) {
     lane_.begin();
     const auto process = asked();
     ASSERT_TRUE(process);
-    lane_.hear(process->news(News::Kind::forked, 0));
+    lane_.on(process->report(ZygoteReport::Kind::forked, 0));
     give(1);
     lane_.stop();
     auto block = Block::make(100'000);
@@ -146,14 +148,14 @@ TEST_F(OneLane, AResultWhoseArraysAreCutOffAtTheEndIsNone) {
     const auto result = lane_.next_result();
     ASSERT_TRUE(result);
     EXPECT_EQ(result->outcome, Outcome::not_run) << result->bytes;
-    lane_.hear(process->news(News::Kind::ended, 0));
+    lane_.on(process->report(ZygoteReport::Kind::ended, 0));
 }
 
 TEST_F(OneLane, SaysWhyItHasKilledAWorker) {
     lane_.begin();
     const auto process = asked();
     ASSERT_TRUE(process);
-    lane_.hear(process->news(News::Kind::forked, 0));
+    lane_.on(process->report(ZygoteReport::Kind::forked, 0));
     process->is_up();
     give(1);
     process->jobs->read();
@@ -165,7 +167,7 @@ TEST_F(OneLane, SaysWhyItHasKilledAWorker) {
     const auto killed = asked();
     ASSERT_TRUE(killed);
     EXPECT_EQ(killed->request.kind, Request::Kind::kill);
-    lane_.hear(process->news(News::Kind::ended, SIGKILL));
+    lane_.on(process->report(ZygoteReport::Kind::ended, SIGKILL));
     const auto result = lane_.next_result();
     ASSERT_TRUE(result);
     EXPECT_THAT(result->bytes,

@@ -23,11 +23,11 @@ TEST_F(ZygoteAlone, ReadsRequestsThoughNobodyReadsItsNews) {
         ASSERT_TRUE(
             node::process::send_descriptors(link->control.get(), node::process::bytes_of_value(request), {}));
     for (std::uint32_t lane = 0; lane < requests; ++lane) {
-        News news;
-        ASSERT_EQ(recv(link->control.get(), &news, sizeof news, 0), static_cast<ssize_t>(sizeof news));
-        ASSERT_EQ(news.lane, lane);
-        ASSERT_EQ(news.kind, News::Kind::not_forked);
-        ASSERT_EQ(news.value, EMFILE);
+        ZygoteReport report;
+        ASSERT_EQ(recv(link->control.get(), &report, sizeof report, 0), static_cast<ssize_t>(sizeof report));
+        ASSERT_EQ(report.lane, lane);
+        ASSERT_EQ(report.kind, ZygoteReport::Kind::not_forked);
+        ASSERT_EQ(report.value, EMFILE);
     }
     link->control.reset();
     EXPECT_EQ(waitpid(link->child, nullptr, 0), link->child);

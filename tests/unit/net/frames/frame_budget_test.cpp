@@ -63,17 +63,17 @@ TEST(FrameBudget, WhoIsSlowGivesWayAndGoesOnBesideTheNext) {
     Instant now{};
     EXPECT_TRUE(budget.begun(1, 6 * mb, 6 * mb));
     EXPECT_TRUE(budget.begun(2, 9 * mb, 9 * mb));
-    EXPECT_FALSE(budget.look(now += 1h)) << "nobody waits";
-    EXPECT_FALSE(budget.look(now += 1h));
+    EXPECT_FALSE(budget.find_slow(now += 1h)) << "nobody waits";
+    EXPECT_FALSE(budget.find_slow(now += 1h));
     EXPECT_FALSE(budget.begun(1, 7 * mb, 7 * mb));
     EXPECT_TRUE(budget.begun(2, 9 * mb, 9 * mb + FrameBudget::small));
-    EXPECT_FALSE(budget.look(now += FrameBudget::turn));
+    EXPECT_FALSE(budget.find_slow(now += FrameBudget::turn));
     EXPECT_THAT(released_by(budget), IsEmpty());
     budget.look_anew();
-    EXPECT_FALSE(budget.look(now += 1h)) << "we did not look";
+    EXPECT_FALSE(budget.find_slow(now += 1h)) << "we did not look";
     EXPECT_THAT(released_by(budget), IsEmpty());
     EXPECT_TRUE(budget.begun(2, 9 * mb, 9 * mb + FrameBudget::small + 10));
-    EXPECT_FALSE(budget.look(now += FrameBudget::turn));
+    EXPECT_FALSE(budget.find_slow(now += FrameBudget::turn));
     EXPECT_THAT(released_by(budget), ElementsAre(1));
     EXPECT_TRUE(budget.begun(2, 9 * mb, 9 * mb + FrameBudget::small + 20)) << "as slowly as before";
     EXPECT_FALSE(budget.begun(2, 9 * mb, 9 * mb + 2 * FrameBudget::small + 20))
@@ -91,11 +91,11 @@ TEST(FrameBudget, WhoWaitsIsNotSlowAnyMore) {
     EXPECT_TRUE(budget.begun(1, mb, mb));
     EXPECT_TRUE(budget.begun(2, 11 * mb, 11 * mb));
     EXPECT_FALSE(budget.begun(1, mb, mb + 1));
-    EXPECT_FALSE(budget.look(now));
-    EXPECT_EQ(budget.look(now += FrameBudget::turn), std::optional<FrameBudget::LinkId>(2));
+    EXPECT_FALSE(budget.find_slow(now));
+    EXPECT_EQ(budget.find_slow(now += FrameBudget::turn), std::optional<FrameBudget::LinkId>(2));
     EXPECT_THAT(released_by(budget), ElementsAre(1));
     EXPECT_FALSE(budget.begun(2, 11 * mb, 11 * mb + FrameBudget::small)) << "it has caught up, and waits";
-    EXPECT_FALSE(budget.look(now += FrameBudget::turn)) << "it is not read";
+    EXPECT_FALSE(budget.find_slow(now += FrameBudget::turn)) << "it is not read";
 }
 
 TEST(FrameBudget, WhenSlowOnesHoldAsMuchAgainTheLargestEnds) {
@@ -105,14 +105,14 @@ TEST(FrameBudget, WhenSlowOnesHoldAsMuchAgainTheLargestEnds) {
     EXPECT_TRUE(budget.begun(2, 6 * mb, 6 * mb));
     EXPECT_FALSE(budget.begun(1, 5 * mb, 5 * mb + 1));
     EXPECT_FALSE(budget.begun(3, 8 * mb, 8 * mb));
-    EXPECT_FALSE(budget.look(now));
-    EXPECT_FALSE(budget.look(now += FrameBudget::turn)) << "6 MB are held by slow ones";
+    EXPECT_FALSE(budget.find_slow(now));
+    EXPECT_FALSE(budget.find_slow(now += FrameBudget::turn)) << "6 MB are held by slow ones";
     EXPECT_THAT(released_by(budget), ElementsAre(1));
-    EXPECT_FALSE(budget.look(now += FrameBudget::turn)) << "it gets a whole turn";
-    EXPECT_EQ(budget.look(now += FrameBudget::turn), std::optional<FrameBudget::LinkId>(2));
+    EXPECT_FALSE(budget.find_slow(now += FrameBudget::turn)) << "it gets a whole turn";
+    EXPECT_EQ(budget.find_slow(now += FrameBudget::turn), std::optional<FrameBudget::LinkId>(2));
     budget.ended(2);
     EXPECT_THAT(released_by(budget), ElementsAre(3));
-    EXPECT_FALSE(budget.look(now += FrameBudget::turn));
+    EXPECT_FALSE(budget.find_slow(now += FrameBudget::turn));
 }
 
 }  // namespace

@@ -247,7 +247,7 @@ TEST(LauncherWatch, TheTimeOfAChildThatNobodyWaitsForCounts) {
 }
 
 TEST(LauncherWatch, WhatGoesOverItsConnectionsIsMeasured) {
-    if (!usage::SocketMeter().look()) GTEST_SKIP() << "the kernel does not tell";
+    if (!usage::SocketMeter().measure()) GTEST_SKIP() << "the kernel does not tell";
 #if defined(WQ_SANITIZED_ADDRESS) || defined(WQ_SANITIZED_THREAD)
     // It rests for 500 times what a look costs: 2.5 s and more then, which is longer than the task.
     GTEST_SKIP() << "connections are looked at too seldom under sanitizers";

@@ -93,7 +93,7 @@ TEST(Events, AreThoseOfTheFilesSinceTheLastLook) {
           std::ios::out);
     const auto events = SnapshotEvents::in(folder, wall_now());
     ASSERT_NE(events, nullptr);
-    const auto seen = [&] { return events->look(); };
+    const auto seen = [&] { return events->new_labels(); };
     EXPECT_THAT(seen(), testing::IsEmpty());
     write("progress", "half ", std::ios::out);
     EXPECT_THAT(seen(), testing::ElementsAre("begun"));

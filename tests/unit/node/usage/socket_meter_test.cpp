@@ -52,7 +52,7 @@ TEST(SocketMeter, ALateAnswerIsNotTakenForTheNext) {
     say(message(NLMSG_DONE, 99, no_more));
     say(told_of(1, 8, 1000) + message(NLMSG_DONE, 1, no_more));  // TCP over IPv4, and then over IPv6
     say(message(NLMSG_ERROR, 99, no_more) + told_of(2, 9, 2000) + message(NLMSG_DONE, 2, no_more));
-    const auto all = meter.look();
+    const auto all = meter.measure();
     ASSERT_TRUE(all);
     EXPECT_EQ(all->size(), 2U);
     ASSERT_TRUE(all->contains(8) && all->contains(9));

@@ -136,7 +136,7 @@ class Histories {
     static bool is_count(const net::frames::Arrival& arrival) {
         const auto* frame = std::get_if<net::frames::Frame>(&arrival);
         const auto message = frame != nullptr ? decode(frame->bytes) : std::nullopt;
-        return message && std::holds_alternative<Count>(*message);
+        return message && std::holds_alternative<Census>(*message);
     }
     static bool is_asked(const Rank& rank) {
         return std::any_of(rank.inbox.begin(), rank.inbox.end(), is_count);
@@ -360,7 +360,8 @@ TEST(Giver, WhoSaysGarbageIsRefusedForGood) {
     const auto giver_line = network.endpoint(net::frames::PeerId(0));
     const auto stranger = network.endpoint(net::frames::PeerId(1));
     network.connect(net::frames::PeerId(0), net::frames::PeerId(1));
-    for (const std::string& frame : {std::string("garbage"), encode(Hello{"node", no_rank}), encode(Draw{})})
+    for (const std::string& frame :
+         {std::string("garbage"), encode(Hello{"node", no_rank}), encode(Refill{})})
         stranger->send(net::frames::PeerId(0), frame);
     Giver giver(plan::Ledger(100, Delivery::exactly_once), 50);
     std::vector<net::frames::Arrival> inbox;

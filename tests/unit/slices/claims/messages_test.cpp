@@ -26,17 +26,17 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_EQ(hello.node, "n 1");
     EXPECT_EQ(hello.rank, 7U);
     EXPECT_TRUE(hello.draws);
-    EXPECT_EQ(std::get<Drew>(back(Drew{{4, 9}})).positions, (Interval{4, 9}));
-    EXPECT_EQ(std::get<Closed>(back(Closed{8})).batch, 8U);
-    EXPECT_EQ(std::get<Unsealed>(back(Unsealed{9})).batch, 9U);
-    const auto sealed = std::get<Sealed>(back(Sealed{6, {3, 1'000'000'000'000}, 70, 80}));
+    EXPECT_EQ(std::get<CounterRange>(back(CounterRange{{4, 9}})).positions, (Interval{4, 9}));
+    EXPECT_EQ(std::get<SealReply>(back(SealReply{8})).batch, 8U);
+    EXPECT_EQ(std::get<SealClosed>(back(SealClosed{9})).batch, 9U);
+    const auto sealed = std::get<SealOpened>(back(SealOpened{6, {3, 1'000'000'000'000}, 70, 80}));
     EXPECT_EQ(sealed.batch, 6U);
     EXPECT_EQ(sealed.positions, (Interval{3, 1'000'000'000'000}));
     EXPECT_EQ(sealed.epoch, 70U);
     EXPECT_EQ(sealed.takers, 80U);
-    const auto filled = std::get<Filled>(back(Filled{true, {4, 9}}));
-    EXPECT_TRUE(filled.unused);
-    EXPECT_EQ(filled.positions, (Interval{4, 9}));
+    const auto done = std::get<RefillDone>(back(RefillDone{true, {4, 9}}));
+    EXPECT_TRUE(done.gives_back);
+    EXPECT_EQ(done.positions, (Interval{4, 9}));
     IntervalSet failed;
     failed.insert(8);
     const std::vector<Timed> times{{3, 1'700'000'000'000'000, 1'700'000'000'000'007, false}, {8, 5, 4, true}};
@@ -45,9 +45,9 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_EQ(committed.times, times);
     EXPECT_EQ(committed.taken, 9U);
     EXPECT_EQ(committed.positions, some());
-    const auto present = std::get<Present>(back(Present{7, some()}));
-    EXPECT_EQ(present.batch, 7U);
-    EXPECT_EQ(present.positions, some());
+    const auto reply = std::get<CensusReply>(back(CensusReply{7, some()}));
+    EXPECT_EQ(reply.batch, 7U);
+    EXPECT_EQ(reply.positions, some());
     EXPECT_EQ(std::get<Granted>(back(Granted{{1, 2}})).positions, (Interval{1, 2}));
     EXPECT_TRUE(std::get<Ended>(back(Ended{true})).lost_some);
     const auto welcome = std::get<Welcome>(back(Welcome{5, 6, false, true}));
@@ -55,19 +55,20 @@ TEST(FeedMessages, ArriveAsTheyWere) {
     EXPECT_EQ(welcome.rank, 6U);
     EXPECT_FALSE(welcome.commits);
     EXPECT_TRUE(welcome.times);
-    const auto ask = std::get<Ask>(back(Ask{7, "what"}));
-    EXPECT_EQ(ask.question, 7U);
-    EXPECT_EQ(ask.what, "what");
-    EXPECT_FALSE(is_answer(encode(ask)));
+    const auto question = std::get<Question>(back(Question{7, "what"}));
+    EXPECT_EQ(question.number, 7U);
+    EXPECT_EQ(question.what, "what");
+    EXPECT_FALSE(is_answer(encode(question)));
     const auto answer = std::get<Answer>(back(Answer{7, "that"}));
-    EXPECT_EQ(answer.question, 7U);
+    EXPECT_EQ(answer.number, 7U);
     EXPECT_EQ(answer.what, "that");
     EXPECT_TRUE(is_answer(encode(answer)));
     EXPECT_EQ(std::get<Refused>(back(Refused{"why"})).why, "why");
-    EXPECT_EQ(std::get<Count>(back(Count{9})).batch, 9U);
-    EXPECT_EQ(std::get<Tell>(back(Tell{3})).round, 3U);
-    EXPECT_EQ(std::get<Told>(back(Told{4})).round, 4U);
-    for (const Message& empty : {Message(Draw{}), Message(Leaving{}), Message(Look{}), Message(NoneLeft{})})
+    EXPECT_EQ(std::get<Census>(back(Census{9})).batch, 9U);
+    EXPECT_EQ(std::get<ReportCommits>(back(ReportCommits{3})).round, 3U);
+    EXPECT_EQ(std::get<CommitsReported>(back(CommitsReported{4})).round, 4U);
+    for (const Message& empty :
+         {Message(Refill{}), Message(Leaving{}), Message(NodeRefilled{}), Message(NoneLeft{})})
         back(empty);
 }
 
@@ -82,10 +83,10 @@ TEST(FeedMessages, OfAHelloOfAnotherVersionTheVersionIsRead) {
 
 TEST(FeedMessages, WhatIsCutOrGarbledIsNoMessage) {
     for (const Message& message :
-         {Message(Hello{"node", 1, true}), Message(Filled{false, {4, 9}}),
-          Message(Committed{9, some(), some(), {{3, 4, 5, true}}}), Message(Present{7, some()}),
-          Message(Granted{{1, 2}}), Message(Count{300}), Message(Sealed{300, {4, 9}, 5, 6}),
-          Message(Drew{{4, 9}}), Message(Welcome{5, 6, false, true}), Message(Ask{7, "what"}),
+         {Message(Hello{"node", 1, true}), Message(RefillDone{false, {4, 9}}),
+          Message(Committed{9, some(), some(), {{3, 4, 5, true}}}), Message(CensusReply{7, some()}),
+          Message(Granted{{1, 2}}), Message(Census{300}), Message(SealOpened{300, {4, 9}, 5, 6}),
+          Message(CounterRange{{4, 9}}), Message(Welcome{5, 6, false, true}), Message(Question{7, "what"}),
           Message(Answer{7, "that"}), Message(Refused{"why"})}) {
         const std::string bytes = encode(message);
         for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode(bytes.substr(0, size)));

@@ -62,7 +62,7 @@ class Talk {
         return found;
     }
     Interval granted(net::frames::PeerId taker) {
-        send(taker, Draw{});
+        send(taker, Refill{});
         const auto grants = heard<Granted>(taker);
         return grants.empty() ? Interval{} : grants.front().positions;
     }
@@ -87,13 +87,13 @@ TEST(FeedTalk, AnAnswerToAnEarlierGrantIsNoneToTheNext) {
     const auto taker = talk.join("node");
     const auto mate = talk.join("node");
     const Interval first = talk.granted(taker);
-    talk.send(taker, Draw{});
+    talk.send(taker, Refill{});
     talk.kill(mate);
     const auto next = talk.heard<Granted>(taker);
     ASSERT_EQ(next.size(), 1U) << "what it was granted before counts as lost";
-    talk.send(taker, Filled{true, first});
-    talk.send(taker, Present{talk.heard<Count>(taker).front().batch, {}});
-    talk.send(taker, Filled{false, next.front().positions});
+    talk.send(taker, RefillDone{true, first});
+    talk.send(taker, CensusReply{talk.heard<Census>(taker).front().batch, {}});
+    talk.send(taker, RefillDone{false, next.front().positions});
     talk.send(taker, Committed{1, these(next.front().positions), {}, {}});
     EXPECT_EQ(talk.giver().report().late, 0U);
     EXPECT_EQ(talk.giver().report().committed, next.front().positions.size());
@@ -104,11 +104,11 @@ TEST(FeedTalk, NobodyIsToldTheEndBeforeTheLastGrantIsThere) {
     const auto taker = talk.join("node");
     const auto mate = talk.join("node");
     EXPECT_EQ(talk.granted(taker), (Interval{0, 1}));
-    talk.send(mate, Draw{});
+    talk.send(mate, Refill{});
     talk.send(mate, Committed{0, {}, {}, {}});
     EXPECT_TRUE(talk.heard<Ended>(mate).empty());
-    talk.send(taker, Filled{false, {0, 1}});
-    EXPECT_EQ(talk.heard<Look>(mate).size(), 1U);
+    talk.send(taker, RefillDone{false, {0, 1}});
+    EXPECT_EQ(talk.heard<NodeRefilled>(mate).size(), 1U);
     EXPECT_EQ(talk.heard<Ended>(mate).size(), 1U);
 }
 
@@ -117,7 +117,7 @@ TEST(FeedTalk, ALossAfterTheEndIsTold) {
     const auto taker = talk.join("node");
     const auto other = talk.join("other");
     talk.granted(taker);
-    talk.send(taker, Filled{false, {0, 1}});
+    talk.send(taker, RefillDone{false, {0, 1}});
     ASSERT_EQ(talk.heard<Ended>(other).size(), 1U);
     talk.kill(taker);
     const auto ended = talk.heard<Ended>(other);
@@ -145,25 +145,25 @@ TEST_P(FeedSeal, WhatAKilledTakerDrewAndDidNotTellIsFound) {
     const auto lives = talk.join("one", true);
     const auto dies = talk.join("other", true);
     talk.giver().nodes().use(counters_, {}, 0, {});
-    const auto sealed = talk.heard<Sealed>(lives);
+    const auto sealed = talk.heard<SealOpened>(lives);
     ASSERT_EQ(sealed.size(), 1U);
     EXPECT_EQ(sealed.front().positions, (Interval{0, 1000}));
     EXPECT_EQ(sealed.front().takers, 3U);
-    EXPECT_TRUE(talk.heard<Sealed>(near).empty());
+    EXPECT_TRUE(talk.heard<SealOpened>(near).empty());
     Drawer mine(&counters_, {});
     Drawer lost(&counters_, {});
     mine.begin(sealed.front());
     lost.begin(sealed.front());
     const Interval told = mine.draw(1).value();
     const Interval untold = lost.draw(1).value();
-    talk.send(lives, Drew{told});
+    talk.send(lives, CounterRange{told});
     const Interval near_has = talk.granted(near);
     EXPECT_EQ(near_has.first, untold.end) << "the giver draws, too";
     talk.kill(dies);
     EXPECT_EQ(mine.draw(1), std::nullopt) << "it is closed";
-    ASSERT_EQ(talk.heard<Unsealed>(lives).size(), 1U);
-    EXPECT_TRUE(talk.heard<Sealed>(lives).empty()) << "not before it has told what it drew";
-    talk.send(lives, Closed{sealed.front().batch});
+    ASSERT_EQ(talk.heard<SealClosed>(lives).size(), 1U);
+    EXPECT_TRUE(talk.heard<SealOpened>(lives).empty()) << "not before it has told what it drew";
+    talk.send(lives, SealReply{sealed.front().batch});
     EXPECT_EQ(talk.giver().ledger().audit(), "");
     // Short ranges come by message, and long ones are sealed.
     const bool again = GetParam() != Delivery::at_most_once;
@@ -179,22 +179,22 @@ TEST_P(FeedSeal, WhatAMateOfAKilledTakerHasIsNotLost) {
     const auto draws = talk.join("node", true);
     const auto other = talk.join("other", true);
     talk.giver().nodes().use(counters_, {}, 0, {});
-    const Sealed sealed = talk.heard<Sealed>(has).front();
+    const SealOpened sealed = talk.heard<SealOpened>(has).front();
     Drawer drawer(&counters_, {});
     drawer.begin(sealed);
     const Interval drawn = drawer.draw(1).value();
     talk.kill(other);
-    talk.send(has, Closed{sealed.batch});
+    talk.send(has, SealReply{sealed.batch});
     talk.kill(draws);
-    const auto asked = talk.heard<Count>(has);
+    const auto asked = talk.heard<Census>(has);
     if (GetParam() == Delivery::at_most_once) {
         EXPECT_TRUE(asked.empty()) << "it keeps what it has";
         EXPECT_EQ(talk.giver().ledger().to_give(), 1000 - drawn.size());
         return;
     }
     ASSERT_EQ(asked.size(), 1U);
-    EXPECT_TRUE(talk.heard<Sealed>(has).empty()) << "somebody would draw what the mate has";
-    talk.send(has, Present{asked[0].batch, these({drawn.first, drawn.first + 1})});
+    EXPECT_TRUE(talk.heard<SealOpened>(has).empty()) << "somebody would draw what the mate has";
+    talk.send(has, CensusReply{asked[0].batch, these({drawn.first, drawn.first + 1})});
     EXPECT_EQ(talk.giver().ledger().to_give(), 999U);
     talk.send(has, Committed{1, these({drawn.first, drawn.first + 1}), {}, {}});
     EXPECT_EQ(talk.giver().report().late, 0U);
@@ -205,7 +205,7 @@ TEST_P(FeedSeal, CountersThatFailAreSaidOnceAndUsedNoMore) {
     Talk talk(1000, GetParam());
     const auto far = talk.join("far", true);
     talk.giver().nodes().use(counters_, say(), 0, {});
-    const Sealed sealed = talk.heard<Sealed>(far).front();
+    const SealOpened sealed = talk.heard<SealOpened>(far).front();
     FakeCounters own(values_);
     std::vector<std::string> far_said;
     Drawer drawer(&own, [&](const std::string& line) { far_said.push_back(line); });
@@ -220,14 +220,14 @@ TEST_P(FeedSeal, CountersThatFailAreSaidOnceAndUsedNoMore) {
     EXPECT_GT(granted.size(), 0U);
     // The giver's fail now, too: whatever is not told was drawn by nobody.
     counters_.fails = true;
-    talk.send(far, Filled{false, granted});
-    talk.send(far, Draw{});
+    talk.send(far, RefillDone{false, granted});
+    talk.send(far, Refill{});
     EXPECT_EQ(said_.size(), 1U);
-    ASSERT_EQ(talk.heard<Unsealed>(far).size(), 1U);
-    talk.send(far, Closed{sealed.batch});
+    ASSERT_EQ(talk.heard<SealClosed>(far).size(), 1U);
+    talk.send(far, SealReply{sealed.batch});
     EXPECT_EQ(talk.giver().ledger().sealed().count(), 0U);
     EXPECT_EQ(talk.giver().ledger().audit(), "");
-    EXPECT_EQ(talk.heard<Sealed>(far).size(), 0U);
+    EXPECT_EQ(talk.heard<SealOpened>(far).size(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Deliveries, FeedSeal,
@@ -252,7 +252,7 @@ TEST_F(FeedSeal, OneMateDrawsForTheNode) {
         const net::frames::PeerId giver(0);
         takers[n]->on(*lines[n], net::frames::Joined{giver, ""});
         takers[n]->on(*lines[n], net::frames::Frame{giver, encode(Welcome{1})});
-        takers[n]->on(*lines[n], net::frames::Frame{giver, encode(Sealed{5, {1000, 2000}, 1000, 4})});
+        takers[n]->on(*lines[n], net::frames::Frame{giver, encode(SealOpened{5, {1000, 2000}, 1000, 4})});
         EXPECT_EQ(takers[n]->take_now({}), std::nullopt);
     }
     // 1000 / (4 takers * 8) = 31 for each of three; of the rest, 28 for the other alone.

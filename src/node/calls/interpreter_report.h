@@ -13,7 +13,7 @@
 
 namespace wq::node::calls {
 
-struct News {
+struct InterpreterReport {
     enum class Kind { started, forked, impossible, ended, imported };
     Kind kind{};
     pid_t pid = 0;          // forked or ended: above 0
@@ -22,7 +22,7 @@ struct News {
     End end;                // ended
 };
 // nullopt: it is none, and nothing is known of it.
-std::optional<News> news_in(std::string_view text);
+std::optional<InterpreterReport> report_in(std::string_view text);
 
 // "STATUS USER_US SYSTEM_US PEAK_KB BLOCKS_READ BLOCKS_WRITTEN VOLUNTARY INVOLUNTARY". nullopt: it is not
 // that.

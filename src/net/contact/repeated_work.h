@@ -13,30 +13,30 @@
 
 namespace wq::net::contact {
 
-struct Keeping {
+struct RepeatedWorkOptions {
     std::optional<Duration> every{};             // the newest work is repeated; nothing: done once
     std::function<void()> last{};                // at the end
     Duration timeout = std::chrono::seconds(3);  // how long to wait for it
     // Gets a line when the work fails, when it succeeds again, and if `last` takes longer than the timeout;
-    // called by whoever posts work, looks, or ends the keeper. failed: makes the line of the reason; the
-    // others may be empty.
+    // called by whoever posts work, calls report_outcome(), or ends the work. failed: makes the line of the
+    // reason; the others may be empty.
     std::function<void(const std::string&)> say = [](const std::string&) {};
     std::function<std::string(const std::string& why)> failed = [](const std::string& why) { return why; };
     std::string succeeded_again{};
     std::string not_ended{};
 };
 
-class Keeper {
+class RepeatedWork {
   public:
     using Work = std::function<Status()>;
 
-    explicit Keeper(Keeping keeping);
-    ~Keeper();
-    Keeper(const Keeper&) = delete;
+    explicit RepeatedWork(RepeatedWorkOptions options);
+    ~RepeatedWork();
+    RepeatedWork(const RepeatedWork&) = delete;
 
     // Replaces the earlier work, also one that was not done yet. at_once: now; else with the next repetition.
     void post(Work work, bool at_once);
-    void look();  // says what there is to say of the work
+    void report_outcome();  // by `say`, if it has changed
 
   private:
     struct State;

@@ -66,7 +66,7 @@ class TakerLine {
 class Service {
   public:
     virtual ~Service() = default;
-    virtual void ask(const Address& taker, Ask ask) = 0;
+    virtual void ask(const Address& taker, Question question) = 0;
     virtual void gone(const Address& taker) = 0;
 };
 

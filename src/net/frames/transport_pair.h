@@ -13,10 +13,10 @@ namespace wq::net::frames {
 
 // Each end has one peer, PeerId(0), which has joined from the start; `names` are the addresses that the other
 // end sees. When an end is destroyed, the other sees Left. Error (unreachable): no descriptor is left.
-struct Pipe {
+struct TransportPair {
     std::unique_ptr<Transport> first;
     std::unique_ptr<Transport> second;
 };
-Result<Pipe> open_pipe(std::string name_of_first, std::string name_of_second);
+Result<TransportPair> open_transport_pair(std::string name_of_first, std::string name_of_second);
 
 }  // namespace wq::net::frames

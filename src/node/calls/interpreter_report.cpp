@@ -1,4 +1,4 @@
-#include "node/calls/news.h"
+#include "node/calls/interpreter_report.h"
 
 #include <algorithm>
 #include <array>
@@ -22,49 +22,49 @@ std::optional<T> take_number(std::string_view& text) {
     return number;
 }
 
-std::optional<News> of_process(News::Kind kind, std::string_view& text) {
-    News news;
-    news.kind = kind;
-    news.pid = take_number<pid_t>(text).value_or(0);
-    return news.pid > 0 ? std::optional(std::move(news)) : std::nullopt;
+std::optional<InterpreterReport> of_process(InterpreterReport::Kind kind, std::string_view& text) {
+    InterpreterReport report;
+    report.kind = kind;
+    report.pid = take_number<pid_t>(text).value_or(0);
+    return report.pid > 0 ? std::optional(std::move(report)) : std::nullopt;
 }
 
-std::optional<News> impossible(std::string_view text) {
-    News news;
-    news.kind = News::Kind::impossible;
-    news.count = take_number<std::size_t>(text).value_or(0);
+std::optional<InterpreterReport> impossible(std::string_view text) {
+    InterpreterReport report;
+    report.kind = InterpreterReport::Kind::impossible;
+    report.count = take_number<std::size_t>(text).value_or(0);
     const auto is_blank = [](char c) { return c >= 0 && c <= ' '; };
     text.remove_prefix(
         static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_blank) - text.begin()));
-    news.why = text.substr(0, longest_reason);
-    std::replace_if(news.why.begin(), news.why.end(), is_blank, ' ');
-    return news.count > 0 ? std::optional(std::move(news)) : std::nullopt;
+    report.why = text.substr(0, longest_reason);
+    std::replace_if(report.why.begin(), report.why.end(), is_blank, ' ');
+    return report.count > 0 ? std::optional(std::move(report)) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<News> news_in(std::string_view text) {
+std::optional<InterpreterReport> report_in(std::string_view text) {
     const char kind = text.empty() ? '\0' : text.front();
     text.remove_prefix(std::min<std::size_t>(text.size(), 1));
-    News news;
+    InterpreterReport report;
     switch (kind) {
         case 'h':
-            news.kind = News::Kind::started;
-            return news;
+            report.kind = InterpreterReport::Kind::started;
+            return report;
         case 'c':
-            return of_process(News::Kind::forked, text);
+            return of_process(InterpreterReport::Kind::forked, text);
         case 'x':
             return impossible(text);
         case 'e': {
-            std::optional<News> ended = of_process(News::Kind::ended, text);
+            std::optional<InterpreterReport> ended = of_process(InterpreterReport::Kind::ended, text);
             const std::optional<End> end = ended ? end_in(text) : std::nullopt;
             if (!end) return std::nullopt;
             ended->end = *end;
             return ended;
         }
         case 'n':
-            news.kind = News::Kind::imported;
-            return news;
+            report.kind = InterpreterReport::Kind::imported;
+            return report;
         default:
             return std::nullopt;
     }

@@ -1,4 +1,4 @@
-#include "net/contact/keeper.h"
+#include "net/contact/repeated_work.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -8,8 +8,8 @@
 
 namespace wq::net::contact {
 
-struct Keeper::State {
-    const Keeping keeping;
+struct RepeatedWork::State {
+    const RepeatedWorkOptions options;
     std::mutex mutex;
     std::condition_variable changed;
     std::condition_variable over;
@@ -20,7 +20,7 @@ struct Keeper::State {
     Status outcome = success();  // of the last time
     bool fails = false;          // as was said last
 
-    explicit State(Keeping how) : keeping(std::move(how)) {}
+    explicit State(RepeatedWorkOptions how) : options(std::move(how)) {}
 
     void run() {
         std::unique_lock lock(mutex);
@@ -33,7 +33,7 @@ struct Keeper::State {
             outcome = std::move(tried);
         }
         lock.unlock();
-        if (keeping.last) keeping.last();
+        if (options.last) options.last();
         lock.lock();
         done = true;
         over.notify_all();
@@ -43,54 +43,55 @@ struct Keeper::State {
     bool wait_for_work(std::unique_lock<std::mutex>& lock) {
         const auto is_due = [this] { return ended || urgent; };
         while (!ended) {
-            if (!keeping.every)
+            if (!options.every)
                 changed.wait(lock, is_due);
             else
-                changed.wait_for(lock, *keeping.every, is_due);
+                changed.wait_for(lock, *options.every, is_due);
             if (!ended && work) return true;
         }
         return false;
     }
 };
 
-Keeper::Keeper(Keeping keeping) : state_(std::make_shared<State>(std::move(keeping))) {
+RepeatedWork::RepeatedWork(RepeatedWorkOptions options)
+    : state_(std::make_shared<State>(std::move(options))) {
     thread_ = quiet_thread([state = state_] { state->run(); });
 }
 
-Keeper::~Keeper() {
+RepeatedWork::~RepeatedWork() {
     std::unique_lock lock(state_->mutex);
     state_->ended = true;
     state_->changed.notify_one();
-    const bool done = state_->over.wait_for(lock, state_->keeping.timeout, [this] { return state_->done; });
+    const bool done = state_->over.wait_for(lock, state_->options.timeout, [this] { return state_->done; });
     lock.unlock();
     if (done) {
         thread_.join();
         return;
     }
     thread_.detach();
-    if (!state_->keeping.not_ended.empty()) state_->keeping.say(state_->keeping.not_ended);
+    if (!state_->options.not_ended.empty()) state_->options.say(state_->options.not_ended);
 }
 
-void Keeper::post(Work work, bool at_once) {
+void RepeatedWork::post(Work work, bool at_once) {
     {
         const std::lock_guard lock(state_->mutex);
         state_->work = std::move(work);
         state_->urgent = state_->urgent || at_once;
         if (state_->urgent) state_->changed.notify_one();
     }
-    look();
+    report_outcome();
 }
 
-void Keeper::look() {
-    const Keeping& keeping = state_->keeping;
+void RepeatedWork::report_outcome() {
+    const RepeatedWorkOptions& options = state_->options;
     std::string line;
     {
         const std::lock_guard lock(state_->mutex);
         const bool fails = !state_->outcome.ok();
         if (std::exchange(state_->fails, fails) != fails)
-            line = fails ? keeping.failed(state_->outcome.error().message) : keeping.succeeded_again;
+            line = fails ? options.failed(state_->outcome.error().message) : options.succeeded_again;
     }
-    if (!line.empty()) keeping.say(line);
+    if (!line.empty()) options.say(line);
 }
 
 }  // namespace wq::net::contact

@@ -1,4 +1,4 @@
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "net/frames/pipe.h"
+#include "net/frames/transport_pair.h"
 
 #include <array>
 #include <cerrno>
@@ -62,10 +62,10 @@ class Line {
 
 using Lines = std::array<Line, 2>;
 
-class PipeEnd : public Transport {
+class PairEnd : public Transport {
   public:
-    PipeEnd(std::shared_ptr<Lines> lines, std::size_t self) : lines_(std::move(lines)), self_(self) {}
-    ~PipeEnd() override {
+    PairEnd(std::shared_ptr<Lines> lines, std::size_t self) : lines_(std::move(lines)), self_(self) {}
+    ~PairEnd() override {
         mine().close();
         other().end("its end of the line was closed");
     }
@@ -88,7 +88,7 @@ class PipeEnd : public Transport {
 
 }  // namespace
 
-Result<Pipe> open_pipe(std::string name_of_first, std::string name_of_second) {
+Result<TransportPair> open_transport_pair(std::string name_of_first, std::string name_of_second) {
     auto lines = std::make_shared<Lines>();
     for (const Line& line : *lines)
         if (line.descriptor() < 0)
@@ -96,7 +96,7 @@ Result<Pipe> open_pipe(std::string name_of_first, std::string name_of_second) {
                                                     std::strerror(errno) + "; raise ulimit -n"};
     (*lines)[0].put(Joined{the_other, std::move(name_of_second)});
     (*lines)[1].put(Joined{the_other, std::move(name_of_first)});
-    return Pipe{std::make_unique<PipeEnd>(lines, 0), std::make_unique<PipeEnd>(lines, 1)};
+    return TransportPair{std::make_unique<PairEnd>(lines, 0), std::make_unique<PairEnd>(lines, 1)};
 }
 
 }  // namespace wq::net::frames

@@ -1,4 +1,4 @@
-#include "net/contact/keeper.h"
+#include "net/contact/repeated_work.h"
 
 #include <gtest/gtest.h>
 
@@ -42,13 +42,13 @@ class Place {
 TEST(KeeperTest, ItsEndWaitsForNoPlaceThatHangs) {
     const auto place = std::make_shared<Place>();
     std::vector<std::string> said;
-    Keeping keeping;
-    keeping.timeout = std::chrono::milliseconds(10);
-    keeping.say = [&said](const std::string& text) { said.push_back(text); };
-    keeping.not_ended = "it hangs";
+    RepeatedWorkOptions options;
+    options.timeout = std::chrono::milliseconds(10);
+    options.say = [&said](const std::string& text) { said.push_back(text); };
+    options.not_ended = "it hangs";
     {
-        Keeper keeper(std::move(keeping));
-        keeper.post([place] { return place->answer(); }, true);
+        RepeatedWork repeated(std::move(options));
+        repeated.post([place] { return place->answer(); }, true);
         place->wait_until_asked();
     }
     EXPECT_EQ(said, std::vector<std::string>{"it hangs"});
@@ -58,18 +58,18 @@ TEST(KeeperTest, ItsEndWaitsForNoPlaceThatHangs) {
 TEST(KeeperTest, ItSaysOnceThatTheWorkFailsAndOnceThatItSucceedsAgain) {
     std::vector<std::string> said;
     std::atomic<bool> fails{true};
-    Keeping keeping;
-    keeping.say = [&said](const std::string& text) { said.push_back(text); };
-    keeping.failed = [](const std::string& why) { return "it fails: " + why; };
-    keeping.succeeded_again = "it succeeds again";
-    Keeper keeper(std::move(keeping));
+    RepeatedWorkOptions options;
+    options.say = [&said](const std::string& text) { said.push_back(text); };
+    options.failed = [](const std::string& why) { return "it fails: " + why; };
+    options.succeeded_again = "it succeeds again";
+    RepeatedWork repeated(std::move(options));
     const auto work = [&]() -> Status {
         if (fails) return Error{ExitCode::unreachable, "nobody is there"};
         return success();
     };
     const auto post_until = [&](std::size_t lines) {
         while (said.size() < lines) {
-            keeper.post(work, true);
+            repeated.post(work, true);
             std::this_thread::yield();
         }
     };
@@ -86,11 +86,11 @@ TEST(KeeperTest, TheLastWorkIsDoneAtTheEndAndRepeatedUntilThen) {
     std::atomic<int> done{0};
     int last = 0;
     {
-        Keeping keeping;
-        keeping.every = std::chrono::milliseconds(1);
-        keeping.last = [&] { last = done; };
-        Keeper keeper(std::move(keeping));
-        keeper.post(
+        RepeatedWorkOptions options;
+        options.every = std::chrono::milliseconds(1);
+        options.last = [&] { last = done; };
+        RepeatedWork repeated(std::move(options));
+        repeated.post(
             [&] {
                 ++done;
                 return success();

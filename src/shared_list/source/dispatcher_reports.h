@@ -14,7 +14,7 @@
 namespace wq::shared_list::source {
 
 // Lines for the user.
-class Said {
+class UserLines {
   public:
     void add(const std::string& line) {
         const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ class Said {
 };
 
 // When each seat gave its last sign of life.
-class Beats {
+class SeatBeats {
   public:
     void note(WorkerId seat, Instant when) {
         const std::lock_guard lock(mutex_);

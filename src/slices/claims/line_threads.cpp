@@ -1,4 +1,4 @@
-#include "slices/claims/lines.h"
+#include "slices/claims/line_threads.h"
 
 #include <poll.h>
 
@@ -142,7 +142,9 @@ GiverLine::GiverLine(GiverLineOptions giver, ranks::tickets::TicketPool& pool, T
                           " was lost; others get what it had");
     };
     if (Service* const service = giver.service) {
-        giver_.asked = [service](const Address& from, Ask ask) { service->ask(from, std::move(ask)); };
+        giver_.asked = [service](const Address& from, Question question) {
+            service->ask(from, std::move(question));
+        };
         giver_.gone = [service](const Address& from) { service->gone(from); };
     }
     own_.connect(giver_id, own_id);
