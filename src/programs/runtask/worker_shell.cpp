@@ -17,6 +17,7 @@
 
 #include "base/child.h"
 #include "base/random_bits.h"
+#include "base/read_write.h"
 #include "base/shortage.h"
 #include "node/process/process_tree.h"
 
@@ -105,8 +106,7 @@ bool is_dead(pid_t pid) {
 bool may_be_of(pid_t pid, const char* variable, const std::string& value) {
     const auto known = node::process::environment_of(pid, variable);
     if (known) return *known == value;
-    std::ifstream environment("/proc/" + std::to_string(pid) + "/environ");
-    return environment.peek() == std::ifstream::traits_type::eof();
+    return text_of_file("/proc/" + std::to_string(pid) + "/environ").empty();
 }
 
 std::vector<pid_t> roots(pid_t host, pid_t shell) {

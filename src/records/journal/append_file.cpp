@@ -9,6 +9,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/read_write.h"
+
 namespace wq::records::journal {
 
 namespace {
@@ -114,26 +116,13 @@ Status write_atomically(const std::string& path, std::string_view bytes, bool sy
     return written;
 }
 
-Status sync_directory(const std::string& path) {
-    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid()) return write_error(path, errno);
-    // Some file systems do not support it and do not need it.
-    if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) return write_error(path, errno);
-    return success();
-}
-
 Result<std::string> read_whole(const std::string& path) {
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd.valid()) return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
     std::string bytes;
-    char buffer[1 << 16];
-    for (;;) {
-        const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
-        if (n == 0) return bytes;
-        bytes.append(buffer, static_cast<std::size_t>(n));
-    }
+    if (!read_all(fd.get(), bytes))
+        return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
+    return bytes;
 }
 
 }  // namespace wq::records::journal

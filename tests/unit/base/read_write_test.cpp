@@ -1,4 +1,4 @@
-#include "base/write_all.h"
+#include "base/read_write.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -51,6 +51,32 @@ TEST(WriteAll, WritesMoreThanAPipeHolds) {
     pipe.writer.reset();
     reader.join();
     EXPECT_EQ(read, text);
+}
+
+TEST(ReadAll, StopsBeyondTheMostAndAtTheEnd) {
+    TestPipe pipe;
+    ASSERT_TRUE(write_all(pipe.writer.get(), std::string(40'000, 'x')));
+    pipe.writer.reset();
+    std::string text = "begin ";
+    EXPECT_TRUE(read_all(pipe.reader.get(), text, 10));
+    EXPECT_GT(text.size(), 10u);
+    EXPECT_LT(text.size(), 40'000u);
+    EXPECT_TRUE(read_all(pipe.reader.get(), text));
+    EXPECT_EQ(text, "begin " + std::string(40'000, 'x'));
+    EXPECT_FALSE(read_all(-1, text));
+    EXPECT_EQ(errno, EBADF);
+}
+
+TEST(TextOfFile, IsWholeOrEmpty) {
+    EXPECT_TRUE(text_of_file("/proc/self/environ/none").empty());
+    EXPECT_TRUE(text_of_file("/proc").empty());
+    EXPECT_TRUE(text_of_file("/proc/self/comm").ends_with('\n'));
+}
+
+TEST(SyncFolder, SaysWhyNot) {
+    EXPECT_TRUE(sync_folder("."));
+    EXPECT_FALSE(sync_folder("/proc/none"));
+    EXPECT_EQ(errno, ENOENT);
 }
 
 }  // namespace
