@@ -14,7 +14,9 @@ namespace wq {
 // Appends what `descriptor` has to `text`; stops soon after the text has more than `most` bytes.
 bool read_all(int descriptor, std::string& text, std::size_t most = SIZE_MAX);
 bool write_all(int descriptor, std::string_view bytes);
-// The same for a socket; without SIGPIPE, if its peer is gone.
+// The same at an offset of a file.
+bool write_all_at(int file, std::string_view bytes, std::uint64_t offset);
+// The same through a socket; without SIGPIPE, if its peer is gone.
 bool send_all(int socket, std::string_view bytes);
 
 // Empty if the file cannot be read.

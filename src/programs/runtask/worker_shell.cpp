@@ -354,12 +354,8 @@ BackgroundTask WorkerShell::background_of(TaskKey key) const {
 }
 
 Status WorkerShell::tell(const std::string& text) {
-    if (::ftruncate(step_.get(), 0) != 0) return shell_error("tell the shell a line");
-    for (std::size_t at = 0; at < text.size();) {
-        const ssize_t put = ::pwrite(step_.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
-        if (put <= 0) return shell_error("tell the shell a line");
-        at += static_cast<std::size_t>(put);
-    }
+    if (::ftruncate(step_.get(), 0) != 0 || !write_all_at(step_.get(), text, 0))
+        return shell_error("tell the shell a line");
     if (::write(wake_.get(), "\n", 1) != 1) return shell_error("wake the shell");
     return success();
 }

@@ -19,19 +19,6 @@ std::string reason(int error_number) {
     return std::generic_category().message(error_number);
 }
 
-// Returns 0 or errno.
-int write_at(int fd, std::string_view bytes, std::uint64_t offset) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno;
-        if (n == 0) return ENOSPC;
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-        offset += static_cast<std::uint64_t>(n);
-    }
-    return 0;
-}
-
 }  // namespace
 
 Error write_error(const std::string& path, int error_number) {
@@ -70,7 +57,8 @@ Result<std::optional<AppendFile>> AppendFile::create(const std::string& path) {
 }
 
 Status AppendFile::append(std::string_view bytes) {
-    if (const int error_number = write_at(fd_.get(), bytes, size_); error_number != 0) {
+    if (!write_all_at(fd_.get(), bytes, size_)) {
+        const int error_number = errno;
         // If even this fails, the next append overwrites the rest, and a reader finds an incomplete tail.
         if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) return write_error(path_, errno);
         return write_error(path_, error_number);

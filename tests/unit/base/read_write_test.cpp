@@ -1,5 +1,6 @@
 #include "base/read_write.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
+#include "support/folder.h"
 
 namespace wq {
 namespace {
@@ -51,6 +53,16 @@ TEST(WriteAll, WritesMoreThanAPipeHolds) {
     pipe.writer.reset();
     reader.join();
     EXPECT_EQ(read, text);
+}
+
+TEST(WriteAllAt, WritesOverAndSaysWhyNot) {
+    const test::Folder folder;
+    test::write_file(folder / "file", "0123456789");
+    const Descriptor file(::open((folder / "file").c_str(), O_WRONLY | O_CLOEXEC));
+    EXPECT_TRUE(write_all_at(file.get(), "xyz", 8));
+    EXPECT_EQ(text_of_file(folder / "file"), "01234567xyz");
+    EXPECT_FALSE(write_all_at(-1, "x", 0));
+    EXPECT_EQ(errno, EBADF);
 }
 
 TEST(ReadAll, StopsBeyondTheMostAndAtTheEnd) {
