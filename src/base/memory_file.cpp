@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/random_bits.h"
-#include "base/write_all.h"
+#include "base/read_write.h"
 
 namespace wq {
 

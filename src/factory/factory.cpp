@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "base/local_time.h"
+#include "base/time_text.h"
 #include "base/units.h"
 #include "factory/job_log.h"
 #include "net/catalog/catalog_hosts.h"

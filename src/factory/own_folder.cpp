@@ -11,6 +11,7 @@
 #include <functional>
 #include <system_error>
 
+#include "base/read_write.h"
 #include "base/units.h"
 #include "net/session/session_table.h"
 #include "records/journal/append_file.h"
@@ -62,8 +63,7 @@ Result<OwnFolder> OwnFolder::open(const std::string& path) {
     }
     const std::string owner =
         "process " + std::to_string(::getpid()) + " on " + records::journal::host_name();
-    if (::ftruncate(folder.lock_.get(), 0) != 0 ||
-        ::pwrite(folder.lock_.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size()))
+    if (::ftruncate(folder.lock_.get(), 0) != 0 || !write_all_at(folder.lock_.get(), owner, 0))
         return cannot_use(path, errno);
     return folder;
 }

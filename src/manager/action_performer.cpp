@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "base/local_time.h"
+#include "base/time_text.h"
 
 namespace wq::manager {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/local_time.h"
 #include "base/time.h"
+#include "base/time_text.h"
 #include "base/units.h"
 #include "net/session/session_table.h"
 

@@ -29,7 +29,10 @@ class Folder {
         path_ = name;
         std::filesystem::permissions(path_, std::filesystem::perms{0755});  // other users may enter
     }
-    ~Folder() { std::filesystem::remove_all(path_); }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
     std::string path() const { return path_.string(); }

@@ -7,12 +7,12 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <mutex>
 #include <system_error>
 #include <utility>
 
 #include "base/time.h"
+#include "base/time_text.h"
 #include "bindings/c/debug_log.h"
 #include "bindings/c/guard.h"
 #define CCTOOLS_NO_SHORT_NAMES
@@ -66,15 +66,10 @@ const char* name_of(std::int64_t flags) {
 // "2026-11-22 09:00:00.123 prog[4711] user: text"
 std::string line_of(const State& now, std::int64_t flags, const std::string& text) {
     const std::int64_t us = wall_now();
-    const std::time_t seconds = us / 1'000'000;
-    std::tm local{};
-    ::localtime_r(&seconds, &local);
-    std::array<char, 64> time{};
-    std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &local);
     std::array<char, 8> fraction{};
     std::snprintf(fraction.data(), fraction.size(), ".%03d", static_cast<int>(us / 1000 % 1000));
-    return std::string(time.data()) + fraction.data() + " " + now.program + "[" + std::to_string(::getpid()) +
-           "] " + name_of(flags) + ": " + text + "\n";
+    return local_time(us, "%Y-%m-%d %H:%M:%S") + fraction.data() + " " + now.program + "[" +
+           std::to_string(::getpid()) + "] " + name_of(flags) + ": " + text + "\n";
 }
 
 // Opens the file for each line: a queue may write the same file, and rename it.

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/write_all.h"
+#include "base/read_write.h"
 #include "files/trees/content_reader.h"
 #include "files/trees/tree_writer.h"
 #include "files/trees/watched_file.h"

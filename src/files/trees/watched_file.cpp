@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/read_write.h"
 
 namespace wq::files::trees {
 
@@ -38,13 +39,7 @@ Trouble write_growth(const std::string& path, std::uint64_t offset, std::string_
     }
     const Descriptor file(::open(path.c_str(), flags, 0666));
     if (!file.valid()) return problem_of_errno(path, errno);
-    while (!bytes.empty()) {
-        const ssize_t put = ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return problem_of_errno(path, put < 0 ? errno : EIO);
-        bytes.remove_prefix(static_cast<std::size_t>(put));
-        offset += static_cast<std::uint64_t>(put);
-    }
+    if (!write_all_at(file.get(), bytes, offset)) return problem_of_errno(path, errno);
     return std::nullopt;
 }
 

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/child.h"
-#include "base/write_all.h"
+#include "base/read_write.h"
 #include "functions/coprocess/json_object.h"
 #include "functions/coprocess/message.h"
 #include "functions/coprocess/remote_call.h"

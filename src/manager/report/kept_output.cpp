@@ -1,9 +1,8 @@
 #include "manager/report/kept_output.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "base/read_write.h"
 #include "base/units.h"
 #include "engine/tasklist/list.h"
 #include "manager/run/source.h"
@@ -73,9 +72,8 @@ class HeaderOnly final : public records::journal::JournalVisitor {
 };
 
 std::optional<records::journal::TaskKey> key_in_list(const std::string& run_directory, TaskId task) {
-    std::ifstream file(run_directory + "/list", std::ios::binary);
-    if (!file || !ran_a_list(run_directory)) return std::nullopt;
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!ran_a_list(run_directory)) return std::nullopt;
+    const std::string text = text_of_file(run_directory + "/list");
     engine::tasklist::ListReader reader("list");
     std::vector<engine::tasklist::Item> items;
     if (!reader.feed(text, items) || !reader.finish(items)) return std::nullopt;

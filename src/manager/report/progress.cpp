@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/units.h"
+#include "node/process/process_tree.h"
 
 namespace wq::manager::report {
 
@@ -32,15 +33,8 @@ std::string whole_seconds(double value) {
     return seconds < 10 ? std::to_string(seconds) + "s" : format_duration(std::chrono::seconds(seconds));
 }
 
-// /proc/PID/stat: "pid (comm) state ppid ..."; comm may contain anything, so find the last ')'.
 pid_t parent_of(pid_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const std::size_t end = text.rfind(')');
-    int parent = 0;
-    if (end == std::string::npos || std::sscanf(text.c_str() + end + 1, " %*c %d", &parent) != 1) return 0;
-    return parent;
+    return node::process::facts_of(process).value_or(node::process::ProcessFacts{}).parent;
 }
 
 bool is_terminal(const std::string& path) {
@@ -62,9 +56,8 @@ bool stderr_ends_at_terminal() {
         "mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"};
     pid_t process = ::getppid();
     for (int generation = 0; generation < 3 && process > 1; ++generation, process = parent_of(process)) {
-        std::ifstream name("/proc/" + std::to_string(process) + "/comm");
         std::string command;
-        std::getline(name, command);
+        std::getline(std::ifstream("/proc/" + std::to_string(process) + "/comm"), command);
         if (std::find(launchers.begin(), launchers.end(), command) != launchers.end())
             return is_terminal("/proc/" + std::to_string(process) + "/fd/2");
     }

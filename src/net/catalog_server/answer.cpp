@@ -1,11 +1,10 @@
 #include "net/catalog_server/answer.h"
 
-#include <array>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/time_text.h"
 #include "net/catalog/query.h"
 #include "net/catalog/record.h"
 #include "net/catalog_server/pages.h"
@@ -63,19 +62,11 @@ Pieces query(std::string_view text, const RecordTable& table) {
                           .where = std::move(*expression)});
 }
 
-std::string http_date(WallMicros wall) {
-    const std::time_t seconds = wall / micros_per_second;
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    std::array<char, 64> text{};
-    return {text.data(), std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts)};
-}
-
 }  // namespace
 
 std::string http_head(std::string_view status, std::string_view type, std::string_view more) {
     std::string head = "HTTP/1.1 ";
-    head.append(status).append("\r\nDate: ").append(http_date(wall_now()));
+    head.append(status).append("\r\nDate: ").append(utc_time(wall_now(), "%a, %d %b %Y %H:%M:%S GMT"));
     head.append("\r\nServer: catalog_server\r\nConnection: close\r\nCache-Control: no-store\r\n");
     head.append("X-Content-Type-Options: nosniff\r\nContent-Type: ").append(type).append("\r\n");
     return head.append(more).append("\r\n");

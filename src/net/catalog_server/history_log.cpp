@@ -14,9 +14,9 @@
 #include <ctime>
 #include <unordered_map>
 
+#include "base/read_write.h"
 #include "base/take_number.h"
 #include "base/units.h"
-#include "base/write_all.h"
 #include "net/catalog/record.h"
 #include "net/catalog_server/history_replay.h"
 #include "net/frames/http_request.h"

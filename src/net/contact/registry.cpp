@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/read_write.h"
 #include "base/units.h"
 #include "net/contact/named_managers.h"
 #include "net/contact/repeated_work.h"
@@ -112,9 +113,7 @@ Status write_file(const std::string& path, const std::string& text) {
     std::string part = fs::path(path).parent_path().string() + "/" + unfinished + "XXXXXX";
     const Descriptor file(::mkstemp(part.data()));
     if (!file.valid()) return records::journal::write_error(part, errno);
-    errno = ENOSPC;  // for a partial write
-    const bool whole = ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (whole && ::rename(part.c_str(), path.c_str()) == 0) return success();
+    if (write_all(file.get(), text) && ::rename(part.c_str(), path.c_str()) == 0) return success();
     const Error failed = records::journal::write_error(path, errno);
     ::unlink(part.c_str());
     return failed;

@@ -10,8 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/descriptor.h"
+#include "base/read_write.h"
 #include "base/units.h"
-#include "base/write_all.h"
 #include "net/frames/handshake.h"
 #include "net/frames/tls_crypto.h"
 
@@ -150,41 +151,8 @@ namespace {
 constexpr std::size_t most_contact_bytes = 1u << 20;
 constexpr std::size_t most_password_bytes = 64u << 10;
 
-class File {
-  public:
-    File(const std::string& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-    ~File() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    int get() const { return descriptor_; }
-    bool is_open() const { return descriptor_ >= 0; }
-
-  private:
-    int descriptor_;
-};
-
 std::string last_error() {
     return std::system_category().message(errno);
-}
-
-// Reads at most one byte more than `most`.
-bool read_all(int descriptor, std::size_t most, std::string& text) {
-    char piece[4096];
-    while (text.size() <= most) {
-        const ssize_t got = ::read(descriptor, piece, sizeof piece);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return got == 0;
-        text.append(piece, static_cast<std::size_t>(got));
-    }
-    return true;
-}
-
-void sync_folder_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    const File folder(slash == std::string::npos ? "." : path.substr(0, slash + 1), O_RDONLY | O_DIRECTORY);
-    if (folder.is_open()) ::fsync(folder.get());
 }
 
 // Whoever can read the key can join the run; a file that somebody else wrote may lead to his manager.
@@ -212,27 +180,29 @@ Status write_contact(const std::string& path, const Contact& contact) {
     ::unlink(fresh.c_str());
     bool written = false;
     {
-        const File file(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-        written = file.is_open() && write_all(file.get(), to_json(contact)) && ::fsync(file.get()) == 0;
+        const Descriptor file(
+            ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+        written = file.valid() && write_all(file.get(), to_json(contact)) && ::fsync(file.get()) == 0;
     }
     if (!written || ::rename(fresh.c_str(), path.c_str()) != 0) {
         const std::string why = last_error();
         ::unlink(fresh.c_str());
         return Error{ExitCode::bad_input, path + ": cannot be written: " + why};
     }
-    sync_folder_of(path);
+    const std::size_t slash = path.rfind('/');
+    sync_folder(slash == std::string::npos ? "." : path.substr(0, slash + 1));
     return success();
 }
 
 Result<Contact> read_contact(const std::string& path) {
-    const File file(path, O_RDONLY | O_NONBLOCK);
-    if (!file.is_open() && errno == ENOENT)
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!file.valid() && errno == ENOENT)
         return Error{ExitCode::unreachable, path + ": no such file: has the manager started?"};
-    if (!file.is_open()) return Error{ExitCode::not_allowed, path + ": " + last_error()};
+    if (!file.valid()) return Error{ExitCode::not_allowed, path + ": " + last_error()};
     const Status owned = check_owner(file.get(), path);
     if (!owned) return owned.error();
     std::string text;
-    if (!read_all(file.get(), most_contact_bytes, text))
+    if (!read_all(file.get(), text, most_contact_bytes))
         return Error{ExitCode::bad_input, path + ": " + last_error()};
     if (text.size() > most_contact_bytes)
         return Error{ExitCode::bad_input, path + ": too long for a contact file"};
@@ -243,9 +213,9 @@ Result<Contact> read_contact(const std::string& path) {
 
 Result<std::string> read_password(const std::string& path,
                                   const std::function<void(const std::string&)>& warn) {
-    const File file(path, O_RDONLY);
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status {};
-    const bool known = file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+    const bool known = file.valid() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
     // A user's private group has the user's number; with it, the usual umask is 002.
     const mode_t others = status.st_gid == status.st_uid ? S_IWOTH : S_IWGRP | S_IWOTH;
     if (known && (status.st_mode & others) != 0)
@@ -254,7 +224,7 @@ Result<std::string> read_password(const std::string& path,
     if (known && warn && (status.st_mode & (S_IRGRP | S_IROTH)) != 0)
         warn("password file " + path + ": others may read it: chmod 600 " + path);
     std::string text;
-    if (!file.is_open() || !read_all(file.get(), most_password_bytes, text))
+    if (!file.valid() || !read_all(file.get(), text, most_password_bytes))
         return Error{ExitCode::bad_input, "password file " + path + ": " + last_error()};
     if (text.empty())
         return Error{ExitCode::bad_input,

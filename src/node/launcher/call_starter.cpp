@@ -13,6 +13,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "base/read_write.h"
 #include "node/process/call.h"
 
 namespace wq::node::launcher {
@@ -31,21 +32,11 @@ struct Header {
 constexpr std::uint64_t whole_mark = 0x57515f43414c4c31;
 constexpr int result_place = 3;
 
-bool write_all(int fd, std::string_view bytes, std::size_t at) {
-    while (!bytes.empty()) {
-        const ssize_t put = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
-        if (put <= 0) return false;
-        bytes.remove_prefix(static_cast<std::size_t>(put));
-        at += static_cast<std::size_t>(put);
-    }
-    return true;
-}
-
 bool write_end(int fd, const process::CallEnd& end) {
     const std::string& bytes = end.ending == engine::model::Ending::exited ? end.result : end.reason;
     const Header header{whole_mark, static_cast<std::int32_t>(end.ending), end.exit_code, bytes.size()};
-    return write_all(fd, bytes, sizeof header) &&
-           write_all(fd, {reinterpret_cast<const char*>(&header), sizeof header}, 0);
+    return write_all_at(fd, bytes, sizeof header) &&
+           write_all_at(fd, {reinterpret_cast<const char*>(&header), sizeof header}, 0);
 }
 
 // Returns nullopt if the result is incomplete, or was overwritten by the function.

@@ -4,10 +4,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 
 #include "base/next_line.h"
+#include "base/read_write.h"
 #include "base/time.h"
 
 namespace wq::node::machine {
@@ -18,8 +17,7 @@ namespace {
 constexpr WallMicros latest = std::int64_t{200} * 365 * 24 * 3600 * micros_per_second;
 
 std::string file_text(const char* path) {
-    std::ifstream file(path == nullptr ? "" : path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return path == nullptr ? "" : text_of_file(path);
 }
 
 bool given(const char* value) {

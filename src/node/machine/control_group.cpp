@@ -10,8 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "base/read_write.h"
 
 namespace wq::node::machine {
 
@@ -208,11 +209,6 @@ bool may_have_processes_and_parts(const std::string& folder) {
 }
 
 }  // namespace
-
-std::string text_of_file(const std::string& file) {
-    std::ifstream in(file);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 bool has_word(const std::string& text, std::string_view word) {
     std::istringstream in(text);

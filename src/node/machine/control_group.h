@@ -68,8 +68,7 @@ GroupRights group_rights(const ControlGroupRoots& roots = {});
 // "by the kernel where possible, in cgroup v2 below /a", or the alternative and its reason.
 std::string how_memory_is_held(const GroupRights& rights);
 
-// Reads the kernel's files: the content (empty if unreadable), and whether it contains a word.
-std::string text_of_file(const std::string& file);
+// Whether the text of a kernel's file contains a word.
 bool has_word(const std::string& text, std::string_view word);
 
 }  // namespace wq::node::machine

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/write_all.h"
+#include "base/read_write.h"
 #include "engine/model/outcome.h"
 
 namespace wq::node::process {

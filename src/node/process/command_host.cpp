@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/read_write.h"
 #include "base/remove_tree.h"
-#include "base/write_all.h"
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 

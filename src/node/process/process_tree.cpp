@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/child.h"
+#include "base/read_write.h"
 #include "base/time.h"
 
 namespace wq::node::process {
@@ -24,16 +25,6 @@ namespace {
 
 std::string proc_path(pid_t pid, const char* what) {
     return "/proc/" + std::to_string(pid) + "/" + what;
-}
-
-// The text of a small file; empty if it cannot be read.
-std::string slurp(const std::string& path) {
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text;
-    std::array<char, 4096> buffer;
-    for (ssize_t got = 0; (got = read(file.get(), buffer.data(), buffer.size())) > 0;)
-        text.append(buffer.data(), static_cast<std::size_t>(got));
-    return text;
 }
 
 void parse_pids(std::string_view text, std::vector<pid_t>& pids) {
@@ -103,7 +94,7 @@ ChildMap scan() {
 }
 
 void append_listed(const std::string& tasks, pid_t thread, std::vector<pid_t>& to) {
-    parse_pids(slurp(tasks + "/" + std::to_string(thread) + "/children"), to);
+    parse_pids(text_of_file(tasks + "/" + std::to_string(thread) + "/children"), to);
 }
 
 std::vector<pid_t> children_in(const ChildMap& map, pid_t pid) {
@@ -163,7 +154,7 @@ std::optional<ProcessFacts> facts_of(pid_t pid) {
 }
 
 std::optional<std::string> environment_of(pid_t pid, std::string_view name) {
-    const std::string text = slurp(proc_path(pid, "environ"));
+    const std::string text = text_of_file(proc_path(pid, "environ"));
     for (std::string_view rest = text; !rest.empty();) {
         const std::size_t end = rest.find('\0');
         const std::string_view entry = rest.substr(0, end);
@@ -176,14 +167,14 @@ std::optional<std::string> environment_of(pid_t pid, std::string_view name) {
 }
 
 std::int64_t resident_kb(pid_t pid) {
-    const std::string text = slurp(proc_path(pid, "statm"));
+    const std::string text = text_of_file(proc_path(pid, "statm"));
     const std::size_t blank = text.find(' ');
     if (blank == std::string::npos) return 0;
     return std::strtoll(text.c_str() + blank, nullptr, 10) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 std::int64_t proportional_kb(pid_t pid) {
-    const std::string text = slurp(proc_path(pid, "smaps_rollup"));
+    const std::string text = text_of_file(proc_path(pid, "smaps_rollup"));
     const std::size_t at = text.find("\nPss:");
     return at == std::string::npos ? resident_kb(pid) : std::strtoll(text.c_str() + at + 5, nullptr, 10);
 }

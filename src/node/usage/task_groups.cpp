@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/read_write.h"
 #include "base/units.h"
 
 namespace wq::node::usage {
@@ -52,7 +53,7 @@ std::int64_t count_in(const std::string& text, std::string_view name) {
 void move_processes_aside(const std::string& folder) {
     const std::string aside = folder + "/" + std::string(machine::group_of_processes);
     if (mkdir(aside.c_str(), 0755) != 0 && errno != EEXIST) return;
-    std::istringstream pids(machine::text_of_file(folder + "/cgroup.procs"));
+    std::istringstream pids(text_of_file(folder + "/cgroup.procs"));
     for (std::string pid; pids >> pid;) write_text(aside + "/cgroup.procs", pid);
 }
 
@@ -60,8 +61,7 @@ bool enable_memory(const std::string& folder, bool may_move) {
     const std::string control = folder + "/cgroup.subtree_control";
     constexpr int tries = 3;  // a process may fork while it is moved
     for (int round = 0; round < tries; ++round) {
-        if (machine::has_word(machine::text_of_file(control), "memory") || write_text(control, "+memory"))
-            return true;
+        if (machine::has_word(text_of_file(control), "memory") || write_text(control, "+memory")) return true;
         if (errno != EBUSY || !may_move) return false;
         move_processes_aside(folder);
     }
@@ -216,8 +216,8 @@ std::unique_ptr<TaskGroup> TaskGroups::make(std::uint64_t serial) {
 bool TaskGroups::has_room() {
     remove_ended();
     if (memory_ && made_++ % made_between_looks == 0)
-        kernel_keeps_too_many_ = count_in(machine::text_of_file(folder_ + "/cgroup.stat"),
-                                          "nr_dying_descendants") > most_kept_by_kernel;
+        kernel_keeps_too_many_ =
+            count_in(text_of_file(folder_ + "/cgroup.stat"), "nr_dying_descendants") > most_kept_by_kernel;
     return !kernel_keeps_too_many_ && ended_.size() < most_ended;
 }
 

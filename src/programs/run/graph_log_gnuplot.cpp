@@ -8,8 +8,8 @@
 
 #include "base/child.h"
 #include "base/next_line.h"
+#include "base/read_write.h"
 #include "base/shortage.h"
-#include "base/write_all.h"
 #include "records/journal/append_file.h"
 
 namespace wq::programs::run {

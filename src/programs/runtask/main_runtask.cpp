@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/read_write.h"
 #include "base/shortage.h"
-#include "base/write_all.h"
 #include "node/process/command_host.h"
 #include "programs/runtask/list_commands.h"
 #include "programs/runtask/options.h"

@@ -17,6 +17,7 @@
 
 #include "base/child.h"
 #include "base/random_bits.h"
+#include "base/read_write.h"
 #include "base/shortage.h"
 #include "node/process/process_tree.h"
 
@@ -105,8 +106,7 @@ bool is_dead(pid_t pid) {
 bool may_be_of(pid_t pid, const char* variable, const std::string& value) {
     const auto known = node::process::environment_of(pid, variable);
     if (known) return *known == value;
-    std::ifstream environment("/proc/" + std::to_string(pid) + "/environ");
-    return environment.peek() == std::ifstream::traits_type::eof();
+    return text_of_file("/proc/" + std::to_string(pid) + "/environ").empty();
 }
 
 std::vector<pid_t> roots(pid_t host, pid_t shell) {
@@ -354,12 +354,8 @@ BackgroundTask WorkerShell::background_of(TaskKey key) const {
 }
 
 Status WorkerShell::tell(const std::string& text) {
-    if (::ftruncate(step_.get(), 0) != 0) return shell_error("tell the shell a line");
-    for (std::size_t at = 0; at < text.size();) {
-        const ssize_t put = ::pwrite(step_.get(), text.data() + at, text.size() - at, static_cast<off_t>(at));
-        if (put <= 0) return shell_error("tell the shell a line");
-        at += static_cast<std::size_t>(put);
-    }
+    if (::ftruncate(step_.get(), 0) != 0 || !write_all_at(step_.get(), text, 0))
+        return shell_error("tell the shell a line");
     if (::write(wake_.get(), "\n", 1) != 1) return shell_error("wake the shell");
     return success();
 }

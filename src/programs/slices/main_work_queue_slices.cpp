@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/read_write.h"
 #include "base/shortage.h"
-#include "base/write_all.h"
 #include "node/process/command_host.h"
 #include "programs/slices/audit.h"
 #include "programs/slices/loop.h"

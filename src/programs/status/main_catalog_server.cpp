@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/read_write.h"
 #include "base/shortage.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "base/write_all.h"
 #include "net/catalog_server/catalog_server.h"
 #include "programs/status/catalog_server_options.h"
 #include "records/journal/run_status.h"

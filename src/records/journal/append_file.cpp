@@ -9,25 +9,14 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/read_write.h"
+
 namespace wq::records::journal {
 
 namespace {
 
 std::string reason(int error_number) {
     return std::generic_category().message(error_number);
-}
-
-// Returns 0 or errno.
-int write_at(int fd, std::string_view bytes, std::uint64_t offset) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno;
-        if (n == 0) return ENOSPC;
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-        offset += static_cast<std::uint64_t>(n);
-    }
-    return 0;
 }
 
 }  // namespace
@@ -68,7 +57,8 @@ Result<std::optional<AppendFile>> AppendFile::create(const std::string& path) {
 }
 
 Status AppendFile::append(std::string_view bytes) {
-    if (const int error_number = write_at(fd_.get(), bytes, size_); error_number != 0) {
+    if (!write_all_at(fd_.get(), bytes, size_)) {
+        const int error_number = errno;
         // If even this fails, the next append overwrites the rest, and a reader finds an incomplete tail.
         if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) return write_error(path_, errno);
         return write_error(path_, error_number);
@@ -114,26 +104,13 @@ Status write_atomically(const std::string& path, std::string_view bytes, bool sy
     return written;
 }
 
-Status sync_directory(const std::string& path) {
-    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid()) return write_error(path, errno);
-    // Some file systems do not support it and do not need it.
-    if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) return write_error(path, errno);
-    return success();
-}
-
 Result<std::string> read_whole(const std::string& path) {
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd.valid()) return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
     std::string bytes;
-    char buffer[1 << 16];
-    for (;;) {
-        const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
-        if (n == 0) return bytes;
-        bytes.append(buffer, static_cast<std::size_t>(n));
-    }
+    if (!read_all(fd.get(), bytes))
+        return Error{ExitCode::bad_input, "cannot read " + path + ": " + reason(errno)};
+    return bytes;
 }
 
 }  // namespace wq::records::journal

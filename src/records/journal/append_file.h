@@ -53,8 +53,6 @@ Error not_regular(const std::string& path, ExitCode code);
 // Writes a small file completely or not at all: a new file beside it is renamed over it. `synced`: flushed to
 // disk too, which may take a while; otherwise a loss of power may leave an empty file.
 Status write_atomically(const std::string& path, std::string_view bytes, bool synced = true);
-// Files created or renamed in it survive a loss of power.
-Status sync_directory(const std::string& path);
 Result<std::string> read_whole(const std::string& path);
 
 }  // namespace wq::records::journal

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
+#include "base/time_text.h"
 #include "base/units.h"
 
 namespace wq::records::journal {
@@ -32,14 +32,9 @@ bool is_subsystem(std::string_view word) {
 }
 
 std::string stamp(WallMicros when) {
-    const std::time_t seconds = when / 1'000'000;
-    std::tm parts{};
-    ::localtime_r(&seconds, &parts);
-    char text[64];
-    const std::size_t size = std::strftime(text, sizeof text, "%Y/%m/%d %H:%M:%S", &parts);
     char fraction[16];
     std::snprintf(fraction, sizeof fraction, ".%06d", static_cast<int>(when % 1'000'000));
-    return std::string(text, size) + fraction;
+    return local_time(when, "%Y/%m/%d %H:%M:%S") + fraction;
 }
 
 }  // namespace

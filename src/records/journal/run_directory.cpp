@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/read_write.h"
 #include "records/journal/run_status.h"
 
 namespace wq::records::journal {
@@ -73,9 +74,8 @@ bool a_run_held(int fd) {
 Status write_holder(const std::string& path, int fd) {
     const std::string text = std::string(holder_begins) + std::to_string(::getpid()) + " on " + host_name() +
                              " since " + format_utc(wall_now()) + "\n";
-    const ssize_t n = ::pwrite(fd, text.data(), text.size(), 0);
-    if (n != static_cast<ssize_t>(text.size())) return write_error(path, n < 0 ? errno : ENOSPC);
-    if (::ftruncate(fd, n) != 0) return write_error(path, errno);
+    if (!write_all_at(fd, text, 0) || ::ftruncate(fd, static_cast<off_t>(text.size())) != 0)
+        return write_error(path, errno);
     return success();
 }
 

@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/next_line.h"
+#include "base/time_text.h"
 #include "records/journal/append_file.h"
 
 namespace wq::records::journal {
@@ -143,12 +143,7 @@ std::string user_name() {
 }
 
 std::string format_utc(WallMicros time) {
-    const auto seconds = static_cast<std::time_t>(time / 1'000'000);
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    char text[40];
-    const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return std::string(text, n);
+    return utc_time(time, "%Y-%m-%dT%H:%M:%SZ");
 }
 
 RunEnd end_of_run(const std::string& contact) {

@@ -21,9 +21,9 @@
 
 #include "base/descriptor.h"
 #include "base/quiet_thread.h"
+#include "base/read_write.h"
 #include "base/units.h"
 #include "base/wake.h"
-#include "base/write_all.h"
 #include "records/journal/resource_summary.h"
 
 namespace wq::records::logs {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <variant>
 
 #include "base/quiet_thread.h"
+#include "base/read_write.h"
 #include "base/shortage.h"
 #include "base/wake.h"
 #include "records/journal/append_file.h"
@@ -27,7 +29,7 @@ Result<JournalWriter> JournalWriter::open(const std::string& run_directory, cons
         // Written by a rename, so that no journal has half a header.
         if (auto made = journal::write_atomically(path, journal::encode_header(header)); !made)
             return made.error();
-        if (auto synced = journal::sync_directory(run_directory); !synced) return synced.error();
+        if (!sync_folder(run_directory)) return journal::write_error(run_directory, errno);
         valid_bytes = UINT64_MAX;
     }
     auto output = journal::OutputLog::open(run_directory);

@@ -1,7 +1,8 @@
 #include "shared_list/replica/master_clock.h"
 
 #include <chrono>
-#include <ctime>
+
+#include "base/time_text.h"
 
 namespace wq::shared_list::replica {
 
@@ -33,11 +34,7 @@ WallMicros MasterClock::since() const {
 }
 
 std::string MasterClock::stamp() const {
-    const std::time_t seconds = (now() + east_) / micros_per_second;
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    char text[32];
-    return {text, std::strftime(text, sizeof text, "%m-%d %H:%M:%S", &parts)};
+    return utc_time(now() + east_, "%m-%d %H:%M:%S");
 }
 
 }  // namespace wq::shared_list::replica

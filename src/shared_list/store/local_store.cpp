@@ -14,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "base/random_bits.h"
+#include "base/read_write.h"
 #include "base/units.h"
 #include "shared_list/store/edit_log.h"
 #include "shared_list/store/file_lock.h"

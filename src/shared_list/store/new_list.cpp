@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/read_write.h"
 #include "shared_list/store/list_place.h"
 #include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"

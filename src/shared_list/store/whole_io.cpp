@@ -1,12 +1,11 @@
 #include "shared_list/store/whole_io.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "base/descriptor.h"
+#include "base/read_write.h"
 
 namespace wq::shared_list::store {
 
@@ -31,16 +30,6 @@ bool read_range(int file, std::uint64_t from, std::uint64_t to, std::string& byt
     return true;
 }
 
-bool write_all(int file, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t put = ::write(file, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return true;
-}
-
 bool copy_range(int source, std::uint64_t from, std::uint64_t to, int file) {
     while (from < to) {
         auto at = static_cast<off_t>(from);
@@ -59,12 +48,6 @@ bool copy_range(int source, std::uint64_t from, std::uint64_t to, int file) {
         from += bytes.size();
     }
     return true;
-}
-
-bool sync_folder(const std::string& path) {
-    const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file systems cannot do it for a folder, and need not.
-    return folder.valid() && (::fsync(folder.get()) == 0 || errno == EINVAL || errno == ENOSYS);
 }
 
 }  // namespace wq::shared_list::store

@@ -23,11 +23,8 @@ namespace {
 
 using wq::test::Folder;
 using wq::test::read_file;
+using wq::test::write_file;
 using Purpose = TreeWriter::Purpose;
-
-void write_file(const std::string& path, const std::string& bytes) {
-    std::ofstream(path) << bytes;
-}
 
 std::string stream_from(const std::string& path, std::optional<Piece> piece = std::nullopt) {
     TreeReader reader(path, piece);

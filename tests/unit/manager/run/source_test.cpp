@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "support/fake_recorder.h"
+#include "support/folder.h"
 
 namespace wq::manager::run {
 namespace {
@@ -15,12 +16,6 @@ using ::testing::StartsWith;
 
 class SourceTest : public ::testing::Test {
   protected:
-    SourceTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "wq_app_XXXXXX").string();
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~SourceTest() override { std::filesystem::remove_all(folder_); }
-
     SourceSpec list(const std::string& text, const std::string& name = "tasks.sh") {
         std::ofstream(folder_ / name, std::ios::binary) << text;
         SourceSpec spec;
@@ -68,7 +63,8 @@ class SourceTest : public ::testing::Test {
     }
 
     bool foreseen_ = false;  // the list is looked through before it is read
-    std::filesystem::path folder_;
+    test::Folder made_;
+    std::filesystem::path folder_ = made_.path();
     testing::FakeRecorder recorder_;
     std::unique_ptr<manager::TaskTable> tasks_;
     std::unique_ptr<manager::Manager> manager_;
@@ -299,8 +295,7 @@ TEST_F(SourceTest, TheListIsCopied) {
     std::filesystem::create_directory(folder_ / "run");
     const std::string text = "a #:g\n#WQ cores=1\nb\n";
     ASSERT_TRUE(read(list(text), {}, {}, (folder_ / "run").string()));
-    std::ifstream copy(folder_ / "run" / "list");
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(copy), {}), text);
+    EXPECT_EQ(test::read_file(folder_ / "run" / "list"), text);
 }
 
 TEST_F(SourceTest, ARunIsToldByItsSourceAndNotByItsContent) {

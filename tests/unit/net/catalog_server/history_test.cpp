@@ -9,6 +9,7 @@
 #include "net/catalog/record.h"
 #include "net/catalog_server/history_log.h"
 #include "net/catalog_server/history_replay.h"
+#include "support/folder.h"
 
 namespace {
 
@@ -77,11 +78,7 @@ struct History : testing::Test {
         return all;
     }
     std::string path(std::string_view name) const { return folder + "/2026/" + std::string(name); }
-    std::string text(std::string_view name) const {
-        std::ostringstream out;
-        out << std::ifstream(path(name)).rdbuf();
-        return out.str();
-    }
+    std::string text(std::string_view name) const { return test::read_file(path(name)); }
     void append(const std::string& name, std::string_view more) const {
         std::ofstream(path(name), std::ios::app) << more;
     }
@@ -241,9 +238,7 @@ TEST_F(History, NoLinkIsFollowedAndNoFolderShared) {
     stop();
     ASSERT_EQ(said.size(), 1U);
     EXPECT_NE(said.front().find("changes are left out for now"), std::string::npos) << said.front();
-    std::ostringstream out;
-    out << std::ifstream(outside).rdbuf();
-    EXPECT_EQ(out.str(), "outside");
+    EXPECT_EQ(test::read_file(outside), "outside");
     std::filesystem::remove(outside);
     EXPECT_FALSE(HistoryFiles::open("/proc/none"));
 }

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "records/journal/run_status.h"
+#include "support/folder.h"
 
 namespace wq::net::contact {
 namespace {
@@ -23,13 +24,6 @@ namespace fs = std::filesystem;
 
 class Registry : public ::testing::Test {
   protected:
-    Registry() {
-        std::string name = ::testing::TempDir() + "registry-XXXXXX";
-        folder_ = ::mkdtemp(name.data());
-        folder_ += "/made by us";
-    }
-    ~Registry() override { fs::remove_all(fs::path(folder_).parent_path()); }
-
     frames::Contact contact(const std::string& name, std::uint16_t port = 9123) {
         frames::Contact contact;
         contact.addresses = {"10.0.0.7"};
@@ -68,7 +62,8 @@ class Registry : public ::testing::Test {
         const timespec times[2] = {{0, UTIME_OMIT}, {::time(nullptr) - 600, 0}};
         ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
     }
-    std::string folder_;
+    test::Folder made_;
+    std::string folder_ = made_ / "made by us";
 };
 
 using Names = std::vector<std::string>;
@@ -287,8 +282,7 @@ TEST_F(Registry, WhatOthersMayHaveWrittenIsPassedOver) {
 
 TEST_F(Registry, TornEntriesArePassedOver) {
     const auto entry = add(contact("a"));
-    std::ifstream in(entries().at(0));
-    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    const std::string whole = test::read_file(entries().at(0));
     for (std::size_t size = 0; size + 2 < whole.size(); size += 7) {
         std::ofstream(folder_ + "/torn.manager") << whole.substr(0, size);
         EXPECT_EQ(found(".*"), Names{"a"}) << size;

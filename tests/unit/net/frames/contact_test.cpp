@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+
+#include "support/folder.h"
 
 namespace wq::net::frames {
 namespace {
@@ -19,18 +19,6 @@ using ::testing::IsEmpty;
 
 class ContactTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = ::testing::TempDir() + "wq_contact_XXXXXX";
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        folder = name;
-        path = folder + "/contact";
-    }
-    void TearDown() override { std::filesystem::remove_all(folder); }
-
-    std::string text_of(const std::string& file) const {
-        std::ifstream in(file, std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), {}};
-    }
     void put(const std::string& text) {
         std::ofstream(path, std::ios::binary) << text;
         ::chmod(path.c_str(), 0600);
@@ -40,7 +28,9 @@ class ContactTest : public ::testing::Test {
         return read.ok() ? "it was read" : read.error().message;
     }
 
-    std::string folder, path;
+    test::Folder made;
+    std::string folder = made.path();
+    std::string path = made / "contact";
 };
 
 Contact whole() {

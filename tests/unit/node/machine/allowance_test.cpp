@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "support/folder.h"
 
 namespace wq::node::machine {
 namespace {
@@ -28,19 +29,14 @@ TEST(Allowance, LessIsToldAndMoreIsNot) {
 
 class Groups : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = testing::TempDir() + "groups.XXXXXX";
-        root_ = mkdtemp(name.data());
-    }
-    void TearDown() override { std::filesystem::remove_all(root_); }
-
     void write(const std::string& file, const std::string& text) {
         std::filesystem::create_directories((root_ / file).parent_path());
         std::ofstream(root_ / file) << text;
     }
     ControlGroupRoots roots() { return {root_ / "membership", root_ / "mount"}; }
 
-    std::filesystem::path root_;
+    test::Folder made_;
+    std::filesystem::path root_ = made_.path();
 };
 
 TEST_F(Groups, MemoryThatIsLeftIsThatOfTheNarrowestGroup) {

@@ -52,7 +52,7 @@ TEST(SlicesOptions, AuditSeveralFiles) {
 TEST(SlicesOptions, ReadAListOfWorks) {
     const records::journal::testing::TempDir dir;
     const std::string list = dir.file("list");
-    records::journal::testing::spill(list, "# works\na b.txt\n\n  \t\r\n /c \r\nlast");
+    test::write_file(list, "# works\na b.txt\n\n  \t\r\n /c \r\nlast");
     EXPECT_THAT(parsed({"first", "--works", list.c_str(), "--explain"}).or_throw().works,
                 ElementsAre("first", "a b.txt", " /c \r", "last"));
     EXPECT_EQ(parsed({"--works", dir.file("none").c_str(), "--explain"}).error().code, ExitCode::bad_input);

@@ -47,7 +47,7 @@ std::string table_of(const Schema& schema) {
 }
 
 std::string guide() {
-    return journal::testing::slurp((wq::test::source_dir() / "share/doc/statistics.md").string());
+    return test::read_file((wq::test::source_dir() / "share/doc/statistics.md").string());
 }
 
 TEST(Guide, DescribesEveryDatasetAsItIs) {

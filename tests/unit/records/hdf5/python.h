@@ -34,7 +34,7 @@ inline std::string python_with_h5py() {
 
 inline Ran run_python(const std::string& python, const journal::testing::TempDir& dir,
                       const std::string& script) {
-    journal::testing::spill(dir.file("script.py"), script);
+    test::write_file(dir.file("script.py"), script);
     // A sanitizer's preloaded library is ours, not Python's.
     return run_command("LD_PRELOAD= " + python + " " + dir.file("script.py"));
 }

@@ -29,10 +29,10 @@ namespace {
 
 using journal::testing::record_number;
 using journal::testing::sample_number;
-using journal::testing::slurp;
-using journal::testing::spill;
 using journal::testing::TempDir;
 using journal::testing::worker_number;
+using test::read_file;
+using test::write_file;
 using ::testing::HasSubstr;
 using testing::python_with_h5py;
 using testing::run_python;
@@ -55,11 +55,11 @@ TEST(StatsFile, IsFoundDamagedSoon) {
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     fill(*writer, 0, 10);
     ASSERT_TRUE(writer->flush().ok());
-    std::string bytes = slurp(dir.file("live.h5"));
+    std::string bytes = read_file(dir.file("live.h5"));
     // The headers of the root group and of the datasets.
     for (std::size_t at = bytes.find("OHDR"), n = 0; at != std::string::npos; at = bytes.find("OHDR", at + 4))
         if (n++ > 0) bytes[at + 8] = static_cast<char>(bytes[at + 8] ^ 1);
-    spill(dir.file("damaged.h5"), bytes);
+    write_file(dir.file("damaged.h5"), bytes);
     const auto damaged = StatsReader::open(dir.file("damaged.h5"));
     ASSERT_FALSE(damaged.ok());
     EXPECT_THAT(damaged.error().message, HasSubstr("damaged.h5: it is damaged: "));
@@ -180,7 +180,7 @@ TEST(StatsFile, RefusesWhatIsNone) {
     ::testing::internal::CaptureStderr();
     EXPECT_THAT(StatsReader::open(dir.file("none.h5")).error().message,
                 HasSubstr("No such file or directory"));
-    spill(dir.file("text"), "hello");
+    write_file(dir.file("text"), "hello");
     EXPECT_FALSE(is_hdf5(dir.file("text")));
     EXPECT_EQ(StatsReader::open(dir.file("text")).error().code, ExitCode::bad_input);
     EXPECT_THAT(H5Writer::create(dir.file("no/such/stats.h5"), {}).error().message,
@@ -190,10 +190,10 @@ TEST(StatsFile, RefusesWhatIsNone) {
         fill(*writer, 0, 5000);
         ASSERT_TRUE(writer->close().ok());
     }
-    const std::string whole = slurp(dir.file("cut.h5"));
+    const std::string whole = read_file(dir.file("cut.h5"));
     EXPECT_TRUE(is_hdf5(dir.file("cut.h5")));
     for (const std::size_t part : {2u, 3u, 10u}) {
-        spill(dir.file("cut.h5"), whole.substr(0, whole.size() / part));
+        write_file(dir.file("cut.h5"), whole.substr(0, whole.size() / part));
         const auto reader = StatsReader::open(dir.file("cut.h5"));
         EXPECT_FALSE(reader.ok() && reader->tasks().ok()) << part;
     }
@@ -205,7 +205,7 @@ TEST(StatsFile, RefusesWhatIsNone) {
 // A thread that ends with a full stack leaves its texts to nobody.
 TEST(StatsFile, LeavesNoErrorsOnTheStackOfItsThread) {
     const TempDir dir;
-    spill(dir.file("damaged.h5"), std::string("\x89HDF\r\n\x1a\n") + std::string(200, 'x'));
+    write_file(dir.file("damaged.h5"), std::string("\x89HDF\r\n\x1a\n") + std::string(200, 'x'));
     ASSERT_FALSE(StatsReader::open(dir.file("damaged.h5")).ok());
     EXPECT_EQ(h5_last_error(), "unknown error of HDF5");
 }
@@ -232,7 +232,7 @@ TEST(StatsFile, GoesQuietlyAfterAFailedWrite) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_EQ(slurp(dir.file("stderr")), "");
+    EXPECT_EQ(read_file(dir.file("stderr")), "");
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ namespace {
 
 using journal::testing::record_number;
 using journal::testing::sample_number;
-using journal::testing::slurp;
-using journal::testing::spill;
 using journal::testing::TempDir;
 using journal::testing::worker_number;
+using test::read_file;
+using test::write_file;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -43,7 +43,7 @@ TEST(Joblog, OfAnEarlierRunIsReadByWholeLines) {
     const std::string path = dir.file("joblog.tsv");
     std::string text(journal::joblog_heading);
     for (std::uint64_t i = 0; i < 2; ++i) journal::put_joblog_line(text, record_number(i), "n", "c\tc");
-    spill(path, text + "3\ttorn");
+    write_file(path, text + "3\ttorn");
     journal::EarlierJoblog earlier(path);
     std::string again(journal::joblog_heading);
     for (std::uint64_t i = 0; i < 2; ++i) journal::put_renumbered_line(again, TaskId(i), earlier.next());
@@ -53,7 +53,7 @@ TEST(Joblog, OfAnEarlierRunIsReadByWholeLines) {
     journal::put_renumbered_line(renumbered, journal::not_listed, "17\tn\t0\n");
     journal::put_renumbered_line(renumbered, TaskId(4), "no columns\n");
     EXPECT_EQ(renumbered, "0\tn\t0\n5\n");
-    spill(path, "something else\n");
+    write_file(path, "something else\n");
     EXPECT_EQ(journal::EarlierJoblog(path).next(), "");
     EXPECT_EQ(journal::EarlierJoblog(dir.file("nowhere")).next(), "");
 }
@@ -261,26 +261,26 @@ TEST(StatsLog, RefusesWhatIsNone) {
 
 TEST(TextLog, GoesOnBehindTheLastWholeLine) {
     const TempDir dir;
-    spill(dir.file("log"), "heading\none\ntor");
+    write_file(dir.file("log"), "heading\none\ntor");
     auto log = journal::TextLog::open(dir.file("log"), "heading\n");
     ASSERT_TRUE(log.ok());
     log->lines() += "two\n";
     ASSERT_TRUE(log->close().ok());
-    EXPECT_EQ(slurp(dir.file("log")), "heading\none\ntwo\n");
+    EXPECT_EQ(read_file(dir.file("log")), "heading\none\ntwo\n");
     auto fresh = journal::TextLog::open(dir.file("fresh"), "heading\n");
     ASSERT_TRUE(fresh->write().ok());
-    EXPECT_EQ(slurp(dir.file("fresh")), "heading\n");
+    EXPECT_EQ(read_file(dir.file("fresh")), "heading\n");
 }
 
 TEST(TextLog, LeavesAForeignFileAlone) {
     const TempDir dir;
     for (const char* text : {"no newline at all", "12\tstars\nand a ha", "headin"}) {
-        spill(dir.file("mine"), text);
+        write_file(dir.file("mine"), text);
         const bool ours = std::string_view("heading\n").starts_with(text);
         const auto log = journal::TextLog::open(dir.file("mine"), "heading\n");
         ASSERT_EQ(log.ok(), ours) << text;
         EXPECT_EQ(journal::TextLog::check(dir.file("mine"), "heading\n").ok(), ours || log.ok());
-        EXPECT_EQ(slurp(dir.file("mine")), ours ? "" : text);
+        EXPECT_EQ(read_file(dir.file("mine")), ours ? "" : text);
         if (ours) continue;
         EXPECT_EQ(log.error().code, ExitCode::usage);
         EXPECT_THAT(log.error().message, StartsWith(dir.file("mine") + " is another kind of file"));

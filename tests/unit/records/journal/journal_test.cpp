@@ -7,11 +7,11 @@
 namespace wq::records::journal {
 namespace {
 
+using test::write_file;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::record_number;
 using testing::sample_number;
-using testing::spill;
 using testing::TempDir;
 using testing::worker_number;
 
@@ -37,7 +37,7 @@ struct Collected : JournalVisitor {
 
 TEST(Journal, GivesBackWhatWasWritten) {
     const TempDir dir;
-    spill(dir.file("journal"), journal_of(30));
+    write_file(dir.file("journal"), journal_of(30));
     const auto contents = read_journal(dir.file("journal"));
     ASSERT_TRUE(contents.ok()) << contents.error().message;
     EXPECT_EQ(contents->header.run_id, "run-7");
@@ -56,8 +56,8 @@ TEST(Journal, KeepsTheLastOfEachWorker) {
     const TempDir dir;
     WorkerRecord left = worker_number(2);
     left.left_us = 5;
-    spill(dir.file("journal"),
-          encode_header(header()) + encode_record(worker_number(2)) + encode_record(left));
+    write_file(dir.file("journal"),
+               encode_header(header()) + encode_record(worker_number(2)) + encode_record(left));
     const auto contents = read_journal(dir.file("journal"));
     ASSERT_TRUE(contents.ok());
     ASSERT_EQ(contents->workers.size(), 1u);
@@ -125,7 +125,7 @@ TEST(Journal, NamesTheByteOfTheDamage) {
     std::string bytes = journal_of(6);
     const std::size_t second = encode_header(header()).size() + encode_record(worker_number(1)).size();
     bytes[second + 12] ^= 0x10;
-    spill(dir.file("journal"), bytes);
+    write_file(dir.file("journal"), bytes);
     const auto contents = read_journal(dir.file("journal"));
     ASSERT_FALSE(contents.ok());
     EXPECT_EQ(contents.error().message,
@@ -136,11 +136,11 @@ TEST(Journal, NamesTheByteOfTheDamage) {
 TEST(Journal, RefusesWhatIsNoJournalAndOtherVersions) {
     const TempDir dir;
     EXPECT_THAT(read_journal(dir.file("none")).error().message, EndsWith("No such file or directory"));
-    spill(dir.file("text"), "echo hello\n");
+    write_file(dir.file("text"), "echo hello\n");
     EXPECT_THAT(read_journal(dir.file("text")).error().message, HasSubstr("not the journal of a run"));
     RunHeader later = header();
     later.version = 2;
-    spill(dir.file("later"), encode_header(later));
+    write_file(dir.file("later"), encode_header(later));
     EXPECT_THAT(read_journal(dir.file("later")).error().message, HasSubstr("a journal of format 2"));
 }
 

@@ -7,9 +7,9 @@
 namespace wq::records::journal {
 namespace {
 
+using test::read_file;
+using test::write_file;
 using testing::record_number;
-using testing::slurp;
-using testing::spill;
 using testing::TempDir;
 
 void write_output(const std::string& directory, std::uint64_t i, const engine::model::Output& output) {
@@ -34,7 +34,7 @@ TEST(OutputLog, FindsTheOutputOfOneTask) {
     EXPECT_EQ(read_task_output(dir.path(), TaskId(0))->out, "first\n");
     EXPECT_EQ(read_task_output(dir.path(), TaskId(1))->attempt, 0u) << "nothing is kept of it";
     EXPECT_FALSE(read_task_output(dir.file("none"), TaskId(0)).ok());
-    EXPECT_EQ(slurp(dir.file("output.idx")).size(), 3u * 48u);
+    EXPECT_EQ(read_file(dir.file("output.idx")).size(), 3u * 48u);
 }
 
 TEST(OutputLog, TheLastAttemptCounts) {
@@ -79,13 +79,13 @@ TEST(OutputLog, EveryPairOfTornFilesIsHarmless) {
     const TempDir whole;
     for (std::uint64_t i = 0; i < 3; ++i)
         write_output(whole.path(), i, {"output of " + std::to_string(i), ""});
-    const std::string data = slurp(whole.file("output.log"));
-    const std::string index = slurp(whole.file("output.idx"));
+    const std::string data = read_file(whole.file("output.log"));
+    const std::string index = read_file(whole.file("output.idx"));
     for (std::size_t data_size = 0; data_size <= data.size(); data_size += 7) {
         for (std::size_t index_size = 0; index_size <= index.size(); index_size += 16) {
             const TempDir torn;
-            spill(torn.file("output.log"), data.substr(0, data_size));
-            spill(torn.file("output.idx"), index.substr(0, index_size));
+            write_file(torn.file("output.log"), data.substr(0, data_size));
+            write_file(torn.file("output.idx"), index.substr(0, index_size));
             write_output(torn.path(), 9, {"later", "err"});
             EXPECT_EQ(read_task_output(torn.path(), TaskId(9))->out, "later");
             EXPECT_EQ(read_task_output(torn.path(), TaskId(9))->err, "err");

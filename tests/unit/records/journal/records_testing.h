@@ -2,46 +2,18 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "records/journal/records.h"
+#include "support/folder.h"
 
 namespace wq::records::journal::testing {
 
-class TempDir {
+class TempDir : public test::Folder {
   public:
-    TempDir() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "wq_stats_XXXXXX").string();
-        path_ = ::mkdtemp(pattern.data());
-    }
-    TempDir(const TempDir&) = delete;
-    TempDir& operator=(const TempDir&) = delete;
-    ~TempDir() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    const std::string& path() const { return path_; }
-    std::string file(const std::string& name) const { return path_ + "/" + name; }
-
-  private:
-    std::string path_;
+    std::string file(const std::string& name) const { return *this / name; }
 };
-
-inline std::string slurp(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream out;
-    out << in.rdbuf();
-    return out.str();
-}
-
-inline void spill(const std::string& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
 
 inline journal::TaskRecord record_number(std::uint64_t i) {
     journal::TaskRecord record;

@@ -11,7 +11,7 @@
 namespace wq::records::journal {
 namespace {
 
-using testing::slurp;
+using test::read_file;
 using testing::TempDir;
 
 TaskRecord exhausted() {
@@ -75,13 +75,13 @@ TEST(ResourceSummary, IsWrittenWholeAndInPlaceOfAnEarlierOne) {
     const std::string folder = dir.file("a/b");
     ASSERT_TRUE(write_resource_summary(folder, 417, 3, "{}\n").ok());
     ASSERT_TRUE(write_resource_summary(folder, 417, 3, "{\"x\":1}\n").ok());
-    EXPECT_EQ(slurp(folder + "/wq-417-task-3.summary"), "{\"x\":1}\n");
+    EXPECT_EQ(read_file(folder + "/wq-417-task-3.summary"), "{\"x\":1}\n");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }
 
 TEST(ResourceSummary, SaysWhichFileCouldNotBeWritten) {
     const TempDir dir;
-    testing::spill(dir.file("file"), "");
+    test::write_file(dir.file("file"), "");
     const auto status = write_resource_summary(dir.file("file/below"), 1, 1, "{}");
     ASSERT_FALSE(status.ok());
     EXPECT_NE(status.error().message.find(dir.file("file/below")), std::string::npos);

@@ -10,9 +10,9 @@
 namespace wq::records::journal {
 namespace {
 
+using test::read_file;
+using test::write_file;
 using ::testing::HasSubstr;
-using testing::slurp;
-using testing::spill;
 using testing::TempDir;
 using Use = RunDirectory::Use;
 
@@ -25,7 +25,7 @@ TEST(RunDirectory, IsMadeOnceAndResumedWhenItHasAJournal) {
         const auto taken = RunDirectory::take(path, Use::fresh);
         ASSERT_TRUE(taken.ok()) << taken.error().message;
         EXPECT_FALSE(taken->has_journal());
-        spill(taken->file("journal"), "x");
+        write_file(taken->file("journal"), "x");
     }
     const auto again = RunDirectory::take(path, Use::fresh);
     ASSERT_FALSE(again.ok());
@@ -48,18 +48,18 @@ TEST(RunEnd, IsReadBesideTheContactFileAlsoIfThatIsNamedWithoutItsFolder) {
         EXPECT_EQ(end_of_run("contact"), end) << state;
         EXPECT_EQ(end_of_run(dir.file("contact")), end) << state;
     }
-    spill("contact", "x");
+    write_file("contact", "x");
     EXPECT_EQ(end_of_run("contact"), RunEnd::no);
     std::filesystem::current_path(before);
 }
 
 TEST(RunDirectory, OfSomethingElseIsLeftAlone) {
     const TempDir dir;
-    spill(dir.file("thesis.tex"), "x");
+    write_file(dir.file("thesis.tex"), "x");
     for (const Use use : {Use::fresh, Use::resume, Use::resume_or_fresh}) {
         EXPECT_EQ(RunDirectory::take(dir.path(), use).error().code, ExitCode::usage);
     }
-    EXPECT_EQ(slurp(dir.file("thesis.tex")), "x");
+    EXPECT_EQ(read_file(dir.file("thesis.tex")), "x");
     EXPECT_NE(::access(dir.file("lock").c_str(), F_OK), 0);
     EXPECT_THAT(RunDirectory::take(dir.file("thesis.tex"), Use::fresh).error().message,
                 HasSubstr("Not a directory"));
@@ -72,7 +72,7 @@ TEST(RunDirectory, OfARunKilledAtAnyMomentIsTakenAgain) {
     for (const char* left : {"lock", "journal.part", "status.part", "list.part"}) {
         const auto taken = RunDirectory::take(path, Use::resume_or_fresh);
         ASSERT_TRUE(taken.ok()) << taken.error().message << " after " << left;
-        if (left != std::string("lock")) spill(dir.file("list.wq/" + std::string(left)), "x");
+        if (left != std::string("lock")) write_file(dir.file("list.wq/" + std::string(left)), "x");
     }
     EXPECT_TRUE(RunDirectory::take(path, Use::fresh).ok());
 }
@@ -150,7 +150,7 @@ TEST(RunStatus, ComesBackAndCanBeSourced) {
     EXPECT_EQ(read->tasks_per_second, 2.5);
     EXPECT_GT(read->written_us, written.ended_us);
     EXPECT_EQ(read->message, "it's SIGTERM");
-    EXPECT_THAT(slurp(dir.file("status")), HasSubstr("started=2023-11-14T22:13:20Z\n"));
+    EXPECT_THAT(read_file(dir.file("status")), HasSubstr("started=2023-11-14T22:13:20Z\n"));
     const std::string command = ". " + dir.file("status") + " && test \"$message\" = \"it's SIGTERM\"";
     EXPECT_EQ(std::system(command.c_str()), 0);
     RunStatus running = written;
@@ -161,14 +161,14 @@ TEST(RunStatus, ComesBackAndCanBeSourced) {
 
 TEST(ListCopy, ReplacesTheEarlierOnlyWhenWhole) {
     const TempDir dir;
-    spill(dir.file("list"), "old\n");
+    write_file(dir.file("list"), "old\n");
     auto copy = ListCopy::begin(dir.path());
     ASSERT_TRUE(copy.ok());
     ASSERT_TRUE(copy->append("new ").ok());
-    EXPECT_EQ(slurp(dir.file("list")), "old\n");
+    EXPECT_EQ(read_file(dir.file("list")), "old\n");
     ASSERT_TRUE(copy->append("list\n").ok());
     ASSERT_TRUE(copy->finish().ok());
-    EXPECT_EQ(slurp(dir.file("list")), "new list\n");
+    EXPECT_EQ(read_file(dir.file("list")), "new list\n");
     EXPECT_FALSE(std::filesystem::exists(dir.file("list.part")));
 }
 

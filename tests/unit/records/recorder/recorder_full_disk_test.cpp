@@ -17,8 +17,8 @@ namespace wq::records::recorder {
 namespace {
 
 using journal::testing::record_number;
-using journal::testing::slurp;
 using journal::testing::TempDir;
+using test::read_file;
 using ::testing::HasSubstr;
 using testing::options_in;
 using testing::recorded_number;
@@ -47,9 +47,9 @@ void expect_truth(const std::string& directory, std::uint64_t acknowledged) {
 }
 
 void expect_one_line_each(const std::string& directory, std::uint64_t tasks) {
-    const std::string joblog = slurp(directory + "/joblog.tsv");
+    const std::string joblog = read_file(directory + "/joblog.tsv");
     EXPECT_EQ(std::count(joblog.begin(), joblog.end(), '\n'), static_cast<std::ptrdiff_t>(tasks + 1));
-    const std::string output = slurp(directory + "/output.log");
+    const std::string output = read_file(directory + "/output.log");
     for (std::uint64_t i = 0; i < tasks; ++i) {
         const std::string line = "\nout of " + std::to_string(i) + "\n";
         const auto at = output.find(line);

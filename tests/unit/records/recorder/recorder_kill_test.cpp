@@ -19,9 +19,9 @@ namespace {
 
 using journal::testing::record_number;
 using journal::testing::sample_number;
-using journal::testing::slurp;
 using journal::testing::TempDir;
 using journal::testing::worker_number;
+using test::read_file;
 using testing::options_in;
 using testing::recorded_number;
 
@@ -106,7 +106,7 @@ TEST(RecorderKilled, LeavesFilesThatAgreeEachTime) {
             ASSERT_EQ(killed_as_bytes((*rows)[i]), killed_as_bytes(hdf5::row_of(journal->tasks[i]))) << i;
         }
         rows_seen += rows->size();
-        EXPECT_EQ(slurp(dir.file("stderr")), "");
+        EXPECT_EQ(read_file(dir.file("stderr")), "");
         if (!python.empty() && round % 4 == 0) {  // h5py takes a second or two to start
             EXPECT_EQ(hdf5::testing::run_python(python, dir, script_for(dir.file("stats.h5"))).output,
                       std::to_string(rows->size()) + "\n");
@@ -132,9 +132,9 @@ TEST(RecorderKilled, AgainAndAgainLosesAndDoublesNothing) {
     ASSERT_TRUE(recorder.ok()) << recorder.error().message;
     ASSERT_TRUE((*recorder)->close().ok());
     EXPECT_EQ(hdf5::StatsReader::open(dir.file("stats.h5"))->tasks()->size(), known);
-    const std::string joblog = slurp(dir.file("joblog.tsv"));
+    const std::string joblog = read_file(dir.file("joblog.tsv"));
     EXPECT_EQ(std::count(joblog.begin(), joblog.end(), '\n'), static_cast<std::ptrdiff_t>(known + 1));
-    EXPECT_EQ(slurp(dir.file("stderr")), "");
+    EXPECT_EQ(read_file(dir.file("stderr")), "");
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace wq::records::recorder {
 namespace {
 
-using journal::testing::slurp;
-using journal::testing::spill;
 using journal::testing::TempDir;
+using test::read_file;
+using test::write_file;
 using ::testing::ElementsAre;
 using testing::options_in;
 
@@ -66,7 +66,7 @@ std::vector<Row> rows(const std::string& directory) {
 // Number and command of each line.
 std::vector<std::string> joblog(const std::string& directory) {
     std::vector<std::string> found;
-    std::istringstream lines(slurp(directory + "/joblog.tsv"));
+    std::istringstream lines(read_file(directory + "/joblog.tsv"));
     std::string line;
     std::getline(lines, line);
     while (std::getline(lines, line))
@@ -139,9 +139,9 @@ TEST(RecorderResume, OnlyTheLastEndOfATaskIsFinal) {
 
 TEST(RecorderResume, AJournalWithoutNamesOfCategoriesStaysReadable) {
     const TempDir dir;
-    spill(dir.file("journal"), journal::encode_header({1, "run-1", "tasks.sh", 0, 0}) +
-                                   journal::encode_record(ended(0, 70, 0, 0).record) +
-                                   journal::encode_record(ended(1, 71, 1, 0).record));
+    write_file(dir.file("journal"), journal::encode_header({1, "run-1", "tasks.sh", 0, 0}) +
+                                        journal::encode_record(ended(0, 70, 0, 0).record) +
+                                        journal::encode_record(ended(1, 71, 1, 0).record));
     run(options_of(dir), nullptr, {{CategoryId(1), "zero"}}, {ended(2, 60, 1, 0)});
     EXPECT_THAT(rows(dir.path()), ElementsAre(Row{1, 1, 1, "default", true}, Row{2, 2, 1, "unknown 1", true},
                                               Row{3, 3, 1, "zero", true}));

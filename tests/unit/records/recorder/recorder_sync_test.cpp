@@ -52,8 +52,8 @@ extern "C" int fdatasync(int fd) {
 namespace wq::records::recorder {
 namespace {
 
-using journal::testing::slurp;
 using journal::testing::TempDir;
+using test::read_file;
 using ::testing::HasSubstr;
 using testing::options_in;
 using testing::recorded_number;
@@ -110,7 +110,7 @@ TEST(RecorderSync, OfAFileThatTakesAnothersPlaceComesFirst) {
     ASSERT_TRUE(journal::write_atomically(dir.file("status"), "old").ok());
     syncs_to_fail = 1;
     EXPECT_FALSE(journal::write_atomically(dir.file("status"), "new").ok());
-    EXPECT_EQ(slurp(dir.file("status")), "old");
+    EXPECT_EQ(read_file(dir.file("status")), "old");
     EXPECT_FALSE(std::filesystem::exists(dir.file("status.part")));
 }
 

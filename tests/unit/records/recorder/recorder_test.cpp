@@ -17,10 +17,10 @@ namespace {
 
 using journal::testing::record_number;
 using journal::testing::sample_number;
-using journal::testing::slurp;
-using journal::testing::spill;
 using journal::testing::TempDir;
 using journal::testing::worker_number;
+using test::read_file;
+using test::write_file;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::options_in;
@@ -52,7 +52,7 @@ void expect_tasks(const std::string& directory, std::uint64_t count) {
         ASSERT_EQ(output->out, recorded_number(i).output.out);
         ASSERT_EQ(output->err, recorded_number(i).output.err);
     }
-    EXPECT_EQ(count_lines(slurp(directory + "/joblog.tsv")), count + 1);
+    EXPECT_EQ(count_lines(read_file(directory + "/joblog.tsv")), count + 1);
 }
 
 TEST(Recorder, GathersRecordsUntilItsNextWriteOrIsHurried) {
@@ -106,11 +106,11 @@ TEST(Recorder, WritesEveryFileOfTheRun) {
     ASSERT_EQ(workers->size(), 4u);
     EXPECT_EQ(workers->at(2).left, left.left_us);
     EXPECT_EQ(workers->at(3).left, 0);
-    EXPECT_THAT(slurp(dir.file("joblog.tsv")),
+    EXPECT_THAT(read_file(dir.file("joblog.tsv")),
                 HasSubstr("\n2\tnode1\t1700000000.000\t0.000\t0\t5\t0\t0\tcommand 1\n"));
-    EXPECT_EQ(slurp(dir.file("stats.log")).substr(0, hdf5::stats_log_heading().size()),
+    EXPECT_EQ(read_file(dir.file("stats.log")).substr(0, hdf5::stats_log_heading().size()),
               hdf5::stats_log_heading());
-    const std::string transactions = slurp(dir.file("transactions.log"));
+    const std::string transactions = read_file(dir.file("transactions.log"));
     EXPECT_THAT(transactions, StartsWith("# time manager_pid MANAGER START|END\n"));
     EXPECT_THAT(transactions, HasSubstr(" TASK 1 WAITING default FIRST_RESOURCES {}\n"));
     EXPECT_THAT(transactions, HasSubstr(" CATEGORY default FIRST FIXED {}\n"));
@@ -165,9 +165,9 @@ TEST(Recorder, KnowsWhatHoldsForACategoryAndWhatWasMeasured) {
         EXPECT_EQ(tasks->at(1).memory_peak, -1);
         EXPECT_EQ(tasks->at(1).exceeded, -1);
     }
-    EXPECT_THAT(slurp(dir.file("transactions.log")), HasSubstr(" CATEGORY align FIRST MAX {}\n"));
+    EXPECT_THAT(read_file(dir.file("transactions.log")), HasSubstr(" CATEGORY align FIRST MAX {}\n"));
     const std::string report =
-        slurp(dir.file("reports/wq-" + std::to_string(::getpid()) + "-task-1.summary"));
+        read_file(dir.file("reports/wq-" + std::to_string(::getpid()) + "-task-1.summary"));
     EXPECT_THAT(report, HasSubstr("\"category\": \"align\""));
     EXPECT_THAT(report, HasSubstr("\"command\": \"command 0\""));
     std::size_t reports = 0;
@@ -216,21 +216,22 @@ TEST(Recorder, GoesOnWithAnEarlierJournalAndRebuildsWhatIsDerived) {
             ASSERT_TRUE((*recorder)->close().ok());
             EXPECT_EQ((*recorder)->acknowledged(), 100u);
             if (part == 1 && lost == "joblog.tsv") {
-                spill(dir.file(lost), slurp(dir.file(lost)).substr(0, 500));
+                write_file(dir.file(lost), read_file(dir.file(lost)).substr(0, 500));
             } else if (part == 1 && !lost.empty()) {
                 std::filesystem::remove(dir.file(lost));
             }
             // What a crash leaves of a record.
             if (part == 1) {
                 const std::string next = journal::encode_record(record_number(200));
-                spill(dir.file("journal"), slurp(dir.file("journal")) + next.substr(0, next.size() / 2));
+                write_file(dir.file("journal"),
+                           read_file(dir.file("journal")) + next.substr(0, next.size() / 2));
             }
         }
         if (lost != "output.idx") expect_tasks(dir.path(), 300);
         const auto reader = hdf5::StatsReader::open(dir.file("stats.h5"));
         EXPECT_EQ(reader->manager()->size(), 3u);
         EXPECT_EQ(reader->workers()->size(), 1u);
-        const std::string joblog = slurp(dir.file("joblog.tsv"));
+        const std::string joblog = read_file(dir.file("joblog.tsv"));
         for (std::uint64_t i = 0; i < 300; ++i) {
             EXPECT_THAT(joblog, HasSubstr("\tcommand " + std::to_string(i) + "\n")) << lost;
         }
@@ -244,14 +245,14 @@ TEST(Recorder, RefusesADamagedJournalAndLeavesItAlone) {
         for (std::uint64_t i = 0; i < 10; ++i) (*recorder)->task(recorded_number(i));
         ASSERT_TRUE((*recorder)->close().ok());
     }
-    std::string damaged = slurp(dir.file("journal"));
+    std::string damaged = read_file(dir.file("journal"));
     damaged[damaged.size() / 2] ^= 1;
-    spill(dir.file("journal"), damaged);
+    write_file(dir.file("journal"), damaged);
     const auto recorder = open_recorder(options_in(dir.path()));
     ASSERT_FALSE(recorder.ok());
     EXPECT_THAT(recorder.error().message, HasSubstr("damaged at byte"));
-    EXPECT_EQ(slurp(dir.file("journal")), damaged);
-    EXPECT_EQ(count_lines(slurp(dir.file("joblog.tsv"))), 11u);
+    EXPECT_EQ(read_file(dir.file("journal")), damaged);
+    EXPECT_EQ(count_lines(read_file(dir.file("joblog.tsv"))), 11u);
 }
 
 TEST(Recorder, TroubleWithADerivedFileIsSaidOnceAndEndsOnlyIt) {
@@ -267,7 +268,7 @@ TEST(Recorder, TroubleWithADerivedFileIsSaidOnceAndEndsOnlyIt) {
     EXPECT_THAT(notices[0], HasSubstr("stats.h5"));
     EXPECT_THAT(notices[1], HasSubstr("transactions.log"));
     EXPECT_EQ(journal::read_journal(dir.file("journal"))->tasks.size(), 10u);
-    EXPECT_EQ(count_lines(slurp(dir.file("joblog.tsv"))), 11u);
+    EXPECT_EQ(count_lines(read_file(dir.file("joblog.tsv"))), 11u);
 }
 
 TEST(Recorder, CannotBeginWhereNothingCanBeWritten) {

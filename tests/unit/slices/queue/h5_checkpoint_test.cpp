@@ -14,9 +14,9 @@ namespace wq::slices::queue {
 namespace {
 
 using records::hdf5::H5Handle;
-using records::journal::testing::slurp;
-using records::journal::testing::spill;
 using records::journal::testing::TempDir;
+using test::read_file;
+using test::write_file;
 using ::testing::HasSubstr;
 
 plan::Checkpoint checkpoint_of(unsigned ranges) {
@@ -49,9 +49,9 @@ TEST(H5Checkpoint, IsRefusedCutAtEveryByte) {
     const TempDir dir;
     const std::string path = dir.file("c.h5");
     ASSERT_TRUE(write_checkpoint(path, checkpoint_of(3)).ok());
-    const std::string whole = slurp(path);
+    const std::string whole = read_file(path);
     for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
-        spill(path, whole.substr(0, bytes));
+        write_file(path, whole.substr(0, bytes));
         const auto read = read_checkpoint(path);
         ASSERT_FALSE(read.ok()) << bytes << " of " << whole.size() << " bytes";
         EXPECT_EQ(read.error().code, ExitCode::bad_input);
@@ -63,11 +63,11 @@ TEST(H5Checkpoint, IsRefusedWithAnyByteGarbled) {
     const TempDir dir;
     const std::string path = dir.file("c.h5");
     ASSERT_TRUE(write_checkpoint(path, checkpoint_of(3)).ok());
-    const std::string whole = slurp(path);
+    const std::string whole = read_file(path);
     for (std::size_t byte = 0; byte < whole.size(); ++byte) {
         std::string garbled = whole;
         garbled[byte] = static_cast<char>(garbled[byte] ^ 0x55);
-        spill(path, garbled);
+        write_file(path, garbled);
         ASSERT_FALSE(read_checkpoint(path).ok()) << byte;
     }
 }
@@ -75,7 +75,7 @@ TEST(H5Checkpoint, IsRefusedWithAnyByteGarbled) {
 TEST(H5Checkpoint, SaysWhatIsWrong) {
     const TempDir dir;
     EXPECT_THAT(read_checkpoint(dir.file("none.h5")).error().message, HasSubstr("none.h5"));
-    spill(dir.file("text"), "text");
+    write_file(dir.file("text"), "text");
     EXPECT_THAT(read_checkpoint(dir.file("text")).error().message, HasSubstr("no checkpoint of slices"));
     const H5Handle other(H5Fcreate(dir.file("other.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                          H5Fclose);

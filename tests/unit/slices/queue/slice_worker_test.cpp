@@ -83,11 +83,6 @@ void copy_records(const std::string& contact, const std::string& to, Reader read
     }
 }
 
-std::string content(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::vector<std::string> sorted_lines(const std::string& text) {
     std::vector<std::string> lines;
     std::istringstream in(text);
@@ -123,7 +118,8 @@ TEST(SliceWorker, LinesTravelToAWorkerThatDoesNotHaveTheFile) {
             for (std::string line; std::getline(in, line);)
                 wanted.push_back(work + ':' + std::to_string(++n) + '=' + line);
             std::ranges::sort(wanted);
-            ASSERT_EQ(sorted_lines(content(folder / "copy")), wanted) << slices << " slices, " << at_once;
+            ASSERT_EQ(sorted_lines(test::read_file(folder / "copy")), wanted)
+                << slices << " slices, " << at_once;
         }
     }
 }
@@ -152,7 +148,7 @@ TEST(SliceWorker, BinaryRecordsAndWholeFilesTravel) {
         if (record_bytes > 1) options.num_slices = 7, options.record_bytes = record_bytes;
         SliceQueue queue({from_here(folder / "records")}, options);
         EXPECT_EQ(worker.finish(), 0);
-        EXPECT_EQ(content(folder / "copy"), bytes);
+        EXPECT_EQ(test::read_file(folder / "copy"), bytes);
     }
 }
 
@@ -184,7 +180,7 @@ TEST(SliceWorker, RowsTravelWithTheirType) {
     std::vector<std::string> wanted;
     for (int n = 0; n < 3000; ++n) wanted.push_back(std::to_string(n));
     std::ranges::sort(wanted);
-    EXPECT_EQ(sorted_lines(content(folder / "copy")), wanted);
+    EXPECT_EQ(sorted_lines(test::read_file(folder / "copy")), wanted);
 }
 
 // It says when one is read elsewhere.
@@ -226,7 +222,7 @@ TEST(SliceWorker, DoesNotTakeAnotherFileForTheSame) {
     options.lines = true;
     SliceQueue queue({work}, options);
     EXPECT_EQ(worker.finish(), 0);
-    EXPECT_EQ(content(folder / "copy"), work + ":1=here\n");
+    EXPECT_EQ(test::read_file(folder / "copy"), work + ":1=here\n");
 }
 
 // An answer has a megabyte, and lines may be as long.
@@ -249,7 +245,7 @@ TEST(SliceWorker, LongLinesTravel) {
     });
     SliceQueue queue({from_here(folder / "text")}, shared_by(folder / "c"));
     EXPECT_EQ(worker.finish(), 0);
-    EXPECT_TRUE(content(folder / "copy") == text) << "of " << text.size() << " bytes";
+    EXPECT_TRUE(test::read_file(folder / "copy") == text) << "of " << text.size() << " bytes";
 }
 
 TEST(SliceWorker, AReaderThatOutlivesItsQueueSaysSo) {

@@ -12,8 +12,8 @@
 namespace wq::slices::sources {
 namespace {
 
-using records::journal::testing::slurp;
-using records::journal::testing::spill;
+using test::read_file;
+using test::write_file;
 using testing::H5Dir;
 using testing::H5File;
 using ::testing::HasSubstr;
@@ -24,10 +24,10 @@ TEST(H5BadRows, SayWhatIsWrongWithAFile) {
     const H5Dir dir;
     EXPECT_EQ(why_not(dir.file("none.h5") + ":/x"),
               "cannot read " + dir.file("none.h5") + ": No such file or directory");
-    spill(dir.file("text.h5"), "no HDF5 file, though its name says so\n");
+    write_file(dir.file("text.h5"), "no HDF5 file, though its name says so\n");
     EXPECT_EQ(why_not(dir.file("text.h5") + ":/x"),
               "cannot read " + dir.file("text.h5") + ": it is not an HDF5 file");
-    spill(dir.file("empty.h5"), "");
+    write_file(dir.file("empty.h5"), "");
     EXPECT_THAT(why_not(dir.file("empty.h5") + ":/x"), HasSubstr("it is not an HDF5 file"));
     std::filesystem::create_directory(dir.file("folder.h5"));
     EXPECT_THAT(why_not(dir.file("folder.h5") + ":/x"), HasSubstr("it is a folder"));
@@ -136,10 +136,10 @@ TEST(H5BadRows, OfAFileCutAnywhereAreRefusedOrRight) {
         const H5File file(dir.file("whole.h5"));
         file.write("/x", H5T_STD_U32LE, H5T_NATIVE_UINT32, {2000}, testing::compressed, values.data());
     }
-    const std::string whole = slurp(dir.file("whole.h5"));
+    const std::string whole = read_file(dir.file("whole.h5"));
     const std::string name = dir.file("cut.h5") + ":/x";
     for (std::size_t size = 0; size < whole.size(); size += 97) {
-        spill(dir.file("cut.h5"), whole.substr(0, size));
+        write_file(dir.file("cut.h5"), whole.substr(0, size));
         auto rows = rows_of(name);
         if (!rows) continue;
         std::string bytes(2000 * 4, '\0');

@@ -1,4 +1,4 @@
-// Formats the local time of this machine.
+// Time as text. `format`: as for strftime.
 #pragma once
 
 #include <string>
@@ -7,7 +7,9 @@
 
 namespace wq {
 
-// `format`: as for strftime.
+// In the time zone of this machine.
 std::string local_time(WallMicros when, const char* format);
+
+std::string utc_time(WallMicros when, const char* format);
 
 }  // namespace wq
