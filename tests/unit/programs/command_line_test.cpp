@@ -12,8 +12,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Result<Given> split(const std::vector<std::string>& words, const OptionTable& more = {}) {
-    OptionTable table{
-        {group, "Options"}, {"retries,r", "N", "so often"}, {"once", "", "no more"}, {"master-name", "NAME"}};
+    OptionTable table{{group, "Options"},
+                      {"retries,r", "N", "retry at most N times"},
+                      {"once", "", "no more"},
+                      {"master-name", "NAME"}};
     table.insert(table.end(), more.begin(), more.end());
     return read_options(words, table, "file");
 }
@@ -82,9 +84,9 @@ TEST(CommandLine, HelpShowsGroupsAndNoHiddenOptions) {
                         "\nEnd.\n"),
               "Usage: x\n"
               "\nFirst:\n"
-              "  -r [ --retries ] N                    retry at most N times\n"
+              "  -r [ --retries ] N     retry at most N times\n"
               "\nSecond:\n"
-              "  --once                                no more\n"
+              "  --once                 no more\n"
               "\nEnd.\n");
 }
 
