@@ -1,10 +1,8 @@
 #include "programs/run/graph_log_options.h"
 
-#include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <system_error>
 #include <vector>
 
@@ -15,25 +13,22 @@ namespace wq::programs::run {
 
 namespace {
 
-namespace po = boost::program_options;
-
-po::options_description visible_graph_log_options() {
-    po::options_description options("Options", help_width, help_width / 2);
-    auto add = options.add_options();
-    add(",o", po::value<std::string>()->value_name("PREFIX"),
-        "prefix of the plots' file names (default: the name of the log)");
-    add(",T", po::value<std::string>()->value_name("FORMAT"),
-        "format of the plots: png, svg or pdf; script prints gnuplot's input instead (default: png)");
-    add(",r", po::value<std::string>()->value_name("MIN:MAX"),
-        "draw only this time range, in units of -u since the start; MIN or MAX may be omitted");
-    add(",u", po::value<std::string>()->value_name("s|m|h|d"),
-        "unit of the time axis (default: chosen by the length of the run)");
-    add(",c", po::value<std::string>()->value_name("PROGRAM"), "gnuplot program to use (default: gnuplot)");
-    add("log", "also draw each plot over time on a logarithmic scale, as PREFIX.tasks-log.png");
-    add("skip-empty", "do not draw empty plots");
-    add("version", "print the version and exit");
-    add("help,h", "print this help and exit");
-    return options;
+OptionTable options_of(GraphLogOptions& options) {
+    return {
+        {group, "Options"},
+        {",o", "PREFIX", "prefix of the plots' file names (default: the name of the log)"},
+        {",T", "FORMAT",
+         "format of the plots: png, svg or pdf; script prints gnuplot's input instead (default: png)"},
+        {",r", "MIN:MAX",
+         "draw only this time range, in units of -u since the start; MIN or MAX may be omitted"},
+        {",u", "s|m|h|d", "unit of the time axis (default: chosen by the length of the run)"},
+        {",c", "PROGRAM", "gnuplot program to use (default: gnuplot)", &options.gnuplot},
+        {"log", "", "also draw each plot over time on a logarithmic scale, as PREFIX.tasks-log.png",
+         &options.log_scale},
+        {"skip-empty", "", "do not draw empty plots", &options.skip_empty},
+        {"version", "", "print the version and exit", &options.version},
+        {"help,h", "", "print this help and exit", &options.help},
+    };
 }
 
 bool parse_bound(const std::string& text, double& value) {
@@ -59,26 +54,17 @@ Result<views::PlotRange> parse_range(const std::string& text) {
     return range;
 }
 
-Status fill(const po::variables_map& given, GraphLogOptions& options) {
-    const auto text = [&](const char* name) {
-        return given.count(name) > 0 ? given[name].as<std::string>() : "";
-    };
-    options.help = given.count("help") > 0;
-    options.version = given.count("version") > 0;
-    options.log_scale = given.count("log") > 0;
-    options.skip_empty = given.count("skip-empty") > 0;
+Status fill(const Given& given, GraphLogOptions& options) {
     if (options.help || options.version) return success();
-    const auto logs =
-        given.count("place") > 0 ? given["place"].as<std::vector<std::string>>() : std::vector<std::string>();
+    const auto logs = given.texts("place");
     if (logs.size() > 1) return usage_error("give one statistics file at a time");
     if (!logs.empty()) options.log = logs.front();
     if (options.log.empty()) return usage_error("give a run directory, a stats.h5 or a text statistics log");
     std::error_code unknown;
     if (std::filesystem::is_directory(options.log, unknown))
         options.log = (std::filesystem::path(options.log) / "stats.h5").string();
-    options.prefix = given.count("-o") > 0 ? text("-o") : options.log;
-    if (given.count("-c") > 0) options.gnuplot = text("-c");
-    if (const std::string type = text("-T"); !type.empty()) {
+    options.prefix = given.has("-o") ? given.text("-o") : options.log;
+    if (const std::string type = given.text("-T"); !type.empty()) {
         if (type == "png")
             options.format = views::PlotFormat::png;
         else if (type == "svg")
@@ -90,12 +76,12 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
         else
             return usage_error("-T takes png, svg, pdf or script, not '" + type + "'");
     }
-    if (given.count("-r") > 0) {
-        auto range = parse_range(text("-r"));
+    if (given.has("-r")) {
+        auto range = parse_range(given.text("-r"));
         if (!range) return range.error();
         options.range = *range;
     }
-    if (const std::string unit = text("-u"); given.count("-u") > 0) {
+    if (const std::string unit = given.text("-u"); given.has("-u")) {
         if (unit.size() != 1 || std::string("smhd").find(unit) == std::string::npos) {
             return usage_error("-u takes s, m, h or d, not '" + unit + "'");
         }
@@ -107,33 +93,33 @@ Status fill(const po::variables_map& given, GraphLogOptions& options) {
 }  // namespace
 
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv) {
-    const auto given = split_words(words_of(argc, argv), visible_graph_log_options(), "place");
-    if (!given) return given.error();
     GraphLogOptions options;
+    const auto given = read_options(words_of(argc, argv), options_of(options));
+    if (!given) return given.error();
     if (auto filled = fill(*given, options); !filled) return filled.error();
     return options;
 }
 
 std::string graph_log_help() {
-    std::ostringstream out;
-    out << "Usage: work_queue_graph_log [OPTION]... STATS\n"
-           "Draws the statistics of a run with gnuplot, as PREFIX.tasks.png and so on. The\n"
-           "plots show tasks, workers, cores, time and transfer over time; attempts as bars;\n"
-           "run times, use of nodes, and memory allocated and used. STATS is a run directory\n"
-           "or its stats.h5, of a live, ended or killed run. STATS may also be a text\n"
-           "statistics log of work_queue_run --stats-log or of another Work Queue; a text\n"
-           "log gives only the plots over time.\n\n"
-        << visible_graph_log_options()
-        << "\nExamples:\n"
-           "  work_queue_graph_log tasks.sh.wq              write the plots beside stats.h5\n"
-           "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
-           "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq\n"
-           "                                                draw only minutes 10 to 20\n"
-           "  work_queue_graph_log -u h -r :2 tasks.sh.wq   draw only the first two hours\n"
-           "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
-           "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read,\n"
-           "69 no gnuplot, 70 gnuplot failed, 71 stdout cannot be written.\n";
-    return without_trailing_blanks(out.str());
+    GraphLogOptions none;
+    return help_with(
+        "Usage: work_queue_graph_log [OPTION]... STATS\n"
+        "Draws the statistics of a run with gnuplot, as PREFIX.tasks.png and so on. The\n"
+        "plots show tasks, workers, cores, time and transfer over time; attempts as bars;\n"
+        "run times, use of nodes, and memory allocated and used. STATS is a run directory\n"
+        "or its stats.h5, of a live, ended or killed run. STATS may also be a text\n"
+        "statistics log of work_queue_run --stats-log or of another Work Queue; a text\n"
+        "log gives only the plots over time.\n\n",
+        options_of(none),
+        "\nExamples:\n"
+        "  work_queue_graph_log tasks.sh.wq              write the plots beside stats.h5\n"
+        "  work_queue_graph_log -o plots/run1 -T svg my.stats.log\n"
+        "  work_queue_graph_log -u m -r 10:20 tasks.sh.wq\n"
+        "                                                draw only minutes 10 to 20\n"
+        "  work_queue_graph_log -u h -r :2 tasks.sh.wq   draw only the first two hours\n"
+        "  work_queue_graph_log -T script my.stats.log > my.gnuplot\n"
+        "\nExit codes: 0 drawn, 64 wrong options, 65 statistics that cannot be read,\n"
+        "69 no gnuplot, 70 gnuplot failed, 71 stdout cannot be written.\n");
 }
 
 }  // namespace wq::programs::run

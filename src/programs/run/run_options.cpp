@@ -4,7 +4,6 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <sstream>
 
 #include "base/amounts.h"
 #include "base/units.h"
@@ -23,10 +22,8 @@ namespace wq::programs::run {
 
 namespace {
 
-namespace po = boost::program_options;
-
-Result<Command> output_command(const po::variables_map& given) {
-    const auto& words = given["output"].as<std::vector<std::string>>();
+Result<Command> output_command(const Given& given) {
+    const auto words = given.texts("output");
     if (words.size() != 2) return usage_error("--output needs RUN and TASK");
     const auto task = parse_count(words[1], 1, std::int64_t{1} << 62);
     if (!task) return usage_error("--output: TASK: " + task.error().message);
@@ -38,172 +35,149 @@ Result<Command> output_command(const po::variables_map& given) {
 }
 
 // The task list, or the run's directory, determines the run; --run-dir alone does, too.
-Result<Command> why_command(const po::variables_map& given) {
-    const auto line = parse_count(given["why"].as<std::string>(), 1, std::int64_t{1} << 62);
+Result<Command> why_command(const Given& given) {
+    const auto line = parse_count(given.text("why"), 1, std::int64_t{1} << 62);
     if (!line) return usage_error("--why: LINE: " + line.error().message);
     Command command;
     command.kind = Command::Kind::why;
     command.why_line = static_cast<std::uint64_t>(*line);
-    if (given.count("run-dir") != 0) {
-        command.run.run_directory = given["run-dir"].as<std::string>();
+    if (given.has("run-dir")) {
+        command.run.run_directory = given.text("run-dir");
         return command;
     }
-    if (given.count("array") != 0) return usage_error("--why: an array has no lines to ask about");
-    const bool each = given.count("each") != 0;
-    const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
-                                                    : std::vector<std::string>{};
+    if (given.has("array")) return usage_error("--why: an array has no lines to ask about");
+    const bool each = given.has("each");
+    const auto lists = given.texts("tasklist");
     if (lists.size() + (each ? 1U : 0U) != 1)
         return usage_error("--why LINE needs the task list of the run, or --run-dir DIR");
-    command.run.source.path = each ? given["each"].as<std::string>() : lists.front();
+    command.run.source.path = each ? given.text("each") : lists.front();
     std::error_code unknown;
     if (std::filesystem::is_directory(command.run.source.path, unknown))
         command.run.run_directory = command.run.source.path;
     return command;
 }
 
-Command status_command(const po::variables_map& given) {
+Command status_command(const Given& given) {
     Command command;
     command.kind = Command::Kind::status;
-    command.status_of = given["status"].as<std::string>();
-    command.run.json = given.count("json") != 0;
+    command.status_of = given.text("status");
+    command.run.json = given.has("json");
     return command;
 }
 
-}  // namespace
-
-bool asks(const po::variables_map& given) {
-    return given.count("output") + given.count("why") + given.count("status") != 0;
+OptionTable options_of(RunOptions& run) {
+    return {
+        {group, "Tasks"},
+        {"each", "FILE",
+         "run CMD (after --) for each line of FILE (- for stdin); the line replaces {} or is appended"},
+        {"array", "RANGES",
+         "run CMD (after --) for each index, e.g. 1-1000000:2,8; the index replaces {} or is appended"},
+        {"index-variable", "NAME",
+         "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID"},
+        {"shared-list", "",
+         "share TASKLIST, [USER@HOST:]FILE, with runtask workers, which take and mark its lines",
+         Values::one},
+        {"once", "", "with --shared-list: end when no line is left to run (default: wait for more lines)",
+         &run.shared.once},
+        {"poll", "TIME", "with --shared-list: read TASKLIST every TIME while no line can run (default: 3)"},
+        {"lease", "TIME",
+         "with --shared-list: let other workers take over this run's lines after TIME without a sign of life "
+         "(default: 10m; 0: never)"},
+        {"shell", "PATH", "shell for lines that need one (default: bash, else sh)", &run.shell},
+        {group, "Resources and limits of a task, unless its line sets them"},
+        {"cores", "N", "cores (default: 1)"},
+        {"memory", "SIZE",
+         "memory, e.g. 4G; a task that exceeds this limit is killed (default: its cores' share of the "
+         "worker's memory, not enforced)"},
+        {"disk", "SIZE", "disk space (default: none reserved)"},
+        {"gpus", "N", "GPUs (default: 0)"},
+        {"bind", "none|core|numa",
+         "bind each task to its cores, or to all cores of the same NUMA nodes (default: core, if no two "
+         "ranks share cores)"},
+        {"threads-per-core", "N", "use the first N hardware threads of each core (default: all)"},
+        {"timeout", "TIME", "wall time limit of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)"},
+        {"retries", "N", "retry a task at most N times if it fails by itself (default: 0)"},
+        {"keep-batch-environment", "", "pass the batch system's variables to tasks unchanged",
+         &run.defaults.keeps_batch_environment},
+        {"monitor", "[=measure]",
+         "measure the usage of each task with all its processes, and kill tasks that exceed their cores, "
+         "memory or disk; =measure: only measure"},
+        {"monitor-output", "DIR", "measure the usage of each task, and write a report on each task to DIR",
+         &run.monitor_output},
+        {group, "The run"},
+        {"jobs,j", "N", "run at most N tasks at once (default: as many as fit)"},
+        {"run-dir", "DIR",
+         "directory for all files of the run (default: TASKLIST.wq, array.wq or stdin.wq; a batch job "
+         "appends -JOBID)",
+         &run.run_directory},
+        {"resume", "", "continue the run of this list, or start a run if there is none", &run.resume},
+        {"resume-failed", "", "like --resume, and also rerun failed tasks", &run.resume_failed},
+        {"max-losses", "N", "fail a task when it was lost N times with its worker (default: 3)"},
+        {"speculate", "TIMES",
+         "start a speculative copy of a task that runs longer than TIMES the mean of its category, e.g. 2, "
+         "when no task is waiting; the first success counts (default: none)"},
+        {"halt-on-failure", "", "stop the run when a task fails for good", &run.halt_on_failure},
+        {"keep-hosts", "", "do not exclude hosts on which tasks fail that succeed elsewhere",
+         &run.keep_hosts},
+        {"manager-only", "", "run no tasks on rank 0, which then only manages", &run.manager_only},
+        {"listen", "[PORT]",
+         "accept workers over TCP (default: any free port); workers join with RUN_DIR/contact"},
+        {"grow", "SYSTEM:[MIN-]MAX",
+         "keep MIN (default: 0) to MAX workers in a batch system, as many as there is work for, e.g. "
+         "slurm:0-20 (see work_queue_factory); implies --listen"},
+        {"grow-options", "WORDS",
+         "with --grow: more options of work_queue_factory, e.g. '--cores 4 --wall-time 2h'"},
+        {"name", "NAME", "with --listen: name by which work_queue_worker -M NAME finds the run", &run.name},
+        {"catalog", "HOST[:PORT],...",
+         "with --name: announce the run to these catalog servers (default: $CATALOG_HOST; none if unset)",
+         &run.catalog},
+        {"password", "FILE",
+         "with --listen: let workers without the contact file join with --ssl --password FILE (default: a "
+         "new key for each start)",
+         &run.password_file},
+        {"reconnect-timeout", "TIME",
+         "with --listen: time for which a disconnected worker keeps its tasks (default: 60; 0, or at least "
+         "10)"},
+        {"tickets", "auto|rma|message",
+         "method by which nodes get their next range of tasks (default: auto)"},
+        {"walltime", "TIME",
+         "time limit of the run; the run drains in its last 60 s (default: the batch job's end)"},
+        {"grace", "TIME", "let running tasks finish for TIME after a signal (default: 10)"},
+        {"storage-timeout", "TIME",
+         "retry writing to a full disk for TIME, then stop with exit code 75 (default: 60)"},
+        {"output-limit", "SIZE", "bytes to keep of each output stream of a task (default: 8M)"},
+        {group, "Output"},
+        {"dry-run", "", "print the tasks, each with a worker that could run it; run nothing", &run.dry_run},
+        {"output", "RUN TASK",
+         "print what a task of a run wrote, and exit; RUN is the run's list or directory, TASK counts from "
+         "1, as in joblog.tsv",
+         Values::several},
+        {"why", "LINE", "print why the task in LINE does not run, or how it ended, and exit"},
+        {"status", "RUN",
+         "print the progress, rate and time left of a run, and exit; RUN is the run's list, directory or "
+         "contact file"},
+        {"progress", "auto|always|never",
+         "show a progress line on a terminal; elsewhere, print a line every second (always), or every 10 s "
+         "in the first minute, then every minute (auto) (default: auto)"},
+        {"plots", "auto|always|never", "draw plots at the end (default: auto, if the run took at least 5 s)"},
+        {"json", "", "print the summary, or --status, as JSON on stdout", &run.json},
+        {"stats-log", "FILE", "also write Work Queue's statistics log to FILE", &run.stats_log},
+        {"verbose,v", "", "print more messages", &run.verbose},
+        {"version", "", "print the version and exit"},
+        {"help,h", "", "print this help and exit"},
+    };
 }
 
-Result<Command> parse_question(const po::variables_map& given) {
-    if (given.count("output") != 0) return output_command(given);
-    if (given.count("why") != 0) return why_command(given);
-    return status_command(given);
-}
-
-namespace po = boost::program_options;
-
-namespace {
-
-po::options_description visible_run_options() {
-    po::options_description all("", help_width, help_width / 2);
-    po::options_description source("Tasks", help_width, help_width / 2);
-    source.add_options()(
-        "each", po::value<std::string>()->value_name("FILE"),
-        "run CMD (after --) for each line of FILE (- for stdin); the line replaces {} or is appended")(
-        "array", po::value<std::string>()->value_name("RANGES"),
-        "run CMD (after --) for each index, e.g. 1-1000000:2,8; the index replaces {} or is appended")(
-        "index-variable", po::value<std::string>()->value_name("NAME"),
-        "with --each or --array: also pass the index as NAME, e.g. SLURM_ARRAY_TASK_ID")(
-        "shared-list",
-        "share TASKLIST, [USER@HOST:]FILE, with runtask workers, which take and mark its lines")(
-        "once", "with --shared-list: end when no line is left to run (default: wait for more lines)")(
-        "poll", po::value<std::string>()->value_name("TIME"),
-        "with --shared-list: read TASKLIST every TIME while no line can run (default: 3)")(
-        "lease", po::value<std::string>()->value_name("TIME"),
-        "with --shared-list: let other workers take over this run's lines after TIME without a sign of life "
-        "(default: 10m; 0: never)")("shell", po::value<std::string>()->value_name("PATH"),
-                                    "shell for lines that need one (default: bash, else sh)");
-    po::options_description needs("Resources and limits of a task, unless its line sets them", help_width,
-                                  help_width / 2);
-    needs.add_options()("cores", po::value<std::string>()->value_name("N"), "cores (default: 1)")(
-        "memory", po::value<std::string>()->value_name("SIZE"),
-        "memory, e.g. 4G; a task that exceeds this limit is killed (default: its cores' share of the "
-        "worker's memory, not enforced)")("disk", po::value<std::string>()->value_name("SIZE"),
-                                          "disk space (default: none reserved)")(
-        "gpus", po::value<std::string>()->value_name("N"), "GPUs (default: 0)")(
-        "bind", po::value<std::string>()->value_name("none|core|numa"),
-        "bind each task to its cores, or to all cores of the same NUMA nodes (default: core, if no two ranks "
-        "share cores)")("threads-per-core", po::value<std::string>()->value_name("N"),
-                        "use the first N hardware threads of each core (default: all)")(
-        "timeout", po::value<std::string>()->value_name("TIME"),
-        "wall time limit of one attempt, e.g. 90, 1h30m, 1-00:00:00 (default: none)")(
-        "retries", po::value<std::string>()->value_name("N"),
-        "retry a task at most N times if it fails by itself (default: 0)")(
-        "keep-batch-environment", "pass the batch system's variables to tasks unchanged")(
-        "monitor", po::value<std::string>()->value_name("[=measure]"),
-        "measure the usage of each task with all its processes, and kill tasks that exceed their cores, "
-        "memory or disk; =measure: only measure")(
-        "monitor-output", po::value<std::string>()->value_name("DIR"),
-        "measure the usage of each task, and write a report on each task to DIR");
-    po::options_description run("The run", help_width, help_width / 2);
-    run.add_options()("jobs,j", po::value<std::string>()->value_name("N"),
-                      "run at most N tasks at once (default: as many as fit)")(
-        "run-dir", po::value<std::string>()->value_name("DIR"),
-        "directory for all files of the run (default: TASKLIST.wq, array.wq or stdin.wq; a batch job appends "
-        "-JOBID)")("resume", "continue the run of this list, or start a run if there is none")(
-        "resume-failed", "like --resume, and also rerun failed tasks")(
-        "max-losses", po::value<std::string>()->value_name("N"),
-        "fail a task when it was lost N times with its worker (default: 3)")(
-        "speculate", po::value<std::string>()->value_name("TIMES"),
-        "start a speculative copy of a task that runs longer than TIMES the mean of its category, e.g. 2, "
-        "when no task is "
-        "waiting; the first success counts (default: none)")("halt-on-failure",
-                                                             "stop the run when a task fails for good")(
-        "keep-hosts", "do not exclude hosts on which tasks fail that succeed elsewhere")(
-        "manager-only", "run no tasks on rank 0, which then only manages")(
-        "listen", po::value<std::string>()->value_name("[PORT]"),
-        "accept workers over TCP (default: any free port); workers join with RUN_DIR/contact")(
-        "grow", po::value<std::string>()->value_name("SYSTEM:[MIN-]MAX"),
-        "keep MIN (default: 0) to MAX workers in a batch system, as many as there is work for, e.g. "
-        "slurm:0-20 (see work_queue_factory); implies --listen")(
-        "grow-options", po::value<std::string>()->value_name("WORDS"),
-        "with --grow: more options of work_queue_factory, e.g. '--cores 4 --wall-time 2h'")(
-        "name", po::value<std::string>()->value_name("NAME"),
-        "with --listen: name by which work_queue_worker -M NAME finds the run")(
-        "catalog", po::value<std::string>()->value_name("HOST[:PORT],..."),
-        "with --name: announce the run to these catalog servers (default: $CATALOG_HOST; none if unset)")(
-        "password", po::value<std::string>()->value_name("FILE"),
-        "with --listen: let workers without the contact file join with --ssl --password FILE (default: a new "
-        "key for each start)")(
-        "reconnect-timeout", po::value<std::string>()->value_name("TIME"),
-        "with --listen: time for which a disconnected worker keeps its tasks (default: 60; 0, or at least "
-        "10)")("tickets", po::value<std::string>()->value_name("auto|rma|message"),
-               "method by which nodes get their next range of tasks (default: auto)")(
-        "walltime", po::value<std::string>()->value_name("TIME"),
-        "time limit of the run; the run drains in its last 60 s (default: the batch job's end)")(
-        "grace", po::value<std::string>()->value_name("TIME"),
-        "let running tasks finish for TIME after a signal (default: 10)")(
-        "storage-timeout", po::value<std::string>()->value_name("TIME"),
-        "retry writing to a full disk for TIME, then stop with exit code 75 (default: 60)")(
-        "output-limit", po::value<std::string>()->value_name("SIZE"),
-        "bytes to keep of each output stream of a task (default: 8M)");
-    po::options_description shown("Output", help_width, help_width / 2);
-    shown.add_options()("dry-run", "print the tasks, each with a worker that could run it; run nothing")(
-        "output", po::value<std::vector<std::string>>()->multitoken()->value_name("RUN TASK"),
-        "print what a task of a run wrote, and exit; RUN is the run's list or directory, TASK counts from 1, "
-        "as in joblog.tsv")("why", po::value<std::string>()->value_name("LINE"),
-                            "print why the task in LINE does not run, or how it ended, and exit")(
-        "status", po::value<std::string>()->value_name("RUN"),
-        "print the progress, rate and time left of a run, and exit; RUN is the run's list, directory or "
-        "contact file")(
-        "progress", po::value<std::string>()->value_name("auto|always|never"),
-        "show a progress line on a terminal; elsewhere, print a line every second (always), or every 10 s in "
-        "the first minute, then every minute (auto) (default: auto)")(
-        "plots", po::value<std::string>()->value_name("auto|always|never"),
-        "draw plots at the end (default: auto, if the run took at least 5 s)")(
-        "json", "print the summary, or --status, as JSON on stdout")(
-        "stats-log", po::value<std::string>()->value_name("FILE"),
-        "also write Work Queue's statistics log to FILE")("verbose,v", "print more messages")(
-        "version", "print the version and exit")("help,h", "print this help and exit");
-    all.add(source).add(needs).add(run).add(shown);
-    return all;
-}
-
+// Converts one of these words.
 template <class T>
-Status take_word(const po::variables_map& given, const char* name, T& target,
-                 const std::map<std::string, T>& words) {
-    if (given.count(name) == 0) return success();
-    const std::string& word = given[name].as<std::string>();
-    const auto found = words.find(word);
-    if (found == words.end()) {
+auto one_of(const std::map<std::string, T>& words) {
+    return [=](const std::string& word) -> Result<T> {
+        const auto found = words.find(word);
+        if (found != words.end()) return found->second;
         std::string known;
         for (const auto& [text, value] : words) known += (known.empty() ? "" : ", ") + text;
-        return usage_error(std::string("--") + name + ": " + quote_for_message(word) + " is not one of " +
-                           known);
-    }
-    target = found->second;
-    return success();
+        return Error{ExitCode::usage, quote_for_message(word) + " is not one of " + known};
+    };
 }
 
 // Without cores, all tasks would start at once. A line that only waits can set cores=0 itself.
@@ -214,26 +188,6 @@ Result<Count> default_cores(const std::string& text) {
             ExitCode::usage,
             "tasks need more than 0 cores; for tasks that only wait, write #WQ cores=0 above their lines"};
     return cores;
-}
-
-Result<std::int64_t> megabytes(const std::string& text) {
-    return parse_amount_mb(text);
-}
-
-auto fraction(std::int64_t high) {
-    return [=](const std::string& text) { return parse_count_with_fraction(text, 0, high); };
-}
-
-Status take_port(const po::variables_map& given, std::optional<std::uint16_t>& port) {
-    if (given.count("listen") == 0) return success();
-    std::int64_t number = 0;
-    const Status taken = take(given, "listen", number, between(0, 65535));
-    port = static_cast<std::uint16_t>(number);
-    return taken;
-}
-
-auto duration() {
-    return [](const std::string& text) { return parse_duration(text); };
 }
 
 Result<double> multiple(const std::string& text) {
@@ -276,119 +230,83 @@ Result<Grow> parse_grow(const std::string& word) {
     return Grow{word.substr(0, colon), *first, *last, {}};
 }
 
-Status take_grow(const po::variables_map& given, RunOptions& run) {
-    if (const Status bad = take(given, "grow", run.grow, parse_grow); !bad) return bad;
-    if (given.count("grow-options") == 0) return success();
-    if (!run.grow) return usage_error("--grow-options needs --grow");
-    run.grow->options = given["grow-options"].as<std::string>();
-    return success();
-}
-
-Status take_monitoring(const po::variables_map& given, RunOptions& run) {
-    if (given.count("monitor-output") != 0) {
-        run.monitor_output = given["monitor-output"].as<std::string>();
-        if (run.monitor_output.empty()) return usage_error("--monitor-output needs a folder");
-        run.monitoring.measures = true;
-    }
-    if (given.count("monitor") == 0) return success();
-    run.monitoring.measures = true;
-    const Status taken =
-        take_word<bool>(given, "monitor", run.monitoring.enforces, {{"enforce", true}, {"measure", false}});
-    run.ends_none = !run.monitoring.enforces;
-    return taken;
-}
-
-Status convert(const po::variables_map& given, RunOptions& run) {
-    std::optional<Status> bad;
-    const auto check = [&](Status status) {
-        if (!status && !bad) bad = std::move(status);
-    };
-    Duration walltime{0};
-    check(take(given, "cores", run.defaults.needs.cores, default_cores));
-    check(take(given, "memory", run.defaults.needs.memory_mb, megabytes));
-    check(take(given, "disk", run.defaults.needs.disk_mb, megabytes));
-    check(take(given, "gpus", run.defaults.needs.gpus, fraction(most_cores)));
-    std::size_t threads = 0;
-    node::machine::Binding bind{};
-    check(take(given, "bind", bind, parse_binding));
-    if (given.count("bind") != 0) run.bind = bind;
-    check(take(given, "threads-per-core", threads, parse_threads));
-    if (threads > 0) run.threads_per_core = threads;
-    check(take(given, "timeout", run.defaults.timeout, duration()));
-    check(take(given, "retries", run.defaults.retries, between(0, 1'000'000)));
-    check(take(given, "jobs", run.jobs, between(1, 1'000'000)));
-    check(take(given, "max-losses", run.max_losses, between(1, 1'000'000)));
-    check(take(given, "grace", run.grace, duration()));
-    check(take(given, "walltime", walltime, duration()));
-    if (given.count("walltime") != 0) {
-        if (walltime <= manager::run::drain_before_end)
-            check(usage_error("--walltime: tasks are dispatched until " +
-                              format_duration(manager::run::drain_before_end) +
-                              " before the end: give more than that"));
-        run.walltime = walltime;
-    }
-    check(take(given, "poll", run.shared.poll, shared_list::replica::parse_poll));
-    check(take(given, "lease", run.shared.lease, shared_list::replica::parse_lease));
-    check(take(given, "storage-timeout", run.storage_retry_limit, duration()));
-    check(take(given, "reconnect-timeout", run.disconnect_limit, disconnect_limit));
-    check(take_port(given, run.listen));
-    check(take_grow(given, run));
+void take_grow(const Given& given, Taker& take, RunOptions& run) {
+    take("grow", run.grow, parse_grow);
     if (run.grow && !run.listen) run.listen = 0;
-    check(take_monitoring(given, run));
-    check(take(given, "index-variable", run.index_variable, variable_name));
-    check(take(given, "output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
+    if (!given.has("grow-options")) return;
+    if (!run.grow) return take.check(usage_error("--grow-options needs --grow"));
+    run.grow->options = given.text("grow-options");
+}
+
+void take_monitoring(const Given& given, Taker& take, RunOptions& run) {
+    run.monitoring.measures = given.has("monitor-output") || given.has("monitor");
+    if (given.has("monitor-output") && run.monitor_output.empty())
+        take.check(usage_error("--monitor-output needs a folder"));
+    take("monitor", run.monitoring.enforces, one_of<bool>({{"enforce", true}, {"measure", false}}));
+    run.ends_none = given.has("monitor") && !run.monitoring.enforces;
+}
+
+Status convert(const Given& given, RunOptions& run) {
+    Taker take(given);
+    take("cores", run.defaults.needs.cores, default_cores);
+    take("memory", run.defaults.needs.memory_mb, parse_amount_mb);
+    take("disk", run.defaults.needs.disk_mb, parse_amount_mb);
+    take("gpus", run.defaults.needs.gpus,
+         [](const std::string& text) { return parse_count_with_fraction(text, 0, most_cores); });
+    take("bind", run.bind, parse_binding);
+    take("threads-per-core", run.threads_per_core, parse_threads);
+    take("timeout", run.defaults.timeout, parse_duration);
+    take("retries", run.defaults.retries, between(0, 1'000'000));
+    take("jobs", run.jobs, between(1, 1'000'000));
+    take("max-losses", run.max_losses, between(1, 1'000'000));
+    take("grace", run.grace, parse_duration);
+    take("walltime", run.walltime, parse_duration);
+    if (run.walltime && *run.walltime <= manager::run::drain_before_end)
+        take.check(usage_error("--walltime: tasks are dispatched until " +
+                               format_duration(manager::run::drain_before_end) +
+                               " before the end: give more than that"));
+    take("poll", run.shared.poll, shared_list::replica::parse_poll);
+    take("lease", run.shared.lease, shared_list::replica::parse_lease);
+    take("storage-timeout", run.storage_retry_limit, parse_duration);
+    take("reconnect-timeout", run.disconnect_limit, disconnect_limit);
+    take("listen", run.listen, between(0, 65535));
+    take_grow(given, take, run);
+    take_monitoring(given, take, run);
+    take("index-variable", run.index_variable, variable_name);
+    take("output-limit", run.output_limit, [](const std::string& text) -> Result<std::int64_t> {
         auto bytes = parse_size(text, 1);
         if (bytes && static_cast<std::uint64_t>(*bytes) > engine::model::most_output_limit)
             return Error{ExitCode::usage, "at most 256M; redirect larger outputs to a file"};
         return bytes;
-    }));
-    check(take_word<Tickets>(
-        given, "tickets", run.tickets,
-        {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));
-    check(take_word<Progress>(
-        given, "progress", run.progress,
-        {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));
-    check(take_word<Plots>(given, "plots", run.plots,
-                           {{"auto", Plots::automatic}, {"always", Plots::always}, {"never", Plots::never}}));
-    check(take(given, "speculate", run.speculate, multiple));
-    if (bad) return *bad;
-    const auto text = [&](const char* name, std::string& target) {
-        if (given.count(name) != 0) target = given[name].as<std::string>();
-    };
-    text("run-dir", run.run_directory);
-    text("shell", run.shell);
-    text("stats-log", run.stats_log);
-    text("name", run.name);
-    text("catalog", run.catalog);
-    text("password", run.password_file);
+    });
+    take("tickets", run.tickets,
+         one_of<Tickets>(
+             {{"auto", Tickets::automatic}, {"rma", Tickets::rma}, {"message", Tickets::message}}));
+    take("progress", run.progress,
+         one_of<Progress>(
+             {{"auto", Progress::automatic}, {"always", Progress::always}, {"never", Progress::never}}));
+    take("plots", run.plots,
+         one_of<Plots>({{"auto", Plots::automatic}, {"always", Plots::always}, {"never", Plots::never}}));
+    take("speculate", run.speculate, multiple);
+    if (!take.status()) return take.status();
     if (!run.catalog.empty() && run.name.empty()) return usage_error("--catalog needs --name");
     if (const auto hosts = net::catalog::read_catalog_hosts(run.catalog); !hosts)
         return usage_error("--catalog: " + hosts.error().message);
     for (const char* const option : {"name", "password", "reconnect-timeout"})
-        if (given.count(option) != 0 && !run.listen)
+        if (given.has(option) && !run.listen)
             return usage_error("--" + std::string(option) + " needs --listen");
-    run.shared.once = given.count("once") != 0;
-    run.resume_failed = given.count("resume-failed") != 0;
-    run.resume = given.count("resume") != 0 || run.resume_failed;
-    run.halt_on_failure = given.count("halt-on-failure") != 0;
-    run.defaults.keeps_batch_environment = given.count("keep-batch-environment") != 0;
-    run.keep_hosts = given.count("keep-hosts") != 0;
-    run.manager_only = given.count("manager-only") != 0;
-    run.dry_run = given.count("dry-run") != 0;
-    run.json = given.count("json") != 0;
-    run.verbose = given.count("verbose") != 0;
+    if (run.resume_failed) run.resume = true;
     return success();
 }
 
-Status choose_source(const po::variables_map& given, const std::vector<std::string>& command,
+Status choose_source(const Given& given, const std::vector<std::string>& command,
                      manager::run::SourceSpec& source) {
-    const auto lists = given.count("tasklist") != 0 ? given["tasklist"].as<std::vector<std::string>>()
-                                                    : std::vector<std::string>{};
-    const bool each = given.count("each") != 0;
-    const bool array = given.count("array") != 0;
+    const auto lists = given.texts("tasklist");
+    const bool each = given.has("each");
+    const bool array = given.has("array");
     if ((each ? 1U : 0U) + (array ? 1U : 0U) + lists.size() != 1) {
         for (const std::string& word : lists)
-            if (given.count("monitor") != 0 && (word == "measure" || word == "enforce"))
+            if (given.has("monitor") && (word == "measure" || word == "enforce"))
                 return usage_error("--monitor takes its value after '=': write --monitor=" + word);
         if ((each || array) && command.empty())
             return Error{ExitCode::usage, each ? "put -- before the command: --each files.txt -- gzip {}"
@@ -408,24 +326,23 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
     source.kind = each    ? manager::run::SourceSpec::Kind::each
                   : array ? manager::run::SourceSpec::Kind::array
                           : manager::run::SourceSpec::Kind::list;
-    if (each) source.path = given["each"].as<std::string>();
-    if (array) source.indexes = given["array"].as<std::string>();
+    if (each) source.path = given.text("each");
+    if (array) source.indexes = given.text("array");
     if (!lists.empty()) source.path = lists.front();
     return success();
 }
 
-Status check_shared(const po::variables_map& given, RunOptions& run) {
+Status check_shared(const Given& given, RunOptions& run) {
     manager::run::SourceSpec& source = run.source;
-    if (given.count("shared-list") == 0) {
+    if (!given.has("shared-list")) {
         for (const char* const option : {"once", "poll", "lease"})
-            if (given.count(option) != 0)
-                return usage_error("--" + std::string(option) + " needs --shared-list");
+            if (given.has(option)) return usage_error("--" + std::string(option) + " needs --shared-list");
         return success();
     }
     if (source.kind != manager::run::SourceSpec::Kind::list || source.path == "-")
         return usage_error("--shared-list needs a task list in a file");
     for (const char* const option : {"resume", "resume-failed", "dry-run"})
-        if (given.count(option) != 0)
+        if (given.has(option))
             return usage_error("--" + std::string(option) +
                                ": the shared list itself says what is done; see " +
                                (std::string(option) == "dry-run" ? "runtask --check" : "runtask --status"));
@@ -486,14 +403,16 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
 
     const std::vector<std::string> before =
         with_left_out_values(with_present_names(words_of(static_cast<int>(dashes - argv), argv)));
-    const auto split = split_words(before, visible_run_options(), "tasklist");
-    if (!split) return split.error();
-    const po::variables_map& given = *split;
     Command command;
-    if (given.count("help") != 0) command.kind = Command::Kind::help;
-    if (given.count("version") != 0) command.kind = Command::Kind::version;
+    const auto read = read_options(before, options_of(command.run), "tasklist");
+    if (!read) return read.error();
+    const Given& given = *read;
+    if (given.has("help")) command.kind = Command::Kind::help;
+    if (given.has("version")) command.kind = Command::Kind::version;
     if (command.kind != Command::Kind::run) return command;
-    if (asks(given)) return parse_question(given);
+    if (given.has("output")) return output_command(given);
+    if (given.has("why")) return why_command(given);
+    if (given.has("status")) return status_command(given);
     if (Status bad = convert(given, command.run); !bad) return bad.error();
     if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
     if (Status bad = check_shared(given, command.run); !bad) return bad.error();
@@ -501,33 +420,33 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
 }
 
 std::string help_text() {
-    std::ostringstream text;
-    text << "Usage: work_queue_run [OPTIONS] TASKLIST|-\n"
-            "       work_queue_run [OPTIONS] --each FILE -- CMD {}\n"
-            "       work_queue_run [OPTIONS] --array RANGES -- CMD {}\n"
-            "\n"
-            "Runs every line of a shell task list on the cores of this machine or, under\n"
-            "mpirun or srun, on all ranks. No finished task is lost: after any interruption,\n"
-            "the same command with --resume continues the run.\n"
-         << visible_run_options()
-         << "\nExamples:\n"
-            "  work_queue_run tasks.sh                            all cores of this machine\n"
-            "  mpirun -n 8 work_queue_run tasks.sh                8 ranks\n"
-            "  srun --mpi=pmix work_queue_run --resume tasks.sh   in a requeued batch job\n"
-            "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
-            "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
-            "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
-            "  work_queue_run --grow slurm:20 tasks.sh            also submit up to 20\n"
-            "  work_queue_run --shared-list --once host:tasks.sh  as a worker of runtask\n"
-            "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
-            "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
-            "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
-            "  work_queue_run --status tasks.sh                   print its progress\n"
-            "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
-            "69 no worker, 70 our bug, 71 no processes, open files or memory left, or stdout\n"
-            "cannot be written, 75 interrupted (--resume continues), 77 not allowed.\n"
-            "RUN_DIR/status also contains the exit code.\n";
-    return without_trailing_blanks(text.str());
+    RunOptions none;
+    return help_with(
+        "Usage: work_queue_run [OPTIONS] TASKLIST|-\n"
+        "       work_queue_run [OPTIONS] --each FILE -- CMD {}\n"
+        "       work_queue_run [OPTIONS] --array RANGES -- CMD {}\n"
+        "\n"
+        "Runs every line of a shell task list on the cores of this machine or, under\n"
+        "mpirun or srun, on all ranks. No finished task is lost: after any interruption,\n"
+        "the same command with --resume continues the run.\n",
+        options_of(none),
+        "\nExamples:\n"
+        "  work_queue_run tasks.sh                            all cores of this machine\n"
+        "  mpirun -n 8 work_queue_run tasks.sh                8 ranks\n"
+        "  srun --mpi=pmix work_queue_run --resume tasks.sh   in a requeued batch job\n"
+        "  ls *.dat | work_queue_run --each - -- gzip {}      a task per line of stdin\n"
+        "  work_queue_run --array 1-1000 --timeout 10m -- ./simulate --seed {}\n"
+        "  work_queue_run --listen tasks.sh                   also accept TCP workers\n"
+        "  work_queue_run --grow slurm:20 tasks.sh            also submit up to 20\n"
+        "  work_queue_run --shared-list --once host:tasks.sh  as a worker of runtask\n"
+        "  work_queue_run --monitor tasks.sh                  kill tasks over limits\n"
+        "  work_queue_run --output tasks.sh.wq 17             print the output of task 17\n"
+        "  work_queue_run --why 17 tasks.sh                   why line 17 does not run\n"
+        "  work_queue_run --status tasks.sh                   print its progress\n"
+        "\nExit codes: 0 all tasks succeeded, 1 some failed, 64 usage, 65 bad input,\n"
+        "69 no worker, 70 our bug, 71 no processes, open files or memory left, or stdout\n"
+        "cannot be written, 75 interrupted (--resume continues), 77 not allowed.\n"
+        "RUN_DIR/status also contains the exit code.\n");
 }
 
 }  // namespace wq::programs::run

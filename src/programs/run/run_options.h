@@ -1,7 +1,6 @@
 // The command lines of work_queue_run that only ask about a run: --output, --why and --status.
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -89,9 +88,5 @@ struct Command {
 Result<Command> parse_command_line(int argc, const char* const* argv);
 
 std::string help_text();
-
-bool asks(const boost::program_options::variables_map& given);
-// Errors: usage.
-Result<Command> parse_question(const boost::program_options::variables_map& given);
 
 }  // namespace wq::programs::run

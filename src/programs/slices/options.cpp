@@ -1,7 +1,6 @@
 #include "programs/slices/options.h"
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <charconv>
 #include <cstring>
 #include <sstream>
@@ -15,55 +14,54 @@ namespace wq::programs::slices {
 
 namespace {
 
-namespace po = boost::program_options;
-
 constexpr std::int64_t most = std::int64_t{1} << 40;
 
-po::options_description visible_options() {
-    po::options_description all("Options", help_width, help_width / 2);
-    auto add = all.add_options();
-    const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-    add("works,w", text("FILE"),
-        "list of works, one on each line; blank lines and lines starting with # are skipped");
-    add("prefix", text("TEXT"), "text to put before each work's name");
-    add("epochs,e", text("N"), "passes over the data (default: 1)");
-    add("no-shuffle", "keep the order of the works (default: reshuffle each epoch)");
-    add("seed", text("N"), "seed of the shuffle (default: random; it is printed)");
-    add("slices,n", text("N"),
-        "cut the works into N slices in total, in proportion to their records; use at least 10 slices for "
-        "each rank. Records are the rows of HDF5 datasets (FILE.h5:/path), or see the next options");
-    add("slices-per-work", text("N"), "cut each work into N slices");
-    add("lines", "treat works as text files, cut at line ends");
-    add("record-bytes", text("N"), "treat works as files of binary records of N bytes, cut between records");
-    add("delivery", text("WORD"),
-        "delivery guarantee: exactly-once or at-least-once (default: exactly-once)");
-    add("retries", text("N"), "retry a failed command at most N times (default: 0)");
-    add("checkpoint", text("FILE"), "save finished slices to FILE; resume from FILE if it exists");
-    add("save-every", text("TIME"),
-        "time between saves of the checkpoint; the first save is at the start (default: 60 s; 0: after each "
-        "slice of rank 0)");
-    add("contact", text("FILE"),
-        "write contact file FILE, with which workers elsewhere find the run (--join) and prove that they may "
-        "join");
-    add("join", text("FILE"),
-        "take slices over TCP from the run with contact file FILE; the run sends the records of works whose "
-        "file is not here");
-    add("wait", text("TIME"),
-        "with --join: wait at most TIME for the contact file and the run (default: 60 s)");
-    add("stats", text("FILE"),
-        "write statistics to HDF5 file FILE, with a row for each slice; work_queue_graph_log draws them");
-    add("tensorboard", text("DIR"), "write statistics to a TensorBoard event file in DIR");
-    add("tickets", text("auto|rma|message"),
-        "method by which nodes get their next slices from rank 0: a counter in rank 0's MPI window (rma), "
-        "messages (message), or whichever is faster (auto) (default: auto)");
-    add("name", text("TEXT"), "name of the queue in messages and statistics (default: work_queue)");
-    add("explain", "print the plan: position, epoch and name of each slice, in the order of positions");
-    add("audit", po::value<std::vector<std::string>>()->value_name("FILE"),
-        "compare the statistics of an ended run with its plan; give the options of the run, too. If the run "
-        "was resumed from a checkpoint, repeat --audit for each part's file");
-    add("version", "print the version and exit");
-    add("help,h", "print this help and exit");
-    return all;
+OptionTable options_of(Options& options) {
+    return {
+        {group, "Options"},
+        {"works,w", "FILE",
+         "list of works, one on each line; blank lines and lines starting with # are skipped"},
+        {"prefix", "TEXT", "text to put before each work's name", &options.slices.prefix},
+        {"epochs,e", "N", "passes over the data (default: 1)"},
+        {"no-shuffle", "", "keep the order of the works (default: reshuffle each epoch)"},
+        {"seed", "N", "seed of the shuffle (default: random; it is printed)"},
+        {"slices,n", "N",
+         "cut the works into N slices in total, in proportion to their records; use at least 10 slices for "
+         "each rank. Records are the rows of HDF5 datasets (FILE.h5:/path), or see the next options"},
+        {"slices-per-work", "N", "cut each work into N slices"},
+        {"lines", "", "treat works as text files, cut at line ends", &options.slices.lines},
+        {"record-bytes", "N", "treat works as files of binary records of N bytes, cut between records"},
+        {"delivery", "WORD", "delivery guarantee: exactly-once or at-least-once (default: exactly-once)"},
+        {"retries", "N", "retry a failed command at most N times (default: 0)"},
+        {"checkpoint", "FILE", "save finished slices to FILE; resume from FILE if it exists",
+         &options.checkpoint},
+        {"save-every", "TIME",
+         "time between saves of the checkpoint; the first save is at the start (default: 60 s; 0: after each "
+         "slice of rank 0)"},
+        {"contact", "FILE",
+         "write contact file FILE, with which workers elsewhere find the run (--join) and prove that they "
+         "may join"},
+        {"join", "FILE",
+         "take slices over TCP from the run with contact file FILE; the run sends the records of works whose "
+         "file is not here",
+         &options.join.contact},
+        {"wait", "TIME", "with --join: wait at most TIME for the contact file and the run (default: 60 s)"},
+        {"stats", "FILE",
+         "write statistics to HDF5 file FILE, with a row for each slice; work_queue_graph_log draws them"},
+        {"tensorboard", "DIR", "write statistics to a TensorBoard event file in DIR"},
+        {"tickets", "auto|rma|message",
+         "method by which nodes get their next slices from rank 0: a counter in rank 0's MPI window (rma), "
+         "messages (message), or whichever is faster (auto) (default: auto)"},
+        {"name", "TEXT", "name of the queue in messages and statistics (default: work_queue)",
+         &options.slices.name},
+        {"explain", "", "print the plan: position, epoch and name of each slice, in the order of positions"},
+        {"audit", "FILE",
+         "compare the statistics of an ended run with its plan; give the options of the run, too. If the run "
+         "was resumed from a checkpoint, repeat --audit for each part's file",
+         &options.audits},
+        {"version", "", "print the version and exit"},
+        {"help,h", "", "print this help and exit"},
+    };
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -97,29 +95,31 @@ Result<std::uint64_t> parse_seed(const std::string& text) {
     return seed;
 }
 
-Status take_numbers(const po::variables_map& given, Options& options) {
+Status take_numbers(const Given& given, Options& options) {
     SliceOptions& slices = options.slices;
-    if (auto done = take(given, "epochs", slices.num_epochs, between(1, most)); !done) return done;
-    if (auto done = take(given, "seed", slices.seed, parse_seed); !done) return done;
-    if (auto done = take(given, "slices", slices.num_slices, between(1, most)); !done) return done;
-    if (given.count("slices-per-work") > 0 && slices.num_slices)
-        return usage_error("give --slices or --slices-per-work, not both");
-    slices.num_slices_per_work = given.count("slices-per-work") > 0;
-    if (auto done = take(given, "slices-per-work", slices.num_slices, between(1, most)); !done) return done;
-    if (auto done = take(given, "record-bytes", slices.record_bytes, between(1, most)); !done) return done;
-    if (auto done = take(given, "retries", options.retries, between(0, 1000)); !done) return done;
-    if (auto done = take(given, "save-every", options.save_every, parse_duration); !done) return done;
-    if (auto done = take(given, "tickets", slices.tickets, parse_tickets); !done) return done;
+    Taker take(given);
+    take("epochs", slices.num_epochs, between(1, most));
+    take("seed", slices.seed, parse_seed);
+    take("slices", slices.num_slices, between(1, most));
+    if (given.has("slices-per-work") && slices.num_slices)
+        take.check(usage_error("give --slices or --slices-per-work, not both"));
+    slices.num_slices_per_work = given.has("slices-per-work");
+    take("slices-per-work", slices.num_slices, between(1, most));
+    take("record-bytes", slices.record_bytes, between(1, most));
+    take("retries", options.retries, between(0, 1000));
+    take("save-every", options.save_every, parse_duration);
+    take("tickets", slices.tickets, parse_tickets);
     Duration wait = std::chrono::seconds(60);
-    if (auto done = take(given, "wait", wait, parse_duration); !done) return done;
+    take("wait", wait, parse_duration);
     options.join.wait = std::chrono::duration<double>(wait).count();
-    return take(given, "delivery", slices.delivery, parse_delivery);
+    take("delivery", slices.delivery, parse_delivery);
+    return take.status();
 }
 
-Status take_works(const po::variables_map& given, Options& options) {
-    if (given.count("work") > 0) options.works = given["work"].as<std::vector<std::string>>();
-    if (given.count("works") == 0) return success();
-    const auto list = records::journal::read_whole(given["works"].as<std::string>());
+Status take_works(const Given& given, Options& options) {
+    options.works = given.texts("work");
+    if (!given.has("works")) return success();
+    const auto list = records::journal::read_whole(given.text("works"));
     if (!list) return list.error();
     const std::vector<std::string> listed = lines_of(*list);
     options.works.insert(options.works.end(), listed.begin(), listed.end());
@@ -136,9 +136,9 @@ Status check(const Options& options) {
 }
 
 // The run that it joins has decided all else.
-Status check_join(const po::variables_map& given, const Options& options) {
+Status check_join(const Given& given, const Options& options) {
     constexpr const char* its_own[] = {"join", "wait", "retries"};
-    for (const auto& [name, value] : given)
+    for (const auto& [name, value] : given.values)
         if (std::find(std::begin(its_own), std::end(its_own), name) == std::end(its_own))
             return usage_error(name == "work" ? "--join takes no works: the run that it joins has them"
                                               : "--join and --" + name +
@@ -149,38 +149,28 @@ Status check_join(const po::variables_map& given, const Options& options) {
     return success();
 }
 
-Status fill(const po::variables_map& given, Options& options) {
+Status fill(const Given& given, Options& options) {
     using Mode = Options::Mode;
-    const auto text = [&](const char* name) {
-        return given.count(name) > 0 ? given[name].as<std::string>() : std::string();
-    };
-    if (given.count("help") > 0) return options.mode = Mode::help, success();
-    if (given.count("version") > 0) return options.mode = Mode::version, success();
-    if (given.count("explain") > 0) options.mode = Mode::explain;
-    if (given.count("audit") > 0) options.mode = Mode::audit;
-    if (given.count("explain") > 0 && given.count("audit") > 0)
-        return usage_error("give --explain or --audit, not both");
-    if (options.mode == Mode::audit) options.audits = given["audit"].as<std::vector<std::string>>();
-    options.checkpoint = text("checkpoint");
-    options.slices.prefix = text("prefix");
-    options.slices.shuffle = given.count("no-shuffle") == 0;
-    options.slices.lines = given.count("lines") > 0;
+    if (given.has("help")) return options.mode = Mode::help, success();
+    if (given.has("version")) return options.mode = Mode::version, success();
+    if (given.has("explain")) options.mode = Mode::explain;
+    if (given.has("audit")) options.mode = Mode::audit;
+    if (given.has("explain") && given.has("audit")) return usage_error("give --explain or --audit, not both");
+    options.slices.shuffle = !given.has("no-shuffle");
     options.slices.commit_by_hand = true;
     if (options.mode == Mode::run) {
-        options.slices.summary.hdf5 = text("stats");
-        options.slices.summary.tensorboard = text("tensorboard");
-        options.slices.record_each = given.count("stats") > 0;
-        options.slices.contact = text("contact");
+        options.slices.summary.hdf5 = given.text("stats");
+        options.slices.summary.tensorboard = given.text("tensorboard");
+        options.slices.record_each = given.has("stats");
+        options.slices.contact = given.text("contact");
     }
     options.slices.only_mpi_caller = true;
-    options.join.contact = text("join");
     options.join.commit_by_hand = true;
-    if (given.count("name") > 0) options.slices.name = text("name");
     if (auto done = take_numbers(given, options); !done) return done;
     if (auto done = take_works(given, options); !done) return done;
-    if (given.count("join") > 0) return check_join(given, options);
-    if (given.count("wait") > 0) return usage_error("--wait is for --join");
-    if (given.count("contact") > 0 && options.mode != Mode::run)
+    if (given.has("join")) return check_join(given, options);
+    if (given.has("wait")) return usage_error("--wait is for --join");
+    if (given.has("contact") && options.mode != Mode::run)
         return usage_error("--explain and --audit have no workers, so no --contact");
     return check(options);
 }
@@ -194,47 +184,47 @@ Result<Options> parse_options(int argc, const char* const* argv) {
         std::find_if(argv, end, [](const char* word) { return std::strcmp(word, "--") == 0; });
     if (command != end) options.command.assign(command + 1, end);
     const auto given =
-        split_words(words_of(static_cast<int>(command - argv), argv), visible_options(), "work");
+        read_options(words_of(static_cast<int>(command - argv), argv), options_of(options), "work");
     if (!given) return given.error();
     if (auto filled = fill(*given, options); !filled) return filled.error();
     return options;
 }
 
 std::string help() {
-    std::ostringstream out;
-    out << "Usage: work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
-           "       work_queue_slices --join FILE [OPTION]... -- COMMAND [ARG]...\n"
-           "       work_queue_slices [OPTION]... [WORK]... --explain\n"
-           "       work_queue_slices [OPTION]... [WORK]... --audit FILE [--audit FILE]...\n\n"
-           "Runs COMMAND once for each slice of a dataset. Under mpirun or srun, all ranks\n"
-           "take slices: a rank takes the next one when its command has ended, so fast ranks\n"
-           "take more. In COMMAND and ARG, the slice's name replaces {}: FILE?start=A&end=B,\n"
-           "or the work. COMMAND finds the slice's parts in the variables SLICE_WORK,\n"
-           "SLICE_START, SLICE_END and SLICE_EPOCH, its number in SLICE_POSITION, and the\n"
-           "rank in SLICE_RANK. COMMAND reads the slice's records from stdin: the bytes of a\n"
-           "file, lines, binary records, or the rows of an HDF5 dataset. If a rank is lost,\n"
-           "other ranks run its slice again.\n\n"
-        << visible_options()
-        << "\nExamples:\n"
-           "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"
-           "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train {}\n"
-           "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
-           "                          submit it again to resume the run; failed slices\n"
-           "                          run again\n"
-           "  srun -n 64 work_queue_slices -w list.txt --contact c.json -- ./reader {}\n"
-           "  work_queue_slices --join c.json -- ./reader {}\n"
-           "                          on another machine: take slices of that run, too\n"
-           "  work_queue_slices -w list.txt --explain | head\n"
-           "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
-           "  work_queue_slices -w list.txt --audit s.h5\n"
-           "                          check that each slice was done once, and show the\n"
-           "                          rank and time\n"
-           "\nExit codes: 0 all commands succeeded, 1 some commands failed or an audit found\n"
-           "gaps, 64 wrong options or a COMMAND that cannot be run, 65 works, lists or\n"
-           "checkpoints that cannot be read, or a file that cannot be written, 69 rank 0 was\n"
-           "lost or not found, 71 no processes, open files or memory left, or stdout cannot\n"
-           "be written, 77 a contact file with another key.\n";
-    return without_trailing_blanks(out.str());
+    Options none;
+    return help_with(
+        "Usage: work_queue_slices [OPTION]... [WORK]... -- COMMAND [ARG]...\n"
+        "       work_queue_slices --join FILE [OPTION]... -- COMMAND [ARG]...\n"
+        "       work_queue_slices [OPTION]... [WORK]... --explain\n"
+        "       work_queue_slices [OPTION]... [WORK]... --audit FILE [--audit FILE]...\n\n"
+        "Runs COMMAND once for each slice of a dataset. Under mpirun or srun, all ranks\n"
+        "take slices: a rank takes the next one when its command has ended, so fast ranks\n"
+        "take more. In COMMAND and ARG, the slice's name replaces {}: FILE?start=A&end=B,\n"
+        "or the work. COMMAND finds the slice's parts in the variables SLICE_WORK,\n"
+        "SLICE_START, SLICE_END and SLICE_EPOCH, its number in SLICE_POSITION, and the\n"
+        "rank in SLICE_RANK. COMMAND reads the slice's records from stdin: the bytes of a\n"
+        "file, lines, binary records, or the rows of an HDF5 dataset. If a rank is lost,\n"
+        "other ranks run its slice again.\n\n",
+        options_of(none),
+        "\nExamples:\n"
+        "  mpirun -n 8 work_queue_slices --works list.txt -- ./reader {}\n"
+        "  mpirun -n 8 work_queue_slices -e 3 -n 1000 a.h5:/x b.h5:/x -- ./train {}\n"
+        "  srun -n 64 work_queue_slices -w list.txt --checkpoint c.h5 -- ./reader {}\n"
+        "                          submit it again to resume the run; failed slices\n"
+        "                          run again\n"
+        "  srun -n 64 work_queue_slices -w list.txt --contact c.json -- ./reader {}\n"
+        "  work_queue_slices --join c.json -- ./reader {}\n"
+        "                          on another machine: take slices of that run, too\n"
+        "  work_queue_slices -w list.txt --explain | head\n"
+        "  work_queue_slices -w list.txt --stats s.h5 -- wc -w\n"
+        "  work_queue_slices -w list.txt --audit s.h5\n"
+        "                          check that each slice was done once, and show the\n"
+        "                          rank and time\n"
+        "\nExit codes: 0 all commands succeeded, 1 some commands failed or an audit found\n"
+        "gaps, 64 wrong options or a COMMAND that cannot be run, 65 works, lists or\n"
+        "checkpoints that cannot be read, or a file that cannot be written, 69 rank 0 was\n"
+        "lost or not found, 71 no processes, open files or memory left, or stdout cannot\n"
+        "be written, 77 a contact file with another key.\n");
 }
 
 }  // namespace wq::programs::slices

@@ -1,8 +1,5 @@
 #include "programs/status/catalog_options.h"
 
-#include <boost/program_options.hpp>
-#include <sstream>
-
 #include "base/units.h"
 #include "programs/command_line.h"
 #include "programs/option_values.h"
@@ -11,51 +8,48 @@ namespace wq::programs::status {
 
 namespace {
 
-namespace po = boost::program_options;
-
-auto catalog_word(const char* name) {
-    return po::value<std::string>()->value_name(name);
+OptionTable query_options(CatalogQueryCommand& command) {
+    return {
+        {group, "Options"},
+        {"catalog,c", "HOSTS",
+         "catalog servers to ask, in this order: HOST[:PORT],... (default: $CATALOG_HOST)"},
+        {"where,w", "EXPR", "print only records for which EXPR is true (default: all)", &command.where},
+        {"output,p", "EXPR",
+         "print the value of EXPR for each record, a line for each record; may be repeated",
+         Values::repeated},
+        {"timeout,t", "TIME", "try for at most TIME (default: 60)"},
+        {"version,v", "", "print the version and exit", &command.version},
+        {"help,h", "", "print this help and exit", &command.help},
+        // Of CCTools, without effect here.
+        {"debug,d", "X"},
+        {"debug-file,o", "X"},
+        {"debug-rotate-max,O", "X"},
+    };
 }
 
-// Of CCTools' programs, without effect here.
-po::options_description hidden_catalog_options() {
-    po::options_description hidden;
-    for (const char* const name : {"debug,d", "debug-file,o", "debug-rotate-max,O"})
-        hidden.add_options()(name, po::value<std::string>());
-    return hidden;
-}
-
-po::options_description visible_query_options() {
-    po::options_description options("Options", help_width, help_width / 2);
-    options.add_options()("catalog,c", catalog_word("HOSTS"),
-                          "catalog servers to ask, in this order: HOST[:PORT],... (default: $CATALOG_HOST)")(
-        "where,w", catalog_word("EXPR"), "print only records for which EXPR is true (default: all)")(
-        "output,p", po::value<std::vector<std::string>>()->value_name("EXPR"),
-        "print the value of EXPR for each record, a line for each record; may be repeated")(
-        "timeout,t", catalog_word("TIME"), "try for at most TIME (default: 60)")(
-        "version,v", "print the version and exit")("help,h", "print this help and exit");
-    return options;
-}
-
-po::options_description visible_update_options() {
-    po::options_description options("Options", help_width, help_width / 2);
-    options.add_options()("catalog,c", catalog_word("HOSTS"),
-                          "send the record to each of HOST[:PORT],... (default: $CATALOG_HOST)")(
-        "file,f", catalog_word("FILE"),
-        "file (- for stdin) with a JSON object, whose members are added to the record or replace its "
-        "members")("version,v", "print the version and exit")("help,h", "print this help and exit");
-    return options;
+OptionTable update_options(CatalogUpdateCommand& command) {
+    return {
+        {group, "Options"},
+        {"catalog,c", "HOSTS", "send the record to each of HOST[:PORT],... (default: $CATALOG_HOST)"},
+        {"file,f", "FILE",
+         "file (- for stdin) with a JSON object, whose members are added to the record or replace its "
+         "members",
+         &command.file},
+        {"version,v", "", "print the version and exit", &command.version},
+        {"help,h", "", "print this help and exit", &command.help},
+        // Of CCTools, without effect here.
+        {"debug,d", "X"},
+        {"debug-file,o", "X"},
+        {"debug-rotate-max,O", "X"},
+    };
 }
 
 // What both have. Asks for a catalog, unless only help is wanted.
 template <class Command>
-Status fill_catalog_options(const po::variables_map& given, Command& command) {
-    command.help = given.count("help") > 0;
-    command.version = given.count("version") > 0;
+Status fill_catalog_options(const Given& given, Command& command) {
     if (command.help || command.version) return success();
-    if (given.count("place") > 0) return usage_error("options only, no other words");
-    auto hosts = net::catalog::named_catalog_hosts(
-        given.count("catalog") > 0 ? given["catalog"].as<std::string>() : "");
+    if (given.has("place")) return usage_error("options only, no other words");
+    auto hosts = net::catalog::named_catalog_hosts(given.text("catalog"));
     if (!hosts) return usage_error(hosts.error().message);
     if (hosts->empty()) return usage_error("name a catalog server: --catalog HOST[:PORT], or $CATALOG_HOST");
     command.hosts = std::move(*hosts);
@@ -65,25 +59,22 @@ Status fill_catalog_options(const po::variables_map& given, Command& command) {
 }  // namespace
 
 Result<CatalogQueryCommand> parse_catalog_query_options(int argc, const char* const* argv) {
-    const auto given =
-        split_words(words_of(argc, argv), visible_query_options(), "place", hidden_catalog_options());
-    if (!given) return given.error();
     CatalogQueryCommand command;
+    const auto given = read_options(words_of(argc, argv), query_options(command));
+    if (!given) return given.error();
     if (const Status filled = fill_catalog_options(*given, command); !filled) return filled.error();
-    if (const Status time = take(*given, "timeout", command.timeout, parse_duration); !time)
-        return time.error();
+    Taker take(*given);
+    take("timeout", command.timeout, parse_duration);
+    if (!take.status()) return take.status().error();
     const auto checked = [](const char* option, const std::string& expression) {
         auto parsed = net::catalog::JxExpression::parse(expression);
         if (parsed) return parsed;
         return Result<net::catalog::JxExpression>(
             Error{ExitCode::bad_input, std::string(option) + ": " + parsed.error().message});
     };
-    if (given->count("where") > 0) {
-        command.where = (*given)["where"].as<std::string>();
+    if (given->has("where"))
         if (const auto parsed = checked("--where", command.where); !parsed) return parsed.error();
-    }
-    if (given->count("output") == 0) return command;
-    for (const std::string& column : (*given)["output"].as<std::vector<std::string>>()) {
+    for (const std::string& column : given->texts("output")) {
         auto parsed = checked("--output", column);
         if (!parsed) return parsed.error();
         command.columns.emplace_back(column, std::move(*parsed));
@@ -92,48 +83,46 @@ Result<CatalogQueryCommand> parse_catalog_query_options(int argc, const char* co
 }
 
 std::string catalog_query_help() {
-    std::ostringstream out;
-    out << "Usage: catalog_query [OPTION]...\n"
-           "Prints the records that managers, factories and others have sent to a catalog\n"
-           "server, as an array of JSON objects. EXPR is an expression over a record, as in\n"
-           "JX. It may use names of the record's members, JSON values, the operators == != <\n"
-           "<= > >= and or not + - * / % [] and functions such as like(project, \"sim.*\") and\n"
-           "len(project).\n\n"
-        << visible_query_options()
-        << "\nExamples:\n"
-           "  catalog_query -c catalog.example.org\n"
-           "  catalog_query -w 'type==\"wq_master\" and tasks_waiting>0'\n"
-           "  catalog_query -w 'like(project, \"sim.*\")' -p project -p 'tasks_waiting>0'\n"
-           "\nExit codes: 0 printed, 64 wrong options, 65 an expression that cannot be read,\n"
-           "69 no server answers, 71 stdout cannot be written.\n";
-    return without_trailing_blanks(out.str());
+    CatalogQueryCommand none;
+    return help_with(
+        "Usage: catalog_query [OPTION]...\n"
+        "Prints the records that managers, factories and others have sent to a catalog\n"
+        "server, as an array of JSON objects. EXPR is an expression over a record, as in\n"
+        "JX. It may use names of the record's members, JSON values, the operators == != <\n"
+        "<= > >= and or not + - * / % [] and functions such as like(project, \"sim.*\") and\n"
+        "len(project).\n\n",
+        query_options(none),
+        "\nExamples:\n"
+        "  catalog_query -c catalog.example.org\n"
+        "  catalog_query -w 'type==\"wq_master\" and tasks_waiting>0'\n"
+        "  catalog_query -w 'like(project, \"sim.*\")' -p project -p 'tasks_waiting>0'\n"
+        "\nExit codes: 0 printed, 64 wrong options, 65 an expression that cannot be read,\n"
+        "69 no server answers, 71 stdout cannot be written.\n");
 }
 
 Result<CatalogUpdateCommand> parse_catalog_update_options(int argc, const char* const* argv) {
-    const auto given =
-        split_words(words_of(argc, argv), visible_update_options(), "place", hidden_catalog_options());
-    if (!given) return given.error();
     CatalogUpdateCommand command;
+    const auto given = read_options(words_of(argc, argv), update_options(command));
+    if (!given) return given.error();
     if (const Status filled = fill_catalog_options(*given, command); !filled) return filled.error();
-    if (given->count("file") > 0) command.file = (*given)["file"].as<std::string>();
     return command;
 }
 
 std::string catalog_update_help() {
-    std::ostringstream out;
-    out << "Usage: catalog_update [OPTION]...\n"
-           "Sends a record of this machine to catalog servers, once. The record has the type\n"
-           "\"node\", and the machine's name, cores, memory and load. Catalog servers forget\n"
-           "the record after some time. $CATALOG_UPDATE_PROTOCOL is tcp or udp (default:\n"
-           "tcp).\n\n"
-        << visible_update_options()
-        << "\nExamples:\n"
-           "  catalog_update -c catalog.example.org\n"
-           "  catalog_update -c localhost:9097,backup.example.org -f record.json\n"
-           "  echo '{\"type\": \"license\", \"free\": 3}' | catalog_update -c localhost -f -\n"
-           "\nExit codes: 0 a server has the record, 64 wrong options, 65 FILE is no JSON\n"
-           "object, 69 no server takes the record.\n";
-    return without_trailing_blanks(out.str());
+    CatalogUpdateCommand none;
+    return help_with(
+        "Usage: catalog_update [OPTION]...\n"
+        "Sends a record of this machine to catalog servers, once. The record has the type\n"
+        "\"node\", and the machine's name, cores, memory and load. Catalog servers forget\n"
+        "the record after some time. $CATALOG_UPDATE_PROTOCOL is tcp or udp (default:\n"
+        "tcp).\n\n",
+        update_options(none),
+        "\nExamples:\n"
+        "  catalog_update -c catalog.example.org\n"
+        "  catalog_update -c localhost:9097,backup.example.org -f record.json\n"
+        "  echo '{\"type\": \"license\", \"free\": 3}' | catalog_update -c localhost -f -\n"
+        "\nExit codes: 0 a server has the record, 64 wrong options, 65 FILE is no JSON\n"
+        "object, 69 no server takes the record.\n");
 }
 
 }  // namespace wq::programs::status

@@ -1,8 +1,6 @@
 #include "programs/status/status_options.h"
 
-#include <boost/program_options.hpp>
 #include <filesystem>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -15,45 +13,42 @@ namespace wq::programs::status {
 
 namespace {
 
-namespace po = boost::program_options;
-
 constexpr std::uint16_t default_status_port = 9123;
 
-auto status_value(const char* name) {
-    return po::value<std::string>()->value_name(name);
+OptionTable options_of(StatusOptions& options) {
+    return {
+        {group, "What to show (one of these)"},
+        {"statistics,Q", "", "tasks and workers of each manager (default)"},
+        {"tasks,T", "", "tasks of a manager that have not ended"},
+        {"workers,W", "", "workers of a manager"},
+        {"able-workers,A", "",
+         "categories of a manager, with their tasks and the workers that are large enough"},
+        {"resources,R", "", "cores, memory and disk of each manager's workers"},
+        {"capacity", "", "tasks and resources that each manager could keep busy"},
+        {"factories", "", "workers that each factory wants, and has submitted and connected"},
+        {group, "The managers"},
+        {"project-name,M", "REGEX", "managers whose whole name matches REGEX", &options.name},
+        {"catalog,C", "HOSTS",
+         "also managers and factories that these catalog servers know: HOST[:PORT],... (default: "
+         "$CATALOG_HOST)"},
+        {"where", "EXPR", "only records for which EXPR is true, e.g. 'tasks_waiting>100'"},
+        {"contact", "FILE", "contact file of the manager", &options.place.contact},
+        {"password,P", "FILE", "password file; both sides prove that they know its content",
+         &options.place.password_file},
+        {"ssl", "", "use TLS; the manager's certificate is checked only with --contact or --ssl-ca",
+         &options.place.ssl},
+        {"ssl-ca", "FILE", "use TLS, and check the manager's certificate against the authorities in FILE",
+         &options.place.ssl_ca},
+        {"timeout,t", "TIME", "wait at most TIME for an answer (default: 30)"},
+        {group, "Output"},
+        {"json", "", "print whole records, as a JSON array with one record on each line", &options.json},
+        {"verbose,l", "", "same as --json", &options.json},
+        {"every", "TIME", "print again every TIME"},
+        {"version,v", "", "print the version and exit", &options.version},
+        {"help,h", "", "print this help and exit", &options.help},
+    };
 }
 
-po::options_description visible_status_options() {
-    po::options_description all("", help_width, help_width / 2);
-    po::options_description modes("What to show (one of these)", help_width, help_width / 2);
-    modes.add_options()("statistics,Q", "tasks and workers of each manager (default)")(
-        "tasks,T", "tasks of a manager that have not ended")("workers,W", "workers of a manager")(
-        "able-workers,A", "categories of a manager, with their tasks and the workers that are large enough")(
-        "resources,R", "cores, memory and disk of each manager's workers")(
-        "capacity", "tasks and resources that each manager could keep busy")(
-        "factories", "workers that each factory wants, and has submitted and connected");
-    po::options_description managers("The managers", help_width, help_width / 2);
-    managers.add_options()("project-name,M", status_value("REGEX"),
-                           "managers whose whole name matches REGEX")(
-        "catalog,C", status_value("HOSTS"),
-        "also managers and factories that these catalog servers know: HOST[:PORT],... (default: "
-        "$CATALOG_HOST)")("where", status_value("EXPR"),
-                          "only records for which EXPR is true, e.g. 'tasks_waiting>100'")(
-        "contact", status_value("FILE"), "contact file of the manager")(
-        "password,P", status_value("FILE"), "password file; both sides prove that they know its content")(
-        "ssl", "use TLS; the manager's certificate is checked only with --contact or --ssl-ca")(
-        "ssl-ca", status_value("FILE"),
-        "use TLS, and check the manager's certificate against the authorities in FILE")(
-        "timeout,t", status_value("TIME"), "wait at most TIME for an answer (default: 30)");
-    po::options_description output("Output", help_width, help_width / 2);
-    output.add_options()("json", "print whole records, as a JSON array with one record on each line")(
-        "verbose,l", "same as --json")("every", status_value("TIME"), "print again every TIME")(
-        "version,v", "print the version and exit")("help,h", "print this help and exit");
-    all.add(modes).add(managers).add(output);
-    return all;
-}
-
-using StatusGiven = po::variables_map;
 using StatusMode = StatusOptions::Mode;
 
 constexpr std::pair<const char*, StatusMode> status_modes[] = {
@@ -62,9 +57,9 @@ constexpr std::pair<const char*, StatusMode> status_modes[] = {
     {"resources", StatusMode::resources}, {"capacity", StatusMode::capacity},
     {"factories", StatusMode::factories}};
 
-Status take_status_mode(const StatusGiven& given, StatusOptions& options) {
+Status take_status_mode(const Given& given, StatusOptions& options) {
     for (const auto& [name, mode] : status_modes) {
-        if (given.count(name) == 0) continue;
+        if (!given.has(name)) continue;
         if (options.has_mode)
             return usage_error("give one of -Q, -T, -W, -A, -R, --capacity and --factories");
         options.mode = mode;
@@ -89,37 +84,28 @@ Status take_status_address(const std::vector<std::string>& words, StatusOptions&
 }
 
 // Only servers that the user named are asked.
-Status take_status_catalogs(const StatusGiven& given, StatusOptions& options) {
-    if (given.count("where") != 0) {
-        auto where = net::catalog::JxExpression::parse(given["where"].as<std::string>());
+Status take_status_catalogs(const Given& given, StatusOptions& options) {
+    if (given.has("where")) {
+        auto where = net::catalog::JxExpression::parse(given.text("where"));
         if (!where) return usage_error("--where: " + where.error().message);
         options.where = std::move(*where);
     }
     const bool factories = options.mode == StatusMode::factories;
     if (!options.by_name() || !options.run.empty())
-        return factories || given.count("catalog") != 0
+        return factories || given.has("catalog")
                    ? usage_error("--catalog and --factories: without HOST PORT, RUN and --contact")
                    : success();
-    auto hosts = net::catalog::named_catalog_hosts(
-        given.count("catalog") != 0 ? given["catalog"].as<std::string>() : std::string());
+    auto hosts = net::catalog::named_catalog_hosts(given.text("catalog"));
     if (!hosts) return usage_error(hosts.error().message);
     options.place.catalogs = std::move(*hosts);
     return success();
 }
 
 // A word that is a file here, or looks like one, is no host.
-Status take_status_place(const StatusGiven& given, StatusOptions& options) {
-    const auto value = [&](const char* name) {
-        return given.count(name) != 0 ? given[name].as<std::string>() : std::string();
-    };
-    const auto words = given.count("place") != 0 ? given["place"].as<std::vector<std::string>>()
-                                                 : std::vector<std::string>();
-    options.place.contact = value("contact");
-    options.place.password_file = value("password");
-    options.place.ssl_ca = value("ssl-ca");
-    options.place.ssl = given.count("ssl") != 0 || !options.place.ssl_ca.empty();
-    options.name = value("project-name");
-    const bool by_name = given.count("project-name") != 0;
+Status take_status_place(const Given& given, StatusOptions& options) {
+    const auto words = given.texts("place");
+    if (!options.place.ssl_ca.empty()) options.place.ssl = true;
+    const bool by_name = given.has("project-name");
     const int ways = (words.empty() ? 0 : 1) + (options.place.contact.empty() ? 0 : 1) + (by_name ? 1 : 0);
     if (ways > 1 || words.size() > 2)
         return usage_error("name the managers in one way: HOST PORT, RUN, --contact FILE or -M REGEX");
@@ -136,21 +122,18 @@ Status take_status_place(const StatusGiven& given, StatusOptions& options) {
     return success();
 }
 
-Status fill_status(const StatusGiven& given, StatusOptions& options) {
-    options.help = given.count("help") != 0;
-    options.version = given.count("version") != 0;
+Status fill_status(const Given& given, StatusOptions& options) {
     if (options.help || options.version) return success();
-    options.json = given.count("json") != 0 || given.count("verbose") != 0;
     if (const Status mode = take_status_mode(given, options); !mode) return mode;
     if (const Status place = take_status_place(given, options); !place) return place;
     if (const Status catalogs = take_status_catalogs(given, options); !catalogs) return catalogs;
     options.place.limit = std::chrono::seconds(30);
-    const auto time = [](const std::string& word) { return parse_duration(word); };
-    if (const Status limit = take(given, "timeout", options.place.limit, time); !limit) return limit;
-    if (const Status every = take(given, "every", options.every, time); !every) return every;
-    if (options.every && *options.every < std::chrono::milliseconds(100))
+    Taker take(given);
+    take("timeout", options.place.limit, parse_duration);
+    take("every", options.every, parse_duration);
+    if (take.status() && options.every && *options.every < std::chrono::milliseconds(100))
         return usage_error("--every: at least 0.1 s");
-    return success();
+    return take.status();
 }
 
 }  // namespace
@@ -173,39 +156,39 @@ net::messages::StatusOf StatusOptions::listing() const {
 }
 
 Result<StatusOptions> parse_status_options(int argc, const char* const* argv) {
-    const auto given = split_words(words_of(argc, argv), visible_status_options(), "place");
-    if (!given) return given.error();
     StatusOptions options;
+    const auto given = read_options(words_of(argc, argv), options_of(options));
+    if (!given) return given.error();
     if (const Status filled = fill_status(*given, options); !filled) return filled.error();
     return options;
 }
 
 std::string status_help() {
-    std::ostringstream out;
-    out << "Usage: work_queue_status [OPTIONS]\n"
-           "       work_queue_status [OPTIONS] HOST [PORT]\n"
-           "       work_queue_status [OPTIONS] RUN\n"
-           "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
-           "\n"
-           "Shows managers, their tasks, workers and categories. Without HOST, RUN, FILE and\n"
-           "REGEX, work_queue_status shows all your managers, also those without a name (-),\n"
-           "and your factories, and those of the catalog servers that you name. RUN is a run\n"
-           "directory, its list, or a contact file; without a mode, work_queue_status shows\n"
-           "the progress of RUN. A manager with a key answers only if you give --contact or\n"
-           "--password; a manager in the registry or in your run needs neither. The default\n"
-           "PORT is 9123.\n"
-        << visible_status_options()
-        << "\nExamples:\n"
-           "  work_queue_status                             all your managers\n"
-           "  work_queue_status tasks.sh.wq                 progress of this run\n"
-           "  work_queue_status -T login1 9123              tasks of an open manager\n"
-           "  work_queue_status -W --contact contact        workers, with the key\n"
-           "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"
-           "  work_queue_status -C login1 --where 'tasks_waiting>100'\n"
-           "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 no manager or factory of the\n"
-           "name was found, none was reached, or no catalog server answered, 71 stdout\n"
-           "cannot be written, 77 not allowed (key, password or version).\n";
-    return without_trailing_blanks(out.str());
+    StatusOptions none;
+    return help_with(
+        "Usage: work_queue_status [OPTIONS]\n"
+        "       work_queue_status [OPTIONS] HOST [PORT]\n"
+        "       work_queue_status [OPTIONS] RUN\n"
+        "       work_queue_status [OPTIONS] --contact FILE | -M REGEX\n"
+        "\n"
+        "Shows managers, their tasks, workers and categories. Without HOST, RUN, FILE and\n"
+        "REGEX, work_queue_status shows all your managers, also those without a name (-),\n"
+        "and your factories, and those of the catalog servers that you name. RUN is a run\n"
+        "directory, its list, or a contact file; without a mode, work_queue_status shows\n"
+        "the progress of RUN. A manager with a key answers only if you give --contact or\n"
+        "--password; a manager in the registry or in your run needs neither. The default\n"
+        "PORT is 9123.\n",
+        options_of(none),
+        "\nExamples:\n"
+        "  work_queue_status                             all your managers\n"
+        "  work_queue_status tasks.sh.wq                 progress of this run\n"
+        "  work_queue_status -T login1 9123              tasks of an open manager\n"
+        "  work_queue_status -W --contact contact        workers, with the key\n"
+        "  work_queue_status -M 'sim.*' --every 10       these managers, every 10 s\n"
+        "  work_queue_status -C login1 --where 'tasks_waiting>100'\n"
+        "\nExit codes: 0 shown, 64 usage, 65 no such run, 69 no manager or factory of the\n"
+        "name was found, none was reached, or no catalog server answered, 71 stdout\n"
+        "cannot be written, 77 not allowed (key, password or version).\n");
 }
 
 }  // namespace wq::programs::status

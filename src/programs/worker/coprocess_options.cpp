@@ -15,13 +15,7 @@
 
 namespace wq::programs::worker {
 
-namespace po = boost::program_options;
-
 namespace {
-
-auto text_value(const char* name) {
-    return po::value<std::string>()->value_name(name);
-}
 
 std::int64_t coprocesses_of(const CoprocessSettings& settings, const engine::model::Resources& worker) {
     if (settings.count) return *settings.count;
@@ -50,23 +44,6 @@ Status check_file(const std::string& file) {
 
 }  // namespace
 
-po::options_description coprocess_options() {
-    po::options_description all("Coprocesses for remote tasks", help_width, help_width / 2);
-    all.add_options()("coprocess", text_value("FILE"),
-                      "run remote tasks in coprocesses started from FILE, which work_queue_serverize makes")(
-        "coprocesses-total", text_value("N"), "start N coprocesses (default: one for each core)")(
-        "coprocess-cores", text_value("N"),
-        "cores of all coprocesses together (default: all that the worker offers)")(
-        "coprocess-memory", text_value("MB"),
-        "memory of all coprocesses together (default: all that the worker offers)")(
-        "coprocess-disk", text_value("MB"),
-        "disk space of all coprocesses together (default: all that the worker offers)")(
-        "coprocess-gpus", text_value("N"),
-        "GPUs of all coprocesses together (default: all that the worker offers). Each coprocess gets an "
-        "equal share of cores, memory, disk and GPUs; a coprocess that exceeds its share is restarted");
-    return all;
-}
-
 std::vector<std::string> with_one_spelling(std::vector<std::string> words) {
     for (std::string& word : words) {
         if (word == "--") break;
@@ -80,28 +57,20 @@ std::vector<std::string> with_one_spelling(std::vector<std::string> words) {
     return words;
 }
 
-Status take_coprocesses(const po::variables_map& given, CoprocessSettings& settings) {
-    if (given.count("coprocess") != 0) settings.file = given["coprocess"].as<std::string>();
-    const auto said = [&](const char* name, bool zero_is_all) {
-        return given.count(name) != 0 && !means_all(given[name].as<std::string>(), zero_is_all);
-    };
+Status take_coprocesses(const Given& given, CoprocessSettings& settings) {
     const auto number = [](const std::string& word) {
         return parse_count_with_fraction(word, 0, most_cores);
     };
-    std::vector<Status> taken;
-    if (said("coprocesses-total", false))
-        taken.push_back(
-            take(given, "coprocesses-total", settings.count, between(1, engine::model::most_coprocesses)));
-    if (said("coprocess-cores", true))
-        taken.push_back(take(given, "coprocess-cores", settings.cores, number));
-    if (said("coprocess-memory", true))
-        taken.push_back(take(given, "coprocess-memory", settings.memory_mb, parse_amount_mb));
-    if (said("coprocess-disk", true))
-        taken.push_back(take(given, "coprocess-disk", settings.disk_mb, parse_amount_mb));
-    if (said("coprocess-gpus", false)) taken.push_back(take(given, "coprocess-gpus", settings.gpus, number));
-    for (const Status& status : taken)
-        if (!status) return status;
-    return success();
+    Taker take(given);
+    const auto take_unless_all = [&](const char* name, bool zero_is_all, auto& target, const auto& convert) {
+        if (!means_all(given.text(name), zero_is_all)) take(name, target, convert);
+    };
+    take_unless_all("coprocesses-total", false, settings.count, between(1, engine::model::most_coprocesses));
+    take_unless_all("coprocess-cores", true, settings.cores, number);
+    take_unless_all("coprocess-memory", true, settings.memory_mb, parse_amount_mb);
+    take_unless_all("coprocess-disk", true, settings.disk_mb, parse_amount_mb);
+    take_unless_all("coprocess-gpus", false, settings.gpus, number);
+    return take.status();
 }
 
 engine::model::Resources coprocess_share(const CoprocessSettings& settings,

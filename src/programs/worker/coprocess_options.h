@@ -1,7 +1,6 @@
 // The worker's options for coprocesses, and the start of these.
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,15 +10,14 @@
 #include "base/count.h"
 #include "base/result.h"
 #include "functions/coprocess/runner.h"
+#include "programs/command_line.h"
 #include "programs/worker/worker_resources.h"
 
 namespace wq::programs::worker {
 
-boost::program_options::options_description coprocess_options();
-// The manual's spellings, such as --num_coprocesses and --coprocess_cores=4, become those of
-// coprocess_options().
+// The manual's spellings, such as --num_coprocesses and --coprocess_cores=4, become those of --help.
 std::vector<std::string> with_one_spelling(std::vector<std::string> words);
-Status take_coprocesses(const boost::program_options::variables_map& given, CoprocessSettings& settings);
+Status take_coprocesses(const Given& given, CoprocessSettings& settings);
 
 // Starts them, and waits until the first has named itself. `folder`: where to make their own. `launcher`:
 // outlives them. `time_scale`: of back-offs, for tests. Error: they

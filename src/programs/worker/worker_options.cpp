@@ -1,9 +1,7 @@
 #include "programs/worker/worker_options.h"
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <charconv>
-#include <sstream>
 
 #include "base/amounts.h"
 #include "base/units.h"
@@ -19,77 +17,104 @@
 
 namespace wq::programs::worker {
 
-namespace po = boost::program_options;
-
 namespace {
 
 constexpr std::size_t longest_regex = 1000;
 
-auto text(const char* name) {
-    return po::value<std::string>()->value_name(name);
-}
-
-po::options_description visible_worker_options() {
-    po::options_description all("", help_width, help_width / 2);
-    po::options_description manager("The manager", help_width, help_width / 2);
-    manager.add_options()("contact", text("FILE"),
-                          "contact file of the manager, with its addresses, key and certificate")(
-        "manager-name,M", text("REGEX"),
-        "serve managers whose whole name matches REGEX, one after another, those with waiting tasks first "
-        "(default: $WORK_QUEUE_NAME, if you give no manager)")(
-        "catalog,C", text("HOSTS"),
-        "with -M: look up names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)")(
-        "password,P", text("FILE"),
-        "password file; worker and manager prove to each other that they know its content")(
-        "ssl", "use TLS; the worker checks the manager's certificate only with --contact or --ssl-ca")(
-        "ssl-ca", text("FILE"),
-        "use TLS, and check the manager's certificate against the authorities in FILE")(
-        "connect-timeout", text("TIME"), "leave if no manager is reached for TIME (default: 15m)")(
-        "idle-timeout", text("TIME"), "leave if no task arrives for TIME (default: 15m)")(
-        "timeout,t", text("TIME"), "set --connect-timeout and --idle-timeout")(
-        "min-backoff,i", text("TIME"), "wait at least TIME between attempts to connect (default: 1)")(
-        "max-backoff,b", text("TIME"), "wait at most TIME between attempts to connect (default: 60)")(
-        "single-shot", "leave when the first manager ends or dismisses this worker");
-    po::options_description offers("Resources that the worker offers", help_width, help_width / 2);
-    offers.add_options()("cores", text("N|all"),
-                         "cores (default: all that this process may use; 0 also means all)")(
-        "memory", text("MB|all"), "memory in MB, or a size such as 4G (default: all; 0 also means all)")(
-        "disk", text("MB|all"),
-        "disk space in MB, or a size such as 20G, at most the free space (default: all; 0 also means all)")(
-        "gpus", text("N|all"), "GPUs (default: all)")(
-        "bind", text("none|core|numa"),
-        "bind each task to its cores, or to all cores of the same NUMA nodes (default: core, if the worker "
-        "has its cores to itself)")("threads-per-core", text("N"),
-                                    "use the first N hardware threads of each core (default: all)")(
-        "wall-time", text("TIME"),
-        "end after TIME, and do not start tasks that need longer (default: the batch job's end)")(
-        "feature", po::value<std::vector<std::string>>()->value_name("NAME"),
-        "offer NAME to tasks that require it; may be repeated")(
-        "detect", "print what the worker would offer and why, and exit")("json", "with --detect: print JSON")(
-        "draw", po::value<std::string>()->implicit_value("")->value_name("TASK"),
-        "with --detect: draw the machine; =\"cores=4 gpus=1\" shows where such tasks run when the worker is "
-        "full");
-    po::options_description work("Operation", help_width, help_width / 2);
-    work.add_options()("workdir,s", text("DIR"),
-                       "folder for the worker's workspace (default: $CCTOOLS_TEMP, $_CONDOR_SCRATCH_DIR, "
-                       "$TMPDIR, $TEMP, $TMP "
-                       "or /tmp)")("os,O", text("NAME"),
-                                   "value of $OS in paths of input files (default: uname -s)")(
-        "arch,A", text("NAME"), "value of $ARCH in paths of input files (default: uname -m)")(
-        "keep-cache", text("DIR"), "keep cached inputs in DIR for the next worker that uses DIR")(
-        "url-timeout", text("TIME"), "give up on a URL after TIME without data (default: 60)")(
-        "grace", text("TIME"), "let running tasks finish for TIME after a signal (default: 10)")(
-        "task-wrapper", text("CMD"), "run each task as CMD; the task's line replaces {} or is appended")(
-        "from-factory", text("NAME"), "name of the factory that started the worker")(
-        "parent-death", "leave when the parent process ends")(
-        "volatility", text("P"), "exit abruptly with probability P per minute, for tests")(
-        "debug,d", text("SUBSYSTEM"), "write a debug log of SUBSYSTEM (all: everything)")(
-        "debug-file,o", text("FILE"), "file for --debug (default: stderr)")(
-        "debug-rotate-max", text("BYTES"),
-        "start a new debug log when the log reaches BYTES (default: 10M; 0: never)")(
-        "version,v", "print the version and exit")("help,h", "print this help and exit");
-    all.add(manager).add(offers).add(coprocess_options()).add(work);
-    return all;
+OptionTable options_of(WorkerCommand& command) {
+    return {
+        {group, "The manager"},
+        {"contact", "FILE", "contact file of the manager, with its addresses, key and certificate",
+         &command.work.contact},
+        {"manager-name,M", "REGEX",
+         "serve managers whose whole name matches REGEX, one after another, those with waiting tasks first "
+         "(default: $WORK_QUEUE_NAME, if you give no manager)"},
+        {"catalog,C", "HOSTS",
+         "with -M: look up names also on these catalog servers: HOST[:PORT],... (default: $CATALOG_HOST)"},
+        {"password,P", "FILE",
+         "password file; worker and manager prove to each other that they know its content",
+         &command.work.password_file},
+        {"ssl", "", "use TLS; the worker checks the manager's certificate only with --contact or --ssl-ca",
+         &command.work.ssl},
+        {"ssl-ca", "FILE", "use TLS, and check the manager's certificate against the authorities in FILE",
+         &command.work.ssl_ca},
+        {"connect-timeout", "TIME", "leave if no manager is reached for TIME (default: 15m)"},
+        {"idle-timeout", "TIME", "leave if no task arrives for TIME (default: 15m)"},
+        {"timeout,t", "TIME", "set --connect-timeout and --idle-timeout"},
+        {"min-backoff,i", "TIME", "wait at least TIME between attempts to connect (default: 1)"},
+        {"max-backoff,b", "TIME", "wait at most TIME between attempts to connect (default: 60)"},
+        {"single-shot", "", "leave when the first manager ends or dismisses this worker",
+         &command.work.single_shot},
+        {group, "Resources that the worker offers"},
+        {"cores", "N|all", "cores (default: all that this process may use; 0 also means all)"},
+        {"memory", "MB|all", "memory in MB, or a size such as 4G (default: all; 0 also means all)"},
+        {"disk", "MB|all",
+         "disk space in MB, or a size such as 20G, at most the free space (default: all; 0 also means all)"},
+        {"gpus", "N|all", "GPUs (default: all)"},
+        {"bind", "none|core|numa",
+         "bind each task to its cores, or to all cores of the same NUMA nodes (default: core, if the worker "
+         "has its cores to itself)"},
+        {"threads-per-core", "N", "use the first N hardware threads of each core (default: all)"},
+        {"wall-time", "TIME",
+         "end after TIME, and do not start tasks that need longer (default: the batch job's end)"},
+        {"feature", "NAME", "offer NAME to tasks that require it; may be repeated", &command.work.features},
+        {"detect", "", "print what the worker would offer and why, and exit"},
+        {"json", "", "with --detect: print JSON", &command.json},
+        {"draw", "TASK",
+         "with --detect: draw the machine; =\"cores=4 gpus=1\" shows where such tasks run when the worker is "
+         "full",
+         Values::optional},
+        {group, "Coprocesses for remote tasks"},
+        {"coprocess", "FILE",
+         "run remote tasks in coprocesses started from FILE, which work_queue_serverize makes",
+         &command.work.coprocesses.file},
+        {"coprocesses-total", "N", "start N coprocesses (default: one for each core)"},
+        {"coprocess-cores", "N", "cores of all coprocesses together (default: all that the worker offers)"},
+        {"coprocess-memory", "MB",
+         "memory of all coprocesses together (default: all that the worker offers)"},
+        {"coprocess-disk", "MB",
+         "disk space of all coprocesses together (default: all that the worker offers)"},
+        {"coprocess-gpus", "N",
+         "GPUs of all coprocesses together (default: all that the worker offers). Each coprocess gets an "
+         "equal share of cores, memory, disk and GPUs; a coprocess that exceeds its share is restarted"},
+        {group, "Operation"},
+        {"workdir,s", "DIR",
+         "folder for the worker's workspace (default: $CCTOOLS_TEMP, $_CONDOR_SCRATCH_DIR, $TMPDIR, $TEMP, "
+         "$TMP or /tmp)",
+         &command.work.workdir},
+        {"os,O", "NAME", "value of $OS in paths of input files (default: uname -s)", &command.work.os},
+        {"arch,A", "NAME", "value of $ARCH in paths of input files (default: uname -m)", &command.work.arch},
+        {"keep-cache", "DIR", "keep cached inputs in DIR for the next worker that uses DIR",
+         &command.work.kept_cache},
+        {"url-timeout", "TIME", "give up on a URL after TIME without data (default: 60)"},
+        {"grace", "TIME", "let running tasks finish for TIME after a signal (default: 10)"},
+        {"task-wrapper", "CMD", "run each task as CMD; the task's line replaces {} or is appended",
+         &command.work.task_wrapper},
+        {"from-factory", "NAME", "name of the factory that started the worker", &command.work.factory},
+        {"parent-death", "", "leave when the parent process ends", &command.work.parent_death},
+        {"volatility", "P", "exit abruptly with probability P per minute, for tests"},
+        {"debug,d", "SUBSYSTEM", "write a debug log of SUBSYSTEM (all: everything)", &command.work.debug},
+        {"debug-file,o", "FILE", "file for --debug (default: stderr)", &command.work.debug_file},
+        {"debug-rotate-max", "BYTES",
+         "start a new debug log when the log reaches BYTES (default: 10M; 0: never)"},
+        {"version,v", "", "print the version and exit"},
+        {"help,h", "", "print this help and exit"},
+        // Of CCTools, of former versions, and for tests.
+        {"master-name,N", "X"},
+        {"project-name", "X"},
+        {"tcp-window-size,w", "X"},
+        {"connection-mode", "X"},
+        {"disable-symlinks", ""},
+        {"disk-allocation", ""},
+        {"tlq", "X"},
+        {"advertise,a", ""},
+        {"measure-capacity,c", ""},
+        {"ignored-p,p", "X"},
+        {"disk-threshold,z", "X"},
+        {"memory-threshold", "X"},
+        {"walltime", "X"},
+        {"time-scale", "X"},
+    };
 }
 
 // Accepted so that command lines for Work Queue keep working. They have no effect; the worker warns if a user
@@ -106,15 +131,6 @@ constexpr WithoutEffect without_effect[] = {
     {"tlq", "there is no log server"},
 };
 
-po::options_description hidden_options() {
-    po::options_description hidden;
-    hidden.add_options()("master-name,N", text(""))("project-name", text(""))("tcp-window-size,w", text(""))(
-        "connection-mode", text(""))("disable-symlinks", "")("disk-allocation", "")("tlq", text(""))(
-        "advertise,a", "")("measure-capacity,c", "")("ignored-p,p", text(""))("disk-threshold,z", text(""))(
-        "memory-threshold", text(""))("walltime", text(""))("time-scale", text(""));
-    return hidden;
-}
-
 // Options of other kinds of workers are refused.
 std::optional<std::string> refused_word(std::string_view word) {
     for (const char* name : {"--foreman", "--specify-log", "--fast-abort", "--bandwidth", "-Z", "-F", "-f"})
@@ -123,7 +139,6 @@ std::optional<std::string> refused_word(std::string_view word) {
     return std::nullopt;
 }
 
-using Given = po::variables_map;
 using Variable = std::function<const char*(const char*)>;
 
 using Amount = std::optional<std::int64_t>;
@@ -169,8 +184,8 @@ Status take_amounts(const Given& given, const Variable& variable, WorkerProgramO
         std::string name = std::string("--") + kind.option;
         std::string word;
         bool of_task = false;
-        if (given.count(kind.option) != 0) {
-            word = given[kind.option].as<std::string>();
+        if (given.has(kind.option)) {
+            word = given.text(kind.option);
         } else if (const char* value = variable(kind.variable); value != nullptr && *value != '\0') {
             name = kind.variable + std::string(" in the environment");
             said_by = name;
@@ -188,12 +203,14 @@ Status take_amounts(const Given& given, const Variable& variable, WorkerProgramO
 }
 
 Status take_binding(const Given& given, WorkerProgramOptions& work) {
-    const Status status = take(given, "bind", work.bind, parse_binding);
-    return status ? take(given, "threads-per-core", work.threads_per_core, parse_threads) : status;
+    Taker take(given);
+    take("bind", work.bind, parse_binding);
+    take("threads-per-core", work.threads_per_core, parse_threads);
+    return take.status();
 }
 
 Status take_drawn_task(const Given& given, WorkerCommand& command) {
-    const std::string text = given.count("draw") == 0 ? "" : given["draw"].as<std::string>();
+    const std::string text = given.text("draw");
     if (text.empty()) return success();
     engine::tasklist::Settings said;
     if (const Status bad = engine::tasklist::apply_settings(text, said); !bad)
@@ -205,9 +222,8 @@ Status take_drawn_task(const Given& given, WorkerCommand& command) {
 
 // --detect needs no manager.
 bool takes_detect(const Given& given, WorkerCommand& command) {
-    command.json = given.count("json") != 0;
-    command.draw = given.count("draw") != 0;
-    if (given.count("detect") != 0) command.kind = WorkerCommand::Kind::detect;
+    command.draw = given.has("draw");
+    if (given.has("detect")) command.kind = WorkerCommand::Kind::detect;
     return command.kind == WorkerCommand::Kind::detect;
 }
 
@@ -221,31 +237,23 @@ Result<double> fraction(const std::string& word, double most) {
 }
 
 Status take_times(const Given& given, WorkerProgramOptions& work) {
-    std::optional<Status> bad;
-    const auto check = [&](Status status) {
-        if (!status && !bad) bad = std::move(status);
-    };
-    const auto duration = [](const std::string& word) { return parse_duration(word); };
-    Duration both{0};
+    Taker take(given);
     Duration wall{0};
-    check(take(given, "timeout", both, duration));
-    if (given.count("timeout") != 0) work.idle_timeout = work.connect_timeout = both;
-    check(take(given, "idle-timeout", work.idle_timeout, duration));
-    check(take(given, "connect-timeout", work.connect_timeout, duration));
-    check(take(given, "min-backoff", work.min_backoff, duration));
-    check(take(given, "max-backoff", work.max_backoff, duration));
-    check(take(given, "grace", work.grace, duration));
-    check(take(given, "url-timeout", work.url_timeout, duration));
-    if (work.url_timeout <= Duration{0} && !bad) bad = usage_error("--url-timeout 0: give at least 1 second");
+    take("timeout", work.idle_timeout, parse_duration);
+    take("timeout", work.connect_timeout, parse_duration);
+    take("idle-timeout", work.idle_timeout, parse_duration);
+    take("connect-timeout", work.connect_timeout, parse_duration);
+    take("min-backoff", work.min_backoff, parse_duration);
+    take("max-backoff", work.max_backoff, parse_duration);
+    take("grace", work.grace, parse_duration);
+    take("url-timeout", work.url_timeout, parse_duration);
+    if (work.url_timeout <= Duration{0}) take.check(usage_error("--url-timeout 0: give at least 1 second"));
     for (const char* const name : {"walltime", "wall-time"})  // the first is work_queue_run's spelling
-        check(take(given, name, wall, duration));
-    check(take(given, "debug-rotate-max", work.debug_rotate,
-               [](const std::string& word) { return parse_size(word, 1); }));
-    check(take(given, "volatility", work.volatility,
-               [](const std::string& word) { return fraction(word, 1); }));
-    check(take(given, "time-scale", work.time_scale,
-               [](const std::string& word) { return fraction(word, 1000); }));
-    if (bad) return *bad;
+        take(name, wall, parse_duration);
+    take("debug-rotate-max", work.debug_rotate, parse_bytes);
+    take("volatility", work.volatility, [](const std::string& word) { return fraction(word, 1); });
+    take("time-scale", work.time_scale, [](const std::string& word) { return fraction(word, 1000); });
+    if (!take.status()) return take.status();
     if (wall > Duration{0}) work.wall_time = wall;
     if (work.max_backoff < work.min_backoff)
         return usage_error("--max-backoff " + format_duration(work.max_backoff) + " is below --min-backoff " +
@@ -261,14 +269,14 @@ std::string value_of(const Variable& variable, const char* name) {
 // Names are looked for on servers that the user named, and on no others.
 Status take_name(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
     if (work.manager_regex.empty()) {
-        if (given.count("catalog") != 0)
+        if (given.has("catalog"))
             work.remarks.push_back("--catalog has no effect: the manager is not given by name (-M)");
         return success();
     }
     if (work.manager_regex.size() > longest_regex) return usage_error("-M: the expression is too long");
     if (const Status bad = net::contact::check_manager_pattern(work.manager_regex); !bad)
         return usage_error("-M: " + bad.error().message);
-    const std::string said = given.count("catalog") != 0 ? given["catalog"].as<std::string>() : "";
+    const std::string said = given.text("catalog");
     auto hosts = net::catalog::named_catalog_hosts(said, value_of(variable, "CATALOG_HOST"));
     if (!hosts) return usage_error((said.empty() ? "" : "--catalog: ") + hosts.error().message);
     work.catalogs = std::move(*hosts);
@@ -278,14 +286,9 @@ Status take_name(const Given& given, const Variable& variable, WorkerProgramOpti
 Status take_place(const Given& given, const Variable& variable, WorkerProgramOptions& work) {
     const std::string required = value_of(variable, "WORK_QUEUE_REQUIRE_KEY");
     work.require_key = !required.empty() && required != "0";
-    const auto words = given.count("place") != 0 ? given["place"].as<std::vector<std::string>>()
-                                                 : std::vector<std::string>{};
-    const auto given_text = [&](const char* name, std::string& target) {
-        if (given.count(name) != 0) target = given[name].as<std::string>();
-    };
-    given_text("contact", work.contact);
+    const auto words = given.texts("place");
     for (const char* const name : {"master-name", "project-name", "manager-name"})
-        given_text(name, work.manager_regex);
+        if (given.has(name)) work.manager_regex = given.text(name);
     if (words.empty() && work.contact.empty() && work.manager_regex.empty())
         work.manager_regex = value_of(variable, "WORK_QUEUE_NAME");
     const int ways =
@@ -315,13 +318,12 @@ Status take_place(const Given& given, const Variable& variable, WorkerProgramOpt
 Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* argv, const Variable& variable) {
     for (int i = 1; i < argc; ++i)
         if (const auto why = refused_word(argv[i])) return usage_error(*why);
-    const auto split = split_words(with_one_spelling(words_of(argc, argv)), visible_worker_options(), "place",
-                                   hidden_options());
-    if (!split) return split.error();
-    const Given& given = *split;
     WorkerCommand command;
-    if (given.count("help") != 0) command.kind = WorkerCommand::Kind::help;
-    if (given.count("version") != 0) command.kind = WorkerCommand::Kind::version;
+    const auto read = read_options(with_one_spelling(words_of(argc, argv)), options_of(command));
+    if (!read) return read.error();
+    const Given& given = *read;
+    if (given.has("help")) command.kind = WorkerCommand::Kind::help;
+    if (given.has("version")) command.kind = WorkerCommand::Kind::version;
     if (command.kind != WorkerCommand::Kind::work) return command;
     WorkerProgramOptions& work = command.work;
     const bool detects = takes_detect(given, command);
@@ -333,24 +335,10 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
                                  take_times(given, work), take_amounts(given, variable, work),
                                  take_binding(given, work), take_coprocesses(given, work.coprocesses)})
         if (!status) return status.error();
-    const auto given_text = [&](const char* name, std::string& target) {
-        if (given.count(name) != 0) target = given[name].as<std::string>();
-    };
-    given_text("password", work.password_file);
-    given_text("ssl-ca", work.ssl_ca);
-    given_text("workdir", work.workdir);
-    given_text("task-wrapper", work.task_wrapper);
-    given_text("keep-cache", work.kept_cache);
-    given_text("os", work.os);
-    given_text("arch", work.arch);
     for (const std::string& name : {work.os, work.arch})
         if (!net::session::is_platform(name))
             return usage_error("--os and --arch " + quote_for_message(name) +
                                ": use letters, digits, '_', '-' and '.', not '.' first");
-    given_text("from-factory", work.factory);
-    given_text("debug", work.debug);
-    given_text("debug-file", work.debug_file);
-    if (given.count("feature") != 0) work.features = given["feature"].as<std::vector<std::string>>();
     for (const std::string& feature : work.features)
         if (feature.starts_with(engine::model::function_feature))
             return usage_error(
@@ -360,14 +348,12 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
         if (feature.starts_with(engine::model::coprocess_feature) ||
             feature.starts_with(engine::model::coprocess_feature_of_cctools))
             return usage_error("--feature " + quote_for_message(feature) + ": give --coprocess FILE");
-    work.ssl = given.count("ssl") != 0 || !work.ssl_ca.empty();
-    work.single_shot = given.count("single-shot") != 0;
-    work.parent_death = given.count("parent-death") != 0;
+    if (!work.ssl_ca.empty()) work.ssl = true;
     for (const WithoutEffect& option : without_effect)
-        if (given.count(option.name) != 0)
+        if (given.has(option.name))
             work.remarks.push_back(std::string("--") + option.name + " has no effect: " + option.why);
-    if (given.count("connection-mode") != 0) {
-        const std::string& mode = given["connection-mode"].as<std::string>();
+    if (given.has("connection-mode")) {
+        const std::string mode = given.text("connection-mode");
         if (mode != "by_ip" && mode != "by_hostname" && mode != "by_apparent_ip")
             return usage_error("--connection-mode: " + quote_for_message(mode) +
                                " is not one of by_ip, by_hostname, by_apparent_ip");
@@ -376,31 +362,31 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
 }
 
 std::string worker_help_text() {
-    std::ostringstream text;
-    text << "Usage: work_queue_worker [OPTIONS] HOST PORT\n"
-            "       work_queue_worker [OPTIONS] \"HOST:PORT;HOST:PORT\"\n"
-            "       work_queue_worker [OPTIONS] --contact FILE\n"
-            "       work_queue_worker [OPTIONS] -M REGEX\n"
-            "       work_queue_worker [OPTIONS] --detect [--json | --draw[=TASK]]\n"
-            "\n"
-            "Runs tasks of a manager on this machine, and reconnects if the connection is\n"
-            "lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2, the worker returns tasks\n"
-            "that have not started, and lets running tasks finish for a while (--grace). When\n"
-            "the worker ends, all processes of its tasks are killed and its workspace is\n"
-            "removed.\n"
-         << visible_worker_options()
-         << "\nExamples:\n"
-            "  work_queue_worker login1 9123                      offer all of this machine\n"
-            "  work_queue_worker --contact tasks.sh.wq/contact --single-shot\n"
-            "                                                     join a run with --listen\n"
-            "  work_queue_worker -M 'myproject.*' --cores 8       find the manager by name\n"
-            "  work_queue_worker -M myproject --catalog login1    find it by a catalog server\n"
-            "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
-            "  work_queue_worker --detect                         print its offer and why\n"
-            "\nExit codes: 0 dismissed or idle timeout, 64 usage, 65 bad input,\n"
-            "69 no manager reached, 70 our bug, 71 no processes, open files or memory left,\n"
-            "77 not allowed (another key, password or version).\n";
-    return without_trailing_blanks(text.str());
+    WorkerCommand none;
+    return help_with(
+        "Usage: work_queue_worker [OPTIONS] HOST PORT\n"
+        "       work_queue_worker [OPTIONS] \"HOST:PORT;HOST:PORT\"\n"
+        "       work_queue_worker [OPTIONS] --contact FILE\n"
+        "       work_queue_worker [OPTIONS] -M REGEX\n"
+        "       work_queue_worker [OPTIONS] --detect [--json | --draw[=TASK]]\n"
+        "\n"
+        "Runs tasks of a manager on this machine, and reconnects if the connection is\n"
+        "lost. On SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2, the worker returns tasks\n"
+        "that have not started, and lets running tasks finish for a while (--grace). When\n"
+        "the worker ends, all processes of its tasks are killed and its workspace is\n"
+        "removed.\n",
+        options_of(none),
+        "\nExamples:\n"
+        "  work_queue_worker login1 9123                      offer all of this machine\n"
+        "  work_queue_worker --contact tasks.sh.wq/contact --single-shot\n"
+        "                                                     join a run with --listen\n"
+        "  work_queue_worker -M 'myproject.*' --cores 8       find the manager by name\n"
+        "  work_queue_worker -M myproject --catalog login1    find it by a catalog server\n"
+        "  work_queue_worker \"10.0.0.7:9123;192.168.1.7:9123\" -t 5m\n"
+        "  work_queue_worker --detect                         print its offer and why\n"
+        "\nExit codes: 0 dismissed or idle timeout, 64 usage, 65 bad input,\n"
+        "69 no manager reached, 70 our bug, 71 no processes, open files or memory left,\n"
+        "77 not allowed (another key, password or version).\n");
 }
 
 }  // namespace wq::programs::worker

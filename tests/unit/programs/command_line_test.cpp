@@ -7,17 +7,17 @@
 namespace wq::programs {
 namespace {
 
-namespace po = boost::program_options;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Result<po::variables_map> split(const std::vector<std::string>& words) {
-    po::options_description shown;
-    shown.add_options()("retries,r", po::value<std::string>())("once", "");
-    po::options_description hidden;
-    hidden.add_options()("master-name", po::value<std::string>());
-    return split_words(words, shown, "file", hidden);
+Result<Given> split(const std::vector<std::string>& words, const OptionTable& more = {}) {
+    OptionTable table{{group, "Options"},
+                      {"retries,r", "N", "retry at most N times"},
+                      {"once", "", "no more"},
+                      {"master-name", "NAME"}};
+    table.insert(table.end(), more.begin(), more.end());
+    return read_options(words, table, "file");
 }
 
 std::string refusal_of(const std::vector<std::string>& words) {
@@ -29,15 +29,15 @@ std::string refusal_of(const std::vector<std::string>& words) {
 
 TEST(CommandLine, OtherWordsAreWhereTheyBelong) {
     const auto given = split({"a", "--retries=3", "b", "--master-name", "m", "--once"}).or_throw();
-    EXPECT_EQ(given["retries"].as<std::string>(), "3");
-    EXPECT_EQ(given["master-name"].as<std::string>(), "m");
-    EXPECT_EQ(given.count("once"), 1);
-    EXPECT_THAT(given["file"].as<std::vector<std::string>>(), ElementsAre("a", "b"));
+    EXPECT_EQ(given.text("retries"), "3");
+    EXPECT_EQ(given.text("master-name"), "m");
+    EXPECT_TRUE(given.has("once"));
+    EXPECT_THAT(given.texts("file"), ElementsAre("a", "b"));
 }
 
 TEST(CommandLine, NothingIsGivenByNoWords) {
     EXPECT_TRUE(words_of(0, nullptr).empty());
-    EXPECT_TRUE(split({}).or_throw().empty());
+    EXPECT_TRUE(split({}).or_throw().values.empty());
 }
 
 TEST(CommandLine, ProgramsNameIsNoWord) {
@@ -55,14 +55,65 @@ TEST(CommandLine, AbbreviationsAreRefused) {
     EXPECT_THAT(refusal_of({"--retr", "3"}), HasSubstr("--retr"));
 }
 
+TEST(CommandLine, TargetsAreFilledWithWhatIsGiven) {
+    bool once = false;
+    bool force = false;
+    std::string name = "before";
+    std::string other = "before";
+    std::vector<std::string> features;
+    const OptionTable more{{"force,f", "", "", &force},
+                           {"name", "X", "", &name},
+                           {",o", "X", "", &other},
+                           {"feature", "X", "", &features},
+                           {"leave", "", "", &once}};
+    ASSERT_TRUE(split({"-f", "-o", "after", "--feature=a", "--feature", "b"}, more));
+    EXPECT_TRUE(force);
+    EXPECT_FALSE(once);
+    EXPECT_EQ(name, "before");
+    EXPECT_EQ(other, "after");
+    EXPECT_THAT(features, ElementsAre("a", "b"));
+}
+
+TEST(CommandLine, HelpShowsGroupsAndNoHiddenOptions) {
+    EXPECT_EQ(help_with("Usage: x\n",
+                        {{group, "First"},
+                         {"retries,r", "N", "retry at most N times"},
+                         {"hidden", "X"},
+                         {group, "Second"},
+                         {"once", "", "no more"}},
+                        "\nEnd.\n"),
+              "Usage: x\n"
+              "\nFirst:\n"
+              "  -r [ --retries ] N     retry at most N times\n"
+              "\nSecond:\n"
+              "  --once                 no more\n"
+              "\nEnd.\n");
+}
+
 TEST(OptionValues, AreBetweenTheirBounds) {
     std::int64_t retries = 1;
-    EXPECT_TRUE(take(split({"-r", "7"}).or_throw(), "retries", retries, between(0, 10)));
+    const Given seven = split({"-r", "7"}).or_throw();
+    const Given eleven = split({"-r", "11"}).or_throw();
+    Taker take(seven);
+    take("retries", retries, between(0, 10));
+    EXPECT_TRUE(take.status());
     EXPECT_EQ(retries, 7);
-    const auto taken = take(split({"-r", "11"}).or_throw(), "retries", retries, between(0, 10));
-    ASSERT_FALSE(taken);
-    EXPECT_THAT(taken.error().message, HasSubstr("--retries: "));
+    Taker refuse(eleven);
+    refuse("retries", retries, between(0, 10));
+    ASSERT_FALSE(refuse.status());
+    EXPECT_THAT(refuse.status().error().message, HasSubstr("--retries: "));
     EXPECT_EQ(retries, 7);
+}
+
+TEST(OptionValues, FirstErrorCounts) {
+    const Given given = split({"-r", "7", "--master-name", "m"}).or_throw();
+    std::int64_t retries = 1;
+    Taker take(given);
+    take("master-name", retries, between(0, 10));
+    take("retries", retries, between(0, 10));
+    take.check(usage_error("another"));
+    EXPECT_THAT(take.status().error().message, HasSubstr("--master-name: "));
+    EXPECT_EQ(retries, 1);
 }
 
 }  // namespace
