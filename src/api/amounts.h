@@ -6,7 +6,6 @@
 #include "base/result.h"
 #include "engine/model/first_allocation.h"
 #include "engine/model/resources.h"
-#include "engine/model/sizes.h"
 #include "work_queue/category.h"
 #include "work_queue/task.h"
 

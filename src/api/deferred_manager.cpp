@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "api/shapes.h"
 #include "api/task_data.h"
+#include "api/translation.h"
 
 namespace wq::api {
 

@@ -19,7 +19,7 @@
 #include "api/setup_error.h"
 #include "base/amounts.h"
 #include "base/background.h"
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "base/similar_word.h"
 #include "base/units.h"
 #include "base/wake.h"

@@ -11,7 +11,7 @@
 #include "api/program_manager.h"
 #include "api/session_parts.h"
 #include "base/background.h"
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "engine/model/outcome.h"
 #include "manager/run/own_worker.h"
 #include "net/catalog/catalog_hosts.h"

@@ -2,9 +2,9 @@
 
 #include <climits>
 
-#include "api/shapes.h"
-#include "base/quiet_thread.h"
-#include "manager/run/dismiss_ranks.h"
+#include "api/translation.h"
+#include "base/signals.h"
+#include "manager/run/rank_loop.h"
 #include "manager/status/lister.h"
 
 namespace wq::api {

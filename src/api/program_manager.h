@@ -15,7 +15,6 @@
 #include <thread>
 #include <vector>
 
-#include "api/command_queue.h"
 #include "api/factory.h"
 #include "api/listening.h"
 #include "api/program_categories.h"
@@ -32,7 +31,7 @@
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
 #include "net/frames/transport.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 #include "records/logs/program_logs.h"
 #include "records/logs/summary_writer.h"
 #include "work_queue/statistics.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/outcomes.h"
+#include "api/translation.h"
 #include "records/journal/transactions.h"
 
 namespace wq::api {

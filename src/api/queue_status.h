@@ -8,7 +8,6 @@
 
 #include "api/program_recorder.h"
 #include "api/submitted_tasks.h"
-#include "manager/status/announcing.h"
 #include "manager/status/lister.h"
 #include "work_queue/manager.h"
 

@@ -13,7 +13,7 @@
 #include "node/launcher/launcher.h"
 #include "node/process/functions.h"
 #include "ranks/mpi/watchdog.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 #include "ranks/tickets/ticket_pool.h"
 #include "work_queue/functions.h"
 #include "work_queue/mpi.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/task_data.h"
-#include "manager/task_texts.h"
+#include "manager/task_table.h"
 
 namespace wq::api {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "api/outcomes.h"
 #include "api/task_data.h"
+#include "api/translation.h"
 #include "work_queue/task.h"
 
 namespace wq {

@@ -1,12 +1,15 @@
 #include "base/background.h"
 
+#include <malloc.h>
+
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
+#include <initializer_list>
 #include <system_error>
 #include <utility>
 
-#include "base/freed_memory.h"
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 
 namespace wq {
 
@@ -85,6 +88,26 @@ BackgroundThread::Then BackgroundThread::take() {
     Then then = std::move(finished_.front());
     finished_.pop_front();
     return then;
+}
+
+namespace {
+
+bool set_by_user() {
+    for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"})
+        if (std::getenv(name) != nullptr) return true;
+    return false;
+}
+
+}  // namespace
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+    constexpr int kept = 16 << 20;
+    constexpr int mapped_from = 4 << 20;  // frames with file parts are smaller
+    static const bool done =
+        !set_by_user() && mallopt(M_TRIM_THRESHOLD, kept) == 1 && mallopt(M_MMAP_THRESHOLD, mapped_from) == 1;
+    static_cast<void>(done);
+#endif
 }
 
 }  // namespace wq

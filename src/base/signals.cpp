@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "base/shortage.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/time_text.h"
 #include "base/units.h"
-#include "factory/job_log.h"
+#include "factory/job_book.h"
 #include "net/catalog/catalog_hosts.h"
 
 namespace wq::factory {

@@ -56,7 +56,7 @@ struct FactoryOptions {
     std::string name;                         // of the factory: its workers have it
     std::vector<std::string> submit_options;  // that never change
     std::vector<std::string> features;        // of its workers: tasks that require others are not theirs
-    std::string folder;                       // of scripts and logs (job_log.h)
+    std::string folder;                       // of scripts and logs (job_book.h)
     Duration status_every = std::chrono::minutes(1);  // of the batch system, at most
     Duration first_pause = std::chrono::seconds(30);  // after a failed submission; doubled up to the longest
     Duration longest_pause = std::chrono::minutes(15);

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/find_above.h"
+#include "base/find_program.h"
 #include "base/shortage.h"
 #include "base/units.h"
 #include "node/machine/asked_command.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,14 +36,24 @@ struct Settings {
 };
 
 // `text`: a JSON object. A number may be written as an expression of other numbers of the file, such as
-// "memory": "cores*4000" (expression.h). Sizes are whole: fractions are rounded up. Keys that the file lacks
-// keep the values of `before`. Errors (bad_input) have one line that names the key: no JSON, an unknown key,
-// a value of another kind or out of its bounds, min-workers above max-workers.
+// "memory": "cores*4000" (see evaluate()). Sizes are whole: fractions are rounded up. Keys that the file
+// lacks keep the values of `before`. Errors (bad_input) have one line that names the key: no JSON, an unknown
+// key, a value of another kind or out of its bounds, min-workers above max-workers.
 Result<Settings> read_settings(const std::string& text, const Settings& before);
 
 std::vector<std::string_view> setting_names();  // the keys
 
 // Why an option of CCTools' factory is refused, and what to use in its place; empty: it is no such option.
 std::string_view why_refused(std::string_view option);
+
+// Arithmetic in configuration files: "cores*4000", "min(8, max-workers / 2) + 1".
+
+// A value of the same file, by its key; nullopt: there is none, or it is no number.
+using ValueOf = std::function<std::optional<double>(const std::string& key)>;
+
+// Numbers, keys, + - * / with their usual precedence, parentheses, min(a, b, ...) and max(a, b, ...). A key
+// has letters, digits, '_' and '-'; so a difference of keys needs blanks: "a - b". Errors (bad_input) quote
+// the text: not of this grammar, an unknown key, or no finite number (a division by 0).
+Result<double> evaluate(std::string_view text, const ValueOf& value);
 
 }  // namespace wq::factory

@@ -4,7 +4,7 @@
 #include <deque>
 #include <string_view>
 
-#include "base/next_line.h"
+#include "base/read_text.h"
 
 namespace wq::manager {
 

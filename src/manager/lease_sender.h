@@ -11,7 +11,7 @@
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/run_records.h"
-#include "manager/task_texts.h"
+#include "manager/task_table.h"
 
 namespace wq::manager {
 

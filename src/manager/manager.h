@@ -23,16 +23,38 @@
 #include "manager/run_records.h"
 #include "manager/status_answers.h"
 #include "manager/storage_watch.h"
-#include "manager/task_texts.h"
+#include "manager/task_table.h"
 #include "manager/ticket_server.h"
 #include "manager/worker_messages.h"
-#include "manager/worker_notices.h"
 #include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
 #include "net/frames/transport.h"
 #include "records/recorder/recorder.h"
 
 namespace wq::manager {
+
+// Tells each part of the manager that keeps data about workers when they join, disconnect and leave.
+class WorkerNotices final : public WorkerEvents {
+  public:
+    struct Receivers {
+        EnvironmentLines& environment;
+        LeaseSender& leases;
+        TicketServer& tickets;
+        RunRecords& records;
+        WorkerRelease& release;
+    };
+    explicit WorkerNotices(Receivers receivers) : to_(receivers) {}
+
+    void joined(const Link& link, const net::messages::Hello& hello) override;
+    void welcomed(Link& link) override { to_.environment.tell(link); }
+    void disconnected(WorkerId worker) override;
+    void unlinked(const Link& link) override;
+    void departed(const records::journal::WorkerRecord& worker, const std::string& why,
+                  records::journal::Departure departure, engine::model::Now now) override;
+
+  private:
+    Receivers to_;
+};
 
 struct ManagerOptions {
     engine::policies::ReactorOptions reactor;

@@ -14,7 +14,7 @@
 #include "manager/failures.h"
 #include "manager/links.h"
 #include "manager/router.h"
-#include "manager/task_texts.h"
+#include "manager/task_table.h"
 #include "records/recorder/recorder.h"
 
 namespace wq::manager {

@@ -7,10 +7,9 @@
 #include <string>
 
 #include "engine/model/events.h"
-#include "manager/task_texts.h"
+#include "manager/task_table.h"
 #include "net/messages/messages.h"
-#include "ranks/tickets/batch_counter.h"
-#include "ranks/tickets/batch_view.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::manager {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "node/machine/slice.h"
+#include "node/machine/layout.h"
 
 namespace wq::programs {
 

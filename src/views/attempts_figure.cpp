@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "views/plot_figures.h"
-#include "views/time_axis.h"
 
 namespace wq::views {
 

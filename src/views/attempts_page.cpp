@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "records/journal/text_log.h"
+#include "records/journal/append_file.h"
 #include "views/plot_figures.h"
 
 namespace wq::views {

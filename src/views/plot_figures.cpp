@@ -1,11 +1,8 @@
 #include "views/plot_figures.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 #include <utility>
-
-#include "views/time_axis.h"
 
 namespace wq::views {
 

@@ -13,8 +13,7 @@
 #include "net/messages/messages.h"
 #include "net/session/outbox.h"
 #include "node/launcher/call_threads.h"
-#include "ranks/tickets/batch_counter.h"
-#include "ranks/tickets/batch_view.h"
+#include "ranks/tickets/sealed_batch.h"
 #include "ranks/tickets/ticket_pool.h"
 
 namespace wq::worker {

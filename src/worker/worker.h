@@ -7,11 +7,13 @@
 // links.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/listening_clock.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "net/frames/transport.h"
@@ -19,13 +21,48 @@
 #include "net/session/outbox.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "worker/heartbeat.h"
 #include "worker/manager_link.h"
 #include "worker/ticket_client.h"
 #include "worker/worker_options.h"
 #include "worker/worker_tasks.h"
 
 namespace wq::worker {
+
+// The heartbeat of a rank: when to send the next beat, and whether its manager has been silent for so long
+// that it is lost. TCP workers do not need it, because TCP notices by itself.
+class Heartbeat {
+  public:
+    // `silence`: a manager not heard for this long is lost; none: it is never lost.
+    Heartbeat(Duration beat, std::optional<Duration> silence) : beat_(beat), silence_(silence) {}
+
+    void start(Instant now) {
+        last_sent_ = now;
+        listening_ = ListeningClock(now, silence_.value_or(Duration{0}));
+        last_heard_ = listening_.now();
+    }
+    void sent(Instant now) { last_sent_ = now; }
+    void heard(Instant now) {
+        listening_.note_listening(now);
+        last_heard_ = listening_.now();
+    }
+    bool manager_lost(Instant now) {
+        listening_.note_listening(now);
+        return silence_ && listening_.silent(last_heard_);
+    }
+    bool due(Instant now) const { return now - last_sent_ >= beat_; }
+    Instant wakeup() const {
+        const Instant next = last_sent_ + beat_;
+        if (!silence_) return next;
+        return std::min(next, listening_.next_look(listening_.silence_ends(last_heard_)));
+    }
+
+  private:
+    Duration beat_;
+    std::optional<Duration> silence_;
+    Instant last_sent_;
+    Instant last_heard_;  // by listening_
+    ListeningClock listening_{Instant{}, Duration{0}};
+};
 
 // A message about tasks.
 template <class M>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "engine/model/heartbeats.h"
+#include "engine/model/worker_table.h"
 #include "net/messages/messages.h"
 #include "node/launcher/launcher.h"
 

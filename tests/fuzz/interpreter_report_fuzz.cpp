@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "node/calls/interpreter_report.h"
+#include "node/calls/call_process.h"
 #include "require.h"
 
 namespace {

@@ -15,7 +15,6 @@
 #include "require.h"
 #include "slices/sources/line_reader.h"
 #include "slices/sources/source_file.h"
-#include "slices/sources/text_parts.h"
 
 namespace {
 

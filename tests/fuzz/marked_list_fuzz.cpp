@@ -13,11 +13,9 @@
 #include "require.h"
 #include "shared_list/text/choice.h"
 #include "shared_list/text/document.h"
-#include "shared_list/text/group_graph.h"
+#include "shared_list/text/list_views.h"
 #include "shared_list/text/merge.h"
 #include "shared_list/text/rehearsal.h"
-#include "shared_list/text/reset.h"
-#include "shared_list/text/status_table.h"
 
 namespace {
 

@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "node/calls/call_process.h"
-#include "node/calls/interpreter_report.h"
 #include "node/calls/python_call.h"
 #include "require.h"
 

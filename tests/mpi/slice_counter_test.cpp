@@ -17,7 +17,7 @@
 #include "mpi/rank_program.h"
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/mpi_ticket_paths.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 #include "slices/claims/line_threads.h"
 #include "unit/slices/claims/node_tickets.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "manager/task_texts.h"
-#include "ranks/tickets/batch_view.h"
+#include "manager/task_table.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::testing {
 

@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "api/deferred_manager.h"
-#include "api/numbering.h"
 #include "api/tuning.h"
 #include "bindings/c/live_objects.h"
 #include "bindings/c/task_box.h"

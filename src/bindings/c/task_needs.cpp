@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <string_view>
 
+#include "api/task_data.h"
+#include "base/relative_path.h"
+#include "base/units.h"
 #include "bindings/c/live_objects.h"
+#include "cctools/work_queue_deprecated.h"
 
 namespace wq::bindings::c {
 
@@ -184,4 +189,196 @@ void work_queue_task_specify_command(work_queue_task* t, const char* command) {
 
 const char* work_queue_result_str(work_queue_result_t result) {
     return wq::result_str(static_cast<wq::TaskResult>(result));
+}
+
+// Specifies the inputs and outputs of a task.
+
+namespace wq::bindings::c {
+
+namespace {
+
+bool has(work_queue_file_flags_t flags, work_queue_file_flags_t one) {
+    return (flags & one) != 0;
+}
+
+// The name of a new file, or why the file is refused; both are empty if the task already has this very file.
+struct Place {
+    std::string name;
+    std::string refusal;
+};
+
+Place refused(std::string why) {
+    return {{}, std::move(why)};
+}
+
+// CCTools ends the program here, because without the file the task would do something else.
+Place keep_back(TaskBox& box, std::string why) {
+    box.refused_file = why;
+    return refused(std::move(why));
+}
+
+// `what` identifies the source of the file.
+Place place_for(TaskBox& box, const char* name, const std::string& what) {
+    if (name == nullptr) return keep_back(box, "the remote name is NULL");
+    auto form = relative_path(name);
+    if (!form)
+        return keep_back(box, "a file cannot be " + quote_for_message(name) +
+                                  " in a sandbox: give a relative path without '..'");
+    const auto [file, added] = box.files.emplace(*form, what);
+    if (added) return {std::move(*form), {}};
+    if (file->second == what) return {};
+    return refused("the task has another file named " + quote_for_message(*form));
+}
+
+// Same for a file from `from`, which messages call `called`.
+Place place_for(TaskBox& box, const char* name, const char* kind, const char* from, const char* called) {
+    if (from == nullptr) return keep_back(box, std::string(called) + " is NULL");
+    if (*from == '\0') return keep_back(box, std::string(called) + " is empty");
+    return place_for(box, name, std::string(kind) + from);
+}
+
+std::string refusal_of_output(const char* what) {
+    return std::string(what) + " can only be an input: give WORK_QUEUE_INPUT";
+}
+
+FileOptions input_options(work_queue_file_flags_t flags) {
+    FileOptions options;
+    options.cache = has(flags, WORK_QUEUE_CACHE);
+    return options;
+}
+
+FileOptions output_options(work_queue_file_flags_t flags) {
+    FileOptions options;
+    options.failure_only = has(flags, WORK_QUEUE_FAILURE_ONLY);
+    options.success_only = has(flags, WORK_QUEUE_SUCCESS_ONLY);
+    options.watch = has(flags, WORK_QUEUE_WATCH);
+    options.cache = has(flags, WORK_QUEUE_CACHE);
+    return options;
+}
+
+int specify_file(const char* function, work_queue_task* t, const char* local_name, const char* remote_name,
+                 work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT && type != WORK_QUEUE_OUTPUT)
+            return "the type is neither WORK_QUEUE_INPUT nor WORK_QUEUE_OUTPUT";
+        const char* kind = type == WORK_QUEUE_INPUT ? "input " : "output ";
+        const Place place = place_for(box, remote_name, kind, local_name, "the local name");
+        if (place.name.empty()) return place.refusal;
+        if (type == WORK_QUEUE_INPUT)
+            box.spec.input_file(local_name, place.name, input_options(flags));
+        else
+            box.spec.output_file(local_name, place.name, output_options(flags));
+        return {};
+    });
+}
+
+constexpr const char* buffer = "buffer";
+
+// Whether the task has a buffer of this name with exactly these bytes.
+bool is_buffer(const TaskBox& box, const char* name, std::string_view bytes) {
+    const auto form = name == nullptr ? std::nullopt : relative_path(name);
+    const TaskData& data = TaskAccess::data(box.spec);
+    if (!form || !data.specs || !data.specs->files) return false;
+    const auto& inputs = data.specs->files->inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [&](const files::trees::Input& input) {
+        return input.source == files::trees::Source::buffer && input.name == *form && input.from == bytes;
+    });
+}
+
+int specify_buffer(const char* function, work_queue_task* t, const char* data, int length, const char* name,
+                   work_queue_file_flags_t flags) {
+    return specify_or_refuse(function, t, [&](TaskBox& box) -> std::string {
+        if (data == nullptr && length != 0) return "the data is NULL";
+        if (length < 0) return "the length is negative";
+        const std::string_view bytes(data == nullptr ? "" : data, static_cast<std::size_t>(length));
+        const Place place = place_for(box, name, is_buffer(box, name, bytes) ? buffer : "another buffer");
+        if (place.name.empty()) return place.refusal;
+        box.files[place.name] = buffer;
+        box.spec.input_buffer(std::string(bytes), place.name, input_options(flags));
+        return {};
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::bindings::c
+
+using namespace wq::bindings::c;
+
+int work_queue_task_specify_file(work_queue_task* t, const char* local_name, const char* remote_name,
+                                 work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_file(__func__, t, local_name, remote_name, type, flags);
+}
+
+int work_queue_task_specify_file_piece(work_queue_task* t, const char* local_name, const char* remote_name,
+                                       off_t start_byte, off_t end_byte, work_queue_file_type_t type,
+                                       work_queue_file_flags_t flags) {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("a piece of a file");
+        if (start_byte < 0 || end_byte < start_byte) return "a piece needs 0 <= first byte <= last byte";
+        const std::string kind = std::to_string(start_byte) + "-" + std::to_string(end_byte) + " of ";
+        const Place place = place_for(box, remote_name, kind.c_str(), local_name, "the local name");
+        if (place.name.empty()) return place.refusal;
+        box.spec.input_piece(local_name, place.name, static_cast<std::uint64_t>(start_byte),
+                             static_cast<std::uint64_t>(end_byte), input_options(flags));
+        return {};
+    });
+}
+
+int work_queue_task_specify_buffer(work_queue_task* t, const char* data, int length, const char* remote_name,
+                                   work_queue_file_flags_t flags) {
+    return specify_buffer(__func__, t, data, length, remote_name, flags);
+}
+
+int work_queue_task_specify_directory(work_queue_task* t, const char* local_name, const char* remote_name,
+                                      work_queue_file_type_t type, work_queue_file_flags_t flags,
+                                      int recursive) {
+    if (type != WORK_QUEUE_INPUT || recursive != 0)
+        return specify_file(__func__, t, local_name, remote_name, type, flags);
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        const Place place = place_for(box, remote_name, "an empty folder");
+        if (!place.name.empty()) box.spec.input_folder(place.name);
+        return place.refusal;
+    });
+}
+
+int work_queue_task_specify_url(work_queue_task* t, const char* url, const char* remote_name,
+                                work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("a URL");
+        const Place place = place_for(box, remote_name, "url ", url, "the URL");
+        if (!place.name.empty()) box.spec.input_url(url, place.name, input_options(flags));
+        return place.refusal;
+    });
+}
+
+int work_queue_task_specify_file_command(work_queue_task* t, const char* command, const char* remote_name,
+                                         work_queue_file_type_t type, work_queue_file_flags_t flags) {
+    return specify_or_refuse(__func__, t, [&](TaskBox& box) -> std::string {
+        if (type != WORK_QUEUE_INPUT) return refusal_of_output("the result of a command");
+        const Place place = place_for(box, remote_name, "command ", command, "the command");
+        if (!place.name.empty()) box.spec.input_command(command, place.name, input_options(flags));
+        return place.refusal;
+    });
+}
+
+// ---- older names ----
+
+int work_queue_task_specify_input_buf(work_queue_task* t, const char* data, int length,
+                                      const char* remote_name) {
+    return specify_buffer(__func__, t, data, length, remote_name, WORK_QUEUE_NOCACHE);
+}
+int work_queue_task_specify_input_file(work_queue_task* t, const char* local_name, const char* remote_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_INPUT, WORK_QUEUE_CACHE);
+}
+int work_queue_task_specify_input_file_do_not_cache(work_queue_task* t, const char* local_name,
+                                                    const char* remote_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_INPUT, WORK_QUEUE_NOCACHE);
+}
+int work_queue_task_specify_output_file(work_queue_task* t, const char* remote_name, const char* local_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_OUTPUT, WORK_QUEUE_CACHE);
+}
+int work_queue_task_specify_output_file_do_not_cache(work_queue_task* t, const char* remote_name,
+                                                     const char* local_name) {
+    return specify_file(__func__, t, local_name, remote_name, WORK_QUEUE_OUTPUT, WORK_QUEUE_NOCACHE);
 }

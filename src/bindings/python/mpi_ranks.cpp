@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "api/session_parts.h"
-#include "bindings/python/ranks.h"
+#include "bindings/python/queue.h"
 #include "bindings/python/slices.h"
 #include "bindings/python/text.h"
 

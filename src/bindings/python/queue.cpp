@@ -8,16 +8,13 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+
 #include <pybind11/stl.h>
-#include <stdexcept>
-#include <utility>
 
 #include "api/listening.h"
 #include "api/queue_status.h"
 #include "api/task_data.h"
 #include "api/tuning.h"
-#include "bindings/python/ranks.h"
-#include "bindings/python/waits.h"
 #include "manager/status/lister.h"
 #include "net/frames/contact.h"
 

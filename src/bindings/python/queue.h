@@ -6,21 +6,25 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <pybind11/pybind11.h>
 #include <shared_mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include <pybind11/pybind11.h>
 
 #include "api/amounts.h"
 #include "api/deferred_manager.h"
-#include "api/numbering.h"
 #include "base/memory_file.h"
 #include "bindings/python/callback.h"
 #include "bindings/python/task.h"
 #include "bindings/python/text.h"
+#include "bindings/python/waits.h"
+#include "work_queue/mpi.h"
 #include "work_queue/task.h"
 
 namespace wq::bindings::python {
@@ -116,5 +120,37 @@ class PyQueue {
 
 void bind_queue(pybind11::module_& module);
 void bind_statistics(pybind11::module_& module);
+
+// The ranks of an MPI job, which are workers of a Python program's queue.
+class PyRanks {
+  public:
+    explicit PyRanks(std::shared_ptr<MpiSession> session) : session_(std::move(session)) {}
+    ~PyRanks() { end(); }
+    PyRanks(const PyRanks&) = delete;
+
+    bool usable() const { return process_.is() && session_; }
+    // Throws RuntimeError's exception after end(), and in a process that was forked from theirs.
+    const std::shared_ptr<MpiSession>& session() const {
+        process_.check("this object of ranks", "use it there");
+        if (!session_) throw std::runtime_error("these ranks have ended");
+        return session_;
+    }
+    // They end when their queue has ended, too.
+    void end() {
+        if (!process_.is()) {
+            [[maybe_unused]] const auto* const left_behind =
+                new std::shared_ptr<MpiSession>(std::move(session_));
+            return;
+        }
+        without_lock([held = std::move(session_)]() mutable {
+            held.reset();
+            return true;
+        });
+    }
+
+  private:
+    OfThisProcess process_;
+    std::shared_ptr<MpiSession> session_;
+};
 
 }  // namespace wq::bindings::python

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 
 namespace wq::bindings::python {
 

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "engine/model/allocation.h"
 #include "engine/model/events.h"
-#include "engine/model/heartbeats.h"
+#include "engine/model/worker_table.h"
 
 namespace wq::engine::attempts {
 

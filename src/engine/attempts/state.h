@@ -11,16 +11,15 @@
 
 #include "base/listening_clock.h"
 #include "engine/attempts/reactor_options.h"
-#include "engine/model/avoided_hosts.h"
 #include "engine/model/batches.h"
 #include "engine/model/category.h"
 #include "engine/model/copy_table.h"
 #include "engine/model/events.h"
 #include "engine/model/groups.h"
-#include "engine/model/host_blocks.h"
 #include "engine/model/ledger.h"
 #include "engine/model/manager_stats.h"
 #include "engine/model/run_times.h"
+#include "engine/model/shunned_hosts.h"
 #include "engine/model/worker_table.h"
 
 namespace wq::engine::attempts {

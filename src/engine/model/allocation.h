@@ -8,10 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/count.h"
+#include "base/amounts.h"
 #include "base/ids.h"
 #include "engine/model/resources.h"
-#include "engine/model/sizes.h"
 
 namespace wq::engine::model {
 

@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "engine/model/first_allocation.h"
-#include "engine/model/peak_histogram.h"
 
 namespace wq::engine::model {
 

@@ -1,6 +1,6 @@
 // Tasks of one category, which need about the same resources: what the user specifies, what was measured, and
 // the requests that follow for new tasks. A value; the rules are Work Queue's ("Grouping Tasks with Similar
-// Resource Needs" and "Automatic Resource Management" in its manual). Units are those of sizes.h.
+// Resource Needs" and "Automatic Resource Management" in its manual). Units are those of resources.h.
 //
 // Automatic modes (all but fixed) work in steps. While samples are collected, tasks first run with the user's
 // first guess; without one, with the maximum; without that, with a whole worker. Once the category is steady,
@@ -17,8 +17,7 @@
 #include "base/time.h"
 #include "engine/model/bucketing.h"
 #include "engine/model/first_allocation.h"
-#include "engine/model/peak_histogram.h"
-#include "engine/model/sizes.h"
+#include "engine/model/resources.h"
 
 namespace wq::engine::model {
 

@@ -159,7 +159,7 @@ class Ledger {
     // The leased task has this shape from now on; the category stays the same.
     void reshape(TaskId task, Shape shape);
 
-    // Changes of state; each goes through the table of lifecycle.h. A transition that the table lacks is our
+    // Changes of state; each goes through next_state(). A transition that the table lacks is our
     // bug.
     void change(TaskId task, TaskEvent event);
     void change(Interval tasks, TaskEvent event);  // all in the same state, without own records

@@ -11,7 +11,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "engine/model/sizes.h"
+#include "engine/model/resources.h"
 
 namespace wq::engine::model {
 

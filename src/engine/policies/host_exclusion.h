@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/model/failing_hosts.h"
+#include "engine/model/shunned_hosts.h"
 #include "engine/policies/policy.h"
 
 namespace wq::engine::policies {

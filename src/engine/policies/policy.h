@@ -1,11 +1,10 @@
 // The base of all policies. It gives a policy the shared state, the queries on it, and the operations that
-// begin and end attempts. No policy uses another one; they notify each other through engine/attempts/hooks.h.
+// begin and end attempts. No policy uses another one; they notify each other through
+// engine/attempts/attempts.h.
 #pragma once
 
 #include "engine/attempts/attempts.h"
 #include "engine/attempts/fit.h"
-#include "engine/attempts/hooks.h"
-#include "engine/attempts/pool.h"
 #include "engine/attempts/state.h"
 
 namespace wq::engine::policies {

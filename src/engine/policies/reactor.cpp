@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "engine/policies/policies.h"
-#include "engine/policies/policy_hooks.h"
 #include "engine/policies/view.h"
 
 namespace wq::engine::policies {

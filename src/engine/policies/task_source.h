@@ -14,4 +14,17 @@ class TaskSource : Policy {
     void on(const InputEnded&) { state_.input_ended = true; }
 };
 
+// Cancels tasks at the user's request. The cost of cancelling a range, even of a thousand million calls,
+// depends only on its pieces: the tasks that workers hold, and the gaps between them.
+class Cancellation : Policy {
+  public:
+    using Policy::Policy;
+
+    // Takes the tasks from their workers at once. Later reports about them are stale.
+    void on(const CancelRequested& event);
+
+  private:
+    void cancel_tickets(Interval tasks);
+};
+
 }  // namespace wq::engine::policies

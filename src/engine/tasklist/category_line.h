@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/count.h"
+#include "base/amounts.h"
 #include "base/result.h"
 #include "engine/model/first_allocation.h"
 

@@ -29,7 +29,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/count.h"
+#include "base/amounts.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/tasklist/category_line.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/count.h"
+#include "base/amounts.h"
 #include "base/result.h"
 #include "base/similar_word.h"
 #include "engine/tasklist/list.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "files/trees/content_reader.h"
+#include "files/trees/task_files.h"
 
 namespace wq::files::transfers {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "files/trees/content_reader.h"
+#include "files/trees/task_files.h"
 
 namespace wq::files::transfers {
 

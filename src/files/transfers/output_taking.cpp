@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/read_write.h"
-#include "files/trees/content_reader.h"
+#include "files/trees/task_files.h"
 #include "files/trees/tree_writer.h"
 #include "files/trees/watched_file.h"
 

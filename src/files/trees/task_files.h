@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "files/trees/tree_reader.h"
@@ -54,5 +55,27 @@ std::string for_platform(std::string_view path, std::string_view os, std::string
 
 // The shell line that writes its result to `path`: as %%, or, if the line has no %%, as its stdout.
 std::string command_into(std::string_view line, const std::string& path);
+
+// Reads the content of an input as a stream (tree_format.h): a file, a folder, a piece of a file, or bytes.
+class ContentReader {
+  public:
+    // `input`: a file, or a buffer whose bytes stay in place. Inputs that the worker creates have no stream
+    // here.
+    explicit ContentReader(const Input& input);
+
+    // As TreeReader::read().
+    Trouble read(std::string& out, std::size_t most);
+    bool done() const;
+
+  private:
+    struct Bytes {
+        std::string head;
+        std::string_view middle;
+        std::string tail;
+        void take(std::string& out, std::size_t most);
+        bool empty() const { return head.empty() && middle.empty() && tail.empty(); }
+    };
+    std::variant<TreeReader, Bytes> from_;
+};
 
 }  // namespace wq::files::trees

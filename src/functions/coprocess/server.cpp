@@ -28,7 +28,7 @@
 #include "functions/coprocess/json_object.h"
 #include "functions/coprocess/message.h"
 #include "functions/coprocess/remote_call.h"
-#include "node/process/call.h"
+#include "node/process/functions.h"
 
 namespace wq::functions::coprocess {
 

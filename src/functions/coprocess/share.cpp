@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/count.h"
+#include "base/amounts.h"
 #include "node/process/process_tree.h"
 
 namespace wq::functions::coprocess {

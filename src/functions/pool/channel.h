@@ -4,17 +4,28 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "functions/pool/codec.h"
 #include "functions/pool/page.h"
-#include "functions/pool/ring.h"
+#include "functions/pool/storage.h"
+#include "work_queue/batch.h"
 
 namespace wq::functions::pool {
+
+// A batch as bytes and blocks: small arrays are among the bytes, large ones are blocks.
+
+using Blocks = std::vector<std::shared_ptr<Block>>;
+
+// Appends to both. A block is there once, however many arrays are in it. Throws BatchError: no memory.
+void encode(Batch& batch, std::string& bytes, Blocks& blocks);
+
+// `blocks`: each with a user that the batch takes over. Error: bytes that no encode() has written.
+Result<Batch> decode(std::string_view bytes, Blocks blocks);
 
 // The socket that goes with a page. It keeps messages apart: one for each message with blocks.
 bool socket_pair(Descriptor (&ends)[2]);

@@ -16,7 +16,7 @@
 #include <ostream>
 #include <utility>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "functions/pool/storage.h"
 #include "node/process/process_tree.h"
 

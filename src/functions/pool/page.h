@@ -8,19 +8,91 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "functions/pool/ring.h"
 
 namespace wq::functions::pool {
+
+// A queue of messages in shared memory between one writer and one reader in two processes. It holds a fixed
+// number of messages: those too large for its bytes travel as blocks, so that it is the number alone that
+// decides.
+//
+// A message is published by one store, of the number written, and taken by one store, of the number taken. So
+// when a process is killed at any moment, the other one knows what it has done.
+struct RingControl {
+    alignas(64) std::atomic<std::uint32_t> written{0};
+    alignas(64) std::atomic<std::uint32_t> taken{0};
+    std::atomic<std::uint64_t> taken_bytes{0};
+};
+
+struct RingShape {
+    std::uint32_t messages = 0;
+    std::uint32_t bytes = 0;  // a power of two
+    // With room for messages of some hundred bytes.
+    static RingShape of(std::size_t messages);
+};
+
+// A message always fits if it has at most so many bytes.
+inline constexpr std::size_t always_fits = 120;
+
+class RingWriter {
+  public:
+    RingWriter(RingControl& control, std::byte* bytes, RingShape shape)
+        : control_(control), bytes_(bytes), shape_(shape) {}
+
+    // At most shape.messages; more: the reader has damaged the ring.
+    std::uint32_t waiting() const { return count_ - control_.taken.load(std::memory_order_seq_cst); }
+    // Whether push() may be called with so many bytes, if waiting() < shape.messages.
+    bool fits(std::size_t bytes) const;
+    // `parts` are put together.
+    void push(std::string_view first, std::string_view second);
+
+  private:
+    void copy(std::string_view part);
+
+    RingControl& control_;
+    std::byte* bytes_;
+    RingShape shape_;
+    std::uint32_t count_ = 0;
+    std::uint64_t at_ = 0;
+};
+
+class RingReader {
+  public:
+    RingReader(RingControl& control, const std::byte* bytes, RingShape shape)
+        : control_(control), bytes_(bytes), shape_(shape) {}
+
+    bool empty() const { return control_.written.load(std::memory_order_seq_cst) == count_; }
+    // More than shape.messages: the writer has damaged the ring.
+    std::uint32_t waiting() const { return control_.written.load(std::memory_order_acquire) - count_; }
+    // The next message, which stays in the ring until taken(). nullopt: it is damaged.
+    std::optional<std::string> read();
+    void taken();
+
+  private:
+    void copy(std::uint64_t at, std::span<char> to) const;
+
+    RingControl& control_;
+    const std::byte* bytes_;
+    RingShape shape_;
+    std::uint32_t count_ = 0;
+    std::uint64_t at_ = 0;
+    std::uint64_t next_ = 0;
+};
 
 // Waits for a few microseconds by giving others the core. One of them is mostly what we wait for: then this
 // costs a switch, instead of two system calls and an interrupt on each side. But if another program has the
@@ -130,7 +202,7 @@ struct PageShape {
 struct Page {
     PageShape shape;
     std::uint64_t seed = 0;
-    std::uint64_t memory_to_keep = 0;  // see memory_room.h
+    std::uint64_t memory_to_keep = 0;  // see storage.h
     std::int32_t worker = 0;
     std::atomic<std::uint32_t> ready{0};  // the worker has begun
     std::atomic<std::uint32_t> stopping{0};
@@ -166,5 +238,31 @@ class PageMemory {
     void* base_;
     std::size_t bytes_;
 };
+
+// Files of memory that processes share by their descriptors. They have no name.
+
+// Of `bytes` bytes, which are all there: no access ends in SIGBUS. Not valid: errno says why.
+Descriptor make_shared_file(const char* name, std::size_t bytes);
+
+// `allocate(from, bytes)` gives an errno, or 0. In Linux 6.1 and others a signal that comes during
+// fallocate() undoes all that the call has allocated. So each call allocates a part, and a smaller one after
+// a signal: a profiler's timer may be faster than 8 MB (2 ms). Returns the first other errno, or 0.
+template <class Allocate>
+int in_steps(std::size_t bytes, Allocate&& allocate) {
+    constexpr std::size_t usual = std::size_t{8} << 20;
+    constexpr std::size_t least = 4096;
+    std::size_t step = usual;
+    for (std::size_t done = 0; done < bytes;) {
+        const std::size_t part = std::min(step, bytes - done);
+        const int error = allocate(done, part);
+        if (error == 0)
+            done += part;
+        else if (error == EINTR)
+            step = std::max(step / 2, least);
+        else
+            return error;
+    }
+    return 0;
+}
 
 }  // namespace wq::functions::pool

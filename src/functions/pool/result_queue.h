@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "functions/pool/codec.h"
+#include "functions/pool/channel.h"
 #include "functions/pool/page.h"
 #include "work_queue/job_executor.h"
 

@@ -1,7 +1,14 @@
 #include "manager/run/job_end.h"
 
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "base/exit_code.h"
 
 namespace wq::manager::run {
 
@@ -19,6 +26,31 @@ std::optional<Instant> known_end(node::machine::BatchEnd& batch_end, Duration li
     const auto told = batch_end.wait(limit);
     if (!told) return std::nullopt;
     return instant_now() + std::chrono::microseconds(*told - wall_now());
+}
+
+namespace {
+
+void watch(int signals, int over, const std::string& last_words) {
+    std::array<pollfd, 2> ready{{{over, POLLIN, 0}, {signals, POLLIN, 0}}};
+    while (::poll(ready.data(), ready.size(), -1) <= 0) {
+    }
+    if (ready[0].revents != 0) return;
+    if (!last_words.empty()) std::fprintf(stderr, "%s\n", last_words.c_str());
+    ::_exit(to_int(ExitCode::interrupted));
+}
+
+}  // namespace
+
+EarlyStop::EarlyStop(const Signals& signals, std::string last_words) {
+    // Without a descriptor the thread could not be ended: signals then wait for the loop.
+    if (over_.valid())
+        thread_ = std::thread(watch, signals.descriptor(), over_.descriptor(), std::move(last_words));
+}
+
+void EarlyStop::end() {
+    if (!thread_.joinable()) return;
+    over_.set();
+    thread_.join();
 }
 
 }  // namespace wq::manager::run

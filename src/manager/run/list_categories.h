@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/model/sizes.h"
+#include "engine/model/resources.h"
 #include "engine/tasklist/list.h"
 #include "manager/manager.h"
 

@@ -5,10 +5,8 @@
 
 #include "base/bytes.h"
 #include "node/launcher/launcher_wire.h"
-#include "node/machine/batch_share.h"
+#include "node/machine/batch_job.h"
 #include "node/machine/divide.h"
-#include "node/machine/rank_gpus.h"
-#include "node/machine/restrict.h"
 #include "node/machine/topology.h"
 
 namespace wq::manager::run {

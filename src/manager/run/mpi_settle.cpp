@@ -1,6 +1,6 @@
 #include "manager/run/mpi_settle.h"
 
-#include "manager/run/loop.h"
+#include "manager/run/rank_loop.h"
 
 namespace wq::manager::run {
 

@@ -2,7 +2,7 @@
 
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/ticket_paths.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::manager::run {
 

@@ -1,10 +1,12 @@
 #include "manager/run/rank_loop.h"
 
-#include <algorithm>
+#include <sched.h>
+#include <sys/prctl.h>
+
 #include <csignal>
 
-#include "base/time.h"
 #include "base/units.h"
+#include "net/messages/messages.h"
 
 namespace wq::manager::run {
 
@@ -301,6 +303,34 @@ void WorkerLoop::wait(bool moved) {
         back_off_.heard_close_by(instant_now());
     else if (called || waiter_.readable(parts_.launcher.descriptor()))
         back_off_.moved(instant_now());
+}
+
+void wakes_on_time() {
+    ::prctl(PR_SET_TIMERSLACK, 1UL);
+}
+
+void Waiter::wait(std::optional<Duration> longest) {
+    timespec limit{};
+    if (longest) {
+        const auto nanoseconds = std::max<Duration::rep>(longest->count(), 0);
+        limit.tv_sec = nanoseconds / 1'000'000'000;
+        limit.tv_nsec = nanoseconds % 1'000'000'000;
+    }
+    for (pollfd& entry : descriptors_) entry.revents = 0;
+    // An interrupted wait counts as over: the caller checks everything anyway.
+    if (::ppoll(descriptors_.data(), descriptors_.size(), longest ? &limit : nullptr, nullptr) < 0)
+        for (pollfd& entry : descriptors_) entry.revents = 0;
+}
+
+void Waiter::yield() {
+    ::sched_yield();
+    wait(Duration{0});
+}
+
+void dismiss_ranks(net::frames::Transport& ranks, std::uint32_t count, const std::string& why) {
+    const std::string frame = net::messages::encode(net::messages::Dismiss{why, false});
+    for (std::uint32_t rank = 1; rank < count; ++rank) ranks.send(net::frames::PeerId(rank), frame);
+    run::let_frames_leave(ranks);
 }
 
 }  // namespace wq::manager::run

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/take_number.h"
+#include "base/read_text.h"
 
 namespace wq::net::catalog {
 

@@ -3,10 +3,10 @@
 
 #include "net/catalog/jx_node.h"
 
-#include <optional>
 #include <re2/re2.h>
+#include <optional>
 
-#include "base/take_number.h"
+#include "base/read_text.h"
 #include "net/catalog/flat_record.h"
 
 namespace wq::net::catalog {

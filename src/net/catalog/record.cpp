@@ -6,8 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "base/next_line.h"
-#include "base/take_number.h"
+#include "base/read_text.h"
 
 namespace wq::net::catalog {
 

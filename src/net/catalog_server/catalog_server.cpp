@@ -15,8 +15,8 @@
 
 #include "base/background.h"
 #include "base/units.h"
+#include "net/catalog/query.h"
 #include "net/catalog/record.h"
-#include "net/catalog/send_update.h"
 #include "net/catalog_server/answer.h"
 #include "net/catalog_server/history_answers.h"
 #include "net/catalog_server/history_log.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/take_number.h"
+#include "base/read_text.h"
 #include "net/catalog/query.h"
 #include "net/catalog_server/history_replay.h"
 #include "net/catalog_server/pages.h"

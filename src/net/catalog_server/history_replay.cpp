@@ -6,7 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/take_number.h"
+#include "base/read_text.h"
 #include "net/catalog/record.h"
 #include "net/frames/http_request.h"
 

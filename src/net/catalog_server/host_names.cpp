@@ -9,7 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "net/frames/tcp_socket.h"
 
 namespace wq::net::catalog_server {

@@ -3,7 +3,7 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
-#include "net/catalog_server/stream.h"
+#include "net/catalog_server/connection.h"
 
 namespace wq::net::catalog_server {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "net/catalog_server/door.h"
+#include "net/catalog_server/connection.h"
 #include "net/catalog_server/guests.h"
 #include "net/catalog_server/settings.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "net/catalog/send_update.h"
+#include "net/catalog/query.h"
 #include "net/contact/repeated_work.h"
 
 namespace wq::net::contact {

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 
 namespace wq::net::contact {
 

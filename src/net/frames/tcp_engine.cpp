@@ -6,7 +6,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "net/frames/tcp_socket.h"
 
 namespace wq::net::frames {

@@ -44,7 +44,7 @@ class TcpLinkOwner {
     // Called once, not after close(), and after all earlier frames. The link may stay a moment to send the
     // reason.
     virtual void on_end(TcpLink& link, const Error& why) = 0;
-    // A peer asks in plain text (plain_request.h); send() answers.
+    // A peer asks in plain text (http_request.h); send() answers.
     virtual void on_question(TcpLink& link, std::string question) = 0;
     virtual void on_answer_taken(TcpLink& link) = 0;    // the kernel has all that was sent so far
     virtual void on_left(std::size_t frame_bytes) = 0;  // a frame was sent or dropped

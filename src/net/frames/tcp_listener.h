@@ -28,7 +28,7 @@ struct TcpListenOptions {
     std::string key;  // empty: open to everybody who can reach the port
     std::optional<TlsIdentity> tls;
     TcpLimits limits;
-    // Empty: questions in plain text (plain_request.h) are delivered; else their peers are told this.
+    // Empty: questions in plain text (http_request.h) are delivered; else their peers are told this.
     std::string plain_refusal = ask_with_the_key;
     // Above this, or above a quarter of the allowed open files, the oldest unfinished handshake is dropped.
     std::size_t most_handshakes = 4096;

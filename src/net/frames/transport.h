@@ -23,7 +23,7 @@ using PeerId = Id<struct PeerTag, std::uint32_t>;
 struct Joined {
     PeerId peer;
     std::string address;  // "node3:rank 5", "10.0.0.7:40112": for messages
-    // It asks in plain text (plain_request.h). Its frames are its question, then an empty one each time that
+    // It asks in plain text (http_request.h). Its frames are its question, then an empty one each time that
     // it has taken what was sent, which is no frame, but bytes.
     bool asks_plainly = false;
 };
@@ -87,7 +87,7 @@ class Transport {
     virtual std::vector<int> descriptors() const = 0;
 
     // Whether frames may arrive without a readable descriptor: then call poll() with a back-off (see
-    // manager/run/loop.h). MPI's descriptor only reports ranks that have ended.
+    // manager/run/rank_loop.h). MPI's descriptor only reports ranks that have ended.
     virtual bool wants_asking() const { return descriptors().empty(); }
 };
 

@@ -4,8 +4,7 @@
 #include <array>
 #include <exception>
 
-#include "net/messages/pack.h"
-#include "net/messages/unpack.h"
+#include "net/messages/packing.h"
 
 namespace wq::net::messages {
 

@@ -7,11 +7,11 @@ import sys
 import time
 import traceback
 
-MARK = 0x57515F43414C4C31  # of a result that is whole (node/launcher/call_starter.cpp)
+MARK = 0x57515F43414C4C31  # of a result that is whole (node/launcher/task_starter.cpp)
 HEADER = struct.Struct("<QiiQ")
 RETURNED, RAISED = 0, 8  # of engine::model::Ending
 SMALL = 1 << 20  # bytes that are copied rather than mapped
-MOST_BYTES = 960 << 20  # of a result (node/process/call.h)
+MOST_BYTES = 960 << 20  # of a result (node/process/functions.h)
 
 
 class RemoteError(Exception):

@@ -7,12 +7,17 @@
 //                                           "STATUS USAGE..."     the call has ended
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/descriptor.h"
 #include "base/time.h"
-#include "node/calls/request.h"
+#include "node/calls/python_call.h"
 
 namespace wq::node::calls {
 
@@ -59,5 +64,22 @@ class CallProcess {
     std::optional<Instant> ended_since_;
     rusage told_{};
 };
+
+// What an interpreter and its processes tell the launcher, as text (interpreter.h and the comment above
+// list it). The functions of users run there, so it may be anything.
+struct InterpreterReport {
+    enum class Kind { started, forked, impossible, ended, imported };
+    Kind kind{};
+    pid_t pid = 0;          // forked or ended: above 0
+    std::size_t count = 0;  // impossible: so many processes
+    std::string why;        // impossible
+    End end;                // ended
+};
+// nullopt: it is none, and nothing is known of it.
+std::optional<InterpreterReport> report_in(std::string_view text);
+
+// "STATUS USER_US SYSTEM_US PEAK_KB BLOCKS_READ BLOCKS_WRITTEN VOLUNTARY INVOLUNTARY". nullopt: it is not
+// that.
+std::optional<End> end_in(std::string_view text);
 
 }  // namespace wq::node::calls

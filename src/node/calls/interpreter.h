@@ -20,8 +20,7 @@
 #include "base/descriptor.h"
 #include "base/time.h"
 #include "node/calls/call_process.h"
-#include "node/calls/interpreter_report.h"
-#include "node/calls/request.h"
+#include "node/calls/python_call.h"
 #include "node/process/poller.h"
 #include "node/process/spawn.h"
 

@@ -10,7 +10,6 @@
 
 #include "node/calls/interpreter.h"
 #include "node/calls/python_call.h"
-#include "node/calls/request.h"
 #include "node/process/poller.h"
 
 namespace wq::node::calls {

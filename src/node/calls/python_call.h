@@ -15,9 +15,16 @@
 // are the items of a chunk, and the function is called with each.
 #pragma once
 
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/descriptor.h"
 
 namespace wq::node::calls {
 
@@ -39,5 +46,49 @@ std::optional<PythonCall> python_call(std::string_view arguments);
 std::string find_python(const PythonCall& call, const std::string& path);
 // Whether this machine has any.
 bool has_python();
+
+// A call for an interpreter to run, and what becomes of it.
+struct Request {
+    std::uint64_t serial = 0;              // of the launcher's order
+    int processes = 0;                     // that were given it
+    bool shared = false;                   // its process may run others, before and after it
+    bool fresh = false;                    // in a process that has imported no modules of earlier calls
+    std::string directory;                 // empty: the launcher's
+    std::string group;                     // file by which its process enters a control group; empty: none
+    std::string cores;                     // "0,3": those it is bound to; empty: the launcher's
+    std::vector<std::string> environment;  // "NAME=value" that differ from the launcher's; "NAME": unset
+    Descriptor arguments;                  // memory with the arguments of the call; it can be sealed
+    std::uint64_t size = 0;                // of the arguments
+    int not_copied = 0;                    // errno, if they could not be copied for another process
+    Descriptor result;                     // memory for its result, in the form of a call's
+    Descriptor out, err;
+};
+
+// How a call ended.
+struct End {
+    int status = 0;  // of its process, as of waitpid(); 0 if that is shared and goes on
+    rusage usage{};
+};
+
+// Receives what becomes of requests.
+class Listener {
+  public:
+    virtual void interpreter_started(pid_t pid) = 0;  // a child of ours that is no task
+    // A process with its own process group has it. Its parent is the interpreter; if that ends first, we are.
+    virtual void call_given(std::uint64_t serial, pid_t pid) = 0;
+    // That process has not begun it, and will not. Another one is given it, or it is refused.
+    virtual void call_taken_back(std::uint64_t serial) = 0;
+    // It ended, and its process as well unless it is shared. Not told if the interpreter ended first; but
+    // then call_orphaned().
+    virtual void call_ended(std::uint64_t serial, const End& end) = 0;
+    // The interpreter has ended, so nobody but us can wait for that process; if it is no child of ours, the
+    // interpreter had waited for it.
+    virtual void call_orphaned(std::uint64_t serial, pid_t pid) = 0;
+    // No process will begin it. `may_pass`: something is short at the moment.
+    virtual void call_refused(std::uint64_t serial, std::string reason, bool may_pass) = 0;
+
+  protected:
+    ~Listener() = default;
+};
 
 }  // namespace wq::node::calls

@@ -7,8 +7,8 @@
 
 #include "engine/model/resources.h"
 #include "node/machine/cpu_mask.h"
+#include "node/machine/layout.h"
 #include "node/machine/placement.h"
-#include "node/machine/slice.h"
 
 namespace wq::node::launcher {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/quiet_thread.h"
-#include "node/process/call.h"
+#include "base/signals.h"
+#include "node/process/functions.h"
 
 namespace wq::node::launcher {
 

@@ -19,7 +19,7 @@
 #include "base/interval_set.h"
 #include "base/wake.h"
 #include "node/launcher/reports.h"
-#include "node/process/call.h"
+#include "node/process/functions.h"
 
 namespace wq::node::launcher {
 

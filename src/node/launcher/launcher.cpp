@@ -18,10 +18,10 @@
 #include <map>
 #include <optional>
 
-#include "base/find_above.h"
-#include "node/launcher/launcher_program.h"
+#include "base/find_program.h"
 #include "node/launcher/launcher_wire.h"
 #include "node/launcher/shared_page.h"
+#include "node/launcher/zygote.h"
 #include "node/process/process_tree.h"
 
 namespace wq::node::launcher {

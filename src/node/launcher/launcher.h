@@ -48,7 +48,7 @@ class Launcher {
     // broken environment.
     static Result<std::unique_ptr<Launcher>> start(const process::FunctionTable* functions = nullptr,
                                                    LastWords last_words = nullptr);
-    // The same with a separate program (launcher_program.h), at any time and with any threads, because this
+    // The same with a separate program (zygote.h), at any time and with any threads, because this
     // process does not fork. It has no functions. Error: `path` is not that program.
     static Result<std::unique_ptr<Launcher>> start_program(const std::string& path);
     virtual ~Launcher() = default;

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "node/process/process_tree.h"
-#include "node/usage/oom.h"
+#include "node/usage/kills.h"
 
 namespace wq::node::launcher {
 

@@ -1,5 +1,5 @@
 // The launcher process: a loop that waits for the rank, for the ends of tasks and for the clock, and threads
-// that run commands (starters.h).
+// that run commands (lane.h).
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/time.h"
 #include "node/launcher/reports.h"
-#include "node/machine/slice.h"
+#include "node/machine/layout.h"
 #include "node/process/order.h"
 
 namespace wq::node::launcher {

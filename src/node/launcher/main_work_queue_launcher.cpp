@@ -1,4 +1,4 @@
-#include "node/launcher/launcher_program.h"
+#include "node/launcher/zygote.h"
 
 int main(int argc, char** argv) {
     return wq::node::launcher::launcher_program(argc, argv);

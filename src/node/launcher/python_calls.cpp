@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "node/calls/python_call.h"
-#include "node/launcher/call_starter.h"
+#include "node/launcher/task_starter.h"
 
 namespace wq::node::launcher {
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/remove_tree.h"
-#include "node/launcher/call_starter.h"
-#include "node/process/call.h"
+#include "node/launcher/task_starter.h"
+#include "node/process/functions.h"
 #include "node/process/process_tree.h"
 
 namespace wq::node::launcher {

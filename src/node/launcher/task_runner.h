@@ -7,7 +7,6 @@
 #include <string>
 
 #include "node/launcher/accounts.h"
-#include "node/launcher/call_starter.h"
 #include "node/launcher/environment_shell.h"
 #include "node/launcher/lane.h"
 #include "node/launcher/launcher_wire.h"
@@ -19,9 +18,8 @@
 #include "node/launcher/task_ends.h"
 #include "node/launcher/task_starter.h"
 #include "node/process/poller.h"
+#include "node/usage/kills.h"
 #include "node/usage/leftovers.h"
-#include "node/usage/limits.h"
-#include "node/usage/oom.h"
 #include "node/usage/resource_watch.h"
 
 namespace wq::node::launcher {

@@ -17,6 +17,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "node/launcher/shared_page.h"
 #include "node/process/functions.h"
 
@@ -56,5 +57,21 @@ bool ask_for_child(int control, int socket, void (*main)(int socket));
 bool leave_last_words(int control, const std::string& words);
 // The zygote's next message, without waiting. Sets `gone` if there will be no more.
 std::optional<ZygoteNews> hear_zygote(int control, bool& gone);
+
+// The zygote as a separate program, work_queue_launcher, for a rank that has already started MPI and so must
+// not fork. The program has none of the rank's descriptors and functions.
+
+// The program's path: `wanted`; else WORK_QUEUE_LAUNCHER; else libexec/work_queue/ in a folder above the
+// calling library or program, in a folder above one in PATH, or where this was installed. Error: it is not
+// there.
+Result<std::string> find_launcher_program(const std::string& wanted);
+
+// Starts the program without calling fork(). `memory`: a descriptor of the SharedPage. Error: it cannot be
+// started, or does not answer as our version within `answer_limit` (it may be read from a busy file server).
+Result<Zygote> spawn_zygote(const std::string& program, int memory,
+                            Duration answer_limit = std::chrono::seconds(20));
+
+// Its main(). It returns an exit code only if it was not started by spawn_zygote().
+int launcher_program(int argc, char** argv);
 
 }  // namespace wq::node::launcher

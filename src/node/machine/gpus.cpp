@@ -11,7 +11,7 @@
 #include <fstream>
 #include <map>
 
-#include "base/next_line.h"
+#include "base/read_text.h"
 
 namespace wq::node::machine {
 

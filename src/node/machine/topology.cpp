@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "node/machine/allowance.h"
 #include "node/machine/asked_command.h"
-#include "node/machine/control_group.h"
 #include "node/machine/topology_layout.h"
 
 namespace wq::node::machine {

@@ -17,7 +17,7 @@
 #include <map>
 #include <string_view>
 
-#include "node/process/call.h"
+#include "node/process/functions.h"
 
 namespace wq::node::usage {
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "node/process/call.h"
+#include "node/process/functions.h"
 
 namespace wq::node::usage {
 

@@ -8,9 +8,8 @@
 
 #include "node/process/poller.h"
 #include "node/usage/disk_meter.h"
+#include "node/usage/kills.h"
 #include "node/usage/leftovers.h"
-#include "node/usage/limits.h"
-#include "node/usage/oom.h"
 #include "node/usage/running_tasks.h"
 #include "node/usage/socket_meter.h"
 #include "node/usage/task_groups.h"

@@ -15,7 +15,7 @@
 
 #include "base/descriptor.h"
 #include "base/time.h"
-#include "node/machine/control_group.h"
+#include "node/machine/allowance.h"
 
 namespace wq::node::usage {
 

@@ -12,15 +12,14 @@
 #include <random>
 #include <tuple>
 
-#include "base/find_above.h"
+#include "base/find_program.h"
 #include "base/shortage.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "factory/factory.h"
 #include "factory/factory_process.h"
 #include "factory/own_folder.h"
-#include "factory/scripts.h"
-#include "manager/run/loop.h"
+#include "manager/run/rank_loop.h"
 #include "net/contact/announcer.h"
 #include "net/contact/registry.h"
 #include "net/frames/contact.h"

@@ -6,7 +6,7 @@
 #include "manager/manager.h"
 #include "manager/run/rank_loop.h"
 #include "net/frames/transport.h"
-#include "node/machine/batch_share.h"
+#include "node/machine/batch_job.h"
 #include "programs/run/run_place.h"
 
 namespace wq::programs::run {

@@ -3,17 +3,16 @@
 #include <filesystem>
 
 #include "base/shortage.h"
-#include "programs/run/graph_log_gnuplot.h"
 #include "programs/run/graph_log_options.h"
+#include "programs/run/plots.h"
 #include "records/hdf5/h5_reader.h"
 #include "records/hdf5/stats_log.h"
 #include "records/hdf5/stats_reader.h"
 #include "records/journal/append_file.h"
 #include "views/attempts_figure.h"
 #include "views/plot_script.h"
-#include "views/slice_figures.h"
+#include "views/run_figures.h"
 #include "views/stats_attempts.h"
-#include "views/task_figures.h"
 
 namespace {
 

@@ -9,9 +9,8 @@
 #include "base/shortage.h"
 #include "manager/report/kept_output.h"
 #include "programs/run/mpi_rank_main.h"
+#include "programs/run/questions.h"
 #include "programs/run/run_options.h"
-#include "programs/run/status.h"
-#include "programs/run/why.h"
 #include "ranks/mpi/guard.h"
 #include "ranks/mpi/launch_environment.h"
 

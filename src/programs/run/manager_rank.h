@@ -8,14 +8,14 @@
 
 #include "base/signals.h"
 #include "manager/report/progress.h"
-#include "manager/run/early_stop.h"
+#include "manager/run/job_end.h"
 #include "manager/run/mpi_node_share.h"
 #include "manager/run/rank_loop.h"
 #include "net/frames/transport.h"
 #include "node/launcher/launcher.h"
 #include "programs/run/run_options.h"
 #include "ranks/mpi/mpi_session.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 #include "ranks/tickets/ticket_pool.h"
 #include "worker/worker.h"
 

@@ -5,15 +5,13 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/find_shell.h"
+#include "base/find_program.h"
 #include "base/shortage.h"
-#include "manager/run/dismiss_ranks.h"
-#include "manager/run/early_stop.h"
 #include "manager/run/job_end.h"
 #include "manager/run/mpi_rank_session.h"
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
-#include "node/machine/batch_share.h"
+#include "node/machine/batch_job.h"
 #include "node/machine/divide.h"
 #include "programs/run/dry_run.h"
 #include "programs/run/manager_rank.h"

@@ -1,12 +1,19 @@
 #include "programs/run/plots.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 #include "base/child.h"
+#include "base/read_text.h"
+#include "base/read_write.h"
+#include "base/shortage.h"
+#include "records/journal/append_file.h"
 
 namespace wq::programs::run {
 
@@ -47,6 +54,73 @@ std::vector<std::string> draw_plots(Plots when, const std::string& run_directory
         files.push_back(entry.path().string());
     std::sort(files.begin(), files.end());
     return files;
+}
+
+namespace {
+
+std::string reason(int error_number) {
+    return std::generic_category().message(error_number);
+}
+
+// gnuplot writes its errors to memory, so it never blocks on us while we wait for it.
+struct Complaints {
+    Descriptor file{::memfd_create("gnuplot", MFD_CLOEXEC)};
+
+    // The line with the error: below the echoed command and a caret, as `line 7: ...`.
+    std::string telling_line() const {
+        char buffer[8192];
+        const ssize_t n = ::pread(file.get(), buffer, sizeof buffer, 0);
+        std::string_view rest(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+        std::string first;
+        while (!rest.empty()) {
+            std::string_view line = next_line(rest);
+            while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+            if (line.starts_with("line ")) return std::string(line);
+            if (first.empty() && line.find_first_not_of("^ ") != std::string_view::npos) first = line;
+        }
+        return first;
+    }
+};
+
+// Check first, because gnuplot's error for a file that cannot be created has neither file nor reason.
+Status check_writable(const views::PlotStyle& style, const views::Plots& plots) {
+    for (const std::string& path : views::plot_paths(style, plots)) {
+        const bool existed = ::access(path.c_str(), F_OK) == 0;
+        const auto file = records::journal::AppendFile::open(path);
+        if (!file) {
+            const bool forbidden = file.error().code == ExitCode::not_allowed;
+            return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,
+                         file.error().message + "; choose another place with -o"};
+        }
+        if (!existed) ::unlink(path.c_str());
+    }
+    return success();
+}
+
+}  // namespace
+
+Status draw_with_gnuplot(const std::string& program, const views::PlotStyle& style,
+                         const views::Plots& plots) {
+    if (auto checked = check_writable(style, plots); !checked) return checked;
+    const std::string script = views::plot_script(style, plots);
+    const Complaints complaints;
+    Pipe input = open_pipe();
+    if (!complaints.file.valid() || !input.valid()) return refused_by_system("no pipe");
+    Child gnuplot({program},
+                  {.in = input.read.get(), .out = complaints.file.get(), .err = complaints.file.get()});
+    if (gnuplot.start_error() != 0)
+        return Error{ExitCode::unreachable, "cannot run " + program + ": " + reason(gnuplot.start_error()) +
+                                                "; install it (Debian: gnuplot-nox) or name one with -c"};
+    input.read.reset();
+    std::signal(SIGPIPE, SIG_IGN);  // if gnuplot ends early, its error message says why
+    write_all(input.write.get(), script);
+    input.write.reset();
+    const int code = gnuplot.wait();
+    if (code == 0) return success();
+    const std::string said = complaints.telling_line();
+    const std::string how = code > 128 && code < 128 + NSIG ? "ended by signal " + std::to_string(code - 128)
+                                                            : "exit code " + std::to_string(code);
+    return Error{ExitCode::internal, program + " failed: " + (said.empty() ? how : said)};
 }
 
 }  // namespace wq::programs::run

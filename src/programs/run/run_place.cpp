@@ -8,10 +8,10 @@
 #include <system_error>
 
 #include "base/units.h"
-#include "node/machine/batch_share.h"
+#include "node/machine/batch_job.h"
 #include "records/hdf5/stats_log.h"
+#include "records/journal/append_file.h"
 #include "records/journal/journal.h"
-#include "records/journal/text_log.h"
 
 namespace wq::programs::run {
 

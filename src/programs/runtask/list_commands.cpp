@@ -15,15 +15,13 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "programs/runtask/terminal.h"
-#include "shared_list/replica/list_view.h"
+#include "shared_list/replica/list_copy.h"
 #include "shared_list/replica/shared_list.h"
 #include "shared_list/ssh/store_at.h"
 #include "shared_list/store/list_place.h"
-#include "shared_list/text/group_graph.h"
+#include "shared_list/text/document.h"
+#include "shared_list/text/list_views.h"
 #include "shared_list/text/rehearsal.h"
-#include "shared_list/text/reset.h"
-#include "shared_list/text/status_table.h"
-#include "shared_list/text/typos.h"
 
 namespace wq::programs::runtask {
 

@@ -14,9 +14,9 @@
 #include <set>
 #include <utility>
 
-#include "base/find_shell.h"
+#include "base/find_program.h"
 #include "base/units.h"
-#include "shared_list/text/status_table.h"
+#include "shared_list/text/list_views.h"
 
 namespace wq::programs::runtask {
 

@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 
 namespace wq::programs::slices {
 

@@ -10,8 +10,8 @@
 
 #include "base/shortage.h"
 #include "base/units.h"
+#include "net/catalog/query.h"
 #include "net/catalog/record.h"
-#include "net/catalog/send_update.h"
 #include "programs/status/catalog_options.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"

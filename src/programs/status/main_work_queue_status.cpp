@@ -9,12 +9,11 @@
 #include "base/shortage.h"
 #include "base/time.h"
 #include "base/units.h"
-#include "factory/ask_status.h"
-#include "manager/report/run_view.h"
+#include "factory/found_managers.h"
+#include "manager/report/progress.h"
 #include "net/contact/named_managers.h"
-#include "programs/run/status.h"
+#include "programs/run/questions.h"
 #include "programs/status/status_options.h"
-#include "programs/status/status_records.h"
 #include "programs/status/status_table.h"
 
 namespace {

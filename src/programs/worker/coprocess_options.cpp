@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/amounts.h"
-#include "base/find_above.h"
+#include "base/find_program.h"
 #include "base/units.h"
 #include "programs/command_line.h"
 #include "programs/option_values.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/count.h"
+#include "base/amounts.h"
 #include "base/result.h"
 #include "functions/coprocess/runner.h"
 #include "programs/command_line.h"

@@ -1,9 +1,21 @@
 #include "programs/worker/worker_resources.h"
 
-#include <algorithm>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "engine/model/allocation.h"
+#include "manager/report/columns.h"
 #include "node/machine/divide.h"
-#include "node/machine/restrict.h"
+#include "node/machine/placement.h"
+#include "programs/binding_word.h"
 
 namespace wq::programs::worker {
 
@@ -90,6 +102,185 @@ std::string resources_line(const engine::model::Resources& offers) {
     return format_count_with_fraction(offers.cores) + " cores, " + std::to_string(offers.memory_mb) +
            " MB memory, " + std::to_string(offers.disk_mb) + " MB disk, " +
            format_count_with_fraction(offers.gpus) + " gpus";
+}
+
+namespace {
+
+struct KindName {
+    BoundKind kind;
+    const char* key;
+    const char* label;
+    const char* unit;
+};
+constexpr std::array<KindName, 4> kinds{KindName{BoundKind::cores, "cores", "cores", ""},
+                                        KindName{BoundKind::memory, "memory_mb", "memory", " MB"},
+                                        KindName{BoundKind::disk, "disk_mb", "disk", " MB"},
+                                        KindName{BoundKind::gpus, "gpus", "GPUs", ""}};
+
+std::string machine_line(const node::machine::Machine& machine) {
+    const node::machine::Layout& layout = machine.layout;
+    const auto count = [](std::size_t value, const char* noun) { return count_of(value, noun); };
+    return machine.origin + ": " + count(static_cast<std::size_t>(layout.packages), "package") + ", " +
+           count(layout.nodes.size(), "NUMA node") + ", " + count(layout.cores.size(), "core") + ", " +
+           count(layout.threads(), "hardware thread");
+}
+
+using Json = nlohmann::ordered_json;
+
+Json layout_json(const node::machine::Machine& machine) {
+    const node::machine::Layout& layout = machine.layout;
+    Json json;
+    json["source"] = machine.origin;
+    json["packages"] = layout.packages;
+    json["cache"] = layout.cache_name;
+    json["nodes"] = Json::array();
+    for (const node::machine::MemoryNode& node : layout.nodes)
+        json["nodes"].push_back({{"os_index", node.os_index}, {"memory_mb", node.memory_mb}});
+    json["cores"] = Json::array();
+    for (const node::machine::LayoutCore& core : layout.cores)
+        json["cores"].push_back({{"package", core.place.package},
+                                 {"node", core.place.node},
+                                 {"cache", core.place.cache},
+                                 {"threads", core.pus},
+                                 {"usable", Json::array()}});
+    for (std::size_t core = 0; core < machine.cores.size(); ++core)
+        json["cores"][machine.numbers[core]]["usable"] = machine.cores[core];
+    return json;
+}
+
+Json gpus_json(const node::machine::Gpus& gpus) {
+    Json json;
+    json["variable"] = gpus.variable;
+    json["devices"] = Json::array();
+    for (std::size_t gpu = 0; gpu < gpus.names.size(); ++gpu) {
+        const node::machine::GpuDevice device =
+            gpu < gpus.devices.size() ? gpus.devices[gpu] : node::machine::GpuDevice{};
+        json["devices"].push_back({{"name", gpus.names[gpu]},
+                                   {"vendor", device.vendor},
+                                   {"pci", device.pci},
+                                   {"node", device.node < 0 ? Json() : Json(device.node)}});
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string detect_text(const WorkerResources& found) {
+    std::string text = machine_line(found.machine) + "\noffers " + resources_line(found.offers) + "\n\n";
+    std::size_t width = 0;
+    for (const node::machine::Bound& bound : found.machine.bounds)
+        width = std::max(width, std::to_string(bound.amount).size());
+    for (const KindName& kind : kinds) {
+        const auto counts = node::machine::binding_bound(found.machine.bounds, kind.kind);
+        std::string label = kind.label;
+        bool marked = false;
+        for (const node::machine::Bound& bound : found.machine.bounds) {
+            if (bound.kind != kind.kind) continue;
+            const bool mark = !marked && counts && bound == *counts;
+            marked = marked || mark;
+            const std::string amount = std::to_string(bound.amount);
+            text += manager::report::left_aligned(label, 8) + (mark ? "> " : "  ") +
+                    std::string(width - amount.size(), ' ') + amount +
+                    manager::report::left_aligned(kind.unit, 3) + "  " + bound.source + "\n";
+            label.clear();
+        }
+    }
+    text += "binding   " + std::string(binding_word(found.slice.bind));
+    if (!found.unbound.empty()) text += ": " + found.unbound;
+    text += "\n";
+    if (!found.machine.watch.empty())
+        text += "watching  memory limits are enforced " + found.machine.watch + "\n";
+    for (const std::string& remark : found.machine.remarks) text += "remark    " + remark + "\n";
+    return text;
+}
+
+std::string detect_json(const WorkerResources& found) {
+    Json root;
+    root["offers"] = {{"cores", found.offers.cores.rounded_down()},
+                      {"memory_mb", found.offers.memory_mb},
+                      {"disk_mb", found.offers.disk_mb},
+                      {"gpus", found.offers.gpus.rounded_down()}};
+    for (const KindName& kind : kinds) {
+        const auto counts = node::machine::binding_bound(found.machine.bounds, kind.kind);
+        Json& list = root["limits"][kind.key] = Json::array();
+        bool marked = false;
+        for (const node::machine::Bound& bound : found.machine.bounds) {
+            if (bound.kind != kind.kind) continue;
+            const bool mark = !marked && counts && bound == *counts;
+            marked = marked || mark;
+            list.push_back({{"amount", bound.amount}, {"source", bound.source}, {"counts", mark}});
+        }
+    }
+    root["binding"] = {{"mode", binding_word(found.slice.bind)}, {"why", found.unbound}};
+    root["watching"] = found.machine.watch;
+    root["gpus"] = gpus_json(found.machine.gpus);
+    root["machine"] = layout_json(found.machine);
+    root["remarks"] = found.machine.remarks;
+    return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+namespace {
+
+// "a" to "z", "aa", "ab", ...
+std::string letters(std::size_t number) {
+    const char last = static_cast<char>('a' + number % 26);
+    return (number < 26 ? "" : letters(number / 26 - 1)) + last;
+}
+
+void add_task(std::string& to, const std::string& task) {
+    to += (to.empty() || to == "." ? "" : "+") + task;
+    if (to.starts_with('.')) to.erase(0, 1);
+}
+
+}  // namespace
+
+std::string draw_tasks(const WorkerResources& found, const engine::model::Needs& task,
+                       const node::machine::PictureStyle& style) {
+    const node::machine::Machine& machine = found.machine;
+    const engine::model::Resources give =
+        engine::model::allocate(task, found.offers, {.rest = engine::model::Rest::proportional});
+    if (machine.core_count || !engine::model::ever_fits(task, found.offers))
+        return machine.core_count ? "it is unknown which cores are its own: " + found.unbound +
+                                        "; --bind core takes the nearest\n"
+                                  : "no task that asks for " + engine::model::describe(task) +
+                                        " fits here: it has " + engine::model::describe(found.offers) + "\n";
+    node::machine::Placement placement(found.slice.places, found.slice.gpu_nodes);
+    std::vector<std::string> words(machine.layout.cores.size(), "-");
+    for (const std::size_t number : machine.numbers) words[number] = ".";
+    std::vector<std::string> users(machine.gpus.names.size());
+    std::int64_t seated = 0;
+    for (const std::int64_t most = engine::model::how_many_fit(give, found.offers); seated < most; ++seated) {
+        const auto seat = placement.take({give.cores.thousandths(), give.gpus.thousandths()});
+        if (!seat) break;
+        const std::string name = letters(static_cast<std::size_t>(seated));
+        for (const std::size_t core : seat->cores) add_task(words[machine.numbers[core]], name);
+        for (const std::size_t gpu : seat->gpus) add_task(users[gpu], name);
+    }
+    std::vector<node::machine::PictureNote> notes;
+    for (std::size_t gpu = 0; gpu < users.size(); ++gpu)
+        notes.push_back({gpu < machine.gpus.devices.size() ? machine.gpus.devices[gpu].node : -1,
+                         "GPU " + machine.gpus.names[gpu] + ": " + (users[gpu].empty() ? "." : users[gpu])});
+    return node::machine::draw(machine.layout, node::machine::cells_of(words, '[', ']'), notes, style) +
+           std::to_string(seated) + (seated == 1 ? " task with " : " tasks, each with ") +
+           engine::model::describe(give) + "; . free, - may not be used\n";
+}
+
+node::machine::PictureStyle terminal_style() {
+    node::machine::PictureStyle style;
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.columns = size.ws_col;
+    if (const char* columns = std::getenv("COLUMNS"))
+        if (const auto number = parse_count(columns, 1, 10'000))
+            style.columns = static_cast<std::size_t>(*number);
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* value = std::getenv(name);
+        if (value == nullptr || *value == '\0') continue;
+        const std::string_view locale = value;
+        for (const char* word : {"UTF-8", "utf-8", "UTF8", "utf8"})
+            if (locale.find(word) != std::string_view::npos) style.boxes = true;
+        break;
+    }
+    return style;
 }
 
 }  // namespace wq::programs::worker

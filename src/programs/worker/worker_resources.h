@@ -7,6 +7,7 @@
 #include "node/launcher/launcher.h"
 #include "node/machine/cpu_mask.h"
 #include "node/machine/machine.h"
+#include "node/machine/picture.h"
 #include "programs/worker/worker_options.h"
 
 namespace wq::programs::worker {
@@ -32,5 +33,21 @@ std::string what_it_lacks(const WorkerResources& then, const WorkerResources& no
 
 // "16 cores, 15843 MB memory, 61291 MB disk, 0 gpus", as in the manual.
 std::string resources_line(const engine::model::Resources& offers);
+
+// work_queue_worker --detect: prints what the worker would offer, and each limit with its source.
+
+// Lines for people; marks the limit that applies.
+std::string detect_text(const WorkerResources& found);
+
+// One JSON object: "offers" and "limits" by cores, memory_mb, disk_mb, gpus; "binding", "machine", "gpus",
+// "remarks". share/doc/workers.md lists the keys; they do not change.
+std::string detect_json(const WorkerResources& found);
+
+// Draws the machine full of tasks that request this, placed by Work Queue's rules; one letter per task.
+std::string draw_tasks(const WorkerResources& found, const engine::model::Needs& task,
+                       const node::machine::PictureStyle& style);
+
+// The terminal's width (COLUMNS first, 80 if unknown); draws boxes if the locale uses UTF-8.
+node::machine::PictureStyle terminal_style();
 
 }  // namespace wq::programs::worker

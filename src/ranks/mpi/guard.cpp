@@ -182,7 +182,7 @@ int judge(const RankStory& story, const End& end, const LaunchEnvironment& envir
         return code;
     }
     if (story.rank == 0 && WIFSIGNALED(status)) return code;
-    // A launcher that is about to kill us would kill the goodbye halfway (goodbye.h). Without any goodbye
+    // A launcher that is about to kill us would kill the goodbye halfway (guard.h). Without any goodbye
     // rank 0 would be killed at once, before it has saved: in 4 of 7 runs it was.
     const bool doomed = end.launcher_ends_us && environment.kills_after_signal;
     if (!story.finalized && !doomed) say_goodbye(environment.manager, options.goodbye);

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "ranks/mpi/mpi_session.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::ranks::mpi {
 

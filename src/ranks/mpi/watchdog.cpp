@@ -1,6 +1,6 @@
 #include "ranks/mpi/watchdog.h"
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 
 namespace wq::ranks::mpi {
 

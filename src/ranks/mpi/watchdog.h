@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/time.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::ranks::mpi {
 

@@ -10,8 +10,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
-#include "records/hdf5/h5_turn.h"
-#include "records/hdf5/h5_types.h"
+#include "records/hdf5/h5_library.h"
 #include "records/hdf5/stats_reader.h"
 
 namespace wq::records::hdf5 {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "records/hdf5/h5_handle.h"
+#include "records/hdf5/h5_library.h"
 
 namespace wq::records::hdf5 {
 

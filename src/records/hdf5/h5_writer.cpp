@@ -5,8 +5,7 @@
 
 #include <cstring>
 
-#include "records/hdf5/h5_turn.h"
-#include "records/hdf5/h5_types.h"
+#include "records/hdf5/h5_library.h"
 
 namespace wq::records::hdf5 {
 

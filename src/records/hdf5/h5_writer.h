@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "records/hdf5/h5_handle.h"
+#include "records/hdf5/h5_library.h"
 #include "records/hdf5/schema.h"
 
 namespace wq::records::hdf5 {

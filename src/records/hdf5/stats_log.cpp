@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "records/journal/text_log.h"
+#include "records/journal/append_file.h"
 
 namespace wq::records::hdf5 {
 

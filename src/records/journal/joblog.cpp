@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "records/journal/append_file.h"
 #include "records/journal/records.h"
-#include "records/journal/text_log.h"
 
 namespace wq::records::journal {
 

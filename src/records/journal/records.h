@@ -13,7 +13,6 @@
 #include "engine/model/manager_stats.h"
 #include "engine/model/outcome.h"
 #include "engine/model/resources.h"
-#include "engine/model/sizes.h"
 
 namespace wq::records::journal {
 

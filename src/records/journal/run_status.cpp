@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/next_line.h"
+#include "base/read_text.h"
 #include "base/time_text.h"
 #include "records/journal/append_file.h"
 

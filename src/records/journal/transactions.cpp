@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "engine/model/manager_stats.h"
-#include "records/journal/quantities.h"
+#include "records/journal/append_file.h"
 #include "records/journal/records.h"
-#include "records/journal/text_log.h"
+#include "records/journal/resource_summary.h"
 
 namespace wq::records::journal {
 

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_log.h"

@@ -19,9 +19,9 @@
 
 #include "base/result.h"
 #include "records/hdf5/h5_writer.h"
+#include "records/journal/append_file.h"
 #include "records/journal/debug_log.h"
 #include "records/journal/records.h"
-#include "records/journal/text_log.h"
 #include "records/journal/transactions.h"
 
 namespace wq::records::logs {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "records/logs/statistics_file.h"
 
 namespace wq::records::logs {

@@ -20,8 +20,8 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "base/quiet_thread.h"
 #include "base/read_write.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "base/wake.h"
 #include "records/journal/resource_summary.h"

@@ -12,8 +12,8 @@
 
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/schema.h"
+#include "records/journal/append_file.h"
 #include "records/journal/journal.h"
-#include "records/journal/text_log.h"
 #include "records/journal/transactions.h"
 #include "records/recorder/recorder.h"
 

@@ -13,9 +13,9 @@
 #include <thread>
 #include <variant>
 
-#include "base/quiet_thread.h"
 #include "base/read_write.h"
 #include "base/shortage.h"
+#include "base/signals.h"
 #include "base/wake.h"
 #include "records/journal/append_file.h"
 #include "records/recorder/derived.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "shared_list/replica/list_view.h"
+#include "shared_list/replica/list_copy.h"
 #include "shared_list/store/list_place.h"
 
 namespace wq::shared_list::replica {

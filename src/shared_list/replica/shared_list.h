@@ -14,7 +14,6 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "shared_list/replica/list_copy.h"
-#include "shared_list/replica/loose_end.h"
 #include "shared_list/replica/master_clock.h"
 #include "shared_list/replica/record_log.h"
 #include "shared_list/store/list_store.h"

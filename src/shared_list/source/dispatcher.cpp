@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/next_line.h"
+#include "base/read_text.h"
 #include "engine/tasklist/sources.h"
 #include "engine/tasklist/tags.h"
 #include "shared_list/ssh/store_at.h"
-#include "shared_list/text/status_table.h"
+#include "shared_list/text/list_views.h"
 
 namespace wq::shared_list::source {
 

@@ -6,21 +6,66 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/background.h"
+#include "base/ids.h"
+#include "base/time.h"
 #include "manager/manager.h"
 #include "manager/run/source.h"
 #include "manager/task_table.h"
 #include "records/journal/records.h"
+#include "records/recorder/recorder.h"
 #include "shared_list/source/dispatcher.h"
-#include "shared_list/source/dispatcher_reports.h"
 
 namespace wq::shared_list::source {
+
+// What the manager's thread hears from the dispatcher's while a turn is under way.
+
+// Lines for the user.
+class UserLines {
+  public:
+    void add(const std::string& line) {
+        const std::lock_guard lock(mutex_);
+        lines_.push_back(line);
+    }
+    bool any() {
+        const std::lock_guard lock(mutex_);
+        return !lines_.empty();
+    }
+    std::vector<std::string> take() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(lines_, {});
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::string> lines_;
+};
+
+// When each seat gave its last sign of life.
+class SeatBeats {
+  public:
+    void note(WorkerId seat, Instant when) {
+        const std::lock_guard lock(mutex_);
+        last_[seat] = when;
+    }
+    std::optional<Instant> last(WorkerId seat) {
+        const std::lock_guard lock(mutex_);
+        const auto found = last_.find(seat);
+        return found == last_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<WorkerId, Instant> last_;
+};
 
 class SharedSource final : public manager::run::Source {
   public:
@@ -87,6 +132,42 @@ class SharedSource final : public manager::run::Source {
     Instant next_{};
     std::optional<Error> problem_;
     std::unique_ptr<BackgroundThread> thread_;  // last: ends before what its jobs use
+};
+
+// Passes all records on, and tells the source of shared lists what concerns it: workers that join and leave,
+// and ends of its tasks.
+class MarkingRecorder final : public records::recorder::Recorder {
+  public:
+    explicit MarkingRecorder(std::unique_ptr<records::recorder::Recorder> to) : to_(std::move(to)) {}
+    // Null, at first: nobody is told.
+    void tell(SharedSource* source) { source_ = source; }
+
+    Wants wants() const override { return to_->wants(); }
+    bool wants_beginning(TaskId task) const override { return to_->wants_beginning(task); }
+    void task(records::recorder::Recorded ended) override;
+    void range(const records::journal::RangeRecord& record) override { to_->range(record); }
+    void cancelled(const IntervalSet& tasks, WallMicros when) override { to_->cancelled(tasks, when); }
+    void skipped(const IntervalSet& tasks, const std::string& why, WallMicros when) override;
+    void worker(const records::journal::WorkerRecord& record) override;
+    void sample(const records::journal::Sample& sample) override { to_->sample(sample); }
+    void category(CategoryId id, std::string name) override { to_->category(id, std::move(name)); }
+    void category_changed(const records::journal::CategoryRecord& record) override {
+        to_->category_changed(record);
+    }
+    void transaction(WallMicros when, std::string text) override { to_->transaction(when, std::move(text)); }
+    void write_at_once() override { to_->write_at_once(); }
+    std::uint64_t acknowledged() const override { return to_->acknowledged(); }
+    std::uint64_t backlog_bytes() const override { return to_->backlog_bytes(); }
+    int descriptor() const override { return to_->descriptor(); }
+    void settle() override { to_->settle(); }
+    std::optional<std::string> trouble() const override { return to_->trouble(); }
+    std::vector<std::string> notices() override { return to_->notices(); }
+    Status close() override { return to_->close(); }
+    Unrecorded unrecorded() const override { return to_->unrecorded(); }
+
+  private:
+    std::unique_ptr<records::recorder::Recorder> to_;
+    SharedSource* source_ = nullptr;
 };
 
 }  // namespace wq::shared_list::source

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/next_line.h"
+#include "base/read_text.h"
 #include "base/units.h"
 #include "shared_list/ssh/master_helper.h"
 #include "shared_list/store/list_place.h"

@@ -8,7 +8,7 @@
 #include "shared_list/store/list_place.h"
 #include "shared_list/store/local_exchange.h"
 #include "shared_list/store/local_store.h"
-#include "shared_list/store/old_files.h"
+#include "shared_list/store/new_list.h"
 
 namespace wq::shared_list::ssh {
 
@@ -192,7 +192,7 @@ std::optional<store::MasterTime> time_of(std::string_view text) {
 namespace {
 
 constexpr int most_fetches = 5;
-constexpr int most_views = 20;  // as many as local_view.cpp
+constexpr int most_views = 20;  // as many as local_store.cpp
 constexpr std::chrono::seconds release_patience{5};
 
 class HeldThere final : public store::ListStore::Held {

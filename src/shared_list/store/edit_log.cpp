@@ -12,7 +12,6 @@
 
 #include "base/read_write.h"
 #include "shared_list/store/list_place.h"
-#include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
 namespace wq::shared_list::store {

@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "shared_list/store/paths.h"
+#include "shared_list/store/list_place.h"
 
 namespace wq::shared_list::store {
 

@@ -10,11 +10,11 @@
 #include <thread>
 #include <utility>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "shared_list/store/list_place.h"
-#include "shared_list/store/problem.h"
+#include "shared_list/store/whole_io.h"
 
 namespace wq::shared_list::store {
 

@@ -1,8 +1,16 @@
 #include "shared_list/store/list_place.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <array>
 #include <cinttypes>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <vector>
 
 #include "base/random_bits.h"
 #include "base/units.h"
@@ -57,6 +65,71 @@ std::string random_word() {
     std::array<char, 20> text{};
     std::snprintf(text.data(), text.size(), "%016" PRIx64, random_bits());
     return text.data();
+}
+
+namespace {
+
+constexpr int most_links = 40;  // as many as Linux follows
+
+std::optional<std::string> home_of(const std::string& user) {
+    const char* const told = std::getenv("HOME");
+    if (user.empty() && told != nullptr && *told != '\0') return told;
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> text(16384);
+    if (user.empty())
+        ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
+    else
+        ::getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found);
+    if (found == nullptr) return std::nullopt;
+    return entry.pw_dir;
+}
+
+Result<std::string> without_tilde(const std::string& name) {
+    if (name.empty() || name[0] != '~') return name;
+    const std::size_t slash = std::min(name.find('/'), name.size());
+    const std::string user = name.substr(1, slash - 1);
+    const auto home = home_of(user);
+    if (home) return *home + name.substr(slash);
+    return Error{ExitCode::bad_input, "no user " + quote_for_message(user) + " for the list " +
+                                          quote_for_message(name) + "; write ./" + line_for_message(name) +
+                                          " if the name begins with '~'"};
+}
+
+// Of the last name only: the folders above are the same by whatever way they are reached.
+std::string behind_links(std::string path) {
+    for (int i = 0; i < most_links; ++i) {
+        std::error_code error;
+        const auto target = std::filesystem::read_symlink(path, error);
+        if (error) break;
+        path = (std::filesystem::path(path).parent_path() / target).string();
+    }
+    return path;
+}
+
+}  // namespace
+
+Result<Paths> paths_of(const std::string& name) {
+    auto expanded = without_tilde(name);
+    if (!expanded) return expanded.error();
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(*expanded, error);
+    const std::filesystem::path file = behind_links(absolute.string());
+    if (error || file.filename().empty() || std::filesystem::is_directory(file, error))
+        return Error{ExitCode::bad_input,
+                     line_for_message(name) + " is a directory; name a file, the list of tasks"};
+    Paths paths;
+    paths.file = file.string();
+    paths.directory = file.parent_path().string();
+    paths.lock = paths.file + ".lock";
+    paths.folder = paths.file + ".runtask";
+    paths.edits = paths.folder + "/edits";
+    paths.previous_edits = paths.edits + ".1";
+    paths.alive = paths.folder + "/alive";
+    paths.old = paths.folder + "/old";
+    paths.fresh = paths.folder + "/new";
+    paths.in_place = paths.folder + "/in_place";
+    return paths;
 }
 
 }  // namespace wq::shared_list::store

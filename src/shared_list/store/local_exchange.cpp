@@ -10,8 +10,6 @@
 
 #include "shared_list/store/list_place.h"
 #include "shared_list/store/new_list.h"
-#include "shared_list/store/old_files.h"
-#include "shared_list/store/problem.h"
 #include "shared_list/store/whole_io.h"
 
 namespace wq::shared_list::store {

@@ -5,8 +5,8 @@
 
 #include "base/result.h"
 #include "shared_list/store/edit_log.h"
+#include "shared_list/store/list_place.h"
 #include "shared_list/store/list_store.h"
-#include "shared_list/store/paths.h"
 
 namespace wq::shared_list::store {
 

@@ -13,8 +13,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "shared_list/store/list_place.h"
 #include "shared_list/store/list_store.h"
-#include "shared_list/store/paths.h"
 
 namespace wq::shared_list::store {
 

@@ -125,4 +125,12 @@ class Document {
 // Edits after which the lines that the worker runs wait again.
 std::vector<Edit> release(const Document& list, WorkerId worker, const std::string& stamp);
 
+// `runtask --reset`: a list as it was before any worker came.
+
+// The list without marks from line `from` on; lines above stay as they are. 0: all.
+std::string reset(const Document& list, std::uint64_t from);
+
+// How many lines it makes wait again.
+std::uint64_t lines_reset(const Document& list, std::uint64_t from);
+
 }  // namespace wq::shared_list::text

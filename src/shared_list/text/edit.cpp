@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "shared_list/text/text.h"
+#include "shared_list/text/marked_line.h"
 
 namespace wq::shared_list::text {
 

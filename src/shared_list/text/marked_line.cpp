@@ -5,7 +5,6 @@
 #include <map>
 
 #include "engine/tasklist/shell_scan.h"
-#include "shared_list/text/text.h"
 
 namespace wq::shared_list::text {
 

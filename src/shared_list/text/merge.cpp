@@ -5,7 +5,7 @@
 #include <set>
 #include <variant>
 
-#include "base/next_line.h"
+#include "base/read_text.h"
 
 namespace wq::shared_list::text {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::slices::claims {
 

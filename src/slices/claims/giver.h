@@ -15,7 +15,7 @@
 #include "net/frames/transport.h"
 #include "slices/claims/messages.h"
 #include "slices/claims/nodes.h"
-#include "slices/plan/ledger.h"
+#include "slices/plan/pass_ledger.h"
 
 namespace wq::slices::claims {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/quiet_thread.h"
 #include "base/random_bits.h"
+#include "base/signals.h"
 #include "base/units.h"
 
 namespace wq::slices::claims {

@@ -76,7 +76,7 @@ struct Granted {  // answers Refill
     Interval positions;
 };
 struct SealOpened {  // whoever draws may do so from now on, and need not wait for an answer to Refill
-    std::uint32_t batch = 0;  // of the counter (ranks/tickets/batch_counter.h)
+    std::uint32_t batch = 0;  // of the counter (ranks/tickets/sealed_batch.h)
     Interval positions;
     std::uint64_t epoch = 0;  // positions; nobody draws more than a small part of one
     std::uint64_t takers = 0;

@@ -14,11 +14,11 @@
 #include "base/interval_set.h"
 #include "base/time.h"
 #include "net/frames/transport.h"
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 #include "ranks/tickets/ticket_pool.h"
 #include "slices/claims/careful_counters.h"
 #include "slices/claims/messages.h"
-#include "slices/plan/ledger.h"
+#include "slices/plan/pass_ledger.h"
 
 namespace wq::slices::claims {
 
@@ -30,7 +30,7 @@ struct Address {
 };
 
 // The giver's side of what is sealed: a long range of positions that takers draw by themselves, through the
-// counter in rank 0's memory (ranks/tickets/batch_counter.h), and tell afterwards.
+// counter in rank 0's memory (ranks/tickets/sealed_batch.h), and tell afterwards.
 //
 // When a taker is lost, nobody knows what it drew and has not told. So the seal is closed: the counter tells
 // how far it was drawn, and the living tell what they drew. What nobody tells was lost. The next seal begins

@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "records/hdf5/h5_handle.h"
-#include "records/hdf5/h5_turn.h"
-#include "records/hdf5/h5_types.h"
+#include "records/hdf5/h5_library.h"
 #include "records/journal/append_file.h"
 
 namespace wq::slices::queue {

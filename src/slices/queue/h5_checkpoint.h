@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "slices/plan/checkpoint.h"
+#include "slices/plan/pass_ledger.h"
 
 namespace wq::slices::queue {
 

@@ -7,7 +7,7 @@
 #include "base/random_bits.h"
 #include "net/frames/contact.h"
 #include "records/journal/held_file.h"
-#include "slices/plan/checkpoint.h"
+#include "slices/plan/pass_ledger.h"
 #include "slices/queue/giving.h"
 #include "slices/queue/h5_checkpoint.h"
 #include "slices/queue/say.h"

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "manager/run/mpi_tickets.h"
 #include "ranks/mpi/segment.h"
-#include "slices/queue/member.h"
+#include "slices/queue/pass.h"
 #include "work_queue/error.h"
 
 namespace wq::slices::queue {

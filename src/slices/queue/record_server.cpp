@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "slices/sources/source_file.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "api/setup_error.h"
-#include "base/quiet_thread.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "slices/queue/giving.h"
 #include "slices/queue/ranks.h"

@@ -1,5 +1,5 @@
-// Opens slices of works to read their records: in this process (slice_works.h), or in the one that has the
-// works (remote_records.h).
+// Opens slices of works to read their records: in this process, or in the one that has the
+// works (remote_worker.h).
 #pragma once
 
 #include <cstdint>

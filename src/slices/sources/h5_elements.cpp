@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "records/hdf5/h5_types.h"
+#include "records/hdf5/h5_library.h"
 
 namespace wq::slices::sources {
 

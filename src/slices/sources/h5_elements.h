@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "records/hdf5/h5_handle.h"
+#include "records/hdf5/h5_library.h"
 
 namespace wq::slices::sources {
 

@@ -6,9 +6,8 @@
 #include <array>
 
 #include "base/units.h"
+#include "records/hdf5/h5_library.h"
 #include "records/hdf5/h5_reader.h"
-#include "records/hdf5/h5_turn.h"
-#include "records/hdf5/h5_types.h"
 
 namespace wq::slices::sources {
 

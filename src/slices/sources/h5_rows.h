@@ -10,7 +10,7 @@
 
 #include "base/interval_set.h"
 #include "base/result.h"
-#include "records/hdf5/h5_handle.h"
+#include "records/hdf5/h5_library.h"
 #include "slices/sources/h5_elements.h"
 #include "slices/sources/h5_name.h"
 #include "slices/sources/source_file.h"

@@ -2,6 +2,7 @@
 // takes about as long for 2 bytes as for 60.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/interval_set.h"
+#include "base/result.h"
 #include "slices/sources/record_reader.h"
 #include "slices/sources/source_file.h"
 
@@ -97,5 +100,13 @@ class LineReader final : public RecordReader {
     std::size_t filled_ = 0;           // of the buffer
     std::vector<std::size_t> starts_;  // of lines after the used part, and of the one after them
 };
+
+// What ranks tell each other of the text files that they have indexed together.
+
+void put(ByteWriter& out, std::size_t work, const LinePart& part);
+// The parts of each of so many works, from what the ranks have put. Error internal: it is none of this. The
+// parts may contradict themselves: see LineIndex::join().
+Result<std::vector<std::vector<LinePart>>> parts_in(const std::vector<std::string>& of_ranks,
+                                                    std::size_t works);
 
 }  // namespace wq::slices::sources

@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "slices/sources/h5_name.h"
 #include "slices/sources/h5_rows.h"
+#include "slices/sources/line_reader.h"
 #include "slices/sources/record_file.h"
-#include "slices/sources/text_parts.h"
 
 namespace wq::slices::sources {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::sim {
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/frames/transport_pair.h"
+#include "net/frames/loopback.h"
 #include "net/messages/messages.h"
 
 namespace wq::testing {

@@ -1,4 +1,4 @@
-#include "api/numbering.h"
+#include "api/deferred_manager.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How each way to end is told to a program: by the results and names of Work Queue.
-#include "api/outcomes.h"
+#include "api/translation.h"
 
 #include <gtest/gtest.h>
 

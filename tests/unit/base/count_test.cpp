@@ -1,4 +1,4 @@
-#include "base/count.h"
+#include "base/amounts.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "base/next_line.h"
+#include "base/read_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a program hears of managers that answer, refuse, say nonsense or nothing.
-#include "factory/ask_status.h"
+#include "factory/found_managers.h"
 
 #include <gmock/gmock.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "factory/expression.h"
+#include "factory/settings.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "views/task_figures.h"
+#include "views/run_figures.h"
 
 #include <gmock/gmock.h>
 

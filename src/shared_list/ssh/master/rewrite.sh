@@ -94,7 +94,7 @@ keep_old() {
 has_old() { [ "$old_count" -gt "$1" ] || [ "$old_bytes" -gt "$2" ]; }
 
 # The oldest, but none that has bytes that are not in the list, and none that was replaced less than 10 minutes ago
-# unless they are too many; as in ../old_files.cpp.
+# unless they are too many; as in ../../store/new_list.cpp.
 remove_old() {
     text=$newline$(cd "$data/old" && find . -cmin +10 2>/dev/null)$newline
     # shellcheck disable=SC2046

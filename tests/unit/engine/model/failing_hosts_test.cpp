@@ -1,5 +1,5 @@
 // A host where tasks fail that succeed elsewhere.
-#include "engine/model/failing_hosts.h"
+#include "engine/model/shunned_hosts.h"
 
 #include <gtest/gtest.h>
 

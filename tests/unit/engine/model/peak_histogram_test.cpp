@@ -1,5 +1,5 @@
 // Peaks in buckets.
-#include "engine/model/peak_histogram.h"
+#include "engine/model/first_allocation.h"
 
 #include <gtest/gtest.h>
 

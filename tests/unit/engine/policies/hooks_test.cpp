@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/policies/policy_hooks.h"
+#include "engine/policies/policies.h"
 
 namespace wq::engine::policies {
 namespace {

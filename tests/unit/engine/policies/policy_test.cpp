@@ -4,7 +4,7 @@
 #include "engine/policies/dispatch.h"
 #include "engine/policies/host_exclusion.h"
 #include "engine/policies/run_end.h"
-#include "engine/policies/speculative_copies.h"
+#include "engine/policies/slow_tasks.h"
 #include "engine/policies/ticket_batches.h"
 #include "engine/policies/unfit_tasks.h"
 

@@ -1,5 +1,5 @@
 // Hosts that get no tasks: blocked by the user, or excluded because tasks fail there that succeed elsewhere.
-#include "engine/model/host_blocks.h"
+#include "engine/model/shunned_hosts.h"
 #include "unit/engine/policies/run_fixture.h"
 
 namespace wq::engine::policies {

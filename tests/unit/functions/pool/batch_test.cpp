@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "functions/pool/codec.h"
+#include "functions/pool/channel.h"
 #include "functions/pool/storage.h"
 
 namespace wq {

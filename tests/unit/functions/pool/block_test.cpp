@@ -1,4 +1,4 @@
-#include "functions/pool/block.h"
+#include "functions/pool/storage.h"
 
 #include <signal.h>
 #include <sys/time.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "functions/pool/channel.h"
-#include "functions/pool/shared_file.h"
+#include "functions/pool/page.h"
 #include "node/process/passed_descriptors.h"
 #include "support.h"
 

@@ -1,12 +1,10 @@
-#include "functions/pool/ring.h"
+#include "functions/pool/page.h"
 
 #include <gmock/gmock.h>
 
 #include <memory>
 #include <random>
 #include <thread>
-
-#include "functions/pool/page.h"
 
 namespace wq::functions::pool {
 namespace {

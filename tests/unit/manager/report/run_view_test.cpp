@@ -1,4 +1,4 @@
-#include "manager/report/run_view.h"
+#include "manager/report/progress.h"
 
 #include <gmock/gmock.h>
 

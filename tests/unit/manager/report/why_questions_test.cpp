@@ -1,4 +1,4 @@
-#include "manager/report/why_questions.h"
+#include "manager/report/live_report.h"
 
 #include <gmock/gmock.h>
 

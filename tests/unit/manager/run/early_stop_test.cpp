@@ -1,4 +1,4 @@
-#include "manager/run/early_stop.h"
+#include "manager/run/job_end.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

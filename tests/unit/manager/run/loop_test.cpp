@@ -1,4 +1,4 @@
-#include "manager/run/loop.h"
+#include "manager/run/rank_loop.h"
 
 #include <gtest/gtest.h>
 

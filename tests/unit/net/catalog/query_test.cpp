@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "net/catalog/send_update.h"
-
 namespace {
 
 using namespace wq;

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "node/launcher/call_starter.h"
+#include "node/launcher/task_starter.h"
 #include "unit/node/launcher/launcher_support.h"
 
 namespace wq::node::launcher::test {

@@ -1,5 +1,5 @@
 // The launcher as a program of its own, for who must not fork.
-#include "node/launcher/launcher_program.h"
+#include "node/launcher/zygote.h"
 
 #include <fcntl.h>
 #include <signal.h>

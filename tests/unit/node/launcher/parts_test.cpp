@@ -13,12 +13,12 @@
 #include "node/launcher/accounts.h"
 #include "node/launcher/lane.h"
 #include "node/launcher/launcher_wire.h"
-#include "node/machine/control_group.h"
+#include "node/machine/allowance.h"
 #include "node/machine/core_pool.h"
 #include "node/process/capture.h"
 #include "node/process/path_lookup.h"
 #include "node/process/task_environment.h"
-#include "node/usage/oom.h"
+#include "node/usage/kills.h"
 #include "unit/node/launcher/launcher_support.h"
 
 namespace wq::node::launcher {

@@ -1,4 +1,4 @@
-#include "node/machine/batch_end.h"
+#include "node/machine/batch_job.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,11 +1,10 @@
-#include "node/machine/batch_share.h"
+#include "node/machine/batch_job.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
 #include "node/machine/divide.h"
-#include "node/machine/restrict.h"
 #include "unit/node/machine/machines.h"
 
 namespace wq::node::machine::test {

@@ -1,5 +1,5 @@
 // The GPUs of all ranks of a node.
-#include "node/machine/rank_gpus.h"
+#include "node/machine/divide.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "programs/status/status_records.h"
+#include "programs/status/status_table.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include <csignal>
 
+#include "records/hdf5/h5_library.h"
 #include "records/hdf5/h5_reader.h"
-#include "records/hdf5/h5_types.h"
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_reader.h"

@@ -6,7 +6,6 @@
 #include "records/journal/joblog.h"
 #include "records/journal/mapped_file.h"
 #include "records/journal/records.h"
-#include "records/journal/text_log.h"
 #include "records/journal/transactions.h"
 #include "unit/records/journal/records_testing.h"
 

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "records/journal/quantities.h"
 #include "support/golden_file.h"
 #include "unit/records/journal/records_testing.h"
 

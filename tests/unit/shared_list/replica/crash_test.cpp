@@ -6,7 +6,7 @@
 #include <string>
 
 #include "shared_list/replica/line_taker.h"
-#include "shared_list/replica/list_view.h"
+#include "shared_list/replica/list_copy.h"
 #include "shared_list/store/local_store.h"
 #include "shared_list/text/choice.h"
 #include "support/folder.h"

@@ -1,5 +1,5 @@
 // A list whose last line has no line end: somebody may be writing it, or writes none ever.
-#include "shared_list/replica/loose_end.h"
+#include "shared_list/replica/list_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <regex>
 #include <tuple>
 
-#include "shared_list/replica/list_view.h"
+#include "shared_list/replica/list_copy.h"
 #include "shared_list/text/choice.h"
 #include "support/memory_store.h"
 #include "support/some_of.h"

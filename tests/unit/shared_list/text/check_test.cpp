@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "shared_list/text/group_graph.h"
+#include "shared_list/text/list_views.h"
 #include "shared_list/text/rehearsal.h"
-#include "shared_list/text/status_table.h"
-#include "shared_list/text/typos.h"
 
 namespace {
 

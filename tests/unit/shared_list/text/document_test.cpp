@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "random_list.h"
-#include "shared_list/text/reset.h"
 #include "support/some_of.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 
 namespace wq::slices::claims {
 

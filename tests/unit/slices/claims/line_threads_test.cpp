@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "ranks/tickets/batch_counter.h"
+#include "ranks/tickets/sealed_batch.h"
 #include "unit/slices/claims/node_tickets.h"
 
 namespace wq::slices::claims {

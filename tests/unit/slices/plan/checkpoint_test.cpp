@@ -1,4 +1,4 @@
-#include "slices/plan/checkpoint.h"
+#include "slices/plan/pass_ledger.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "slices/plan/ledger.h"
+#include "slices/plan/pass_ledger.h"
 
 #include <gmock/gmock.h>
 

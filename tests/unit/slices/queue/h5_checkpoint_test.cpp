@@ -7,7 +7,7 @@
 #include <iterator>
 #include <random>
 
-#include "records/hdf5/h5_handle.h"
+#include "records/hdf5/h5_library.h"
 #include "unit/records/journal/records_testing.h"
 
 namespace wq::slices::queue {

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "records/hdf5/h5_handle.h"
-#include "records/hdf5/h5_types.h"
+#include "records/hdf5/h5_library.h"
 #include "slices/sources/h5_rows.h"
 #include "unit/records/journal/records_testing.h"
 
