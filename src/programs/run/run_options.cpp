@@ -277,7 +277,7 @@ Result<Grow> parse_grow(const std::string& word) {
 }
 
 Status take_grow(const po::variables_map& given, RunOptions& run) {
-    if (const Status bad = take(given, "grow", run.grow, parse_grow); !bad) return bad;
+    if (const Status taken = take(given, "grow", run.grow, parse_grow); !taken) return taken;
     if (given.count("grow-options") == 0) return success();
     if (!run.grow) return usage_error("--grow-options needs --grow");
     run.grow->options = given["grow-options"].as<std::string>();
@@ -404,7 +404,7 @@ Status choose_source(const po::variables_map& given, const std::vector<std::stri
                            " needs a command after --, e.g. -- gzip {}");
     if (!each && !array && !command.empty()) return usage_error("a command after -- needs --each or --array");
     source.command = command;
-    if (Status bad = engine::tasklist::CommandTemplate(command).check(); !bad) return bad;
+    if (Status sound = engine::tasklist::CommandTemplate(command).check(); !sound) return sound;
     source.kind = each    ? manager::run::SourceSpec::Kind::each
                   : array ? manager::run::SourceSpec::Kind::array
                           : manager::run::SourceSpec::Kind::list;
@@ -494,9 +494,9 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     if (given.count("version") != 0) command.kind = Command::Kind::version;
     if (command.kind != Command::Kind::run) return command;
     if (asks(given)) return parse_question(given);
-    if (Status bad = convert(given, command.run); !bad) return bad.error();
-    if (Status bad = choose_source(given, after, command.run.source); !bad) return bad.error();
-    if (Status bad = check_shared(given, command.run); !bad) return bad.error();
+    if (Status converted = convert(given, command.run); !converted) return converted.error();
+    if (Status chosen = choose_source(given, after, command.run.source); !chosen) return chosen.error();
+    if (Status sound = check_shared(given, command.run); !sound) return sound.error();
     return command;
 }
 

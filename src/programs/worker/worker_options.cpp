@@ -196,8 +196,8 @@ Status take_drawn_task(const Given& given, WorkerCommand& command) {
     const std::string text = given.count("draw") == 0 ? "" : given["draw"].as<std::string>();
     if (text.empty()) return success();
     engine::tasklist::Settings said;
-    if (const Status bad = engine::tasklist::apply_settings(text, said); !bad)
-        return usage_error("--draw: " + bad.error().message);
+    if (const Status taken = engine::tasklist::apply_settings(text, said); !taken)
+        return usage_error("--draw: " + taken.error().message);
     command.drawn_task = engine::model::Needs{said.cores.value_or(-1), said.memory_mb.value_or(-1),
                                               said.disk_mb.value_or(-1), said.gpus.value_or(-1)};
     return success();
@@ -266,8 +266,8 @@ Status take_name(const Given& given, const Variable& variable, WorkerProgramOpti
         return success();
     }
     if (work.manager_regex.size() > longest_regex) return usage_error("-M: the expression is too long");
-    if (const Status bad = net::contact::check_manager_pattern(work.manager_regex); !bad)
-        return usage_error("-M: " + bad.error().message);
+    if (const Status sound = net::contact::check_manager_pattern(work.manager_regex); !sound)
+        return usage_error("-M: " + sound.error().message);
     const std::string said = given.count("catalog") != 0 ? given["catalog"].as<std::string>() : "";
     auto hosts = net::catalog::named_catalog_hosts(said, value_of(variable, "CATALOG_HOST"));
     if (!hosts) return usage_error((said.empty() ? "" : "--catalog: ") + hosts.error().message);
@@ -294,7 +294,7 @@ Status take_place(const Given& given, const Variable& variable, WorkerProgramOpt
         return usage_error(ways == 0
                                ? "name the manager: HOST PORT, --contact FILE or -M NAME"
                                : "name the manager in one way only: HOST PORT, --contact FILE or -M NAME");
-    if (const Status bad = take_name(given, variable, work); !bad) return bad;
+    if (const Status taken = take_name(given, variable, work); !taken) return taken;
     if (words.empty()) return success();
     if (words.size() > 2)
         return usage_error("one manager at a time: HOST PORT, not also " + quote_for_message(words[2]));
@@ -328,7 +328,7 @@ Result<WorkerCommand> parse_worker_command_line(int argc, const char* const* arg
     if (!detects && (command.json || command.draw))
         return usage_error(std::string(command.json ? "--json" : "--draw") + " needs --detect");
     if (command.json && command.draw) return usage_error("--json and --draw: give only one");
-    if (const Status bad = take_drawn_task(given, command); !bad) return bad.error();
+    if (const Status taken = take_drawn_task(given, command); !taken) return taken.error();
     for (const Status& status : {detects ? success() : take_place(given, variable, work),
                                  take_times(given, work), take_amounts(given, variable, work),
                                  take_binding(given, work), take_coprocesses(given, work.coprocesses)})
