@@ -4,7 +4,7 @@
 //
 //   bits 63..42  next   on top: an overflow leaves the word and changes no other field
 //   bits 41..22  end
-//   bits 21..0   tag    which fill of the word this is (ticket_pool.h)
+//   bits 21..0   tag    which fill of the word this is (class TicketPool)
 //
 // `next` may exceed `end` by at most one claim per claimer: a claimer that has seen the word empty reads
 // before it adds. With 512 claimers and claims of 4096 it stays below 2^20 + 2^21, so it never wraps to a
