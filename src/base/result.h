@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <utility>
 #include <variant>
@@ -19,7 +20,10 @@ struct Error {
 };
 
 // The exception for a broken environment; main() prints its line and exits with its code.
-struct Failure {
+struct Failure : std::exception {
+    explicit Failure(Error why) : error(std::move(why)) {}
+    const char* what() const noexcept override { return error.message.c_str(); }
+
     Error error;
 };
 

@@ -38,7 +38,7 @@ struct Shape {
     std::optional<WallMicros> not_before;  // wall clock: does not start earlier
     std::optional<WallMicros> not_after;   // wall clock: expires or is killed then
     // Limit of attempts that were lost with their worker, exceeded their allocation or were too slow; then
-    // the task has failed. 0: the limit of losses is policies::ReactorOptions::max_losses.
+    // the task has failed. 0: the limit of losses is attempts::ReactorOptions::max_losses.
     std::uint32_t max_tries = 0;
     std::vector<WorkerId> workers;  // `#@i`: it may run only on these; empty: on any
     // Tasks of different kinds are never sealed together: each long range of calls is one kind, so that its

@@ -123,8 +123,8 @@ Result<manager::TaskTable> tasks_of(const std::string& run_directory) {
     if (manager::report::ran_a_list(run_directory)) {
         engine::tasklist::ListReader reader(path);
         std::vector<engine::tasklist::Item> items;
-        if (Status bad = reader.feed(*text, items); !bad) return bad.error();
-        if (Status bad = reader.finish(items); !bad) return bad.error();
+        if (Status fed = reader.feed(*text, items); !fed) return fed.error();
+        if (Status finished = reader.finish(items); !finished) return finished.error();
         for (const engine::tasklist::Item& item : items)
             if (const auto* line = std::get_if<engine::tasklist::TaskLine>(&item))
                 tasks.add_line(line->command, line->line, 0);

@@ -40,7 +40,7 @@ Status SharedList::open() {
 Status SharedList::refresh() {
     if (clock_.is_old())
         if (auto read = clock_.read(store_); !read) return read;
-    if (auto looked = refresh(); !looked) return looked;
+    if (auto looked = follow_store(); !looked) return looked;
     return copy_old_files();
 }
 
@@ -69,7 +69,7 @@ Result<Answer> SharedList::exchange(const Request& request) {
     return answer;
 }
 
-Status SharedList::refresh() {
+Status SharedList::follow_store() {
     const auto answer = exchange({});
     if (!answer) return answer.error();
     return follow(*answer);
@@ -116,7 +116,7 @@ Status SharedList::await_turn() {
             ::poll(nullptr, 0, pause == Duration{0} ? 0 : static_cast<int>(between_looks.count()));
         }
         if (auto given = store_.renew_signs(); !given) return given;
-        if (auto looked = refresh(); !looked) return looked;
+        if (auto looked = follow_store(); !looked) return looked;
     }
     return success();
 }
@@ -338,7 +338,7 @@ Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const D
     Tries tries(now_());
     for (bool looked_now = false;;) {
         if (!copy_.is_current() || (!looked_now && pending_.contains(purpose))) {
-            if (auto looked = refresh(); !looked) return looked.error();
+            if (auto looked = follow_store(); !looked) return looked.error();
             looked_now = true;
         }
         if (auto may = await_turn(); !may) return may.error();
@@ -349,7 +349,7 @@ Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const D
         const auto made = edits.empty() ? Result<bool>(false) : tell(purpose, edits, {});
         if (!made) return made.error();
         if (*made) return edits;
-        const Status news = edits.empty() ? refresh() : try_again(tries);
+        const Status news = edits.empty() ? follow_store() : try_again(tries);
         if (!news) return news.error();
         looked_now = true;
     }
@@ -409,7 +409,7 @@ Result<WorkerId> SharedList::join(const std::string& name, std::optional<WorkerI
 }
 
 Status SharedList::replace(const std::function<Result<std::string>(const Document&)>& text) {
-    if (auto looked = refresh(); !looked) return looked;
+    if (auto looked = follow_store(); !looked) return looked;
     for (Tries tries(now_());;) {
         if (auto may = await_turn(); !may) return may;
         if (has_unfinished_line()) return is_being_written(store_.name());
@@ -428,7 +428,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
         if (auto news = try_again(tries); !news) return news;
     }
     copy_.lose();
-    return refresh();
+    return follow_store();
 }
 
 Status SharedList::forget() {
@@ -447,10 +447,10 @@ Status SharedList::settle() {
 
 // A new log begins when the list has all of the old one: a crash between the two loses nothing.
 Status SharedList::write_now(bool empty_log) {
-    if (auto looked = refresh(); !looked) return looked;
+    if (auto looked = follow_store(); !looked) return looked;
     Tries tries(now_());
     for (bool written = false;;) {
-        if (auto looked = copy_.is_current() ? success() : refresh(); !looked) return looked;
+        if (auto looked = copy_.is_current() ? success() : follow_store(); !looked) return looked;
         if (auto may = await_turn(); !may) return may;
         if (has_unfinished_line() && empty_log) return is_being_written(store_.name());
         // A rewriting also makes the log grow, so that nothing that was sent before is made later.

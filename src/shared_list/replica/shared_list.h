@@ -93,7 +93,7 @@ class SharedList {
         std::vector<text::Edit> edits;
     };
     Result<Answer> exchange(const Request& request);
-    Status refresh();
+    Status follow_store();
     Status await_turn();
     Status try_again(Tries& tries);
     Status before_next_try(Tries& tries);
