@@ -23,7 +23,7 @@
 
 namespace wq::manager {
 
-// What the manager needs to dispatch and record a task, whether it comes from a list (TaskTable) or from a
+// The manager needs this to dispatch and record a task, whether it comes from a list (TaskTable) or from a
 // program.
 struct TaskText {
     std::string command;

@@ -45,7 +45,7 @@ class Block {
     void add_user() const { users().fetch_add(1, std::memory_order_relaxed); }
     // The mapping is kept for the next time, while a KeepBlocks lives.
     static void drop_user(std::shared_ptr<Block> block);
-    // Of a process that was killed, which will never drop it: its memory is not kept.
+    // For a process that was killed and will never drop the block: the block's memory is not kept.
     static void abandon(const std::shared_ptr<Block>& block);
     // Whether nobody else sees it. One of before a fork is the parent's: the child has only its bytes. But
     // the parent must leave them as they are, too.

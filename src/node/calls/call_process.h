@@ -65,8 +65,8 @@ class CallProcess {
     rusage told_{};
 };
 
-// What an interpreter and its processes tell the launcher, as text (interpreter.h and the comment above
-// list it). The functions of users run there, so it may be anything.
+// A report of an interpreter or one of its processes to the launcher (interpreter.h and the comment above
+// list the texts). The functions of users run there, so a report may have any bytes.
 struct InterpreterReport {
     enum class Kind { started, forked, impossible, ended, imported };
     Kind kind{};

@@ -66,7 +66,7 @@ struct Request {
 
 // How a call ended.
 struct End {
-    int status = 0;  // of its process, as of waitpid(); 0 if that is shared and goes on
+    int status = 0;  // waitpid()'s, of the call's process; 0 if other calls share the process
     rusage usage{};
 };
 

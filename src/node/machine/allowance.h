@@ -59,7 +59,7 @@ std::vector<std::string> oom_event_files(const ControlGroupRoots& roots = {});
 // Subgroup of a divided group for the processes that were in it before.
 inline constexpr std::string_view group_of_processes = "work_queue_own";
 
-// Where this process may create groups, and what limits it.
+// The control group in which this process may create groups, and the limits on this process.
 struct GroupRights {
     std::string folder;     // the group that we divide; empty: no groups
     bool memory = false;    // the memory controller is available there
