@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "api/setup_error.h"
 #include "base/amounts.h"
 #include "base/background.h"
+#include "base/json.h"
 #include "base/signals.h"
 #include "base/similar_word.h"
 #include "base/units.h"
@@ -397,10 +397,10 @@ std::vector<std::string> option_names() {
 std::string json_of(FactorySettings settings) {
     // A maximum below the default minimum is enough said.
     settings.min_workers = std::min(settings.min_workers, settings.max_workers);
-    nlohmann::ordered_json all;
+    Json all;
     for (const Setting& setting : settings_table)
         std::visit([&](auto member) { all[std::string(setting.name)] = settings.*member; }, setting.member);
-    return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return all.dump(2) + "\n";
 }
 
 }  // namespace wq::api
@@ -413,15 +413,14 @@ constexpr Duration asked_every = std::chrono::seconds(30);
 constexpr Duration patience_with_catalog = std::chrono::seconds(10);
 
 // The largest of each name, so that a record that is left over releases nobody.
-std::map<std::string, std::size_t> limits_in(const std::vector<net::catalog::Json>& records) {
+std::map<std::string, std::size_t> limits_in(const std::vector<Json>& records) {
     std::map<std::string, std::size_t> limits;
-    for (const net::catalog::Json& record : records) {
-        const auto name = record.find("factory_name");
-        const auto most = record.find("max_workers");
-        if (name == record.end() || !name->is_string() || most == record.end() || !most->is_number_unsigned())
-            continue;
-        std::size_t& limit = limits[name->get<std::string>()];
-        limit = std::max(limit, most->get<std::size_t>());
+    for (const Json& record : records) {
+        const Json* const name = record.find("factory_name");
+        const Json* const most = record.find("max_workers");
+        if (name == nullptr || !name->is_string() || most == nullptr || !most->is_number_unsigned()) continue;
+        std::size_t& limit = limits[name->text()];
+        limit = std::max(limit, static_cast<std::size_t>(most->integer()));
     }
     return limits;
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "node/machine/asked_command.h"
 
@@ -98,13 +98,13 @@ Result<std::vector<std::string>> BatchDriver::submit(const Submission& submissio
     const auto text = call("submit", submit_command(options_, submission, "--json"));
     if (!text) return text.error();
     const std::vector<std::string> lines = lines_of(*text);
-    const auto answer = nlohmann::json::parse(lines.empty() ? "" : lines.back(), nullptr, false);
-    if (!answer.is_object() || !answer.contains("ids") || !answer["ids"].is_array())
-        return nonsense("submit", *text);
+    const Json answer = Json::parse(lines.empty() ? "" : lines.back());
+    const Json* const listed = answer.find("ids");
+    if (listed == nullptr || !listed->is_array()) return nonsense("submit", *text);
     std::vector<std::string> ids;
-    for (const auto& id : answer["ids"]) {
-        if (!id.is_string() || !is_id(id.get<std::string>())) return nonsense("submit", *text);
-        ids.push_back(id.get<std::string>());
+    for (const Json& id : listed->parts()) {
+        if (!id.is_string() || !is_id(id.text())) return nonsense("submit", *text);
+        ids.push_back(id.text());
     }
     if (ids.empty() || std::ssize(ids) > submission.count) return nonsense("submit", *text);
     return ids;

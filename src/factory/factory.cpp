@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/json.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "factory/job_book.h"
@@ -452,12 +452,12 @@ std::string text_of(const CycleReport& report) {
 }
 
 std::optional<CycleReport> report_in(const std::string& line) {
-    const auto all = nlohmann::json::parse(line, nullptr, false);
+    const auto all = Json::parse(line);
     if (!all.is_object()) return std::nullopt;
     const auto number = [&](const char* key, auto& target) {
-        const auto found = all.find(key);
-        if (found != all.end() && found->is_number_integer())
-            target = found->get<std::remove_reference_t<decltype(target)>>();
+        const Json* const found = all.find(key);
+        if (found != nullptr && found->is_number_integer())
+            target = static_cast<std::remove_reference_t<decltype(target)>>(found->integer());
     };
     CycleReport report;
     number("managers", report.managers);
@@ -472,34 +472,34 @@ std::optional<CycleReport> report_in(const std::string& line) {
     number("workers_wanted", report.decision.wanted);
     number("submitted", report.submitted);
     number("removed", report.removed);
-    if (const auto why = all.find("pending_why"); why != all.end() && why->is_string())
-        report.pending_why = *why;
-    if (const auto held = all.find("held"); held != all.end() && held->is_string()) report.held = *held;
+    if (const Json* const why = all.find("pending_why"); why != nullptr && why->is_string())
+        report.pending_why = why->text();
+    if (const Json* const held = all.find("held"); held != nullptr && held->is_string())
+        report.held = held->text();
     return report;
 }
 
 std::string json_of(const CycleReport& report) {
-    const nlohmann::ordered_json all{{"time", report.time / micros_per_second},
-                                     {"managers", report.managers},
-                                     {"unanswered", report.unanswered},
-                                     {"tasks_waiting", report.ready},
-                                     {"tasks_on_workers", report.on_workers},
-                                     {"tasks_unfit", report.unfit},
-                                     {"workers_connected", report.supply.connected},
-                                     {"workers_starting", report.supply.starting},
-                                     {"workers_pending", report.supply.pending},
-                                     {"workers_other", report.supply.others},
-                                     {"workers_wanted", report.decision.wanted},
-                                     {"submitted", report.submitted},
-                                     {"removed", report.removed},
-                                     {"pending_why", report.pending_why},
-                                     {"held", report.held}};
-    return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    const Json all{{"time", report.time / micros_per_second},
+                   {"managers", report.managers},
+                   {"unanswered", report.unanswered},
+                   {"tasks_waiting", report.ready},
+                   {"tasks_on_workers", report.on_workers},
+                   {"tasks_unfit", report.unfit},
+                   {"workers_connected", report.supply.connected},
+                   {"workers_starting", report.supply.starting},
+                   {"workers_pending", report.supply.pending},
+                   {"workers_other", report.supply.others},
+                   {"workers_wanted", report.decision.wanted},
+                   {"submitted", report.submitted},
+                   {"removed", report.removed},
+                   {"pending_why", report.pending_why},
+                   {"held", report.held}};
+    return all.dump();
 }
 
 std::string record_of(const CycleReport& report, const Settings& settings, const std::string& factory,
                       std::int64_t number) {
-    using Json = nlohmann::ordered_json;
     Json managers = Json::array();
     for (const ServedManager& one : report.served)
         managers.push_back({{"project", one.project},
@@ -527,7 +527,7 @@ std::string record_of(const CycleReport& report, const Settings& settings, const
                       {"owner", records::journal::user_name()},
                       {"name", records::journal::host_name()},
                       {"version", WQ_VERSION}};
-    return record.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return record.dump();
 }
 
 }  // namespace wq::factory

@@ -6,9 +6,8 @@
 #include <charconv>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "base/amounts.h"
+#include "base/json.h"
 #include "base/similar_word.h"
 #include "base/units.h"
 #include "net/catalog/catalog_hosts.h"
@@ -16,8 +15,6 @@
 namespace wq::factory {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::int64_t most_seconds = std::int64_t{100} * 365 * 24 * 3600;
 
@@ -63,12 +60,12 @@ Error bad(const std::string& key, const std::string& why) {
 // Expressions may name each other: the depth ends circles.
 Result<double> number_of(const Json& file, const Json& value, int depth = 0) {
     constexpr int deepest = 20;
-    if (value.is_number()) return value.get<double>();
+    if (value.is_number()) return value.number();
     if (!value.is_string()) return Error{ExitCode::bad_input, "not a number"};
     if (depth > deepest) return Error{ExitCode::bad_input, "it depends on itself"};
-    return evaluate(value.get<std::string>(), [&](const std::string& key) -> std::optional<double> {
-        const auto found = file.find(key);
-        if (found == file.end()) return std::nullopt;
+    return evaluate(value.text(), [&](const std::string& key) -> std::optional<double> {
+        const Json* const found = file.find(key);
+        if (found == nullptr) return std::nullopt;
         const auto number = number_of(file, *found, depth + 1);
         return number ? std::optional(*number) : std::nullopt;
     });
@@ -77,7 +74,7 @@ Result<double> number_of(const Json& file, const Json& value, int depth = 0) {
 Status set(const Key& key, const Json& file, const Json& value, Settings& settings) {
     if (key.most == 0) {
         if (!value.is_string()) return bad(key.name, "not a text in quotes");
-        key.set(settings, 0, value.get<std::string>());
+        key.set(settings, 0, value.text());
         return success();
     }
     if (key.most < 0) {
@@ -128,18 +125,17 @@ std::vector<std::string_view> setting_names() {
 }
 
 Result<Settings> read_settings(const std::string& text, const Settings& before) {
-    Json file;
-    try {
-        file = Json::parse(text, nullptr, true, true);
-    } catch (const Json::parse_error& error) {
-        return Error{ExitCode::bad_input, "it is not valid JSON: " + place_in(text, error.byte)};
-    } catch (const Json::exception&) {  // a number beyond all limits, for example
-        return Error{ExitCode::bad_input, "it is not valid JSON"};
-    }
+    std::size_t wrong_at = std::string::npos;
+    Json file = Json::parse_commented(text, wrong_at);
+    if (file.is_discarded())
+        return Error{
+            ExitCode::bad_input,
+            "it is not valid JSON" + (wrong_at == std::string::npos ? "" : ": " + place_in(text, wrong_at))};
     if (!file.is_object())
         return Error{ExitCode::bad_input, "it is no JSON object, such as {\"max-workers\": 20}"};
+    std::ranges::sort(file.members(), {}, &Json::Member::key);
     Settings settings = before;
-    for (const auto& [name, value] : file.items()) {
+    for (const auto& [name, value] : std::as_const(file).members()) {
         if (const std::string_view why = why_refused(name); !why.empty()) return bad(name, std::string(why));
         const auto known = std::find_if(keys().begin(), keys().end(),
                                         [&name = name](const Key& key) { return name == key.name; });
@@ -150,7 +146,7 @@ Result<Settings> read_settings(const std::string& text, const Settings& before) 
     if (const auto catalogs = net::catalog::read_catalog_hosts(settings.catalog); !catalogs)
         return bad("catalog", catalogs.error().message);
     // A maximum below the minimum of before is enough said.
-    if (!file.contains("min-workers"))
+    if (file.find("min-workers") == nullptr)
         settings.min_workers = std::min(settings.min_workers, settings.max_workers);
     if (settings.min_workers > settings.max_workers)
         return bad("min-workers", std::to_string(settings.min_workers) + " is above max-workers, " +

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "functions/coprocess/json_object.h"
 #include "functions/coprocess/message.h"
@@ -11,8 +11,6 @@
 namespace wq::functions::coprocess {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* mode_key = "remote_task_exec_method";
 constexpr std::size_t longest_reason = 500;
@@ -46,8 +44,8 @@ std::string in_one_line(std::string text) {
 // Of a value that stands in an answer. A reason is short: no more than its beginning is looked at.
 std::string text_of(std::string_view value) {
     if (value.starts_with('"') && value.size() <= longest_text_read) {
-        const Json text = Json::parse(value, nullptr, false);
-        if (text.is_string()) return text.get<std::string>();
+        const Json text = Json::parse(value);
+        if (text.is_string()) return text.text();
     }
     return std::string(value.substr(0, 2 * longest_reason));
 }
@@ -94,21 +92,19 @@ Result<std::string> with_mode(std::string_view event, engine::model::CallMode& m
 }
 
 Result<Greeting> greeting_in(std::string_view text) {
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = Json::parse(text);
     const auto bad = [](const std::string& why) {
         return Error{ExitCode::bad_input, "its first output does not name it: " + why};
     };
     if (!json.is_object()) return bad("it is no JSON object");
-    const auto name = json.find("name");
-    const auto port = json.find("port");
-    if (name == json.end() || !name->is_string() || !is_function_name(name->get_ref<const std::string&>()))
+    const Json* const name = json.find("name");
+    const Json* const port = json.find("port");
+    if (name == nullptr || !name->is_string() || !is_function_name(name->text()))
         return bad("its name must have 1 to 200 bytes and no blank");
-    const std::int64_t number =
-        port != json.end() && port->is_number_integer() ? port->get<std::int64_t>() : 0;
+    const std::int64_t number = port != nullptr && port->is_number_integer() ? port->integer() : 0;
     if (number < 1 || number > UINT16_MAX) return bad("its port is not a number from 1 to 65535");
-    const auto guarded = json.find("guarded");
-    return Greeting{name->get<std::string>(), static_cast<std::uint16_t>(number),
-                    guarded != json.end() && *guarded == true};
+    const Json* const guarded = json.find("guarded");
+    return Greeting{name->text(), static_cast<std::uint16_t>(number), guarded != nullptr && *guarded == true};
 }
 
 void take_answer(std::string_view words, std::string answer, engine::model::Outcome& outcome,
@@ -145,7 +141,7 @@ void take_answer(std::string_view words, std::string answer, engine::model::Outc
 }
 
 std::string failure_text(std::string_view reason) {
-    return Json{{"Result", reason}, {"StatusCode", 500}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Json{{"Result", reason}, {"StatusCode", 500}}.dump();
 }
 
 }  // namespace wq::functions::coprocess

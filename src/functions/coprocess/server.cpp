@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "base/child.h"
+#include "base/json.h"
 #include "base/read_write.h"
 #include "functions/coprocess/json_object.h"
 #include "functions/coprocess/message.h"
@@ -33,8 +33,6 @@
 namespace wq::functions::coprocess {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t longest_call_line = 4096;
 constexpr std::size_t longest_event = 256u << 20;
@@ -195,8 +193,13 @@ Descriptor listen_here() {
     return listener;
 }
 
-std::string json_text(const Json& value) {
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+// Of an object at any level, by their names.
+void sort_members(Json& value) {
+    if (value.is_array())
+        for (Json& part : value.parts()) sort_members(part);
+    if (!value.is_object()) return;
+    for (Json::Member& member : value.members()) sort_members(member.value);
+    std::ranges::sort(value.members(), {}, &Json::Member::key);
 }
 
 }  // namespace
@@ -206,21 +209,22 @@ Answered answer_to(const node::process::FunctionTable& functions, const std::str
     const auto object = read_json_object(event, [](std::string_view, std::string_view) {});
     if (object && object->depth > deepest)
         return failed("the event is nested more than " + std::to_string(deepest) + " deep");
-    const Json json = object ? Json::parse(event, nullptr, false) : Json();
+    Json json = object ? Json::parse(event) : Json();
     if (!json.is_object()) return failed("the event is no JSON object that C++ functions can read");
-    const Json args = json.value("fn_args", Json::array());
-    const Json kwargs = json.value("fn_kwargs", Json::object());
-    if (!args.is_array()) return failed("fn_args is no array");
-    if (!kwargs.empty() && !kwargs.is_null())
+    sort_members(json);
+    const Json* const args = json.find("fn_args");
+    const Json* const kwargs = json.find("fn_kwargs");
+    if (args != nullptr && !args->is_array()) return failed("fn_args is no array");
+    if (kwargs != nullptr && !kwargs->is_null() && !(kwargs->is_structured() && kwargs->size() == 0))
         return failed("C++ functions have no named arguments: give all in fn_args");
-    std::string packed;
-    Json::to_msgpack(args, packed);
+    const std::string packed = (args == nullptr ? Json::array() : *args).to_msgpack();
     const node::process::CallEnd end = node::process::run_call(functions, {function, packed});
     if (end.ending != engine::model::Ending::exited) return failed(end.reason);
     Json result;
-    if (!end.result.empty()) result = Json::from_msgpack(end.result, true, false);
+    if (!end.result.empty()) result = Json::from_msgpack(end.result);
+    sort_members(result);
     if (result.is_discarded()) return failed("its result cannot be JSON");
-    std::string text = json_text({{"Result", result}, {"StatusCode", 200}});
+    std::string text = Json{{"Result", result}, {"StatusCode", 200}}.dump();
     if (text.size() > engine::model::most_output_limit) return failed(too_large);
     return {std::move(text), std::string(returned_words)};
 }
@@ -234,8 +238,8 @@ int serve(const std::string& name, const node::process::FunctionTable& functions
         std::perror("cannot listen on 127.0.0.1");
         return 1;
     }
-    const Json greeting{{"name", name}, {"port", port_of(listener.get())}, {"guarded", !guard.empty()}};
-    if (!write_all(STDOUT_FILENO, with_length(json_text(greeting) + "\n"))) return 1;
+    const Json greeting{{"guarded", !guard.empty()}, {"name", name}, {"port", port_of(listener.get())}};
+    if (!write_all(STDOUT_FILENO, with_length(greeting.dump() + "\n"))) return 1;
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
     Server(functions, Door(std::move(listener), guard)).serve();
     std::perror("cannot take calls");

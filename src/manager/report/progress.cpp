@@ -10,8 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/units.h"
 #include "node/process/process_tree.h"
 #include "records/journal/run_directory.h"
@@ -227,11 +226,11 @@ std::string view_text(const RunView& view) {
 std::string view_json(const RunView& view) {
     const engine::model::ManagerStats& tasks = view.status.tasks;
     const std::string state = state_of(view);
-    nlohmann::json all{
+    Json all{
         {"schema", 1},
         {"run", view.run},
         {"state", state},
-        {"exit_code", view.status.exit_code ? nlohmann::json(*view.status.exit_code) : nullptr},
+        {"exit_code", view.status.exit_code ? Json(*view.status.exit_code) : nullptr},
         {"message", view.status.message},
         {"total_known", view.status.total_known},
         {"tasks",
@@ -242,7 +241,7 @@ std::string view_json(const RunView& view) {
           {"waiting", tasks.tasks_waiting}}},
     };
     const auto number = [&](const char* name, std::optional<double> value) {
-        all[name] = value ? nlohmann::json(*value) : nullptr;
+        all[name] = value ? Json(*value) : nullptr;
     };
     const auto seconds = [](std::optional<Duration> time) {
         return time ? std::optional(std::chrono::duration<double>(*time).count()) : std::nullopt;
@@ -252,7 +251,7 @@ std::string view_json(const RunView& view) {
     number("seconds_left", seconds_left(tasks, view.status.total_known, rate));
     number("seconds_elapsed", seconds(view.elapsed));
     number("seconds_old", seconds(view.age));
-    return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    return all.dump(2);
 }
 
 }  // namespace wq::manager::report

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "engine/tasklist/sources.h"
 #include "manager/report/columns.h"
@@ -235,7 +235,7 @@ std::string summary_text(const Summary& summary) {
 }
 
 std::string summary_json(const Summary& summary) {
-    nlohmann::ordered_json root;
+    Json root;
     const engine::model::ManagerStats& stats = summary.stats;
     root["schema"] = 1;
     root["exit_code"] = to_int(summary.code);
@@ -256,7 +256,7 @@ std::string summary_json(const Summary& summary) {
     root["stale_reports"] = summary.stale_reports;
     root["run_directory"] = summary.run_directory;
     root["plots"] = summary.plots;
-    root["failures"] = nlohmann::ordered_json::array();
+    root["failures"] = Json::array();
     for (const manager::FailureExample& example : summary.failures->kinds())
         root["failures"].push_back({{"task", example.task.value() + 1},
                                     {"line", example.line},
@@ -270,7 +270,7 @@ std::string summary_json(const Summary& summary) {
                                     {"reason", engine::model::describe(example.outcome)},
                                     {"stderr_tail", example.stderr_tail},
                                     {"count", example.count}});
-    root["categories"] = nlohmann::ordered_json::array();
+    root["categories"] = Json::array();
     for (const CategoryFigures& category : summary.categories)
         root["categories"].push_back({{"name", category.name},
                                       {"running", category.running},
@@ -279,13 +279,13 @@ std::string summary_json(const Summary& summary) {
                                       {"max_cores", category.max_cores},
                                       {"max_memory", category.max_memory},
                                       {"max_disk", category.max_disk}});
-    root["environment_failures"] = nlohmann::ordered_json::array();
+    root["environment_failures"] = Json::array();
     for (const manager::EnvironmentExample& example : summary.failures->environment())
         root["environment_failures"].push_back({{"line", example.line},
                                                 {"exit_code", example.exit_code},
                                                 {"text", example.text},
                                                 {"workers", example.workers}});
-    root["skipped"] = nlohmann::ordered_json::array();
+    root["skipped"] = Json::array();
     for (const manager::SkippedExample& example : summary.failures->skipped())
         root["skipped"].push_back({{"reason", example.reason},
                                    {"detail", example.detail},
@@ -293,7 +293,7 @@ std::string summary_json(const Summary& summary) {
                                    {"first_task", example.first.value() + 1},
                                    {"first_line", example.first_line}});
     // Commands and stderr may not be UTF-8, but JSON must be.
-    return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return root.dump(2) + "\n";
 }
 
 }  // namespace wq::manager::report

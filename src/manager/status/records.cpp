@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/time.h"
 #include "net/contact/manager_record.h"
 #include "records/journal/run_status.h"
@@ -13,8 +13,6 @@
 namespace wq::manager::status {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* name_of(TaskState state) {
     switch (state) {
@@ -114,7 +112,7 @@ void add_sums(Json& all, const ResourceSums& sums) {
 
 // Commands may not be UTF-8, but JSON must be.
 std::string text_of(const Json& all) {
-    return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return all.dump();
 }
 
 // A record of a task, made without a tree of values: a listing may have 100,000 of them.
@@ -216,7 +214,7 @@ Json interfaces_of(const std::vector<std::string>& addresses) {
     constexpr std::size_t most_interfaces = 16;
     Json all = Json::array();
     for (const std::string& address : addresses) {
-        if (all.size() == most_interfaces || (!all.empty() && is_loopback(address))) break;
+        if (all.size() == most_interfaces || (all.size() > 0 && is_loopback(address))) break;
         const char* const family = address.find(':') == std::string::npos ? "AF_INET" : "AF_INET6";
         all.push_back({{"address", address}, {"host", address}, {"family", family}});
     }

@@ -1,8 +1,8 @@
 #include "net/catalog/flat_record.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/read_text.h"
 
 namespace wq::net::catalog {
@@ -101,7 +101,7 @@ bool FlatRecord::value_of(std::string_view key, Json& value) const {
     else if (json.front() == '"' && json.back() == '"' && json.find('\\') == std::string_view::npos)
         value = json.substr(1, json.size() - 2);
     else
-        value = Json::parse(json, nullptr, false);
+        value = Json::parse(json);
     return true;
 }
 
@@ -109,8 +109,8 @@ std::string FlatRecord::text_of(std::string_view key) const {
     const std::string_view json = member(key);
     if (json.size() < 2 || json.front() != '"') return {};
     if (json.find('\\') == std::string_view::npos) return std::string(json.substr(1, json.size() - 2));
-    const Json value = Json::parse(json, nullptr, false);
-    return value.is_string() ? value.get<std::string>() : std::string();
+    const Json value = Json::parse(json);
+    return value.is_string() ? value.text() : std::string();
 }
 
 std::int64_t FlatRecord::integer_of(std::string_view key) const {
@@ -118,7 +118,7 @@ std::int64_t FlatRecord::integer_of(std::string_view key) const {
 }
 
 Json FlatRecord::json() const {
-    return Json::parse(text_, nullptr, false);
+    return Json::parse(text_);
 }
 
 FlatRecord FlatRecord::with(const std::vector<Given>& given) const {

@@ -1,14 +1,15 @@
 #include "net/catalog/jx.h"
 
+#include <re2/re2.h>
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <re2/re2.h>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "net/catalog/jx_node.h"
 #include "net/catalog/record_scanner.h"
 
@@ -209,10 +210,10 @@ class Parser {
         std::size_t end = at_ + 1;
         while (end < text_.size() && text_[end] != '"') end += text_[end] == '\\' ? 2U : 1U;
         if (end >= text_.size()) return wrong("the text has no end");
-        JxNode node{.value = Json::parse(text_.substr(at_, end + 1 - at_), nullptr, false)};
+        JxNode node{.value = Json::parse(text_.substr(at_, end + 1 - at_))};
         if (node.value.is_discarded()) return wrong("no text as in JSON: UTF-8, and escapes such as \\n");
         at_ = end + 1;
-        node.hash = hash_of_key('"' + node.value.get_ref<const std::string&>() + '"');
+        node.hash = hash_of_key('"' + node.value.text() + '"');
         return node;
     }
 
@@ -223,7 +224,7 @@ class Parser {
             return is_of_word(c) || c == '.' || ((c == '-' || c == '+') && (before == 'e' || before == 'E'));
         };
         while (end < text_.size() && goes_on(text_[end])) ++end;
-        JxNode node{.value = Json::parse(text_.substr(at_, end - at_), nullptr, false)};
+        JxNode node{.value = Json::parse(text_.substr(at_, end - at_))};
         if (node.value.is_discarded()) return wrong("no number as in JSON");
         at_ = end;
         return node;
@@ -401,10 +402,11 @@ class Evaluation {
 
     // Its copy in an array or object costs as much as it is large.
     bool costs_copy(const Json& value) {
-        if (value.is_string()) return costs(value.get_ref<const std::string&>().size() / bytes_of_a_step + 1);
+        if (value.is_string()) return costs(value.text().size() / bytes_of_a_step + 1);
         if (!value.is_structured()) return costs(1);
         if (!costs(value.size() + 1)) return false;
-        return std::ranges::all_of(value, [&](const Json& part) { return costs_copy(part); });
+        return std::ranges::all_of(value.parts(), [&](const Json& part) { return costs_copy(part); }) &&
+               std::ranges::all_of(value.members(), [&](const auto& one) { return costs_copy(one.value); });
     }
 
     Result<Value> array(const JxNode& node) {
@@ -426,7 +428,7 @@ class Evaluation {
             const Json& key = *(*parts)[at];
             if (!key.is_string()) return no_type("a key", key);
             if (!costs_copy(*(*parts)[at + 1])) return too_long();
-            made[key.get<std::string>()] = std::move((*parts)[at + 1]).take();
+            made[key.text()] = std::move((*parts)[at + 1]).take();
         }
         return Value(std::move(made));
     }
@@ -437,16 +439,16 @@ class Evaluation {
         const Value& what = parts->front();
         const Json& at = *parts->back();
         if (what->is_object() && at.is_string()) {
-            const auto found = what->find(at.get_ref<const std::string&>());
-            if (found == what->end()) return fails("the object has no member " + at.dump());
+            const Json* const found = what->find(at.text());
+            if (found == nullptr) return fails("the object has no member " + at.dump());
             return costs_part(what, *found);
         }
         if (!what->is_array()) return no_type("an element", *what);
         if (!at.is_number_integer()) return no_type("an index", at);
         const auto size = static_cast<std::int64_t>(what->size());
-        const auto wanted = at.get<std::int64_t>();
+        const auto wanted = at.integer();
         if (wanted < -size || wanted >= size) return fails("the array has no element " + at.dump());
-        return costs_part(what, (*what)[static_cast<std::size_t>(wanted < 0 ? wanted + size : wanted)]);
+        return costs_part(what, what->parts()[static_cast<std::size_t>(wanted < 0 ? wanted + size : wanted)]);
     }
     Result<Value> costs_part(const Value& what, const Json& part) {
         Value value = what.part(part);
@@ -463,7 +465,7 @@ class Evaluation {
         const auto bound = [&](const Json& at, std::int64_t otherwise) -> std::optional<std::int64_t> {
             if (at.is_null()) return otherwise;
             if (!at.is_number_integer()) return std::nullopt;
-            const auto wanted = at.get<std::int64_t>();
+            const auto wanted = at.integer();
             return std::clamp<std::int64_t>(wanted < 0 ? wanted + size : wanted, 0, size);
         };
         const auto from = bound(*(*parts)[1], 0);
@@ -471,7 +473,7 @@ class Evaluation {
         if (!from || !to) return fails("the bounds of a slice are integers");
         Json made = Json::array();
         for (std::int64_t at = *from; at < *to; ++at) {
-            const Json& part = what[static_cast<std::size_t>(at)];
+            const Json& part = what.parts()[static_cast<std::size_t>(at)];
             if (!costs_copy(part)) return too_long();
             made.push_back(part);
         }
@@ -482,9 +484,9 @@ class Evaluation {
         auto part = of(node.parts.front());
         if (!part) return part;
         const Json& value = **part;
-        if (value.is_number_float()) return Value(Json(-value.get<double>()));
+        if (value.is_number_float()) return Value(Json(-value.number()));
         if (!value.is_number_integer()) return no_type("the negative", value);
-        const auto made = subtracted(0, value.get<std::int64_t>());
+        const auto made = subtracted(0, value.integer());
         if (!made) return fails("an integer is too large");
         return Value(Json(*made));
     }
@@ -493,7 +495,7 @@ class Evaluation {
         auto part = of(node.parts.front());
         if (!part) return part;
         if (!(*part)->is_boolean()) return no_type("'not'", **part);
-        return Value(Json(!(*part)->get<bool>()));
+        return Value(Json(!(*part)->boolean()));
     }
 
     // Both sides are evaluated: an error of either is the error of both, whatever the other says. A chain of
@@ -546,29 +548,28 @@ class Evaluation {
 
     static Result<Value> junction(JxOp op, const Json& a, const Json& b) {
         if (!a.is_boolean() || !b.is_boolean()) return no_type("'and' or 'or'", a.is_boolean() ? b : a);
-        const bool x = a.get<bool>();
-        const bool y = b.get<bool>();
+        const bool x = a.boolean();
+        const bool y = b.boolean();
         return Value(Json(op == JxOp::and_ ? x && y : x || y));
     }
 
     // Nothing: too many steps.
     std::optional<bool> equal(const Json& a, const Json& b) {
         if (a.is_string() && b.is_string()) {
-            if (a.get_ref<const std::string&>().size() != b.get_ref<const std::string&>().size())
-                return false;
+            if (a.text().size() != b.text().size()) return false;
             return costs_copy(a) ? std::optional(a == b) : std::nullopt;
         }
-        if (!a.is_structured() || !b.is_structured() || a.type() != b.type() || a.size() != b.size()) {
+        if (!a.is_structured() || !b.is_structured() || a.is_array() != b.is_array() ||
+            a.size() != b.size()) {
             if (!costs(1)) return std::nullopt;
             return !a.is_structured() && !b.is_structured() && a == b;
         }
         if (!costs(a.is_object() ? a.size() * a.size() / 8 : 0))
             return std::nullopt;  // it is searched in order
-        auto other = b.begin();
-        for (auto one = a.begin(); one != a.end(); ++one) {
-            const auto peer = a.is_object() ? b.find(one.key()) : other++;
-            if (peer == b.end()) return false;
-            const auto same = equal(*one, *peer);
+        for (std::size_t at = 0; at < a.size(); ++at) {
+            const Json* const peer = a.is_object() ? b.find(a.members()[at].key) : &b.parts()[at];
+            if (peer == nullptr) return false;
+            const auto same = equal(a.is_object() ? a.members()[at].value : a.parts()[at], *peer);
             if (!same || !*same) return same;
         }
         return true;
@@ -578,11 +579,10 @@ class Evaluation {
     static Result<Value> order(const Json& a, const Json& b, const Compare& compare) {
         if (a.is_number() && b.is_number()) {
             if (a.is_number_integer() && b.is_number_integer())
-                return Value(Json(compare(a.get<std::int64_t>(), b.get<std::int64_t>())));
-            return Value(Json(compare(a.get<double>(), b.get<double>())));
+                return Value(Json(compare(a.integer(), b.integer())));
+            return Value(Json(compare(a.number(), b.number())));
         }
-        if (a.is_string() && b.is_string())
-            return Value(Json(compare(a.get_ref<const std::string&>(), b.get_ref<const std::string&>())));
+        if (a.is_string() && b.is_string()) return Value(Json(compare(a.text(), b.text())));
         return fails(std::string("no order of values of the types ") + a.type_name() + " and " +
                      b.type_name());
     }
@@ -590,13 +590,13 @@ class Evaluation {
     Result<Value> sum(const Json& a, const Json& b) {
         if (a.is_string() && b.is_string()) {
             if (!costs_copy(a) || !costs_copy(b)) return too_long();
-            return Value(Json(a.get<std::string>() + b.get_ref<const std::string&>()));
+            return Value(Json(a.text() + b.text()));
         }
         if (!a.is_array() || !b.is_array())
             return number(a, b, added, [](double x, double y) { return x + y; });
         if (!costs_copy(a) || !costs_copy(b)) return too_long();
         Json made = a;
-        made.insert(made.end(), b.begin(), b.end());
+        for (const Json& part : b.parts()) made.push_back(part);
         return Value(std::move(made));
     }
 
@@ -606,8 +606,8 @@ class Evaluation {
                                 const OfDoubles& of_doubles) {
         if (!a.is_number() || !b.is_number()) return no_type("arithmetic", a.is_number() ? b : a);
         if (!a.is_number_integer() || !b.is_number_integer())
-            return Value(Json(of_doubles(a.get<double>(), b.get<double>())));
-        const auto made = of_integers(a.get<std::int64_t>(), b.get<std::int64_t>());
+            return Value(Json(of_doubles(a.number(), b.number())));
+        const auto made = of_integers(a.integer(), b.integer());
         if (!made) return fails("a division by zero, or an integer that is too large");
         return Value(Json(*made));
     }
@@ -637,9 +637,8 @@ class Evaluation {
         const Json& pattern = *parts[pattern_first ? 0 : 1];
         if (!text.is_string() || !pattern.is_string())
             return no_type("like()", text.is_string() ? pattern : text);
-        const auto& subject = text.get_ref<const std::string&>();
-        const std::shared_ptr<const re2::RE2> regex =
-            node.regex ? node.regex : regex_of(pattern.get_ref<const std::string&>());
+        const auto& subject = text.text();
+        const std::shared_ptr<const re2::RE2> regex = node.regex ? node.regex : regex_of(pattern.text());
         if (!regex->ok()) return fails("like(): " + regex->error());
         // Measured: compiling takes some 20 us, matching 2 ns a byte and instruction at most.
         const std::size_t compiling = node.regex ? 0 : 20;
@@ -651,7 +650,7 @@ class Evaluation {
         std::vector<std::int64_t> bounds;
         for (const Value& part : parts) {
             if (!part->is_number_integer()) return no_type("range()", *part);
-            bounds.push_back(part->get<std::int64_t>());
+            bounds.push_back(part->integer());
         }
         if (bounds.size() == 1) bounds.insert(bounds.begin(), 0);
         const std::int64_t step = bounds.size() == 3 ? bounds[2] : 1;
@@ -668,21 +667,19 @@ class Evaluation {
 
     Result<Value> join(const std::vector<Value>& parts) {
         const Json& texts = *parts[0];
-        const std::string between = parts.size() == 1       ? " "
-                                    : parts[1]->is_string() ? parts[1]->get<std::string>()
-                                                            : "";
+        const std::string between = parts.size() == 1 ? " " : parts[1]->is_string() ? parts[1]->text() : "";
         if (!texts.is_array()) return no_type("join()", texts);
         std::string made;
-        for (const Json& text : texts) {
+        for (const Json& text : texts.parts()) {
             if (!text.is_string()) return no_type("join()", text);
             if (!costs_copy(text) || !costs(between.size() / bytes_of_a_step)) return too_long();
-            made += (made.empty() ? "" : between) + text.get_ref<const std::string&>();
+            made += (made.empty() ? "" : between) + text.text();
         }
         return Value(Json(std::move(made)));
     }
 
     static Result<Value> len(const Json& value) {
-        if (value.is_string()) return Value(Json(value.get_ref<const std::string&>().size()));
+        if (value.is_string()) return Value(Json(value.text().size()));
         if (!value.is_structured()) return no_type("len()", value);
         return Value(Json(value.size()));
     }
@@ -690,13 +687,13 @@ class Evaluation {
     static Result<Value> rounded(const Json& value, bool up) {
         if (!value.is_number()) return no_type("ceil() or floor()", value);
         if (value.is_number_integer()) return Value(Json(value));
-        const double made = up ? std::ceil(value.get<double>()) : std::floor(value.get<double>());
+        const double made = up ? std::ceil(value.number()) : std::floor(value.number());
         return Value(Json(made));
     }
 
     static Result<Value> of_path(const Json& value, bool base) {
         if (!value.is_string()) return no_type("basename() or dirname()", value);
-        const std::string path = value.get<std::string>();
+        const std::string path = value.text();
         const std::size_t slash = path.rfind('/');
         if (slash == std::string::npos) return Value(Json(base ? path : "."));
         return Value(Json(base ? path.substr(slash + 1) : slash == 0 ? "/" : path.substr(0, slash)));
@@ -705,7 +702,7 @@ class Evaluation {
     Result<Value> members(const Json& value, const std::string& name) {
         if (!value.is_object()) return no_type(name + "()", value);
         Json made = Json::array();
-        for (const auto& [key, member] : value.items()) {
+        for (const auto& [key, member] : value.members()) {
             if (!costs(1 + key.size() / bytes_of_a_step) || (name != "keys" && !costs_copy(member)))
                 return too_long();
             if (name == "keys") made.push_back(key);
@@ -725,7 +722,7 @@ void compile_regexes(JxNode& node) {
     if (node.op != JxOp::call || node.name != "like" || node.parts.size() != 2) return;
     for (const std::size_t at : {1U, 0U})
         if (is_literal(node.parts[at])) {
-            node.regex = regex_of(node.parts[at].value.get_ref<const std::string&>());
+            node.regex = regex_of(node.parts[at].value.text());
             return;
         }
 }
@@ -746,10 +743,7 @@ Result<JxExpression> JxExpression::parse(std::string_view text) {
 namespace {
 
 JxMembers members_of(const Json& record) {
-    return [&record](const std::string& name, Json&) -> const Json* {
-        const auto found = record.find(name);
-        return found == record.end() ? nullptr : &*found;
-    };
+    return [&record](const std::string& name, Json&) -> const Json* { return record.find(name); };
 }
 
 }  // namespace

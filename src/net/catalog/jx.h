@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace wq::net::catalog {
@@ -45,7 +45,6 @@ inline std::optional<std::int64_t> remainder(std::int64_t a, std::int64_t b) {
 // other way round: if only one is a literal, that is the regular expression.
 
 // Members keep their order; an object with few of them takes half the memory of a sorted one.
-using Json = nlohmann::ordered_json;
 struct JxNode;
 class FlatRecord;
 // The value of a member: somewhere, or put into `made`; nullptr: there is none.

@@ -2,6 +2,7 @@
 // a comparison of a member with a literal: that is seen in the record's text, without making values.
 
 #include "net/catalog/jx_node.h"
+#include "base/json.h"
 
 #include <re2/re2.h>
 #include <optional>
@@ -61,12 +62,12 @@ bool comparison_may_be_true(JxOp op, std::string_view json, const Json& literal)
         if (op != JxOp::equal) return true;
         if (!is_text(json)) return false;
         const auto text = plain_text_of(json);
-        return !text || *text == literal.get_ref<const std::string&>();
+        return !text || *text == literal.text();
     }
     if (!literal.is_number_integer()) return true;
     if (is_text(json)) return op == JxOp::unequal;  // a text and a number have no order
     const auto integer = number_in<std::int64_t>(json);
-    return !integer || compares(op, *integer, literal.get<std::int64_t>());
+    return !integer || compares(op, *integer, literal.integer());
 }
 
 bool may_be_true(const JxNode& node, const FlatRecord& record, int level);

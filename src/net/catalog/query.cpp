@@ -12,8 +12,7 @@
 #include <iterator>
 #include <mutex>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/units.h"
 #include "base/wake.h"
 #include "net/catalog/record.h"
@@ -184,11 +183,11 @@ Result<std::vector<Json>> records_of_answer(std::string_view answer) {
     if (const std::string_view line = answer.substr(0, first); line.size() < 12 || line.substr(9, 3) != "200")
         return no_answer("it refuses: " + line_for_message(line));
     if (is_too_deep(answer.substr(head))) return no_answer("its answer is nested too deeply");
-    Json array = Json::parse(answer.substr(head), nullptr, false);
+    Json array = Json::parse(answer.substr(head));
     if (!array.is_array() ||
-        !std::ranges::all_of(array, [](const Json& record) { return record.is_object(); }))
+        !std::ranges::all_of(array.parts(), [](const Json& record) { return record.is_object(); }))
         return no_answer("its answer is incomplete, or no list of records");
-    return std::vector<Json>(std::move_iterator(array.begin()), std::move_iterator(array.end()));
+    return std::move(array.parts());
 }
 
 std::optional<WallMicros> date_of_answer(std::string_view answer) {

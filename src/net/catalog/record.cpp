@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/json.h"
 #include "base/read_text.h"
 
 namespace wq::net::catalog {
@@ -73,7 +74,7 @@ Result<FlatRecord> read_object(std::string_view text) {
         return checked({std::string(text), std::move(*members)});
     }
     if (is_too_deep(text)) return no_record("more than 100 levels");
-    const Json record = Json::parse(text, nullptr, false);
+    const Json record = Json::parse(text);
     if (!record.is_object()) return no_record("its JSON is damaged, or no object");
     return checked(FlatRecord(text_of(record)));
 }
@@ -94,7 +95,7 @@ Result<FlatRecord> read_lines(std::string_view text) {
         if (blank == 0 || blank == std::string_view::npos) return no_record("a line is not 'key value'");
         record[std::string(line.substr(0, blank))] = value_of_line(line.substr(blank + 1));
     }
-    if (record.empty()) return no_record("it is empty");
+    if (record.size() == 0) return no_record("it is empty");
     return checked(FlatRecord(text_of(record)));
 }
 
@@ -115,20 +116,19 @@ bool is_too_deep(std::string_view text) {
 }
 
 std::string text_of(const Json& value, int indent) {
-    return with_escapes(value.dump(indent, ' ', false, Json::error_handler_t::replace));
+    return with_escapes(value.dump(indent));
 }
 
 std::string text_in(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
+    const Json* const found = record.find(key);
+    return found != nullptr && found->is_string() ? found->text() : std::string();
 }
 
 std::int64_t integer_in(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    if (found == record.end()) return 0;
-    if (found->is_number_unsigned())
-        return static_cast<std::int64_t>(std::min(found->get<std::uint64_t>(), std::uint64_t{INT64_MAX}));
-    return found->is_number_integer() ? found->get<std::int64_t>() : 0;
+    const Json* const found = record.find(key);
+    if (found == nullptr) return 0;
+    if (found->is_number_unsigned() && found->integer() < 0) return INT64_MAX;
+    return found->is_number_integer() ? found->integer() : 0;
 }
 
 std::string without_controls(std::string_view text) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "net/catalog/record.h"
 
 namespace wq::net::catalog {
@@ -21,6 +21,10 @@ std::string without_case(std::string text) {
 
 std::size_t bytes_of(const FlatRecord& record) {
     return bytes_of_an_entry + record.bytes();
+}
+
+bool is_above(const Json& number, std::int64_t limit) {
+    return number.is_number_float() ? number.number() > static_cast<double>(limit) : number.integer() > limit;
 }
 
 std::string json_of(const std::string& text) {
@@ -48,7 +52,7 @@ Result<std::string> RecordTable::update(const FlatRecord& record, const Sender& 
                                          {"name", json_of(name)}};
     for (const std::string_view member : {"total", "avail"})
         if (Json value; limits_.believed != INT64_MAX && record.value_of(member, value) &&
-                        value.is_number() && value > limits_.believed)
+                        value.is_number() && is_above(value, limits_.believed))
             given.push_back({member, std::to_string(limits_.believed)});
     put(key, name, record.with(given), sender.by_udp, now + lifetime_of(record, limits_.lifetime));
     return key;

@@ -1,9 +1,9 @@
 #include "net/catalog_server/answer.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
 #include "base/time_text.h"
 #include "net/catalog/query.h"
 #include "net/catalog/record.h"
@@ -13,7 +13,6 @@ namespace wq::net::catalog_server {
 
 namespace {
 
-using catalog::Json;
 using catalog::RecordTable;
 
 // A look at the clock takes as long as some records.
@@ -28,18 +27,16 @@ void write_json(const std::string&, const RecordTable::Entry& entry, std::string
 
 void write_text(const std::string&, const RecordTable::Entry& entry, std::string& out) {
     const Json record = entry.record.json();
-    for (const auto& [key, value] : record.items())
+    for (const auto& [key, value] : record.members())
         out += catalog::without_controls(key) + " " +
-               catalog::without_controls(value.is_string() ? value.get<std::string>()
-                                                           : catalog::text_of(value)) +
-               "\n";
+               catalog::without_controls(value.is_string() ? value.text() : catalog::text_of(value)) + "\n";
     out += '\n';
 }
 
 void write_classads(const std::string&, const RecordTable::Entry& entry, std::string& out) {
     const Json record = entry.record.json();
     out += "[\n";
-    for (const auto& [key, value] : record.items())
+    for (const auto& [key, value] : record.members())
         out += catalog::without_controls(key) + "=" + catalog::text_of(value) + ";\n";
     out += "]\n";
 }

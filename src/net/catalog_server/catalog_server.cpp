@@ -9,11 +9,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 
 #include "base/background.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "net/catalog/query.h"
 #include "net/catalog/record.h"
@@ -199,7 +199,7 @@ struct CatalogServer::State {
             };
         });
     }
-    catalog::Json own_record() const {
+    Json own_record() const {
         return {{"type", "catalog"},
                 {"name", settings.name},
                 {"owner", settings.owner},

@@ -1,9 +1,9 @@
 #include "net/catalog_server/pages.h"
 
 #include <cctype>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "base/random_bits.h"
 #include "base/units.h"
 #include "net/catalog/record.h"
@@ -14,7 +14,6 @@ namespace wq::net::catalog_server {
 namespace {
 
 using catalog::FlatRecord;
-using catalog::Json;
 using catalog::RecordTable;
 
 std::string page_begin(const std::string& title) {
@@ -26,13 +25,13 @@ std::string page_begin(const std::string& title) {
 std::string text_in(const FlatRecord& record, const char* key) {
     Json value;
     if (!record.value_of(key, value)) return {};
-    return value.is_string() ? value.get<std::string>() : catalog::text_of(value);
+    return value.is_string() ? value.text() : catalog::text_of(value);
 }
 
 std::optional<double> number_in(const FlatRecord& record, const char* key) {
     Json value;
     if (!record.value_of(key, value) || !value.is_number()) return std::nullopt;
-    return value.get<double>();
+    return value.number();
 }
 
 std::string cell(const std::string& text, const char* classes = "") {
@@ -163,13 +162,13 @@ std::string record_page(const RecordTable::Entry& entry, const ServerFacts& fact
     std::string page = page_begin(in_html(title, 120)) + "<p><a href=\"../\">" + title_of(facts) +
                        "</a></p>\n<h1>" + in_html(title) + "</h1>\n<div class=\"wide\"><table><tbody>\n";
     std::size_t rows = 0;
-    for (const auto& [key, value] : record.items()) {
+    for (const auto& [key, value] : record.members()) {
         if (++rows > 1000) break;
         page += "<tr><th>" + in_html(key) + "</th><td>";
         if (value.is_structured())
             page += "<pre>" + in_html(catalog::text_of(value), most) + "</pre>";
         else
-            page += in_html(value.is_string() ? value.get<std::string>() : catalog::text_of(value), most);
+            page += in_html(value.is_string() ? value.text() : catalog::text_of(value), most);
         page += "</td></tr>\n";
     }
     return page + "</tbody></table></div></main></body></html>\n";

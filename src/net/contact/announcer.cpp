@@ -1,16 +1,14 @@
 #include "net/contact/announcer.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/wake.h"
 
 namespace wq::net::contact {
 
 namespace {
-
-using catalog::Json;
 
 constexpr Duration patience_of_the_end = std::chrono::seconds(2);
 
@@ -49,7 +47,7 @@ Json lean(const Json& record) {
                                                  "workers_to_connect",
                                                  "project_regex"};
     Json few = Json::object();
-    for (const auto& [key, value] : record.items())
+    for (const auto& [key, value] : record.members())
         if (kept.contains(key)) few[key] = value;
     return few;
 }
@@ -64,7 +62,7 @@ struct Announcer::Line {
     bool taken = false;  // by a server, perhaps
 
     Status send(const std::string& text, Duration lifetime, int stop, Duration patience) const {
-        Json record = Json::parse(text, nullptr, false);
+        Json record = Json::parse(text);
         if (!record.is_object()) return Error{ExitCode::bad_input, "the record is no JSON object"};
         record["lifetime"] = lifetime / std::chrono::seconds(1);
         const Json few = lean(record);

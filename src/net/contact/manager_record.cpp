@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/time.h"
 #include "net/catalog/record.h"
 #include "net/frames/tcp_socket.h"
@@ -13,8 +13,6 @@
 namespace wq::net::contact {
 
 namespace {
-
-using catalog::Json;
 
 constexpr std::size_t most_host_bytes = 255;
 constexpr std::size_t most_wire_bytes = 64;
@@ -30,9 +28,9 @@ std::uint64_t count_in(const Json& record, const char* key) {
 
 // Of a figure that may have a fraction, rounded up.
 std::uint64_t amount_in(const Json& record, const char* key) {
-    const auto found = record.find(key);
-    if (found == record.end() || !found->is_number_float()) return count_in(record, key);
-    const double amount = std::ceil(found->get<double>());
+    const Json* const found = record.find(key);
+    if (found == nullptr || !found->is_number_float()) return count_in(record, key);
+    const double amount = std::ceil(found->number());
     if (!(amount > 0)) return 0;
     return amount < static_cast<double>(most_counted) ? static_cast<std::uint64_t>(amount) : most_counted;
 }
@@ -55,10 +53,10 @@ bool is_host_name(const std::string& text) {
 
 // CCTools before 7.10 calls the address "host". False: one is none.
 bool read_interfaces(const Json& record, std::vector<std::string>& addresses) {
-    const auto found = record.find("network_interfaces");
-    if (found == record.end()) return true;
+    const Json* const found = record.find("network_interfaces");
+    if (found == nullptr) return true;
     if (!found->is_array()) return false;
-    for (const Json& each : *found) {
+    for (const Json& each : found->parts()) {
         if (!each.is_object()) return false;
         std::string address = text_in(each, "address");
         if (address.empty()) address = text_in(each, "host");
@@ -97,7 +95,7 @@ bool is_loopback(const std::string& host) {
     return host == "::1" || host == "localhost" || host.starts_with("localhost.") || host.starts_with("127.");
 }
 
-bool is_of_manager(const catalog::Json& record) {
+bool is_of_manager(const Json& record) {
     const std::string type = record.is_object() ? text_in(record, "type") : std::string();
     return type == "wq_master" || type == "wq_manager";
 }
@@ -112,8 +110,8 @@ bool is_project_name(const std::string& text) {
         before = byte;
     }
     // Printed, it loses what is not UTF-8.
-    const std::string printed = Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
-    return Json::parse(printed, nullptr, false) == Json(text);
+    const std::string printed = Json(text).dump();
+    return Json::parse(printed) == Json(text);
 }
 
 std::optional<ManagerRecord> read_manager_record(const Json& record) {
@@ -134,8 +132,8 @@ std::optional<ManagerRecord> read_manager_record(const Json& record) {
     manager.port = static_cast<std::uint16_t>(port);
     manager.hosts = in_order(manager, text_in(record, "manager_preferred_connection"));
     if (manager.hosts.empty()) return std::nullopt;
-    const auto ssl = record.find("ssl");
-    manager.ssl = ssl != record.end() && (*ssl == true || *ssl == 1);
+    const Json* const ssl = record.find("ssl");
+    manager.ssl = ssl != nullptr && (*ssl == true || *ssl == 1);
     manager.priority = integer_in(record, "priority");
     manager.waiting = count_in(record, "tasks_waiting");
     manager.on_workers = count_in(record, "tasks_on_workers");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "net/catalog/jx.h"
 
 namespace wq::net::contact {
@@ -44,11 +45,11 @@ struct ManagerRecord {
 };
 
 // Whether it announces a manager ("wq_master", or "wq_manager").
-bool is_of_manager(const catalog::Json& record);
+bool is_of_manager(const Json& record);
 
 // nullopt: it is not a manager's, or a part that we need is missing, no address or name of a host, or out of
 // bounds.
-std::optional<ManagerRecord> read_manager_record(const catalog::Json& record);
+std::optional<ManagerRecord> read_manager_record(const Json& record);
 
 // It means another host on each host: an address, or "localhost".
 bool is_loopback(const std::string& host);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "records/journal/run_status.h"
 
@@ -85,7 +85,7 @@ bool is_same_manager(const frames::Contact& entry, const ManagerRecord& record) 
     return !interfaces.empty() && std::all_of(interfaces.begin(), interfaces.end(), is_of_entry);
 }
 
-NamedManagers named_managers(std::vector<Listing> entries, const std::vector<catalog::Json>& records,
+NamedManagers named_managers(std::vector<Listing> entries, const std::vector<Json>& records,
                              const NamePattern& pattern, std::uint64_t seed) {
     NamedManagers found;
     for (Listing& entry : entries)
@@ -97,7 +97,7 @@ NamedManagers named_managers(std::vector<Listing> entries, const std::vector<cat
             found.managers.begin(), found.managers.begin() + static_cast<std::ptrdiff_t>(of_registry),
             [&](const NamedManager& entry) { return is_same_manager(entry.listing.contact, record); });
     };
-    for (const catalog::Json& each : records) {
+    for (const Json& each : records) {
         auto record = read_manager_record(each);
         if (!record || !pattern.matches(record->project) || is_listed(*record)) continue;
         if (record->wire.empty()) {
@@ -134,7 +134,7 @@ Result<NamedManagers> NameFinder::find(const NamePattern& pattern, std::uint64_t
                                        int stop) {
     auto entries = find_managers(registry_folder(), ".*", seed);
     if (!entries) return entries.error();
-    std::vector<catalog::Json> records;
+    std::vector<Json> records;
     std::string trouble;
     if (!catalogs_.empty()) {
         auto answer = client_.query(query_for_managers(pattern), until, stop, true);

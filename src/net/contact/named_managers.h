@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "net/catalog/catalog_hosts.h"
@@ -65,7 +66,7 @@ std::string place_of(const NamedManager& manager);
 bool is_same_manager(const frames::Contact& entry, const ManagerRecord& record);
 
 // Those of both whose whole name matches.
-NamedManagers named_managers(std::vector<Listing> entries, const std::vector<catalog::Json>& records,
+NamedManagers named_managers(std::vector<Listing> entries, const std::vector<Json>& records,
                              const NamePattern& pattern, std::uint64_t seed);
 
 // Those of the registry alone. Errors: those of find_managers().

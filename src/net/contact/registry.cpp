@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "base/read_write.h"
 #include "base/units.h"
 #include "net/contact/named_managers.h"
@@ -25,7 +25,6 @@ namespace wq::net::contact {
 
 namespace {
 
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* suffix = ".manager";
@@ -55,28 +54,28 @@ std::string escaped(const std::string& name) {
 }
 
 std::string entry_text(const frames::Contact& contact, const Workload& load) {
-    json entry;
-    entry["contact"] = json::parse(frames::to_json(contact));
-    entry["waiting"] = load.waiting;
-    entry["workers"] = load.workers;
-    entry["priority"] = load.priority;
+    const Json entry{{"contact", Json::parse(frames::to_json(contact))},
+                     {"priority", load.priority},
+                     {"waiting", load.waiting},
+                     {"workers", load.workers}};
     return entry.dump(1) + "\n";
 }
 
 std::optional<Listing> parse_entry(const std::string& text) {
-    const json entry = json::parse(text, nullptr, false);
-    if (!entry.is_object() || !entry.contains("contact")) return std::nullopt;
+    const Json entry = Json::parse(text);
+    const Json* const of = entry.find("contact");
+    if (of == nullptr) return std::nullopt;
     const auto number = [&](const char* key) {
-        const auto found = entry.find(key);
-        return found != entry.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+        const Json* const found = entry.find(key);
+        return found != nullptr && found->is_number_unsigned() ? static_cast<std::uint64_t>(found->integer())
+                                                               : 0;
     };
-    auto contact =
-        frames::parse_contact(entry["contact"].dump(-1, ' ', false, json::error_handler_t::replace));
+    auto contact = frames::parse_contact(of->dump());
     if (!contact) return std::nullopt;
-    const auto priority = entry.find("priority");
-    const bool ranked = priority != entry.end() && priority->is_number_integer();
+    const Json* const priority = entry.find("priority");
+    const bool ranked = priority != nullptr && priority->is_number_integer();
     return Listing{std::move(*contact),
-                   {number("waiting"), number("workers"), ranked ? priority->get<std::int64_t>() : 0}};
+                   {number("waiting"), number("workers"), ranked ? priority->integer() : 0}};
 }
 
 Error refused_folder(const std::string& folder, const std::string& why) {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/json.h"
 #include "base/read_write.h"
 #include "base/units.h"
 #include "net/frames/handshake.h"
@@ -20,44 +20,39 @@ namespace wq::net::frames {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kind = "work_queue contact";
 constexpr int version = 1;
 constexpr std::size_t most_contact_addresses = 1000;
 constexpr std::size_t most_key_bytes = 64u << 10;
 constexpr std::size_t digest_digits = 64;
 
-// A field of the right type, or its default if missing. Any other type clears `sound`.
-template <class T>
-T field(const json& from, const char* name, bool& sound, bool (json::*is)() const noexcept,
-        T otherwise = {}) {
-    const auto found = from.find(name);
-    if (found == from.end()) return otherwise;
-    if (!((*found).*is)()) {
-        sound = false;
-        return otherwise;
-    }
-    return found->get<T>();
+// A field of the right type; nullptr: there is none. Any other type clears `sound`.
+const Json* field(const Json& from, const char* name, bool& sound, bool (Json::*is)() const) {
+    const Json* const found = from.find(name);
+    if (found == nullptr || (found->*is)()) return found;
+    sound = false;
+    return nullptr;
 }
 
-std::int64_t number(const json& from, const char* name, bool& sound) {
-    return field<std::int64_t>(from, name, sound, &json::is_number_integer);
+std::int64_t number(const Json& from, const char* name, bool& sound) {
+    const Json* const found = field(from, name, sound, &Json::is_number_integer);
+    return found == nullptr ? 0 : found->integer();
 }
 
-std::string text(const json& from, const char* name, bool& sound) {
-    return field<std::string>(from, name, sound, &json::is_string);
+std::string text(const Json& from, const char* name, bool& sound) {
+    const Json* const found = field(from, name, sound, &Json::is_string);
+    return found == nullptr ? "" : found->text();
 }
 
-std::vector<std::string> addresses_in(const json& from, bool& sound) {
+std::vector<std::string> addresses_in(const Json& from, bool& sound) {
     std::vector<std::string> addresses;
-    const auto found = from.find("addresses");
-    sound = sound && found != from.end() && found->is_array() && !found->empty() &&
+    const Json* const found = from.find("addresses");
+    sound = sound && found != nullptr && found->is_array() && found->size() > 0 &&
             found->size() <= most_contact_addresses;
     if (!sound) return addresses;
-    for (const json& each : *found) {
-        sound = sound && each.is_string() && !each.get_ref<const std::string&>().empty();
-        if (sound) addresses.push_back(each.get<std::string>());
+    for (const Json& each : found->parts()) {
+        sound = sound && each.is_string() && !each.text().empty();
+        if (sound) addresses.push_back(each.text());
     }
     return addresses;
 }
@@ -77,22 +72,22 @@ std::string from_hex(const std::string& digits, bool& sound) {
 }  // namespace
 
 std::string to_json(const Contact& contact) {
-    const json whole = {{"kind", kind},
-                        {"version", version},
-                        {"addresses", contact.addresses},
-                        {"port", contact.port},
-                        {"key", to_hex(contact.key)},
-                        {"tls", contact.tls},
-                        {"certificate_print", contact.certificate_digest},
-                        {"name", contact.name},
-                        {"pid", contact.pid},
-                        {"host", contact.host},
-                        {"started_us", contact.started}};
-    return whole.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
+    const Json whole{{"addresses", contact.addresses},
+                     {"certificate_print", contact.certificate_digest},
+                     {"host", contact.host},
+                     {"key", to_hex(contact.key)},
+                     {"kind", kind},
+                     {"name", contact.name},
+                     {"pid", contact.pid},
+                     {"port", contact.port},
+                     {"started_us", contact.started},
+                     {"tls", contact.tls},
+                     {"version", version}};
+    return whole.dump(2, true) + "\n";
 }
 
 Result<Contact> parse_contact(const std::string& from) {
-    const json whole = json::parse(from, nullptr, false);
+    const Json whole = Json::parse(from);
     if (whole.is_discarded())
         return Error{ExitCode::bad_input,
                      "it is incomplete, or not JSON; give the contact file in the directory of the run"};
@@ -108,7 +103,8 @@ Result<Contact> parse_contact(const std::string& from) {
     const std::int64_t port = number(whole, "port", sound);
     contact.port = static_cast<std::uint16_t>(port);
     contact.key = from_hex(text(whole, "key", sound), sound);
-    contact.tls = field<bool>(whole, "tls", sound, &json::is_boolean);
+    const Json* const tls = field(whole, "tls", sound, &Json::is_boolean);
+    contact.tls = tls != nullptr && tls->boolean();
     contact.certificate_digest = text(whole, "certificate_print", sound);
     contact.name = text(whole, "name", sound);
     contact.pid = number(whole, "pid", sound);

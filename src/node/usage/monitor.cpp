@@ -10,9 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/descriptor.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "node/process/functions.h"
 
@@ -289,19 +288,17 @@ void Monitor::note(const std::vector<std::string>& labels, Instant now) {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t longest_line = 64u << 10;
 constexpr off_t most_read = 1 << 20;  // at one look, because other tasks wait
 
-template <class T>
-T member(const Json& object, const char* name, T otherwise) {
-    const auto found = object.find(name);
-    try {
-        return found == object.end() ? otherwise : found->get<T>();
-    } catch (const Json::exception&) {
-        return otherwise;
-    }
+bool flag(const Json& object, const char* name, bool otherwise = false) {
+    const Json* const found = object.find(name);
+    return found != nullptr && found->is_boolean() ? found->boolean() : otherwise;
+}
+
+std::string text(const Json& object, const char* name) {
+    const Json* const found = object.find(name);
+    return found != nullptr && found->is_string() ? found->text() : "";
 }
 
 // Its size, if it was there when the task began; the kernel's times are up to a tick of 10 ms old.
@@ -327,26 +324,29 @@ std::unique_ptr<SnapshotEvents> SnapshotEvents::in(const std::string& folder, Wa
     // Other tasks wait meanwhile: a pipe would be waited for, and a device has no end.
     if (::stat(path.c_str(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_size > most_read) return nullptr;
     std::ifstream in(path);
-    const Json all = Json::parse(in, nullptr, false);
+    Json all = Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
     if (!all.is_object()) return nullptr;
+    std::ranges::sort(all.members(), {}, &Json::Member::key);
     auto made = std::make_unique<SnapshotEvents>();
-    for (const auto& [name, said] : all.items()) {
+    for (const auto& [name, said] : all.members()) {
         if (!said.is_object()) continue;
         File& file = made->files_.emplace_back();
         file.path = folder + "/" + name;
-        file.from_start_if_truncated = member(said, "from-start-if-truncated", true);
-        file.delete_if_found = member(said, "delete-if-found", false);
+        file.from_start_if_truncated = flag(said, "from-start-if-truncated", true);
+        file.delete_if_found = flag(said, "delete-if-found");
         const std::optional<off_t> size = size_before(file.path, began);
         file.is_there = size.has_value();
-        if (size && !member(said, "from-start", false)) file.read = *size;
-        for (const Json& one : member(said, "events", Json::array())) {
+        if (size && !flag(said, "from-start")) file.read = *size;
+        const Json* const events = said.find("events");
+        for (const Json& one : events == nullptr ? Json::Parts() : events->parts()) {
             if (!one.is_object()) continue;
             Event& event = file.events.emplace_back();
-            event.label = member(one, "label", std::string());
-            event.on_create = member(one, "on-create", false);
-            event.on_truncate = member(one, "on-truncate", false);
-            event.count = member(one, "count", -1L);
-            const std::string pattern = member(one, "pattern", std::string());
+            event.label = text(one, "label");
+            event.on_create = flag(one, "on-create");
+            event.on_truncate = flag(one, "on-truncate");
+            const Json* const count = one.find("count");
+            event.count = count != nullptr && count->is_number() ? count->integer() : -1;
+            const std::string pattern = text(one, "pattern");
             auto compiled = std::make_unique<regex_t>();
             if (!pattern.empty() && ::regcomp(compiled.get(), pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0)
                 event.pattern.reset(compiled.release());

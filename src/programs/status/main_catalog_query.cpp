@@ -1,6 +1,7 @@
 // catalog_query: prints records of a catalog server.
 #include <cstdio>
 
+#include "base/json.h"
 #include "base/shortage.h"
 #include "base/units.h"
 #include "net/catalog/query.h"
@@ -11,26 +12,25 @@ namespace {
 
 using namespace wq;
 
-void print_records(const std::vector<net::catalog::Json>& records) {
+void print_records(const std::vector<Json>& records) {
     std::fputs("[\n", stdout);
     bool first = true;
-    for (const net::catalog::Json& record : records) {
+    for (const Json& record : records) {
         std::printf("%s%s", first ? "" : ",\n", net::catalog::text_of(record, 2).c_str());
         first = false;
     }
     std::fputs("\n]\n", stdout);
 }
 
-void print_columns(const programs::status::CatalogQueryCommand& command,
-                   const std::vector<net::catalog::Json>& records) {
+void print_columns(const programs::status::CatalogQueryCommand& command, const std::vector<Json>& records) {
     for (const auto& column : command.columns)
         std::printf("%s\t", net::catalog::without_controls(column.first).c_str());
     std::fputs("\n", stdout);
-    for (const net::catalog::Json& record : records) {
+    for (const Json& record : records) {
         for (const auto& column : command.columns) {
             const auto value = column.second.value(record);
             const std::string text = !value               ? "???"
-                                     : value->is_string() ? value->get<std::string>()
+                                     : value->is_string() ? value->text()
                                                           : net::catalog::text_of(*value);
             std::printf("%s\t", net::catalog::without_controls(text).c_str());
         }

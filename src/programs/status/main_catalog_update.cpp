@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/shortage.h"
 #include "base/units.h"
 #include "net/catalog/query.h"
@@ -20,7 +20,7 @@ namespace {
 
 using namespace wq;
 
-net::catalog::Json record_of_machine() {
+Json record_of_machine() {
     utsname system{};
     ::uname(&system);
     struct sysinfo info {};
@@ -42,7 +42,7 @@ net::catalog::Json record_of_machine() {
             {"owner", records::journal::user_name()}};
 }
 
-Result<net::catalog::Json> object_of(const std::string& file) {
+Result<Json> object_of(const std::string& file) {
     const bool from_stdin = file == "-";
     const auto text = from_stdin
                           ? Result<std::string>(std::string(std::istreambuf_iterator<char>(std::cin), {}))
@@ -55,7 +55,7 @@ Result<net::catalog::Json> object_of(const std::string& file) {
 }
 
 Status tell(const programs::status::CatalogUpdateCommand& command) {
-    net::catalog::Json record = record_of_machine();
+    Json record = record_of_machine();
     if (!command.file.empty()) {
         const auto more = object_of(command.file);
         if (!more) return more.error();

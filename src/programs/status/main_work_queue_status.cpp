@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/shortage.h"
 #include "base/time.h"
 #include "base/units.h"
@@ -65,7 +65,7 @@ class Printer {
     }
 
     // The records that follow are of this manager; with a title they are a table of their own.
-    void begin_manager(const nlohmann::ordered_json& manager, const std::string& title) {
+    void begin_manager(const Json& manager, const std::string& title) {
         manager_ = manager;
         if (json_ || title.empty()) return;
         print_later_ = (printed_ ? "\n" : "") + title + "\n";
@@ -78,23 +78,22 @@ class Printer {
     // JSON objects separated by commas.
     Status add(const std::string& records) {
         begin();
-        const auto all = nlohmann::ordered_json::parse("[" + records + "]", nullptr, false);
+        const auto all = Json::parse("[" + records + "]");
         if (!all.is_array()) return Error{ExitCode::bad_input, "what it answered cannot be read"};
-        for (const nlohmann::ordered_json& record : all) add(record);
+        for (const Json& record : all.parts()) add(record);
         return success();
     }
     // `mark`: at the end of the row.
-    void add(nlohmann::ordered_json record, const std::string& mark = "") {
+    void add(Json record, const std::string& mark = "") {
         begin();
         if (options_.shows(record)) put(std::move(record), mark);
     }
     // The same without asking --where.
-    void put(nlohmann::ordered_json record, const std::string& mark) {
+    void put(Json record, const std::string& mark) {
         begin();
         if (!json_) return print(table_.row(record, mark));
         if (!manager_.is_null()) record["manager"] = manager_;
-        print((std::exchange(has_records_, true) ? ",\n" : "") +
-              record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        print((std::exchange(has_records_, true) ? ",\n" : "") + record.dump());
     }
     void end() {
         if (json_ || print_later_.empty()) begin();
@@ -111,7 +110,7 @@ class Printer {
     const StatusOptions& options_;
     const bool json_;
     programs::status::StatusTable table_;
-    nlohmann::ordered_json manager_;
+    Json manager_;
     std::string print_later_;
     bool printed_ = false;
     bool begun_ = false;
@@ -143,7 +142,7 @@ std::string failure_of(const wq::factory::FoundManager& manager, const Error& er
 }
 
 // What is known of a manager that does not answer: of one with a name, what its entry says.
-nlohmann::ordered_json known_of(const net::contact::Listing& listing) {
+Json known_of(const net::contact::Listing& listing) {
     const net::frames::Contact& contact = listing.contact;
     if (contact.name.empty()) return {{"project", "-"}, {"name", contact.host}, {"port", contact.port}};
     return {{"project", contact.name},
@@ -161,7 +160,7 @@ class Survey {
     // One after the other: each may have many tasks.
     void list(const std::vector<wq::factory::FoundManager>& managers) {
         for (const wq::factory::FoundManager& manager : managers) {
-            const nlohmann::ordered_json known = options_.name.empty() ? nullptr : who_is(manager);
+            const Json known = options_.name.empty() ? nullptr : who_is(manager);
             printer_.begin_manager(known, managers.size() > 1 ? line_for_message(manager.name) : "");
             Status shown = success();
             Status end = wq::factory::ask_listing({manager.dial}, options_.listing(), options_.place.limit,
@@ -208,7 +207,7 @@ class Survey {
         }
     }
 
-    static nlohmann::ordered_json who_is(const wq::factory::FoundManager& manager) {
+    static Json who_is(const wq::factory::FoundManager& manager) {
         const net::frames::Contact& contact = manager.listing->contact;
         return {{"project", contact.name}, {"name", contact.host}, {"port", contact.port}};
     }
@@ -220,9 +219,9 @@ class Survey {
     }
 
     Status add(const wq::factory::FoundManager& manager, const std::string& text) {
-        auto record = nlohmann::ordered_json::parse(text, nullptr, false);
+        auto record = Json::parse(text);
         if (!record.is_object()) return Error{ExitCode::bad_input, "what it answered cannot be read"};
-        if (manager.listing && !record.contains("project")) record["project"] = "-";
+        if (manager.listing && record.find("project") == nullptr) record["project"] = "-";
         printer_.add(std::move(record));
         return success();
     }
@@ -282,7 +281,7 @@ Result<RecordsShown> add_records(const StatusOptions& options,
     const auto managers = programs::status::managers_of_catalogs(options, found);
     if (!managers) return managers.error();
     RecordsShown shown{managers->records.size()};
-    for (const nlohmann::ordered_json& record : managers->records) {
+    for (const Json& record : managers->records) {
         const std::string mark = programs::status::mark_of(record, managers->asked_at);
         if (mark.empty()) ++shown.current;
         printer.add(record, mark);

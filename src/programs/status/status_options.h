@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "factory/found_managers.h"
@@ -36,7 +37,7 @@ struct StatusOptions {
     }
     // Whether managers are looked for, and not said.
     bool by_name() const { return place.managers.empty() && place.contact.empty(); }
-    bool shows(const net::catalog::Json& record) const { return !where || where->matches(record); }
+    bool shows(const Json& record) const { return !where || where->matches(record); }
 };
 
 // Error usage.

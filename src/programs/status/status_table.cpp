@@ -60,26 +60,26 @@ std::string one_line(std::string text) {
     return text;
 }
 
-std::string gigabytes(const nlohmann::ordered_json& record, const char* key) {
-    const auto found = record.find(key);
-    const double mb = found != record.end() && found->is_number() ? found->get<double>() : 0;
+std::string gigabytes(const Json& record, const char* key) {
+    const Json* const found = record.find(key);
+    const double mb = found != nullptr && found->is_number() ? found->number() : 0;
     char text[64];
     std::snprintf(text, sizeof text, "%.1f", mb / 1024);
     const std::string whole = text;
     return whole.substr(0, whole.find('.'));
 }
 
-bool is_cut_never(const nlohmann::ordered_json& record, const StatusColumn& column) {
-    const auto found = record.find(column.key);
-    return column.whole || (found != record.end() && found->is_number());
+bool is_cut_never(const Json& record, const StatusColumn& column) {
+    const Json* const found = record.find(column.key);
+    return column.whole || (found != nullptr && found->is_number());
 }
 
-std::string value_of(const nlohmann::ordered_json& record, const StatusColumn& column) {
+std::string value_of(const Json& record, const StatusColumn& column) {
     if (column.gigabytes) return gigabytes(record, column.key);
-    const auto found = record.find(column.key);
-    if (found == record.end()) return "???";
-    if (found->is_string()) return one_line(found->get<std::string>());
-    return found->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    const Json* const found = record.find(column.key);
+    if (found == nullptr) return "???";
+    if (found->is_string()) return one_line(found->text());
+    return found->dump();
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ std::string StatusTable::header() const {
     return line + "\n";
 }
 
-std::string StatusTable::row(const nlohmann::ordered_json& record, const std::string& mark) const {
+std::string StatusTable::row(const Json& record, const std::string& mark) const {
     std::string line;
     std::size_t behind = 0;  // how far long values have moved the rest of the line
     for (const StatusColumn& column : columns_) {
@@ -176,8 +176,6 @@ int line_width() {
 
 namespace {
 
-using net::catalog::Json;
-
 Result<std::vector<Json>> query_catalogs(net::catalog::CatalogClient& client, const StatusOptions& options,
                                          const std::string& where) {
     auto records = client.query(where, instant_now() + options.place.limit, -1, true);
@@ -200,11 +198,11 @@ Json shown_factory(Json record) {
     if (text_in(record, "factory_name").empty()) record["factory_name"] = text_in(record, "project_regex");
     const std::int64_t submitted = integer_in(record, "workers_submitted");
     const std::int64_t connecting = integer_in(record, "workers_to_connect");
-    if (!record.contains("workers_connected") && connecting >= 0 && submitted >= connecting)
+    if (record.find("workers_connected") == nullptr && connecting >= 0 && submitted >= connecting)
         record["workers_connected"] = submitted - connecting;
     std::string names;
-    if (const auto managers = record.find("managers"); managers != record.end() && managers->is_array())
-        for (const Json& manager : *managers)
+    if (const Json* const managers = record.find("managers"); managers != nullptr && managers->is_array())
+        for (const Json& manager : managers->parts())
             if (manager.is_object()) names += (names.empty() ? "" : ", ") + name_of(manager);
     const std::string& wanted = text_in(record, "project_regex");
     record["managers"] = names.empty() && !wanted.empty() ? "-M " + wanted : names;
@@ -293,8 +291,9 @@ bool has(const std::vector<FoundFactory>& factories, const Json& record) {
 std::string mark_of_factory(const Json& record, WallMicros asked_at) {
     const WallMicros heard = heard_at(record);
     if (heard <= 0) return {};
-    return mark_of(std::chrono::microseconds(asked_at - heard),
-                   record.contains("workers_connected") ? longest_silence : longest_silence_of_cctools);
+    return mark_of(std::chrono::microseconds(asked_at - heard), record.find("workers_connected") != nullptr
+                                                                    ? longest_silence
+                                                                    : longest_silence_of_cctools);
 }
 
 }  // namespace
@@ -304,7 +303,7 @@ std::vector<FoundFactory> factories_of_user(const StatusOptions& options) {
     for (const net::contact::FactoryListing& one :
          net::contact::find_factories(net::contact::registry_folder())) {
         if (net::catalog::is_too_deep(one.record)) continue;
-        if (auto record = wanted_factory(Json::parse(one.record, nullptr, false), options))
+        if (auto record = wanted_factory(Json::parse(one.record), options))
             factories.push_back({as_shown(std::move(*record), options), mark_of(one.age)});
     }
     return factories;

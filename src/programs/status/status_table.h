@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "factory/found_managers.h"
@@ -42,7 +40,7 @@ class StatusTable {
 
     std::string header() const;  // a line
     // A line, with `mark` at its end; ??? for what the record lacks.
-    std::string row(const nlohmann::ordered_json& record, const std::string& mark = "") const;
+    std::string row(const Json& record, const std::string& mark = "") const;
 
   private:
     StatusColumns columns_;  // with their widths in this table
@@ -53,7 +51,7 @@ int line_width();
 
 // What work_queue_status shows of records: of catalog servers, and of factories of the user.
 struct RecordedManagers {
-    std::vector<net::catalog::Json> records;
+    std::vector<Json> records;
     WallMicros asked_at = 0;  // by the catalog server's clock
 };
 
@@ -63,11 +61,11 @@ Result<RecordedManagers> managers_of_catalogs(const StatusOptions& options,
 
 // The mark at the end of a row whose manager was silent for long, and so may have ended; else empty.
 std::string mark_of(Duration silent);
-std::string mark_of(const net::catalog::Json& record, WallMicros asked_at);
+std::string mark_of(const Json& record, WallMicros asked_at);
 
 struct FoundFactory {
-    net::catalog::Json record;  // whole, or as the table shows it
-    std::string mark{};         // as of managers
+    Json record;         // whole, or as the table shows it
+    std::string mark{};  // as of managers
 };
 // Those whose name, or the expression for their managers' names, matches, and for which --where is true.
 std::vector<FoundFactory> factories_of_user(const StatusOptions& options);

@@ -8,8 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/units.h"
 #include "engine/model/allocation.h"
 #include "manager/report/columns.h"
@@ -125,8 +124,6 @@ std::string machine_line(const node::machine::Machine& machine) {
            count(layout.threads(), "hardware thread");
 }
 
-using Json = nlohmann::ordered_json;
-
 Json layout_json(const node::machine::Machine& machine) {
     const node::machine::Layout& layout = machine.layout;
     Json json;
@@ -144,7 +141,7 @@ Json layout_json(const node::machine::Machine& machine) {
                                  {"threads", core.pus},
                                  {"usable", Json::array()}});
     for (std::size_t core = 0; core < machine.cores.size(); ++core)
-        json["cores"][machine.numbers[core]]["usable"] = machine.cores[core];
+        json["cores"].parts()[machine.numbers[core]]["usable"] = machine.cores[core];
     return json;
 }
 
@@ -216,7 +213,7 @@ std::string detect_json(const WorkerResources& found) {
     root["gpus"] = gpus_json(found.machine.gpus);
     root["machine"] = layout_json(found.machine);
     root["remarks"] = found.machine.remarks;
-    return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return root.dump(2) + "\n";
 }
 
 namespace {

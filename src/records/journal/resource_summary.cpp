@@ -4,16 +4,13 @@
 #include <filesystem>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/time.h"
 #include "records/journal/append_file.h"
 
 namespace wq::records::journal {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json as_json(const Quantity& quantity) {
     if (quantity.parts == 1) return Json::array({quantity.amount, quantity.unit});
@@ -32,7 +29,7 @@ void add(Json& root, const engine::model::MonitorReport& report, WallMicros star
     if (const Quantities times = times_of(report.peak_us); !times.empty()) add(root["peak_times"], times);
     for (const engine::model::UsagePoint& point : report.points) {
         if (point.label.empty()) continue;
-        Json& snapshot = root["snapshots"].emplace_back();
+        Json& snapshot = root["snapshots"].push_back(nullptr);
         snapshot["snapshot_name"] = point.label;
         add(snapshot, {{"start", started_us, micros_per_second, "s"},
                        {"end", started_us + point.at_us, micros_per_second, "s"},
@@ -65,7 +62,7 @@ std::string resource_summary(const TaskRecord& record, const SummaryNames& names
     if (!exceeded.empty()) add(root["limits_exceeded"], exceeded);
     add(root, quantities_of(outcome));
     if (record.monitor) add(root, *record.monitor, record.outcome.started_us);
-    return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return root.dump(2) + "\n";
 }
 
 std::string resource_series(const TaskRecord& record) {

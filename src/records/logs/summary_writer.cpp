@@ -12,7 +12,6 @@
 #include <deque>
 #include <fstream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/json.h"
 #include "base/read_write.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -316,50 +316,38 @@ void SummaryWriter::finish() {
 
 namespace {
 
-using Json = nlohmann::json;
-
 // Converts `[800, "MB"]` to this many parts of its unit.
 std::int64_t amount_of(const Json& summary, const char* name, double parts) {
-    const auto found = summary.find(name);
-    if (found == summary.end() || !found->is_array() || found->empty() || !found->front().is_number())
+    const Json* const found = summary.find(name);
+    if (found == nullptr || found->parts().empty() || !found->parts().front().is_number())
         return engine::model::unsaid;
-    const double amount = found->front().get<double>() * parts;
+    const double amount = found->parts().front().number() * parts;
     constexpr double most = 1e15;
     return amount >= 0 ? std::llround(std::min(amount, most)) : engine::model::unsaid;
 }
 
 bool succeeded(const Json& summary) {
-    return summary.value("exit_type", Json("normal")) == "normal" &&
-           summary.value("exit_status", Json(0)) == 0;
+    const Json* const type = summary.find("exit_type");
+    const Json* const status = summary.find("exit_status");
+    return (type == nullptr || *type == "normal") && (status == nullptr || *status == 0);
 }
 
 void add(const Json& summary, EarlierSummaries& all) {
-    const auto category = summary.find("category");
-    if (category == summary.end() || !category->is_string() || !succeeded(summary)) return;
+    const Json* const category = summary.find("category");
+    if (category == nullptr || !category->is_string() || !succeeded(summary)) return;
     engine::model::CategorySample sample;
     sample.peaks = {amount_of(summary, "cores", 1000), amount_of(summary, "memory", 1),
                     amount_of(summary, "disk", 1), amount_of(summary, "gpus", 1000)};
     sample.wall = std::chrono::microseconds(
         std::clamp<std::int64_t>(amount_of(summary, "wall_time", 1e6), 0, 1'000'000'000'000'000));
-    all.samples[category->get<std::string>()].push_back(sample);
-}
-
-// Returns a discarded value if it is not JSON.
-Json parse_next(std::istream& from) {
-    Json next;
-    try {
-        from >> next;
-    } catch (const Json::exception&) {
-        return Json(Json::value_t::discarded);
-    }
-    return next;
+    all.samples[category->text()].push_back(sample);
 }
 
 // False: part of it is not a summary.
 bool read_piece(const std::string& text, EarlierSummaries& all, std::uint64_t& count) {
     std::istringstream from(text);
     while (!(from >> std::ws).eof()) {
-        const Json summary = parse_next(from);
+        const Json summary = Json::read_from(from);
         if (!summary.is_object()) return false;
         ++count;
         add(summary, all);

@@ -2,15 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "net/catalog/flat_record.h"
 
 namespace {
 
 using namespace wq;
-using net::catalog::Json;
 using net::catalog::JxExpression;
 
 const Json record = Json::parse(R"({"project": "demo2", "port": 9113, "load": 1.5, "ssl": false, "none": null,

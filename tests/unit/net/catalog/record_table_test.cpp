@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace {
 
 using namespace wq;
-using net::catalog::Json;
 using net::catalog::RecordTable;
 
 Instant at(int seconds) {

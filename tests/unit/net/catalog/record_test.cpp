@@ -5,11 +5,12 @@
 
 #include <string>
 
+#include "base/json.h"
+
 namespace {
 
 using namespace wq;
 using net::catalog::FlatRecord;
-using net::catalog::Json;
 
 std::string read_back(const std::string& bytes) {
     const auto record = net::catalog::read_update(bytes);
@@ -76,9 +77,9 @@ TEST(Record, AFlatOneIsWhatATreeIs) {
         const FlatRecord record = read->with({{"address", "\"own\""}});
         const Json tree = record.json();
         ASSERT_TRUE(tree.is_object()) << record.text();
-        EXPECT_EQ(tree["address"], "own");
+        EXPECT_EQ(*tree.find("address"), "own");
         EXPECT_EQ(record.text().find("address"), record.text().rfind("address")) << record.text();
-        for (const auto& [key, value] : tree.items()) {
+        for (const auto& [key, value] : tree.members()) {
             Json found;
             if (key.find('"') != std::string::npos) continue;
             EXPECT_TRUE(record.value_of(key, found)) << key;

@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/time.h"
 #include "records/journal/run_status.h"
 
 namespace wq::net::contact {
 namespace {
 
-using catalog::Json;
 using Hosts = std::vector<std::string>;
 
 Json record() {
@@ -78,7 +76,7 @@ TEST(ManagerRecord, LoopbackAddressesAreForItsOwnHost) {
     EXPECT_EQ(read_manager_record(local)->hosts,
               (Hosts{"10.0.0.3", "127.0.0.1", "::1", "127.0.1.1", records::journal::host_name()}));
     local["name"] = "localhost";
-    local.erase("network_interfaces");
+    std::erase_if(local.members(), [](const Json::Member& one) { return one.key == "network_interfaces"; });
     EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"127.0.1.1", "localhost"}));
 }
 
@@ -90,7 +88,7 @@ TEST(ManagerRecord, WorkersAndAgeAreBounded) {
 
 TEST(ManagerRecord, OneOfCCToolsHasNoWire) {
     Json stock = record();
-    stock.erase("wire");
+    std::erase_if(stock.members(), [](const Json::Member& one) { return one.key == "wire"; });
     stock["type"] = "wq_manager";
     EXPECT_EQ(read_manager_record(stock).value().wire, "");
 }
@@ -133,8 +131,8 @@ TEST(ManagerRecord, WhatHasNoUsablePartIsNone) {
                             with("wire", std::string(65, 'w'))})
         EXPECT_FALSE(read_manager_record(bad)) << bad.dump();
     Json nowhere = with("name", "");
-    nowhere.erase("address");
-    nowhere.erase("network_interfaces");
+    std::erase_if(nowhere.members(), [](const Json::Member& one) { return one.key == "address"; });
+    std::erase_if(nowhere.members(), [](const Json::Member& one) { return one.key == "network_interfaces"; });
     EXPECT_FALSE(read_manager_record(nowhere));
 }
 

@@ -2,15 +2,14 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "records/journal/run_status.h"
 
 namespace wq::net::contact {
 namespace {
 
-using catalog::Json;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -116,7 +115,7 @@ TEST(NamedManagers, ARecordHasThePlaceOfNoOther) {
 
 TEST(NamedManagers, ThoseOfOthersAreSkippedAndCounted) {
     Json stock = record("align", 1), old = record("align", 2);
-    stock.erase("wire");
+    std::erase_if(stock.members(), [](const Json::Member& one) { return one.key == "wire"; });
     old["wire"] = "work_queue/3";
     const auto found = named_managers({}, {stock, stock, old}, pattern("align"), 1);
     EXPECT_THAT(names(found), IsEmpty());

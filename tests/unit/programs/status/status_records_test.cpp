@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/time.h"
 #include "net/contact/manager_record.h"
 
@@ -13,9 +12,8 @@ namespace {
 constexpr std::int64_t asked_at = 1'000'000;  // s; by the server's clock, not ours
 
 std::string mark_after(std::int64_t seconds, const std::string& wire) {
-    net::catalog::Json record{{"type", "wq_master"},  {"project", "align"},
-                              {"name", "node9.site"}, {"address", "192.0.2.9"},
-                              {"port", 9123},         {"lastheardfrom", asked_at - seconds}};
+    Json record{{"type", "wq_master"},    {"project", "align"}, {"name", "node9.site"},
+                {"address", "192.0.2.9"}, {"port", 9123},       {"lastheardfrom", asked_at - seconds}};
     if (!wire.empty()) record[net::contact::wire_member] = wire;
     return mark_of(record, asked_at * micros_per_second);
 }

@@ -3,14 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "support/golden_file.h"
 
 namespace wq::programs::status {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const Json queues = Json::parse(R"([{"project":"align","name":"some.host.example.org","port":1026,
   "tasks_waiting":4,"tasks_running":2,"tasks_complete":23456789,"workers":1,"cores_total":8,"cores_inuse":2,
@@ -33,7 +30,7 @@ const Json categories = Json::parse(R"([{"category":"whole queue","tasks_on_work
 std::string text_of(const StatusColumns& columns, const Json& records, int width) {
     const StatusTable table(columns, width);
     std::string text = table.header();
-    for (const Json& record : records) text += table.row(record);
+    for (const Json& record : records.parts()) text += table.row(record);
     return text;
 }
 
