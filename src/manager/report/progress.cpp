@@ -225,32 +225,29 @@ std::string view_text(const RunView& view) {
 
 std::string view_json(const RunView& view) {
     const engine::model::ManagerStats& tasks = view.status.tasks;
-    const std::string state = state_of(view);
-    Json all{
-        {"schema", 1},
-        {"run", view.run},
-        {"state", state},
-        {"exit_code", view.status.exit_code ? Json(*view.status.exit_code) : nullptr},
-        {"message", view.status.message},
-        {"total_known", view.status.total_known},
-        {"tasks",
-         {{"submitted", tasks.tasks_submitted},
-          {"succeeded", tasks.tasks_done - tasks.tasks_failed},
-          {"failed", tasks.tasks_failed},
-          {"running", tasks.tasks_running},
-          {"waiting", tasks.tasks_waiting}}},
-    };
-    const auto number = [&](const char* name, std::optional<double> value) {
-        all[name] = value ? Json(*value) : nullptr;
-    };
-    const auto seconds = [](std::optional<Duration> time) {
-        return time ? std::optional(std::chrono::duration<double>(*time).count()) : std::nullopt;
+    const auto known = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
+    const auto seconds = [&](std::optional<Duration> time) {
+        return time ? Json(std::chrono::duration<double>(*time).count()) : Json();
     };
     const double rate = view.live ? view.status.tasks_per_second : -1;
-    number("tasks_per_second", rate < 0 ? std::nullopt : std::optional(rate));
-    number("seconds_left", seconds_left(tasks, view.status.total_known, rate));
-    number("seconds_elapsed", seconds(view.elapsed));
-    number("seconds_old", seconds(view.age));
+    const Json all{
+        {"exit_code", view.status.exit_code ? Json(*view.status.exit_code) : Json()},
+        {"message", view.status.message},
+        {"run", view.run},
+        {"schema", 1},
+        {"seconds_elapsed", seconds(view.elapsed)},
+        {"seconds_left", known(seconds_left(tasks, view.status.total_known, rate))},
+        {"seconds_old", seconds(view.age)},
+        {"state", state_of(view)},
+        {"tasks",
+         {{"failed", tasks.tasks_failed},
+          {"running", tasks.tasks_running},
+          {"submitted", tasks.tasks_submitted},
+          {"succeeded", tasks.tasks_done - tasks.tasks_failed},
+          {"waiting", tasks.tasks_waiting}}},
+        {"tasks_per_second", known(rate < 0 ? std::nullopt : std::optional(rate))},
+        {"total_known", view.status.total_known},
+    };
     return all.dump(2);
 }
 
