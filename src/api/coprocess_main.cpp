@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "api/session_parts.h"
-#include "functions/coprocess/remote_call.h"
+#include "functions/coprocess/message.h"
 #include "functions/coprocess/server.h"
 #include "work_queue/worker.h"
 

@@ -16,13 +16,12 @@
 #include <variant>
 
 #include "api/setup_error.h"
-#include "base/amounts.h"
 #include "base/background.h"
+#include "base/descriptor.h"
 #include "base/json.h"
 #include "base/signals.h"
 #include "base/similar_word.h"
 #include "base/units.h"
-#include "base/wake.h"
 #include "factory/factory_process.h"
 #include "factory/settings.h"
 #include "net/catalog/query.h"

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstdio>
 
-#include "api/amounts.h"
 #include "api/listening.h"
 #include "api/program_manager.h"
 #include "api/session_parts.h"
+#include "api/translation.h"
 #include "base/background.h"
 #include "base/signals.h"
 #include "engine/model/outcome.h"

@@ -17,7 +17,6 @@
 
 #include "api/factory.h"
 #include "api/listening.h"
-#include "api/program_categories.h"
 #include "api/program_recorder.h"
 #include "api/program_source.h"
 #include "api/queue_status.h"

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/wake.h"
+#include "base/descriptor.h"
 
 namespace wq {
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace wq {
 
@@ -37,5 +38,12 @@ inline WallMicros wall_now() {
                std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
+
+// Time as text. `format`: as for strftime.
+
+// In the time zone of this machine.
+std::string local_time(WallMicros when, const char* format);
+
+std::string utc_time(WallMicros when, const char* format);
 
 }  // namespace wq

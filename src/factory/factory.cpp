@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/time_text.h"
+#include "base/time.h"
 #include "base/units.h"
 #include "factory/job_book.h"
 #include "net/catalog/catalog_hosts.h"

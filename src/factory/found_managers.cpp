@@ -10,7 +10,6 @@
 #include <system_error>
 #include <variant>
 
-#include "base/amounts.h"
 #include "base/units.h"
 #include "net/frames/contact.h"
 #include "records/journal/run_status.h"

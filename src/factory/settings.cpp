@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/amounts.h"
 #include "base/json.h"
 #include "base/similar_word.h"
 #include "base/units.h"

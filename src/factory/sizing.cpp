@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/amounts.h"
+#include "base/units.h"
 
 namespace wq::factory {
 

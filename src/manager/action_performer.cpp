@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "base/time_text.h"
+#include "base/time.h"
 
 namespace wq::manager {
 

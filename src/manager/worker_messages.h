@@ -7,14 +7,12 @@
 #include <utility>
 
 #include "files/transfers/transfer_tally.h"
-#include "manager/environment_lines.h"
 #include "manager/lease_sender.h"
 #include "manager/links.h"
 #include "manager/router.h"
 #include "manager/run_records.h"
 #include "manager/status_answers.h"
 #include "manager/ticket_server.h"
-#include "manager/worker_release.h"
 #include "manager/worker_sessions.h"
 
 namespace wq::manager {

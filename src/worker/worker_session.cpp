@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/time.h"
-#include "base/time_text.h"
 #include "base/units.h"
 #include "net/session/session_table.h"
 

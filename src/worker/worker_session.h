@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/exit_code.h"
+#include "base/result.h"
 #include "net/frames/backoff.h"
 #include "net/frames/transport.h"
 #include "worker/worker.h"

@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "functions/coprocess/json_object.h"
 #include "functions/coprocess/message.h"
-#include "functions/coprocess/remote_call.h"
 #include "require.h"
 
 namespace {

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/time.h"
-#include "base/time_text.h"
 #include "bindings/c/debug_log.h"
 #include "bindings/c/guard.h"
 #define CCTOOLS_NO_SHORT_NAMES

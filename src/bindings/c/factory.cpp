@@ -12,7 +12,6 @@
 #include "api/factory.h"
 #include "base/units.h"
 #include "bindings/c/guard.h"
-#include "bindings/c/live_objects.h"
 #include "bindings/c/queue.h"
 #include "cctools/work_queue_factory.h"
 

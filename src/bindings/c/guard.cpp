@@ -1,7 +1,6 @@
 #include "bindings/c/guard.h"
 
 #include <cstdio>
-#include <mutex>
 #include <set>
 
 namespace wq::bindings::c {

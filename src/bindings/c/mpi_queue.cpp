@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "bindings/c/guard.h"
-#include "bindings/c/live_objects.h"
 #include "bindings/c/queue.h"
 #include "work_queue/mpi.h"
 

@@ -9,7 +9,6 @@
 
 #include "bindings/c/debug_log.h"
 #include "bindings/c/guard.h"
-#include "bindings/c/live_objects.h"
 
 using wq::bindings::c::TaskBox;
 

@@ -9,7 +9,7 @@
 
 #include "api/deferred_manager.h"
 #include "api/tuning.h"
-#include "bindings/c/live_objects.h"
+#include "bindings/c/guard.h"
 #include "bindings/c/task_box.h"
 #include "cctools/work_queue.h"
 #include "work_queue/manager.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "api/amounts.h"
+#include "api/translation.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
 #include "records/logs/summary_writer.h"

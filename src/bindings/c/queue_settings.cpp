@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 #include "bindings/c/guard.h"
@@ -215,8 +217,6 @@ work_queue* create(const char* function, ManagerOptions options) {
 
 }  // namespace wq::bindings::c
 
-using namespace wq::bindings::c;
-
 work_queue* work_queue_create(int port) {
     wq::ManagerOptions options;
     options.port = port;
@@ -298,8 +298,6 @@ int fast_abort(const char* function, work_queue* q, const char* category, double
 
 }  // namespace wq::bindings::c
 
-using namespace wq::bindings::c;
-
 void work_queue_block_host(work_queue* q, const char* hostname) {
     order_of_host(__func__, q, hostname,
                   [](wq::Manager& manager, const std::string& host) { manager.block_host(host); });
@@ -325,4 +323,56 @@ int work_queue_activate_fast_abort(work_queue* q, double multiplier) {
 }
 int work_queue_activate_fast_abort_category(work_queue* q, const char* category, double multiplier) {
     return fast_abort(__func__, q, category == nullptr ? "default" : category, multiplier);
+}
+
+// Functions whose features do not exist (yet): they accept their arguments and say so once.
+
+namespace wq::bindings::c {
+
+namespace {
+
+void take(const char* function, const work_queue* q, const char* what) {
+    guarded(function, [&](const char* me) {
+        if (queue_of(me, q) != nullptr) no_effect(me, what);
+    });
+}
+
+}  // namespace
+
+}  // namespace wq::bindings::c
+
+int wq_option_scheduler = WORK_QUEUE_SCHEDULE_UNSET;
+
+void work_queue_set_bandwidth_limit(work_queue* q, const char*) {
+    take(__func__, q, "transfers are not limited");
+}
+void work_queue_specify_algorithm(work_queue* q, work_queue_schedule_t) {
+    take(__func__, q, "a task goes to whichever worker has room first");
+}
+void work_queue_specify_debug_path(work_queue* q, const char*) {
+    take(__func__, q, "there is no log server");
+}
+void work_queue_specify_tlq_port(work_queue* q, int) {
+    take(__func__, q, "there is no log server");
+}
+
+// ---- nothing to be done, and nothing to be said ----
+
+void work_queue_invalidate_cached_file(work_queue* q, const char*, work_queue_file_t) {
+    queue_of(__func__, q);
+}
+void work_queue_specify_task_order(work_queue* q, int) {
+    queue_of(__func__, q);
+}
+void work_queue_specify_manager_mode(work_queue* q, int) {
+    queue_of(__func__, q);
+}
+void work_queue_specify_estimate_capacity_on(work_queue* q, int) {
+    queue_of(__func__, q);
+}
+char* work_queue_generate_disk_alloc_full_filename(char* folder, int taskid) {
+    if (folder == nullptr) return nullptr;
+    return guarded(__func__, static_cast<char*>(nullptr), [&](const char*) {
+        return ::strdup((std::string(folder) + "/disk_full." + std::to_string(taskid)).c_str());
+    });
 }

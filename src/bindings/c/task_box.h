@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/c/live_objects.h"
+#include "bindings/c/guard.h"
 #include "cctools/rmsummary.h"
 #include "cctools/work_queue_task.h"
 #include "work_queue/task.h"

@@ -10,7 +10,7 @@
 #include "api/task_data.h"
 #include "base/relative_path.h"
 #include "base/units.h"
-#include "bindings/c/live_objects.h"
+#include "bindings/c/guard.h"
 #include "cctools/work_queue_deprecated.h"
 
 namespace wq::bindings::c {

@@ -17,8 +17,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "api/amounts.h"
 #include "api/deferred_manager.h"
+#include "api/translation.h"
 #include "base/memory_file.h"
 #include "bindings/python/callback.h"
 #include "bindings/python/task.h"

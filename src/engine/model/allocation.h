@@ -8,8 +8,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/amounts.h"
 #include "base/ids.h"
+#include "base/units.h"
 #include "engine/model/resources.h"
 
 namespace wq::engine::model {

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/exit_code.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "engine/model/allocation.h"
 #include "engine/model/first_allocation.h"

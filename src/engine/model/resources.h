@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/amounts.h"
+#include "base/units.h"
 
 namespace wq::engine::model {
 

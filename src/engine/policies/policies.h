@@ -16,7 +16,6 @@
 #include "engine/policies/run_end.h"
 #include "engine/policies/slow_tasks.h"
 #include "engine/policies/task_source.h"
-#include "engine/policies/task_times.h"
 #include "engine/policies/ticket_batches.h"
 #include "engine/policies/unfit_tasks.h"
 

@@ -1,6 +1,8 @@
 // Handles the events of the task source: tasks, barriers, the end.
 #pragma once
 
+#include <optional>
+
 #include "engine/policies/policy.h"
 
 namespace wq::engine::policies {
@@ -25,6 +27,15 @@ class Cancellation : Policy {
 
   private:
     void cancel_tickets(Interval tasks);
+};
+
+// Handles start and end times of tasks, by the wall clock.
+class TaskTimes : Policy {
+  public:
+    using Policy::Policy;
+
+    void expire_what_is_over();
+    std::optional<Instant> next_due() const;
 };
 
 }  // namespace wq::engine::policies

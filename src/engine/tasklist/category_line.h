@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/amounts.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "engine/model/first_allocation.h"
 
 namespace wq::engine::tasklist {

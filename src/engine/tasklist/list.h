@@ -29,9 +29,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/amounts.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "base/units.h"
 #include "engine/tasklist/category_line.h"
 #include "engine/tasklist/sources.h"
 

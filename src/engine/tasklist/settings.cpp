@@ -4,7 +4,6 @@
 #include <array>
 #include <set>
 
-#include "base/amounts.h"
 #include "base/environment_changes.h"
 #include "base/relative_path.h"
 #include "base/units.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/amounts.h"
 #include "base/result.h"
 #include "base/similar_word.h"
+#include "base/units.h"
 #include "engine/tasklist/list.h"
 
 namespace wq::engine::tasklist {

@@ -19,7 +19,6 @@
 #include "functions/coprocess/call_link.h"
 #include "functions/coprocess/leftovers.h"
 #include "functions/coprocess/message.h"
-#include "functions/coprocess/remote_call.h"
 #include "functions/coprocess/share.h"
 #include "node/launcher/launcher.h"
 #include "node/process/command_host.h"

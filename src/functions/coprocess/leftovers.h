@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "functions/coprocess/remote_call.h"
+#include "functions/coprocess/message.h"
 #include "node/process/command_host.h"
 
 namespace wq::functions::coprocess {

@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "base/wake.h"
 #include "functions/coprocess/coprocess.h"
 
 namespace wq::functions::coprocess {

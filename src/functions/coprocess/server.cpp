@@ -25,9 +25,7 @@
 #include "base/child.h"
 #include "base/json.h"
 #include "base/read_write.h"
-#include "functions/coprocess/json_object.h"
 #include "functions/coprocess/message.h"
-#include "functions/coprocess/remote_call.h"
 #include "node/process/functions.h"
 
 namespace wq::functions::coprocess {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/amounts.h"
+#include "base/units.h"
 #include "node/process/process_tree.h"
 
 namespace wq::functions::coprocess {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/time.h"
-#include "base/wake.h"
 #include "functions/pool/lane.h"
 #include "functions/pool/result_queue.h"
 #include "functions/pool/zygote.h"

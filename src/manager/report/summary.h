@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/exit_code.h"
+#include "base/result.h"
 #include "engine/model/events.h"
 #include "engine/model/manager_stats.h"
 #include "manager/failures.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/exit_code.h"
+#include "base/result.h"
 
 namespace wq::manager::run {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/signals.h"
 #include "base/time.h"
-#include "base/wake.h"
 #include "node/machine/batch_job.h"
 
 namespace wq::manager::run {

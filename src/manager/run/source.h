@@ -1,4 +1,5 @@
-// Finds the indexes of `--array` that ended in an earlier run.
+// The source of tasks: a list (file or stream), `--each FILE` or `--array`. It feeds the task table and the
+// manager, and reports tasks that ended in an earlier run, so that they do not run again.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,9 @@
 #include "manager/run/list_categories.h"
 #include "manager/task_table.h"
 #include "records/journal/run_directory.h"
+#include "records/recorder/recorder.h"
 
 namespace wq::manager::run {
-
-// The source of tasks: a list (file or stream), `--each FILE` or `--array`. It feeds the task table and the
-// manager, and reports tasks that ended in an earlier run, so that they do not run again.
 
 // Defaults for lines that specify nothing.
 struct TaskDefaults {
@@ -107,6 +106,7 @@ Result<bool> read_tasks(const SourceSpec& spec, const engine::tasklist::CommandT
 Result<std::unique_ptr<Source>> open_source(const SourceSpec& spec, SourceOptions options,
                                             manager::TaskTable& tasks);
 
+// Finds the indexes of `--array` that ended in an earlier run.
 class ArrayEnds {
   public:
     // `earlier` is by index, as in the journals of arrays.
@@ -129,6 +129,35 @@ class ArrayEnds {
     IntervalSet done_;
     IntervalSet failed_;
     std::uint64_t looks_ = 0;
+};
+
+// Maps keys to the tasks of a source, to number the records of an earlier run. It is read before the source,
+// and exists only while a resumed run starts.
+class TaskIndex final : public records::recorder::ListedTasks {
+  public:
+    // nullptr: a stream. Errors: those of check_source().
+    static Result<std::unique_ptr<TaskIndex>> read(const SourceSpec& spec);
+
+    std::optional<TaskId> find(records::journal::TaskKey key) const override;
+    std::uint64_t line(TaskId task) const override { return tasks_.text(task).line; }
+    std::string command(TaskId task) const override { return tasks_.command(task); }
+
+  private:
+    explicit TaskIndex(const SourceSpec& spec) : command_(spec.command) {}
+
+    // For --array: the part's first task, and the largest index of this and earlier parts, by first index.
+    struct Part {
+        engine::tasklist::IndexRange indexes;
+        std::uint64_t first_task = 0;
+        std::uint64_t largest = 0;
+    };
+    void index_lines();
+    void index_parts(const engine::tasklist::IndexSet& indexes);
+
+    engine::tasklist::CommandTemplate command_;
+    manager::TaskTable tasks_;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> lines_;  // key, task; by key
+    std::vector<Part> parts_;
 };
 
 }  // namespace wq::manager::run

@@ -12,9 +12,9 @@
 #include <iterator>
 #include <mutex>
 
+#include "base/descriptor.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "base/wake.h"
 #include "net/catalog/record.h"
 #include "net/frames/tcp_dialer.h"
 

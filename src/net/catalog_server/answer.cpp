@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/time_text.h"
+#include "base/time.h"
 #include "net/catalog/query.h"
 #include "net/catalog/record.h"
 #include "net/catalog_server/pages.h"

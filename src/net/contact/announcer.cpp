@@ -3,8 +3,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/json.h"
-#include "base/wake.h"
 
 namespace wq::net::contact {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/wake.h"
+#include "base/descriptor.h"
 
 namespace wq::net::frames {
 

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/wake.h"
+#include "base/descriptor.h"
 #include "net/frames/transport.h"
 
 namespace wq::net::frames {

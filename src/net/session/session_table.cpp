@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/amounts.h"
 #include "base/random_bits.h"
+#include "base/units.h"
 #include "engine/model/task.h"
 
 namespace wq::net::session {

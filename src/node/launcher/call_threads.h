@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
-#include "base/wake.h"
 #include "node/launcher/reports.h"
 #include "node/process/functions.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/wake.h"
+#include "base/descriptor.h"
 #include "node/launcher/call_threads.h"
 
 namespace wq::node::launcher {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "base/wake.h"
 #include "node/launcher/accounts.h"
 #include "node/machine/cpu_mask.h"
 #include "node/process/capture.h"

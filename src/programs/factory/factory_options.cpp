@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/amounts.h"
 #include "base/units.h"
 #include "net/catalog/catalog_hosts.h"
 #include "net/contact/registry.h"

@@ -13,7 +13,7 @@
 #include "manager/run/job_end.h"
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
-#include "manager/run/task_index.h"
+#include "manager/run/source.h"
 #include "manager/status/lister.h"
 #include "node/machine/batch_job.h"
 #include "programs/run/plots.h"

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 
-#include "base/amounts.h"
 #include "base/units.h"
 #include "engine/model/outcome.h"
 #include "engine/tasklist/sources.h"

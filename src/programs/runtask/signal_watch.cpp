@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/exit_code.h"
+#include "base/result.h"
 
 namespace wq::programs::runtask {
 

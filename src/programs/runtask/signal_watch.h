@@ -8,10 +8,10 @@
 #include <optional>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/signals.h"
 #include "base/time.h"
-#include "base/wake.h"
 
 namespace wq::programs::runtask {
 

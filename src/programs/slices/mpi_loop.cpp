@@ -5,7 +5,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/exit_code.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
 #include "programs/slices/loop.h"

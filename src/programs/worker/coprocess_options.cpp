@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/amounts.h"
 #include "base/find_program.h"
 #include "base/units.h"
 #include "programs/command_line.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/amounts.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "functions/coprocess/runner.h"
 #include "programs/command_line.h"
 #include "programs/worker/worker_resources.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/background.h"
-#include "base/wake.h"
+#include "base/descriptor.h"
 #include "net/contact/named_managers.h"
 #include "net/frames/contact.h"
 #include "net/frames/tcp_dialer.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/amounts.h"
 #include "base/units.h"
 #include "engine/model/resources.h"
 #include "engine/model/task.h"

@@ -15,7 +15,7 @@
 #include <new>
 #include <string_view>
 
-#include "base/exit_code.h"
+#include "base/result.h"
 #include "base/shortage.h"
 #include "base/units.h"
 

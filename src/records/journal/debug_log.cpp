@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/time_text.h"
+#include "base/time.h"
 #include "base/units.h"
 
 namespace wq::records::journal {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/read_text.h"
-#include "base/time_text.h"
+#include "base/time.h"
 #include "records/journal/append_file.h"
 
 namespace wq::records::journal {

@@ -23,7 +23,6 @@
 #include "base/read_write.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "base/wake.h"
 #include "records/journal/resource_summary.h"
 
 namespace wq::records::logs {

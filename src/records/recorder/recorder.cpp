@@ -13,10 +13,10 @@
 #include <thread>
 #include <variant>
 
+#include "base/descriptor.h"
 #include "base/read_write.h"
 #include "base/shortage.h"
 #include "base/signals.h"
-#include "base/wake.h"
 #include "records/journal/append_file.h"
 #include "records/recorder/derived.h"
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "base/time_text.h"
+#include "base/time.h"
 
 namespace wq::shared_list::replica {
 

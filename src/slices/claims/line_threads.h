@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "base/wake.h"
 #include "net/frames/loopback.h"
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tcp_listener.h"

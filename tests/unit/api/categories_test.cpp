@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "api/amounts.h"
+#include "api/translation.h"
 #include "unit/api/program_fixture.h"
 #include "work_queue/manager.h"
 

@@ -1,4 +1,4 @@
-#include "base/amounts.h"
+#include "base/units.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "base/wake.h"
+#include "base/descriptor.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "functions/coprocess/json_object.h"
+#include "functions/coprocess/message.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "functions/coprocess/remote_call.h"
+#include "functions/coprocess/message.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "manager/run/task_index.h"
+#include "manager/run/source.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

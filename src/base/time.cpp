@@ -1,4 +1,4 @@
-#include "base/time_text.h"
+#include "base/time.h"
 
 #include <array>
 #include <ctime>
