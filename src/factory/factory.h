@@ -18,7 +18,7 @@
 #include "factory/job_book.h"
 #include "factory/settings.h"
 #include "factory/sizing.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 #include "net/messages/messages.h"
 #include "records/journal/run_status.h"
 

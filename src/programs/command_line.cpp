@@ -1,12 +1,11 @@
 #include "programs/command_line.h"
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <sstream>
 
+#include <boost/program_options.hpp>
+
 #include "base/similar_word.h"
-#include "base/units.h"
-#include "programs/option_values.h"
 
 namespace wq::programs {
 
@@ -114,6 +113,32 @@ std::string help_with(const char* usage, const OptionTable& table, const char* r
     std::ostringstream out;
     out << usage << described(table, true) << rest;
     return without_trailing_blanks(out.str());
+}
+
+namespace {
+constexpr std::int64_t most_threads = 1024;  // per core
+}
+
+Result<node::machine::Binding> parse_binding(const std::string& word) {
+    using node::machine::Binding;
+    for (const Binding binding : {Binding::none, Binding::core, Binding::node})
+        if (word == binding_word(binding)) return binding;
+    return Error{ExitCode::usage, quote_for_message(word) + " is not one of none, core, numa"};
+}
+
+const char* binding_word(node::machine::Binding binding) {
+    switch (binding) {
+        case node::machine::Binding::core:
+            return "core";
+        case node::machine::Binding::node:
+            return "numa";
+        default:
+            return "none";
+    }
+}
+
+Result<std::int64_t> parse_threads(const std::string& word) {
+    return parse_count(word, 1, most_threads);
 }
 
 }  // namespace wq::programs

@@ -12,7 +12,7 @@
 #include "engine/model/resources.h"
 #include "net/messages/messages.h"
 #include "net/session/outbox.h"
-#include "node/launcher/call_threads.h"
+#include "node/launcher/function_runner.h"
 #include "ranks/tickets/sealed_batch.h"
 #include "ranks/tickets/ticket_pool.h"
 

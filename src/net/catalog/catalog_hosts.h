@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 
 namespace wq::net::catalog {
 

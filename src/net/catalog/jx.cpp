@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "net/catalog/flat_record.h"
 #include "net/catalog/jx_node.h"
-#include "net/catalog/record_scanner.h"
 
 namespace wq::net::catalog {
 

@@ -14,7 +14,6 @@
 #include "base/time.h"
 #include "net/catalog/catalog_hosts.h"
 #include "net/catalog/jx.h"
-#include "net/frames/tcp_options.h"
 #include "net/frames/tcp_socket.h"
 
 namespace wq::net::catalog {

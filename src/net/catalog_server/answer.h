@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "net/catalog/record_table.h"
@@ -52,5 +53,24 @@ struct RecordForm {
     std::optional<catalog::JxExpression> where;  // none: all
 };
 Pieces listed(const catalog::RecordTable& table, RecordForm form);
+
+// The catalog as pages for people.
+
+// All records; each is a row.
+Pieces records_page(const catalog::RecordTable& table, const ServerFacts& facts);
+// One record; only the page, without the lines of HTTP, as the next ones.
+std::string record_page(const catalog::RecordTable::Entry& entry, const ServerFacts& facts);
+std::string error_page(std::string_view status, const std::string& why);
+
+// Lines of HTTP: such a page runs no script of another, and loads nothing.
+std::string page_headers(std::string_view script_nonce = {});
+
+// Text of a record in HTML: escaped, without control characters, at most `most` bytes.
+std::string in_html(std::string_view text, std::size_t most = 300);
+
+// The texts of pages, from the files page.css, page.js and page_body.html.
+extern const std::string_view page_style;
+extern const std::string_view page_script;
+extern const std::string_view page_body;
 
 }  // namespace wq::net::catalog_server

@@ -4,13 +4,14 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <random>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "base/background.h"
 #include "base/json.h"
@@ -19,7 +20,6 @@
 #include "net/catalog/record.h"
 #include "net/catalog_server/answer.h"
 #include "net/catalog_server/history_answers.h"
-#include "net/catalog_server/history_log.h"
 #include "net/catalog_server/host_names.h"
 #include "net/catalog_server/queries.h"
 #include "net/catalog_server/updates.h"

@@ -8,8 +8,8 @@
 
 #include "base/read_text.h"
 #include "net/catalog/query.h"
+#include "net/catalog_server/answer.h"
 #include "net/catalog_server/history_replay.h"
-#include "net/catalog_server/pages.h"
 
 namespace wq::net::catalog_server {
 

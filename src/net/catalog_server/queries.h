@@ -8,9 +8,9 @@
 #include <string>
 
 #include "net/catalog_server/answer.h"
+#include "net/catalog_server/catalog_server.h"
 #include "net/catalog_server/connection.h"
 #include "net/catalog_server/guests.h"
-#include "net/catalog_server/settings.h"
 
 namespace wq::net::catalog_server {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "net/catalog_server/catalog_server.h"
 #include "net/catalog_server/connection.h"
 #include "net/catalog_server/guests.h"
-#include "net/catalog_server/settings.h"
 
 namespace wq::net::catalog_server {
 

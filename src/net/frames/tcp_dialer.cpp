@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "net/frames/tcp_engine.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 
 namespace wq::net::frames {
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "net/frames/tcp_options.h"
 #include "net/frames/tcp_socket.h"
 #include "net/frames/transport.h"
 

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "net/frames/frame_stream.h"
 #include "net/frames/handshake.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 #include "net/frames/tls_channel.h"
 
 namespace wq::net::frames {

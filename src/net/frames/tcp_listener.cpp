@@ -12,7 +12,6 @@
 
 #include "base/units.h"
 #include "net/frames/tcp_engine.h"
-#include "net/frames/tcp_options.h"
 #include "net/frames/tcp_socket.h"
 #include "net/frames/tls_identity.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 #include "net/frames/transport.h"
 
 namespace wq::net::frames {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 
 namespace wq::net::frames {
 

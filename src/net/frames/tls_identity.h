@@ -7,7 +7,7 @@
 
 #include "base/fork_gate.h"
 #include "base/result.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 
 namespace wq::net::frames {
 

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <optional>
 
-#include "node/calls/script.h"
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 #include "node/process/task_environment.h"

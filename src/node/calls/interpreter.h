@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -112,5 +113,10 @@ class Interpreter {
     Instant asked_since_;
     Instant since_;
 };
+
+// The script of an interpreter (interpreter.py) and unpack.sh, which the build makes a part of the program: a
+// worker of one file needs no other.
+extern const std::string_view script;
+extern const std::string_view unpack;
 
 }  // namespace wq::node::calls

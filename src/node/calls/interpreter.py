@@ -145,7 +145,7 @@ def main():
     link.set_inheritable(False)
     fresh = "fresh" in sys.argv[2:]
     sys.argv = [""]
-    os.environ.pop("WORK_QUEUE_INTERPRETER", None)  # the kernel keeps it (node/usage/leftovers.cpp)
+    os.environ.pop("WORK_QUEUE_INTERPRETER", None)  # the kernel keeps it (node/usage/running_tasks.cpp)
     # What these start in a call is set by Modules.begin(); with more, they would start threads here.
     for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR"):
         os.environ.setdefault(library + "_NUM_THREADS", "1")

@@ -18,13 +18,12 @@
 #include <vector>
 
 #include "node/launcher/lane.h"
-#include "node/launcher/output_watch.h"
+#include "node/launcher/launcher_wire.h"
 #include "node/launcher/python_calls.h"
-#include "node/launcher/reports.h"
 #include "node/process/capture.h"
 #include "node/process/poller.h"
 #include "node/process/spawn.h"
-#include "node/usage/leftovers.h"
+#include "node/usage/running_tasks.h"
 
 namespace wq::node::launcher {
 

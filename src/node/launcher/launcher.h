@@ -33,7 +33,6 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "node/launcher/launcher_wire.h"
-#include "node/launcher/reports.h"
 #include "node/launcher/zygote.h"
 #include "node/process/functions.h"
 #include "node/process/order.h"

@@ -1,6 +1,9 @@
-// What a launcher process is told when it is opened.
+// The messages between a rank and its launcher: length-prefixed, over a stream socket, many per write. Both
+// ends are the same program on the same machine, so there is no version. A truncated or invalid message is
+// reported as a value and never causes a crash.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,13 +13,59 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/ids.h"
 #include "base/time.h"
-#include "node/launcher/reports.h"
+#include "engine/model/outcome.h"
 #include "node/machine/layout.h"
 #include "node/process/order.h"
 
 namespace wq::node::launcher {
 
+// What a launcher reports of its orders, and the lines that it runs before them.
+
+// A `#!` line that applies to this worker. Lines are sent once each, in order; `position` counts them from 1.
+struct EnvironmentLine {
+    std::uint64_t position = 0;
+    std::string text;
+};
+
+struct TaskStarted {  // omitted if the task ended within the same batch of reports (a few ms)
+    TaskId task;
+    Attempt attempt;
+};
+struct TaskEnded {
+    TaskId task;
+    Attempt attempt;
+    engine::model::Outcome outcome;
+    engine::model::Output output;
+    // Files with its stdout and stderr, if these are too large for `output`; whoever has the report removes
+    // them. Empty: none.
+    std::array<std::string, 2> files{};
+};
+struct OrderReturned {  // it had not started: after recall(), kill(), kill_all() or EnvironmentExit
+    TaskId task;
+    Attempt attempt;
+};
+struct EnvironmentOutput {  // a `#!` line that failed or wrote something
+    std::uint64_t position = 0;
+    int exit_code = 0;
+    engine::model::Output output;
+};
+// A `#!` line ended the worker's shell with `exit` (or by a signal: 128 + its number). Orders below that line
+// are returned as OrderReturned.
+struct EnvironmentExit {
+    std::uint64_t position = 0;
+    int exit_code = 0;
+};
+struct LauncherDied {
+    std::vector<std::pair<TaskId, Attempt>> started;      // were running: their attempts are lost
+    std::vector<std::pair<TaskId, Attempt>> not_started;  // were queued: requeued at no cost
+    std::string why;                                      // "killed by signal 9"
+};
+using Report =
+    std::variant<TaskStarted, TaskEnded, OrderReturned, EnvironmentOutput, EnvironmentExit, LauncherDied>;
+
+// What a launcher process is told when it is opened.
 struct LauncherOptions {
     machine::Slice slice;
     std::string shell;              // absolute path; runs lines that need a shell, as `shell -c LINE`
@@ -32,10 +81,6 @@ struct LauncherOptions {
     // has its path. The files they leave there are removed with the folder.
     bool work_in_scratch = false;
 };
-
-// The messages between a rank and its launcher: length-prefixed, over a stream socket, many per write. Both
-// ends are the same program on the same machine, so there is no version. A truncated or invalid message is
-// reported as a value and never causes a crash.
 
 // rank -> launcher. An order's serial counts the rank's orders from 1; reports name the order by it.
 struct KillMessage {

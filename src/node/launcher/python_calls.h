@@ -8,7 +8,7 @@
 
 #include "node/calls/interpreters.h"
 #include "node/launcher/lane.h"
-#include "node/usage/leftovers.h"
+#include "node/usage/running_tasks.h"
 
 namespace wq::node::launcher {
 

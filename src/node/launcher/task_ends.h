@@ -8,10 +8,9 @@
 
 #include "node/launcher/accounts.h"
 #include "node/launcher/lane.h"
-#include "node/launcher/output_watch.h"
 #include "node/launcher/report_buffer.h"
-#include "node/usage/leftovers.h"
 #include "node/usage/resource_watch.h"
+#include "node/usage/running_tasks.h"
 
 namespace wq::node::launcher {
 

@@ -10,8 +10,6 @@
 #include "node/launcher/environment_shell.h"
 #include "node/launcher/lane.h"
 #include "node/launcher/launcher_wire.h"
-#include "node/launcher/order_queue.h"
-#include "node/launcher/output_watch.h"
 #include "node/launcher/python_calls.h"
 #include "node/launcher/report_buffer.h"
 #include "node/launcher/shared_page.h"
@@ -19,8 +17,8 @@
 #include "node/launcher/task_starter.h"
 #include "node/process/poller.h"
 #include "node/usage/kills.h"
-#include "node/usage/leftovers.h"
 #include "node/usage/resource_watch.h"
+#include "node/usage/running_tasks.h"
 
 namespace wq::node::launcher {
 

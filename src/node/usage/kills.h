@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "node/usage/leftovers.h"
 #include "node/usage/running_tasks.h"
 
 namespace wq::node::usage {

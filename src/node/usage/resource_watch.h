@@ -9,7 +9,6 @@
 #include "node/process/poller.h"
 #include "node/usage/disk_meter.h"
 #include "node/usage/kills.h"
-#include "node/usage/leftovers.h"
 #include "node/usage/running_tasks.h"
 #include "node/usage/socket_meter.h"
 #include "node/usage/task_groups.h"

@@ -10,7 +10,6 @@
 #include "net/catalog/catalog_hosts.h"
 #include "net/contact/registry.h"
 #include "programs/command_line.h"
-#include "programs/option_values.h"
 
 namespace wq::programs::factory {
 

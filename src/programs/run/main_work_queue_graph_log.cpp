@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/shortage.h"
-#include "programs/run/graph_log_options.h"
+#include "programs/run/graph_options.h"
 #include "programs/run/plots.h"
 #include "records/hdf5/h5_reader.h"
 #include "records/hdf5/stats_log.h"

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/shortage.h"
-#include "programs/run/graph_workers_options.h"
+#include "programs/run/graph_options.h"
 #include "programs/run/plots.h"
 #include "records/journal/append_file.h"
 #include "views/attempts_figure.h"

@@ -2,28 +2,32 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <random>
+#include <utility>
 
 #include "base/background.h"
 #include "base/units.h"
+#include "engine/tasklist/settings.h"
+#include "manager/manager.h"
 #include "manager/report/failed_list.h"
 #include "manager/report/live_report.h"
 #include "manager/report/summary.h"
-#include "manager/run/job_end.h"
 #include "manager/run/own_worker.h"
-#include "manager/run/rank_loop.h"
 #include "manager/run/source.h"
 #include "manager/status/lister.h"
+#include "manager/task_table.h"
 #include "node/machine/batch_job.h"
 #include "programs/run/plots.h"
 #include "programs/run/run_place.h"
-#include "programs/run/run_queue.h"
-#include "programs/run/shared_list.h"
 #include "programs/run/tcp_workers.h"
 #include "records/journal/append_file.h"
 #include "records/journal/run_status.h"
 #include "shared_list/source/shared_source.h"
+#include "shared_list/store/list_place.h"
 
 namespace wq::programs::run {
 
@@ -53,6 +57,71 @@ manager::run::RunDeadline deadline(const std::optional<Instant>& job_end, engine
 
 std::uint32_t expected_workers(const ManagerRank& rank) {
     return static_cast<std::uint32_t>(rank.session.size()) - (rank.options.manager_only ? 1 : 0);
+}
+
+// What those who look at a run see of its tasks: lines of the list by their number, items of an array by
+// their index.
+class RunQueue final : public manager::status::Queue {
+  public:
+    // All outlive it.
+    RunQueue(manager::status::QueueOfStatus described, const manager::Manager& manager,
+             const manager::TaskTable& tasks, engine::model::Now started)
+        : described_(std::move(described)), manager_(manager), tasks_(tasks), started_(started) {}
+
+    manager::status::QueueOfStatus described() const override { return described_; }
+    engine::model::ManagerStats stats() const override;
+    std::optional<manager::status::TaskOfStatus> task(TaskId task) const override;
+
+  private:
+    const manager::status::QueueOfStatus described_;
+    const manager::Manager& manager_;
+    const manager::TaskTable& tasks_;
+    const engine::model::Now started_;
+};
+
+engine::model::ManagerStats RunQueue::stats() const {
+    engine::model::ManagerStats stats = manager_.stats();
+    stats.time_when_started = started_.wall;
+    return stats;
+}
+
+std::optional<manager::status::TaskOfStatus> RunQueue::task(TaskId task) const {
+    manager::status::TaskOfStatus named;
+    const std::uint64_t line = tasks_.line(task);
+    named.id = static_cast<std::int64_t>(line > 0 ? line : tasks_.key(task).value);
+    named.command = tasks_.command(task);
+    named.tag = tasks_.tags(task);
+    return named;
+}
+
+// Opens the source of `--shared-list`. `ranks`: how many will be workers. `say`: see
+// shared_list::source::SharedSource. Error usage: the list's place makes no sense.
+Result<std::unique_ptr<shared_list::source::SharedSource>> open_shared_list(
+    const RunOptions& options, std::size_t ranks, manager::TaskTable& tasks,
+    std::function<void(const std::string&)> say) {
+    const char* const master = std::getenv("MASTER_SERVER");
+    auto place = shared_list::store::list_place(options.source.path, master == nullptr ? "" : master);
+    if (!place) return place.error();
+    shared_list::source::DispatcherOptions dispatcher;
+    dispatcher.place = std::move(*place);
+    dispatcher.once = options.shared.once;
+    dispatcher.waits_for_workers = options.listen.has_value();
+    dispatcher.expected_seats = ranks;
+    dispatcher.poll = options.shared.poll;
+    dispatcher.lease = options.shared.lease;
+    engine::model::Shape shape;
+    shape.needs = options.defaults.needs;
+    if (shape.needs.cores < 0) shape.needs.cores = 1;
+    shape.timeout = options.defaults.timeout;
+    shape.retries = options.defaults.retries;
+    if (options.defaults.keeps_batch_environment) {
+        engine::tasklist::Settings settings;
+        if (const Status set = engine::tasklist::apply_settings("batch-environment=keep", settings); !set)
+            return set.error();
+        tasks.add_settings(settings);
+    }
+    return std::make_unique<shared_list::source::SharedSource>(std::move(dispatcher), std::move(shape), tasks,
+                                                               std::move(say));
 }
 
 // A manager and its parts, in order of construction; they are destroyed in reverse order.

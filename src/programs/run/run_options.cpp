@@ -11,9 +11,7 @@
 #include "manager/run/job_end.h"
 #include "net/catalog/catalog_hosts.h"
 #include "net/session/session_table.h"
-#include "programs/binding_word.h"
 #include "programs/command_line.h"
-#include "programs/option_values.h"
 #include "programs/run/run_place.h"
 #include "shared_list/replica/other_workers.h"
 

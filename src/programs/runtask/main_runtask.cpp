@@ -8,7 +8,6 @@
 #include "node/process/command_host.h"
 #include "programs/runtask/list_commands.h"
 #include "programs/runtask/options.h"
-#include "programs/runtask/ranks.h"
 #include "programs/runtask/worker.h"
 
 namespace {

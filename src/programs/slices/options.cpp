@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "programs/command_line.h"
-#include "programs/option_values.h"
 #include "records/journal/append_file.h"
 
 namespace wq::programs::slices {

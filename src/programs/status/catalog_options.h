@@ -1,4 +1,4 @@
-// The command lines of catalog_query and catalog_update.
+// The command lines of catalog_query, catalog_update and catalog_server.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "net/catalog/catalog_hosts.h"
 #include "net/catalog/jx.h"
+#include "net/catalog_server/catalog_server.h"
 
 namespace wq::programs::status {
 
@@ -32,5 +33,18 @@ struct CatalogUpdateCommand {
 // Error (usage) in one line.
 Result<CatalogUpdateCommand> parse_catalog_update_options(int argc, const char* const* argv);
 std::string catalog_update_help();
+
+struct CatalogServerCommand {
+    net::catalog_server::ServerSettings settings;
+    std::string port_file, ssl_port_file, pid_file;
+    bool background = false;
+    bool help = false;
+    bool version = false;
+    std::vector<std::string> remarks;  // lines to print at the start
+};
+
+// Error (usage) in one line.
+Result<CatalogServerCommand> parse_catalog_server_options(int argc, const char* const* argv);
+std::string catalog_server_help();
 
 }  // namespace wq::programs::status

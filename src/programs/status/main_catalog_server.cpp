@@ -11,7 +11,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "net/catalog_server/catalog_server.h"
-#include "programs/status/catalog_server_options.h"
+#include "programs/status/catalog_options.h"
 #include "records/journal/run_status.h"
 
 namespace {

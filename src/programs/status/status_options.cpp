@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "net/contact/registry.h"
 #include "programs/command_line.h"
-#include "programs/option_values.h"
 
 namespace wq::programs::status {
 

@@ -10,7 +10,6 @@
 #include "base/find_program.h"
 #include "base/units.h"
 #include "programs/command_line.h"
-#include "programs/option_values.h"
 
 namespace wq::programs::worker {
 

@@ -9,9 +9,7 @@
 #include "engine/tasklist/settings.h"
 #include "net/contact/registry.h"
 #include "net/session/session_table.h"
-#include "programs/binding_word.h"
 #include "programs/command_line.h"
-#include "programs/option_values.h"
 #include "programs/worker/coprocess_options.h"
 
 namespace wq::programs::worker {

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "engine/model/resources.h"
 #include "net/catalog/catalog_hosts.h"
-#include "net/frames/tcp_options.h"
+#include "net/frames/tcp_socket.h"
 #include "node/launcher/launcher.h"
 #include "node/machine/machine.h"
 

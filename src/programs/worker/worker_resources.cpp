@@ -14,7 +14,7 @@
 #include "manager/report/columns.h"
 #include "node/machine/divide.h"
 #include "node/machine/placement.h"
-#include "programs/binding_word.h"
+#include "programs/command_line.h"
 
 namespace wq::programs::worker {
 

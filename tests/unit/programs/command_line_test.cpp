@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "programs/option_values.h"
-
 namespace wq::programs {
 namespace {
 

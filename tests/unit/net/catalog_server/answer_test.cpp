@@ -8,7 +8,6 @@
 #include "net/catalog/query.h"
 #include "net/catalog/record.h"
 #include "net/catalog_server/guests.h"
-#include "net/catalog_server/pages.h"
 #include "net/catalog_server/queries.h"
 
 namespace {

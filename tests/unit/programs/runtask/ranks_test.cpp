@@ -1,4 +1,4 @@
-#include "programs/runtask/ranks.h"
+#include "programs/runtask/options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,11 @@
-// The command line of work_queue_graph_log.
+// The command lines of work_queue_graph_log and work_queue_graph_workers.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "views/attempts_page.h"
 #include "views/plot_script.h"
 
 namespace wq::programs::run {
@@ -26,5 +27,19 @@ struct GraphLogOptions {
 // Error (usage) in one line.
 Result<GraphLogOptions> parse_graph_log_options(int argc, const char* const* argv);
 std::string graph_log_help();
+
+struct GraphWorkersOptions {
+    std::string log;     // a run directory, stats.h5 or transactions log
+    std::string output;  // empty: LOG.html or LOG.png
+    std::string gnuplot = "gnuplot";
+    views::Order order = views::Order::attempts;
+    bool png = false;
+    bool help = false;
+    bool version = false;
+};
+
+// Error (usage) in one line.
+Result<GraphWorkersOptions> parse_graph_workers_options(int argc, const char* const* argv);
+std::string graph_workers_help();
 
 }  // namespace wq::programs::run
