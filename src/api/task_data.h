@@ -14,7 +14,7 @@
 #include "base/memory_file.h"
 #include "engine/model/outcome.h"
 #include "files/trees/task_files.h"
-#include "records/journal/mapped_file.h"
+#include "records/journal/append_file.h"
 #include "work_queue/task.h"
 
 namespace wq {

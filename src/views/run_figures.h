@@ -12,7 +12,7 @@
 
 #include "records/hdf5/schema.h"
 #include "views/plot_figures.h"
-#include "views/worker_sessions.h"
+#include "views/stats_attempts.h"
 
 namespace wq::views {
 

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
+#include <iterator>
+#include <map>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 
 #include "engine/model/outcome.h"
-#include "records/hdf5/h5_reader.h"
-#include "records/journal/mapped_file.h"
+#include "records/journal/append_file.h"
 #include "views/transactions_reader.h"
-#include "views/worker_sessions.h"
 
 namespace wq::views {
 
@@ -172,6 +170,27 @@ Result<Source> read_source(const std::string& path) {
         return Error{ExitCode::bad_input, source.path + ": no task has run yet, and no worker has joined"};
     source.attempts = std::move(*attempts);
     return source;
+}
+
+WorkerSessions::WorkerSessions(std::vector<records::hdf5::WorkerRow> workers,
+                               std::span<const records::hdf5::ManagerRow> samples)
+    : workers_(std::move(workers)) {
+    std::map<std::int64_t, std::int64_t> ends;  // of sessions, by their starts
+    for (const records::hdf5::ManagerRow& row : samples) ends[row.time_when_started] = row.timestamp;
+    for (std::size_t place = 0; place < workers_.size(); ++place) {
+        records::hdf5::WorkerRow& worker = workers_[place];
+        places_[worker.worker].push_back(place);
+        const auto next = ends.upper_bound(worker.joined);
+        if (worker.left <= 0 && next != ends.begin()) worker.left = std::prev(next)->second;
+    }
+}
+
+std::optional<std::size_t> WorkerSessions::place_of(std::uint32_t id, std::int64_t when) const {
+    const auto places = places_.find(id);
+    if (places == places_.end()) return {};
+    for (auto at = places->second.rbegin(); at != places->second.rend(); ++at)
+        if (workers_[*at].joined <= when) return *at;
+    return {};
 }
 
 }  // namespace wq::views

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "net/frames/transport.h"
 #include "net/messages/messages.h"
 #include "net/session/outbox.h"
+#include "node/launcher/launcher.h"
 
 namespace wq::worker {
 
@@ -108,6 +110,40 @@ class ManagerLink {
     bool forgotten_ = false;
     std::optional<net::messages::Refused> refused_;
     std::optional<net::messages::Dismiss> dismissed_;
+};
+
+// Whether this worker sees what the manager has: each mark is a text that it finds at a path only if so.
+// In a file: the manager's files are ours, too.
+bool sees_file(const std::string& path, const std::string& mark);
+// In a memory of the manager's process: we can map its other memories. Not so on another host, in another PID
+// namespace, or as another user.
+bool sees_memory(const std::string& path, const std::string& mark);
+
+// The tasks that a worker holds: it has accepted them, and not yet told the manager how they ended.
+class HeldTasks {
+  public:
+    using Key = std::pair<TaskId, Attempt>;
+
+    explicit HeldTasks(ManagerLink& link) : link_(link) {}
+
+    // False: it holds the task already. `ticket`: it was claimed, not leased.
+    bool add(Key key, bool ticket) { return tasks_.emplace(key, ticket).second; }
+    // What is in files is sent as far as a message can hold it.
+    void answer_end(node::launcher::TaskEnded& end);
+    void answer_loss(Key key, const std::string& why);  // with its launcher or workspace
+    void give_back(Key key);                            // it has not started
+    void clear() { tasks_.clear(); }                    // without answers
+
+    const std::map<Key, bool>& all() const { return tasks_; }  // true: claimed by ticket
+    std::vector<Key> keys() const;
+    bool contains(const Key& key) const { return tasks_.contains(key); }
+    std::size_t size() const { return tasks_.size(); }
+
+  private:
+    bool take(const Key& key);
+
+    ManagerLink& link_;
+    std::map<Key, bool> tasks_;  // true: claimed by ticket
 };
 
 }  // namespace wq::worker

@@ -10,6 +10,7 @@
 #include "files/trees/task_files.h"
 #include "node/process/fetch_url.h"
 #include "node/process/task_environment.h"
+#include "worker/worker.h"
 
 namespace wq::worker {
 

@@ -1,6 +1,7 @@
 // Builds the launcher's orders: from leases, and for the commands and fetches that create inputs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,9 +10,10 @@
 #include "net/messages/messages.h"
 #include "node/process/order.h"
 #include "worker/worker_files.h"
-#include "worker/worker_options.h"
 
 namespace wq::worker {
+
+struct WorkerOptions;
 
 class OrderBuilder {
   public:

@@ -1,6 +1,6 @@
 #include "worker/staged_tasks.h"
 
-#include "worker/manager_marks.h"
+#include "worker/manager_link.h"
 
 namespace wq::worker {
 

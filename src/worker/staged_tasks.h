@@ -14,7 +14,6 @@
 #include "base/time.h"
 #include "net/messages/messages.h"
 #include "node/launcher/launcher.h"
-#include "worker/held_tasks.h"
 #include "worker/manager_link.h"
 #include "worker/worker_files.h"
 

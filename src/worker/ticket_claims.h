@@ -12,7 +12,6 @@
 #include "engine/model/run_times.h"
 #include "net/messages/messages.h"
 #include "node/launcher/function_runner.h"
-#include "worker/held_tasks.h"
 #include "worker/manager_link.h"
 #include "worker/ticket_client.h"
 

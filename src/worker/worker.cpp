@@ -8,7 +8,7 @@
 
 #include "engine/model/task.h"
 #include "node/calls/python_call.h"
-#include "worker/manager_marks.h"
+#include "worker/manager_link.h"
 
 namespace wq::worker {
 

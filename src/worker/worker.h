@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "base/listening_clock.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/model/worker_table.h"
 #include "net/frames/transport.h"
 #include "net/messages/messages.h"
 #include "net/session/outbox.h"
@@ -23,10 +25,24 @@
 #include "node/launcher/launcher.h"
 #include "worker/manager_link.h"
 #include "worker/ticket_client.h"
-#include "worker/worker_options.h"
 #include "worker/worker_tasks.h"
 
 namespace wq::worker {
+
+struct WorkerOptions {
+    net::messages::Hello hello;
+    node::launcher::LauncherOptions launcher;
+    std::string index_variable;  // a second name for WORK_QUEUE_TASK_INDEX; empty: none
+    Duration beat = std::chrono::seconds(1);
+    // A manager not heard for this long is lost, and its tasks are killed. None: no limit, for a manager in
+    // this process, or over TCP, which notices by itself.
+    std::optional<Duration> manager_silence = engine::model::manager_silence;
+    std::optional<Instant> leaves_at;        // when its batch job ends
+    bool forks_calls = true;                 // false: its launcher has no functions
+    std::chrono::seconds fetch_timeout{60};  // longest time without data from a URL
+    std::string kept_cache;  // folder where cached inputs stay; empty: removed with the worker
+    std::string wrapper;     // of `--task-wrapper`: a command that gets each line; empty: none
+};
 
 // The heartbeat of a rank: when to send the next beat, and whether its manager has been silent for so long
 // that it is lost. TCP workers do not need it, because TCP notices by itself.

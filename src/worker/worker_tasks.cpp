@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "node/calls/python_call.h"
+#include "worker/worker.h"
 
 namespace wq::worker {
 

@@ -14,15 +14,15 @@
 #include "net/messages/messages.h"
 #include "node/launcher/function_runner.h"
 #include "node/launcher/launcher.h"
-#include "worker/held_tasks.h"
 #include "worker/manager_link.h"
 #include "worker/order_builder.h"
 #include "worker/signalled_ends.h"
 #include "worker/staged_tasks.h"
 #include "worker/ticket_claims.h"
-#include "worker/worker_options.h"
 
 namespace wq::worker {
+
+struct WorkerOptions;
 
 // A message about tickets.
 template <class M>

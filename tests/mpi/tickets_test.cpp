@@ -10,7 +10,6 @@
 #include "ranks/mpi/mpi_shared_window.h"
 #include "ranks/mpi/mpi_ticket_paths.h"
 #include "ranks/mpi/mpi_transport.h"
-#include "ranks/mpi/ticket_paths.h"
 #include "ranks/tickets/ticket_pool.h"
 
 namespace wq::test {

@@ -1,7 +1,7 @@
 #include "manager/run/mpi_tickets.h"
 
 #include "ranks/mpi/mpi_shared_window.h"
-#include "ranks/mpi/ticket_paths.h"
+#include "ranks/mpi/mpi_ticket_paths.h"
 #include "ranks/tickets/sealed_batch.h"
 
 namespace wq::manager::run {

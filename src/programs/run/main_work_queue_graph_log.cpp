@@ -7,7 +7,6 @@
 #include "programs/run/plots.h"
 #include "records/hdf5/h5_reader.h"
 #include "records/hdf5/stats_log.h"
-#include "records/hdf5/stats_reader.h"
 #include "records/journal/append_file.h"
 #include "views/attempts_figure.h"
 #include "views/plot_script.h"

@@ -17,7 +17,7 @@
 #include "programs/runtask/terminal.h"
 #include "shared_list/replica/list_copy.h"
 #include "shared_list/replica/shared_list.h"
-#include "shared_list/ssh/store_at.h"
+#include "shared_list/ssh/ssh_store.h"
 #include "shared_list/store/list_place.h"
 #include "shared_list/text/document.h"
 #include "shared_list/text/list_views.h"

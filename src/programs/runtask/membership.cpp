@@ -1,5 +1,5 @@
 #include "programs/runtask/membership.h"
-#include "shared_list/ssh/store_at.h"
+#include "shared_list/ssh/ssh_store.h"
 
 #include <algorithm>
 #include <utility>

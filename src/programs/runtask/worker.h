@@ -20,7 +20,7 @@
 #include "programs/runtask/signal_watch.h"
 #include "programs/runtask/terminal.h"
 #include "programs/runtask/worker_shell.h"
-#include "shared_list/replica/jump.h"
+#include "shared_list/replica/line_taker.h"
 #include "shared_list/text/choice.h"
 
 namespace wq::programs::runtask {

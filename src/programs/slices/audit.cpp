@@ -5,7 +5,7 @@
 #include <cinttypes>
 
 #include "base/units.h"
-#include "records/hdf5/stats_reader.h"
+#include "records/hdf5/h5_reader.h"
 
 namespace wq::programs::slices {
 

@@ -1,14 +1,14 @@
 #include "ranks/mpi/mpi_session.h"
 
-#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
+#include <mpi.h>
+
 #include "base/bytes.h"
-#include "ranks/mpi/mpi_error.h"
 #include "ranks/mpi/process_watch.h"
 #include "ranks/mpi/watchdog.h"
 
@@ -196,6 +196,17 @@ void MpiSession::detach() {
         MPI_Comm comm = MPI_Comm_f2c(*handle);
         MPI_Comm_free(&comm);
     }
+}
+
+Error mpi_error(const std::string& call, int code) {
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
+    std::string message = call + ": " + std::string(text, static_cast<std::size_t>(length));
+    for (char& c : message) {
+        if (c == '\n') c = ' ';
+    }
+    return {ExitCode::unreachable, message};
 }
 
 }  // namespace wq::ranks::mpi

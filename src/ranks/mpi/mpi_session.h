@@ -116,4 +116,8 @@ class MpiSession {
     std::vector<std::function<void()>> before_detach_;
 };
 
+// Converts a return code of MPI: "MPI_Comm_dup: MPI_ERR_COMM: invalid communicator", with
+// ExitCode::unreachable.
+Error mpi_error(const std::string& call, int code);
+
 }  // namespace wq::ranks::mpi

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "ranks/mpi/mpi_error.h"
 #include "ranks/mpi/mpi_muted_warning.h"
+#include "ranks/mpi/mpi_session.h"
 
 namespace wq::ranks::mpi {
 

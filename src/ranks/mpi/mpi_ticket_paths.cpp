@@ -1,6 +1,5 @@
 #include "ranks/mpi/mpi_ticket_paths.h"
 
-#include <mpi.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -8,11 +7,11 @@
 #include <array>
 #include <cstdio>
 
+#include <mpi.h>
+
 #include "base/bytes.h"
-#include "ranks/mpi/mpi_error.h"
 #include "ranks/mpi/mpi_muted_warning.h"
 #include "ranks/mpi/segment.h"
-#include "ranks/mpi/ticket_paths.h"
 #include "ranks/mpi/watchdog.h"
 
 namespace wq::ranks::mpi {

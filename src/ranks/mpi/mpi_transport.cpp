@@ -1,12 +1,11 @@
 #include "ranks/mpi/mpi_transport.h"
 
+#include <algorithm>
+
 #include <mpi.h>
 
 #include "ranks/mpi/fragments.h"
-#include "ranks/mpi/mpi_error.h"
-#include "ranks/mpi/mpi_receiver.h"
-#include "ranks/mpi/mpi_sender.h"
-#include "ranks/mpi/mpi_settlement.h"
+#include "ranks/mpi/mpi_frames.h"
 #include "ranks/mpi/process_watch.h"
 
 namespace wq::ranks::mpi {
@@ -45,6 +44,64 @@ struct Communicator {
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
 };
+
+constexpr std::int64_t kCannotSay = -1;
+
+// At the end of a communicator's use, tells all ranks how much each has sent to each: by a non-blocking
+// collective (MPI_Ialltoall).
+class MpiSettlement {
+  public:
+    // Collective. `sent`: what this rank sent, by rank. `well` is false if this rank does not know, or has
+    // lost another.
+    MpiSettlement(MPI_Comm communicator, std::vector<std::int64_t> sent, bool well);
+    ~MpiSettlement();
+    MpiSettlement(const MpiSettlement&) = delete;
+    MpiSettlement& operator=(const MpiSettlement&) = delete;
+
+    // Gives MPI one round of progress. The functions below are valid once it returns true.
+    bool all_told();
+    bool all_well() const;
+    std::int64_t sent_by(std::size_t rank) const;  // to this rank
+
+  private:
+    struct Exchange;
+    std::unique_ptr<Exchange> exchange_;
+};
+
+struct MpiSettlement::Exchange {
+    std::vector<std::int64_t> sent;
+    std::vector<std::int64_t> received;
+    MPI_Request request = MPI_REQUEST_NULL;
+};
+
+MpiSettlement::MpiSettlement(MPI_Comm communicator, std::vector<std::int64_t> sent, bool well)
+    : exchange_(std::make_unique<Exchange>()) {
+    if (!well) std::fill(sent.begin(), sent.end(), kCannotSay);
+    exchange_->received.resize(sent.size(), kCannotSay);
+    exchange_->sent = std::move(sent);
+    MPI_Ialltoall(exchange_->sent.data(), 1, MPI_INT64_T, exchange_->received.data(), 1, MPI_INT64_T,
+                  communicator, &exchange_->request);
+}
+
+MpiSettlement::~MpiSettlement() {
+    if (exchange_->request == MPI_REQUEST_NULL) return;
+    // MPI keeps the addresses of an exchange in progress.
+    [[maybe_unused]] Exchange* left_behind = exchange_.release();
+}
+
+bool MpiSettlement::all_told() {
+    if (exchange_->request == MPI_REQUEST_NULL) return true;
+    int done = 0;
+    return MPI_Test(&exchange_->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
+}
+
+bool MpiSettlement::all_well() const {
+    return std::count(exchange_->received.begin(), exchange_->received.end(), kCannotSay) == 0;
+}
+
+std::int64_t MpiSettlement::sent_by(std::size_t rank) const {
+    return exchange_->received[rank];
+}
 
 class Ranks final : public MpiTransport {
   public:
@@ -113,8 +170,8 @@ class Ranks final : public MpiTransport {
             // A frame that another rank waits for, such as its dismissal, may still be queued; only
             // afterwards are the counts final.
             if (settles_well_ && !sender_.idle()) return std::nullopt;
-            settlement_ = std::make_unique<MpiSettlement>(MPI_Comm_c2f(communicator_.comm),
-                                                          sender_.fragments_by_rank(), settles_well_);
+            settlement_ = std::make_unique<MpiSettlement>(communicator_.comm, sender_.fragments_by_rank(),
+                                                          settles_well_);
         }
         if (!settlement_->all_told()) return std::nullopt;
         if (!settlement_->all_well() || !settles_well_) return false;

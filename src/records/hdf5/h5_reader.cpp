@@ -1,17 +1,15 @@
 #include "records/hdf5/h5_reader.h"
 
 #include <fcntl.h>
-#include <hdf5.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <string_view>
 
+#include <hdf5.h>
+
 #include "base/descriptor.h"
-#include "records/hdf5/h5_library.h"
-#include "records/hdf5/stats_reader.h"
 
 namespace wq::records::hdf5 {
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/result.h"
@@ -96,5 +97,22 @@ void put_number(std::string& out, std::uint64_t value);
 void put_seconds(std::string& out, std::int64_t micros, int digits);
 // Replaces each blank and control byte by `replacement`.
 void put_word(std::string& out, std::string_view text, char replacement);
+
+// Access to a file's bytes without copying: journals and output logs may have gigabytes.
+class MappedFile {
+  public:
+    // Error bad_input: unreadable, or not a regular file.
+    static Result<MappedFile> open(const std::string& path);
+    // Of an open file. Whoever writes to the bytes changes their copy in memory only.
+    static Result<MappedFile> of(int file);
+    MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+    MappedFile& operator=(MappedFile&&) = delete;
+    ~MappedFile();
+    std::string_view bytes() const { return bytes_; }
+
+  private:
+    explicit MappedFile(std::string_view bytes) : bytes_(bytes) {}
+    std::string_view bytes_;
+};
 
 }  // namespace wq::records::journal

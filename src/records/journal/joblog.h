@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "records/journal/mapped_file.h"
+#include "records/journal/append_file.h"
 #include "records/journal/records.h"
 
 namespace wq::records::journal {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/model/codec.h"
-#include "records/journal/mapped_file.h"
+#include "records/journal/append_file.h"
 
 namespace wq::records::journal {
 

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "base/bytes.h"
-#include "records/journal/mapped_file.h"
+#include "records/journal/append_file.h"
 #include "records/journal/records.h"
 
 namespace wq::records::journal {

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "records/hdf5/stats_reader.h"
+#include "records/hdf5/h5_reader.h"
 
 namespace wq::records::logs {
 

@@ -11,8 +11,8 @@
 
 #include "base/result.h"
 #include "engine/model/outcome.h"
+#include "records/journal/append_file.h"
 #include "records/journal/journal.h"
-#include "records/journal/mapped_file.h"
 #include "records/journal/output_log.h"
 #include "records/journal/records.h"
 

@@ -8,7 +8,7 @@
 #include "base/read_text.h"
 #include "engine/tasklist/sources.h"
 #include "engine/tasklist/tags.h"
-#include "shared_list/ssh/store_at.h"
+#include "shared_list/ssh/ssh_store.h"
 #include "shared_list/text/list_views.h"
 
 namespace wq::shared_list::source {

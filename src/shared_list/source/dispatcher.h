@@ -14,7 +14,6 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "shared_list/replica/jump.h"
 #include "shared_list/replica/line_taker.h"
 #include "shared_list/replica/other_workers.h"
 #include "shared_list/source/run_list.h"

@@ -16,7 +16,6 @@
 
 #include "base/read_text.h"
 #include "base/units.h"
-#include "shared_list/ssh/master_helper.h"
 #include "shared_list/store/list_place.h"
 
 namespace wq::shared_list::ssh {

@@ -1,4 +1,4 @@
-// Errors of the connection to a master and of the helper there. Each is one line with the remedy.
+// The helper at a master (master/*.sh), through one ssh process that is kept for all requests.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,8 @@
 
 namespace wq::shared_list::ssh {
 
+// Errors of the connection to a master and of the helper there. Each is one line with the remedy.
+
 // The end of ssh's output to stderr, as part of a message.
 std::string end_of_errors(const std::string& errors);
 
@@ -29,11 +31,10 @@ Error lost_connection(const std::string& host, const std::string& errors);
 Error helper_problem(const std::string& host, const std::string& list, const std::string& why,
                      const std::string& errors);
 
-// An ssh process that this one talks to by its standard input and output.
-
 // The words of the variable RUNTASK_SSH ("ssh -F FILE -p 2222"), or "ssh".
 std::vector<std::string> ssh_command();
 
+// An ssh process that this one talks to by its standard input and output.
 class SshProcess {
   public:
     // Starts it in a separate session, so that Ctrl-C does not end it: the worker must still record the ends
@@ -57,7 +58,6 @@ class SshProcess {
     Descriptor errors_;
 };
 
-// The helper at a master (master/*.sh), through one ssh process that is kept for all requests.
 enum class Opening : std::uint8_t { to_write, to_read };
 
 struct Master {
@@ -126,5 +126,8 @@ class RemoteHelper {
 
 // What the master's login shell, whichever it is, runs to start the helper.
 std::string start_command(std::size_t helper_bytes);
+
+// The shell script of master/*.sh, without its comments.
+extern const std::string_view master_helper;
 
 }  // namespace wq::shared_list::ssh

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "shared_list/ssh/remote_helper.h"
+#include "shared_list/store/list_place.h"
 #include "shared_list/store/list_store.h"
 
 namespace wq::shared_list::ssh {
@@ -90,5 +91,9 @@ class SshStore final : public store::ListStore {
     std::unique_ptr<RemoteHelper> helper_;  // null: not connected
     bool log_is_torn_ = false;              // what was seen last of the log has no line end
 };
+
+// The store of a list, here or on a master. It is not opened yet. `say`: see SharedList.
+std::unique_ptr<store::ListStore> store_at(const store::ListPlace& place,
+                                           std::function<void(const std::string&)> say);
 
 }  // namespace wq::shared_list::ssh

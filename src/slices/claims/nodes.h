@@ -1,4 +1,9 @@
-// A taker, as the giver reaches it.
+// What the takers of each node have, and what they wait for.
+//
+// When a taker is lost, the tickets of its node get a new batch, and the other takers there are asked what
+// they have. What nobody has is given again: also what is unclaimed on the node, since from their answer on,
+// takers drop tickets of older batches. So a taker that was only paused cannot bring back a grant that it had
+// not read.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +21,48 @@
 #include "net/frames/transport.h"
 #include "ranks/tickets/sealed_batch.h"
 #include "ranks/tickets/ticket_pool.h"
-#include "slices/claims/careful_counters.h"
 #include "slices/claims/messages.h"
 #include "slices/plan/pass_ledger.h"
 
 namespace wq::slices::claims {
 
+// Counters that are not used any more after a call has failed: slices are then asked for by message, and one
+// line says so.
+class CarefulCounters final : public ranks::tickets::Counters {
+  public:
+    using Say = std::function<void(const std::string&)>;
+    explicit CarefulCounters(ranks::tickets::Counters* all = nullptr, Say say = {})
+        : all_(all), served_(all), say_(std::move(say)) {}
+    bool there() const { return all_ != nullptr; }
+    bool may_serve() const {
+        return served_ != nullptr;
+    }  // others, also when it is not there for us any more
+
+    Result<std::uint64_t> add(std::size_t counter, std::uint64_t amount) override {
+        return all_ == nullptr ? none() : checked(all_->add(counter, amount));
+    }
+    Result<std::uint64_t> exchange(std::size_t counter, std::uint64_t value) override {
+        return all_ == nullptr ? none() : checked(all_->exchange(counter, value));
+    }
+    void serve() override {
+        if (served_ != nullptr) served_->serve();
+    }
+
+  private:
+    static Error none() { return {ExitCode::unreachable, "there is no counter"}; }
+    Result<std::uint64_t> checked(Result<std::uint64_t> before) {
+        if (before) return before;
+        all_ = nullptr;
+        if (say_) say_("slices are given by message from now on: " + before.error().message);
+        return before;
+    }
+
+    ranks::tickets::Counters* all_;
+    ranks::tickets::Counters* served_;
+    Say say_;
+};
+
+// A taker, as the giver reaches it.
 struct Address {
     net::frames::Transport* line;
     net::frames::PeerId peer;
@@ -152,12 +193,6 @@ class Recount {
     Instant due_{};
 };
 
-// What the takers of each node have, and what they wait for.
-//
-// When a taker is lost, the tickets of its node get a new batch, and the other takers there are asked what
-// they have. What nobody has is given again: also what is unclaimed on the node, since from their answer on,
-// takers drop tickets of older batches. So a taker that was only paused cannot bring back a grant that it had
-// not read.
 class Nodes {
   public:
     // `epoch`: so many positions make an epoch; nodes are granted small parts of one, since what is granted
@@ -234,15 +269,14 @@ class Nodes {
     std::uint64_t given_again_ = 0;
 };
 
-// A taker's side of what is sealed: takes its next part from the counter in rank 0's memory, without a
-// message to the giver. For one thread.
-
 // Each taker's part of what is left of an epoch is an eighth of an even one: a slow node has little more than
 // it can do before the others are done.
 inline std::uint64_t part_of(std::uint64_t left, std::uint64_t epoch, std::uint64_t takers) {
     return ranks::tickets::guided_size(std::min(left, epoch), takers, 1, ranks::tickets::kMostTickets, 8);
 }
 
+// A taker's side of what is sealed: takes its next part from the counter in rank 0's memory, without a
+// message to the giver. For one thread.
 class Drawer {
   public:
     // Null: it draws nothing.

@@ -13,7 +13,7 @@
 #include "api/listening.h"
 #include "net/frames/tcp_dialer.h"
 #include "net/frames/tls_identity.h"
-#include "records/hdf5/stats_reader.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/logs/statistics_file.h"
 #include "unit/api/logs_fixture.h"
 #include "work_queue/manager.h"

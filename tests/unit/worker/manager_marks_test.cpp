@@ -1,4 +1,4 @@
-#include "worker/manager_marks.h"
+#include "worker/manager_link.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
 #include "records/hdf5/h5_reader.h"
 #include "records/hdf5/h5_writer.h"
 #include "records/hdf5/rows.h"
-#include "records/hdf5/stats_reader.h"
 #include "unit/records/hdf5/python.h"
 #include "unit/records/journal/records_testing.h"
 

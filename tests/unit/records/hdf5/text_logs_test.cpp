@@ -4,7 +4,6 @@
 #include "records/hdf5/stats_log.h"
 #include "records/journal/append_file.h"
 #include "records/journal/joblog.h"
-#include "records/journal/mapped_file.h"
 #include "records/journal/records.h"
 #include "records/journal/transactions.h"
 #include "unit/records/journal/records_testing.h"

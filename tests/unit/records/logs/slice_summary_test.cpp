@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "records/hdf5/stats_reader.h"
+#include "records/hdf5/h5_reader.h"
 #include "support/folder.h"
 
 namespace wq::records::logs {

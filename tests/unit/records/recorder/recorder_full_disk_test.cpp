@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "recorder_testing.h"
-#include "records/hdf5/stats_reader.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
 

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "recorder_testing.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/hdf5/rows.h"
-#include "records/hdf5/stats_reader.h"
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
 #include "unit/records/hdf5/python.h"

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "recorder_testing.h"
-#include "records/hdf5/stats_reader.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/journal/journal.h"
 
 namespace wq::records::recorder {

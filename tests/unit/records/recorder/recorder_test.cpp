@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "recorder_testing.h"
+#include "records/hdf5/h5_reader.h"
 #include "records/hdf5/rows.h"
 #include "records/hdf5/stats_log.h"
-#include "records/hdf5/stats_reader.h"
 #include "records/journal/journal.h"
 #include "records/journal/output_log.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "shared_list/ssh/master_helper.h"
 #include "shared_list/ssh/remote_helper.h"
 #include "shared_list/store/list_place.h"
 #include "stores.h"

@@ -1,5 +1,5 @@
 #include "shared_list/store/list_place.h"
-#include "shared_list/ssh/store_at.h"
+#include "shared_list/ssh/ssh_store.h"
 
 #include <gtest/gtest.h>
 

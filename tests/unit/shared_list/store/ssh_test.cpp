@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "shared_list/ssh/master_helper.h"
 #include "shared_list/ssh/remote_helper.h"
 #include "stores.h"
 

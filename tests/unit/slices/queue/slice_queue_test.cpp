@@ -6,7 +6,7 @@
 #include <ranges>
 #include <set>
 
-#include "records/hdf5/stats_reader.h"
+#include "records/hdf5/h5_reader.h"
 #include "unit/records/journal/records_testing.h"
 
 namespace wq {
