@@ -1,7 +1,5 @@
 // Statistics of a queue.
 
-#include "bindings/c/queue_state.h"
-
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
@@ -10,8 +8,10 @@
 #include "api/queue_status.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"
+#include "cctools/work_queue_stats.h"
 #include "engine/model/manager_stats.h"
 #include "manager/status/lister.h"
+#include "work_queue/statistics.h"
 
 namespace wq::bindings::c {
 
@@ -36,21 +36,6 @@ struct Named : work_queue_stats {
     timestamp_t time_execute, time_execute_good, time_execute_exhaustion;
 };
 
-// `category`: null for the whole queue.
-void get_stats(const char* function, work_queue* q, const char* category, work_queue_stats* s) {
-    guarded(function, [&](const char* me) {
-        if (s == nullptr) return complain(me, "the pointer to the statistics is NULL");
-        *s = {};
-        Manager* manager = manager_of(me, q);
-        if (manager == nullptr) return;
-        *s = figures(category == nullptr ? manager->stats() : manager->stats_category(category));
-        s->port = q->port();
-        s->priority = q->options().priority;
-    });
-}
-
-}  // namespace
-
 work_queue_stats figures(const Statistics& from) {
     Named to{};
     put(to.time_when_started, from.time_when_started);
@@ -68,6 +53,21 @@ work_queue_stats figures(const Statistics& from) {
     to.idle_percentage = 1 - from.manager_load;
     return to;
 }
+
+// `category`: null for the whole queue.
+void get_stats(const char* function, work_queue* q, const char* category, work_queue_stats* s) {
+    guarded(function, [&](const char* me) {
+        if (s == nullptr) return complain(me, "the pointer to the statistics is NULL");
+        *s = {};
+        Manager* manager = manager_of(me, q);
+        if (manager == nullptr) return;
+        *s = figures(category == nullptr ? manager->stats() : manager->stats_category(category));
+        s->port = q->port();
+        s->priority = q->options().priority;
+    });
+}
+
+}  // namespace
 
 }  // namespace wq::bindings::c
 

@@ -1,7 +1,5 @@
 // Specifies the resources and limits of a task.
 
-#include "bindings/c/task_needs.h"
-
 #include <algorithm>
 #include <climits>
 #include <memory>
@@ -11,11 +9,37 @@
 #include "base/relative_path.h"
 #include "base/units.h"
 #include "bindings/c/guard.h"
+#include "bindings/c/task_box.h"
 #include "cctools/work_queue_deprecated.h"
 
 namespace wq::bindings::c {
 
 namespace {
+
+// Runs `work(box)` if the task may be specified. Returns 1, else 0.
+template <class Work>
+int specify(const char* function, work_queue_task* task, const Work& work) noexcept {
+    return guarded(function, 0, [&](const char* name) {
+        TaskBox* box = task_to_specify(name, task);
+        if (box == nullptr) return 0;
+        work(*box);
+        show_spec(*box);
+        return 1;
+    });
+}
+
+// Same for work that may refuse: it returns the reason, or "".
+template <class Work>
+int specify_or_refuse(const char* function, work_queue_task* task, const Work& work) noexcept {
+    return guarded(function, 0, [&](const char* name) {
+        TaskBox* box = task_to_specify(name, task);
+        if (box == nullptr) return 0;
+        const std::string refusal = work(*box);
+        if (refusal.empty()) return 1;
+        complain(name, refusal);
+        return 0;
+    });
+}
 
 // Work Queue takes any negative number as "not specified".
 std::int64_t need(std::int64_t count) {

@@ -3,14 +3,13 @@
 // Workers cannot be forked from a program of Python, which may have threads. So a fresh interpreter is
 // started, which has the function and forks them (serve_jobs()).
 
-#include "bindings/python/jobs.h"
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
 
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <pybind11/functional.h>
-#include <pybind11/stl.h>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -18,11 +17,13 @@
 #include <vector>
 
 #include "bindings/python/callback.h"
+#include "bindings/python/slice_reader.h"
 #include "bindings/python/text.h"
 #include "bindings/python/waits.h"
 #include "functions/pool/executor.h"
 #include "functions/pool/storage.h"
 #include "functions/pool/zygote.h"
+#include "work_queue/batch.h"
 
 namespace py = pybind11;
 
@@ -177,13 +178,18 @@ class Packer {
     std::uint64_t together_ = 0;
 };
 
-}  // namespace
+// Values of Python as batches: what pickle made of them, and their large buffers beside, which go through
+// shared memory. Who gets them sees the buffers where they are.
 
+// `buffers`: objects with the buffer protocol, contiguous. One that lies in memory of new_memory(), or in
+// memory of from_batch() that others see, too, goes as it is. So does all memory of from_batch() if
+// `gives_up`: nobody here changes it any more. Others are copied. Throws BatchError.
 Batch to_batch(const py::bytes& pickled, const py::list& buffers, bool gives_up) {
     Packer packer(buffers, gives_up);
     return packer.batch(std::string(pickled));
 }
 
+// (pickled, buffers): a buffer is writable if nobody else sees it.
 py::tuple from_batch(Batch&& batch) {
     const std::string& places = batch.text("places");
     std::vector<std::shared_ptr<Array>> arrays;
@@ -206,19 +212,12 @@ py::tuple from_batch(Batch&& batch) {
     return py::make_tuple(py::bytes(batch.text("pickled")), buffers);
 }
 
+// Of any content. In shared memory if it is large.
 Memory new_memory(std::size_t bytes) {
     auto array = SeenArrays::all().see(Array::of<std::uint8_t>({bytes}), false);
     auto* const first = const_cast<std::byte*>(array->bytes().data());
     return {std::move(array), first, bytes, true};
 }
-
-}  // namespace wq::bindings::python
-
-namespace py = pybind11;
-
-namespace wq::bindings::python {
-
-namespace {
 
 // handler(pickled, buffers, context) returns (pickled, buffers), or (None, why there is no result).
 Batch run_python(void* callable, Batch&& in, const JobContext& context) {

@@ -1,11 +1,13 @@
-#include "slices/queue/slice_queue.h"
-
 #include <unistd.h>
 
 #include <atomic>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <utility>
+#include <vector>
 
 #include "api/setup_error.h"
 #include "base/signals.h"
@@ -14,11 +16,29 @@
 #include "slices/queue/ranks.h"
 #include "slices/queue/remote_worker.h"
 #include "slices/queue/say.h"
+#include "slices/queue/slice_works.h"
 #include "work_queue/read_ahead.h"
 #include "work_queue/slice_pipeline.h"
+#include "work_queue/slice_queue.h"
 #include "work_queue/slice_readers.h"
 
 namespace wq {
+
+// What the consumers of a SliceQueue use of it: producers, readers, pipelines.
+class SliceFeed {
+  public:
+    virtual ~SliceFeed() = default;
+    // Waits. Commits `done`, and no other. nullopt: the end, or `stop` is requested. Throws
+    // std::runtime_error if rank 0 is lost.
+    virtual std::optional<Slice> take_after(const std::optional<Slice>& done,
+                                            const std::stop_token& stop) = 0;
+    virtual bool commit(const Slice& slice) = 0;
+    // They were taken and are not committed: they are for others, or for whoever takes here next.
+    virtual void give_back(const std::vector<Slice>& slices) = 0;
+    virtual bool by_hand() const = 0;  // consumers commit nothing themselves
+    virtual bool at_most_once() const = 0;
+    virtual slices::queue::RecordSource& records() = 0;
+};
 
 namespace {
 
