@@ -24,7 +24,7 @@
 #include "base/units.h"
 #include "factory/factory_process.h"
 #include "factory/settings.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "records/journal/append_file.h"
 #include "work_queue/manager.h"
 

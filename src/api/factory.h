@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "work_queue/factory.h"
 
 namespace wq::api {

@@ -10,7 +10,7 @@
 #include "base/random_bits.h"
 #include "base/single_quoted.h"
 #include "base/units.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "net/frames/contact.h"
 #include "net/frames/tls_identity.h"
 #include "net/session/session_table.h"

@@ -14,7 +14,7 @@
 #include "base/signals.h"
 #include "engine/model/outcome.h"
 #include "manager/run/own_worker.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "records/journal/transactions.h"
 #include "records/logs/summary_writer.h"
 #include "work_queue/manager.h"

@@ -14,7 +14,6 @@
 #include "manager/run/job_end.h"
 #include "manager/run/mpi_node_share.h"
 #include "manager/run/mpi_rank_session.h"
-#include "manager/run/mpi_settle.h"
 #include "manager/run/own_worker.h"
 #include "manager/run/rank_loop.h"
 #include "node/launcher/zygote.h"

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "factory/job_book.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 
 namespace wq::factory {
 

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "factory/factory.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "net/contact/manager_record.h"
 #include "net/contact/named_managers.h"
 #include "net/frames/tcp_dialer.h"

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/similar_word.h"
 #include "base/units.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 
 namespace wq::factory {
 

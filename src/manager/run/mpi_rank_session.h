@@ -86,4 +86,9 @@ class MpiRankSession {
     std::set<std::uint32_t> ended_mates_;
 };
 
+// Ends a session in a program that continues to use MPI. Collective: waits until all ranks call it and
+// MpiTransport::settled(). Calls `waits` once, after a minute. If `well` is false, a rank may be lost and
+// never come: then returns false after 10 s.
+bool settle(ranks::mpi::MpiTransport& ranks, bool well, const std::function<void()>& waits);
+
 }  // namespace wq::manager::run

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/random_bits.h"
 #include "base/units.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog/record.h"
 
 namespace wq::net::catalog_server {

@@ -16,7 +16,7 @@
 #include "base/background.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog/record.h"
 #include "net/catalog_server/answer.h"
 #include "net/catalog_server/history_answers.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog/record_table.h"
 #include "net/catalog_server/guests.h"
 #include "net/catalog_server/history_log.h"

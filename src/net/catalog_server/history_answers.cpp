@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/read_text.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog_server/answer.h"
 #include "net/catalog_server/history_replay.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/contact/repeated_work.h"
 
 namespace wq::net::contact {

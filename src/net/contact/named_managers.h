@@ -15,8 +15,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "net/catalog/catalog_hosts.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/contact/manager_record.h"
 #include "net/contact/registry.h"
 

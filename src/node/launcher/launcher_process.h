@@ -6,8 +6,8 @@
 
 #include "node/launcher/lane.h"
 #include "node/launcher/launcher_wire.h"
-#include "node/launcher/report_buffer.h"
 #include "node/launcher/shared_page.h"
+#include "node/launcher/task_ends.h"
 #include "node/launcher/task_runner.h"
 #include "node/process/poller.h"
 #include "node/process/scratch.h"

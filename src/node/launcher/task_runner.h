@@ -11,7 +11,6 @@
 #include "node/launcher/lane.h"
 #include "node/launcher/launcher_wire.h"
 #include "node/launcher/python_calls.h"
-#include "node/launcher/report_buffer.h"
 #include "node/launcher/shared_page.h"
 #include "node/launcher/task_ends.h"
 #include "node/launcher/task_starter.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/units.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "net/contact/registry.h"
 #include "programs/command_line.h"
 

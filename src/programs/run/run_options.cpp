@@ -9,7 +9,7 @@
 #include "engine/model/outcome.h"
 #include "engine/tasklist/sources.h"
 #include "manager/run/job_end.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "net/session/session_table.h"
 #include "programs/command_line.h"
 #include "programs/run/run_place.h"

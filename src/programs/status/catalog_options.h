@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog/jx.h"
 #include "net/catalog_server/catalog_server.h"
 

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/shortage.h"
 #include "base/units.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog/record.h"
 #include "programs/status/catalog_options.h"
 

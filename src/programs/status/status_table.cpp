@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/units.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog/record.h"
 #include "net/contact/named_managers.h"
 #include "net/contact/registry.h"

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/model/resources.h"
-#include "net/catalog/catalog_hosts.h"
+#include "net/catalog/catalog_client.h"
 #include "net/frames/tcp_socket.h"
 #include "node/launcher/launcher.h"
 #include "node/machine/machine.h"

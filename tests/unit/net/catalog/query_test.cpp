@@ -1,4 +1,4 @@
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 
 #include <gtest/gtest.h>
 

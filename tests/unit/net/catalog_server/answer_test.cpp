@@ -5,7 +5,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/json.h"
-#include "net/catalog/query.h"
+#include "net/catalog/catalog_client.h"
 #include "net/catalog/record.h"
 #include "net/catalog_server/guests.h"
 #include "net/catalog_server/queries.h"

@@ -1,5 +1,5 @@
-// One short conversation with a server: look up its name, connect, write, read until it closes; with a time
-// when it is over.
+// The catalog servers that a user named, what they are asked, and what they are told. Without a name there
+// are none, and nothing is sent anywhere.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,28 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "net/catalog/catalog_hosts.h"
 #include "net/catalog/jx.h"
 #include "net/frames/tcp_socket.h"
 
 namespace wq::net::catalog {
 
+inline constexpr std::uint16_t default_catalog_port = 9097;
+
+using CatalogHosts = std::vector<frames::HostPort>;
+
+// "HOST[:PORT],HOST[:PORT]"; empty: none. Entries without a port have $CATALOG_PORT, else 9097. Error
+// (usage): no such list.
+Result<CatalogHosts> read_catalog_hosts(const std::string& text);
+
+// `option` (of --catalog), else `variable`, by default $CATALOG_HOST.
+Result<CatalogHosts> named_catalog_hosts(const std::string& option);
+Result<CatalogHosts> named_catalog_hosts(const std::string& option, const std::string& variable);
+
+// "HOST:PORT,HOST:PORT", for read_catalog_hosts() and messages.
+std::string to_text(const CatalogHosts& hosts);
+
+// One short conversation with a server: look up its name, connect, write, read until it closes; with a time
+// when it is over.
 struct Patience {
     Instant until{};
     int stop = -1;  // once this descriptor is readable, it is over
