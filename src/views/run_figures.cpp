@@ -51,8 +51,8 @@ TaskFigures::TaskFigures(WorkerSessions workers, std::span<const records::hdf5::
 void TaskFigures::add(const records::hdf5::TaskRow& task) {
     if (task.started <= 0 || task.wall < 0) return;
     const auto calls = std::max<std::uint32_t>(task.calls, 1);
-    const bool succeeded = task.ending == engine::model::Ending::exited && task.exit_code == 0;
-    ran_.push_back({static_cast<double>(task.wall) / calls / 1e6, calls, succeeded, task.category});
+    ran_.push_back({static_cast<double>(task.wall) / calls / 1e6, calls,
+                    task.ending == engine::model::Ending::exited && task.exit_code == 0, task.category});
     const double used = task.memory_peak >= 0 ? static_cast<double>(task.memory_peak)
                                               : static_cast<double>(task.peak_memory) / 1024;
     memory_.push_back({used, static_cast<double>(task.given_memory)});
