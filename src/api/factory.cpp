@@ -225,7 +225,7 @@ namespace wq::api {
 
 namespace {
 
-using Count = int FactorySettings::*;
+using CountMember = int FactorySettings::*;
 using Megabytes = std::int64_t FactorySettings::*;
 using Seconds = double FactorySettings::*;
 using Choice = bool FactorySettings::*;
@@ -233,7 +233,7 @@ using Text = std::string FactorySettings::*;
 
 struct Setting {
     std::string_view name;
-    std::variant<Count, Megabytes, Seconds, Choice, Text> member;
+    std::variant<CountMember, Megabytes, Seconds, Choice, Text> member;
     std::int64_t most = factory::most_workers;  // of a count
 };
 
@@ -323,7 +323,7 @@ struct Assign {
         settings.*member = static_cast<std::remove_reference_t<decltype(settings.*member)>>(*value);
         return success();
     }
-    Status operator()(Count member) const { return take(parse_count(text, 0, setting.most), member); }
+    Status operator()(CountMember member) const { return take(parse_count(text, 0, setting.most), member); }
     Status operator()(Megabytes member) const { return take(parse_amount_mb(text), member); }
     Status operator()(Seconds member) const {
         const auto time = parse_duration(text);

@@ -143,7 +143,7 @@ std::string text_in(const FlatRecord& record, const char* key) {
     return value.is_string() ? value.text() : catalog::text_of(value);
 }
 
-std::optional<double> number_in(const FlatRecord& record, const char* key) {
+std::optional<double> member_number(const FlatRecord& record, const char* key) {
     Json value;
     if (!record.value_of(key, value) || !value.is_number()) return std::nullopt;
     return value.number();
@@ -154,16 +154,16 @@ std::string cell(const std::string& text, const char* classes = "") {
 }
 
 std::string number_cell(const FlatRecord& record, const char* key, const char* classes) {
-    const auto number = number_in(record, key);
+    const auto number = member_number(record, key);
     if (!number) return std::string("<td class=\"") + classes + " faint\" data-value=\"\">–</td>";
     const std::string text(record.member(key));
     return std::string("<td class=\"") + classes + "\" data-value=\"" + text + "\">" + text + "</td>";
 }
 
 std::string progress_cell(const FlatRecord& record) {
-    const double done = number_in(record, "tasks_complete").value_or(0);
-    const double all = done + number_in(record, "tasks_waiting").value_or(0) +
-                       number_in(record, "tasks_running").value_or(0);
+    const double done = member_number(record, "tasks_complete").value_or(0);
+    const double all = done + member_number(record, "tasks_waiting").value_or(0) +
+                       member_number(record, "tasks_running").value_or(0);
     if (!(all > 0)) return "<td class=\"third\" data-value=\"\"></td>";
     const std::string part = std::to_string(done / all);
     return "<td class=\"third\" data-value=\"" + part + "\"><progress max=\"1\" value=\"" + part +
@@ -171,7 +171,7 @@ std::string progress_cell(const FlatRecord& record) {
 }
 
 std::string age_cell(const FlatRecord& record, WallMicros wall) {
-    const auto heard = static_cast<std::int64_t>(number_in(record, "lastheardfrom").value_or(0));
+    const auto heard = static_cast<std::int64_t>(member_number(record, "lastheardfrom").value_or(0));
     const std::int64_t age = std::max<std::int64_t>(0, wall / micros_per_second - heard);
     return "<td class=\"n third\" data-value=\"" + std::to_string(age) + "\">" +
            (age < 60 ? std::to_string(age) + " s" : format_duration(std::chrono::seconds(age))) + "</td>";
