@@ -107,6 +107,12 @@ class JsonBuilder {
     std::size_t wrong_at_ = std::string_view::npos;
 };
 
+// Not in the class, where a member is no complete type yet: clang instantiates what destroys members there.
+Json::Json() = default;
+Json::Json(std::nullptr_t) {}
+Json::Json(std::string text) : value_(std::in_place_type<std::string>, std::move(text)) {}
+Json::Json(std::string_view text) : Json(std::string(text)) {}
+Json::Json(const char* text) : Json(std::string(text)) {}
 Json::Json(const Json&) = default;
 Json::Json(Json&&) noexcept = default;
 Json& Json::operator=(const Json&) = default;
@@ -190,6 +196,10 @@ double Json::number() const {
     if (is_number_float()) return std::get<double>(value_);
     return is_number_unsigned() ? static_cast<double>(std::get<std::uint64_t>(value_))
                                 : static_cast<double>(std::get<std::int64_t>(value_));
+}
+
+std::size_t Json::size() const {
+    return is_array() ? parts().size() : members().size();
 }
 
 const Json::Parts& Json::parts() const {

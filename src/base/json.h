@@ -23,11 +23,11 @@ class Json {
     using Members = std::vector<Member>;
 
     // NOLINTBEGIN(google-explicit-constructor): implicit by design
-    Json() = default;
-    Json(std::nullptr_t) {}
-    Json(std::string text) : value_(std::in_place_type<std::string>, std::move(text)) {}
-    Json(std::string_view text) : Json(std::string(text)) {}
-    Json(const char* text) : Json(std::string(text)) {}
+    Json();
+    Json(std::nullptr_t);
+    Json(std::string text);
+    Json(std::string_view text);
+    Json(const char* text);
     template <class T>
     requires std::is_arithmetic_v<T> Json(T value)
         : value_(std::in_place_type<Widest<T>>, static_cast<Widest<T>>(value)) {}
@@ -79,7 +79,7 @@ class Json {
     const Members& members() const;
     Parts& parts() { return std::get<Parts>(value_); }
     Members& members() { return std::get<Members>(value_); }
-    std::size_t size() const { return is_array() ? parts().size() : members().size(); }
+    std::size_t size() const;
 
     // nullptr: no object, or one without this member.
     const Json* find(std::string_view key) const;
@@ -109,7 +109,7 @@ class Json {
 
     std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Parts, Members,
                  Discarded>
-        value_ = nullptr;
+        value_;
     friend class JsonBuilder;
 };
 
