@@ -35,13 +35,14 @@ class Json {
     Json(const std::vector<T>& parts) : Json(array()) {
         for (const T& part : parts) push_back(part);
     }
-    Json(std::initializer_list<Member> members);  // an object
+    Json(std::initializer_list<Member> members);  // an object; see array()
     // NOLINTEND(google-explicit-constructor)
     Json(const Json&);
     Json(Json&&) noexcept;
     Json& operator=(const Json&);
     Json& operator=(Json&&) noexcept;
     ~Json();
+    // In braces alone, two texts would be taken for the ends of one.
     static Json array(std::initializer_list<Json> parts = {});
     static Json object();
 

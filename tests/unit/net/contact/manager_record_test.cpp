@@ -67,8 +67,8 @@ TEST(ManagerRecord, AddressesAreOnceAndFew) {
 
 TEST(ManagerRecord, LoopbackAddressesAreForItsOwnHost) {
     Json local = with("address", "127.0.1.1");
-    local["network_interfaces"] = {
-        {{"address", "10.0.0.3"}}, {{"address", "127.0.0.1"}}, {{"address", "::1"}}};
+    local["network_interfaces"] = Json::array(
+        {Json{{"address", "10.0.0.3"}}, Json{{"address", "127.0.0.1"}}, Json{{"address", "::1"}}});
     EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"10.0.0.3", "node3.site"}));
     local["name"] = "localhost";
     EXPECT_EQ(read_manager_record(local)->hosts, (Hosts{"10.0.0.3"}));
