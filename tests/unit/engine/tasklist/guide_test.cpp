@@ -60,7 +60,7 @@ TEST(Guide, EveryExampleIsAListWithoutErrors) {
         if (inside && line != "```") block += line + "\n";
         if (line.starts_with("```")) inside = !inside && line == "```sh";
     }
-    EXPECT_EQ(blocks, 7);
+    EXPECT_EQ(blocks, 6);
 }
 
 TEST(Guide, WhatIsNotATag) {
