@@ -74,8 +74,8 @@ OptionTable options_of(FactoryCommand& command) {
          "ask the batch system for the factory's jobs at most every TIME (default: 1m; local: each cycle)"},
         {group, "Operation"},
         {"config-file,C", "FILE",
-         "JSON file with these options, which override the command line; the factory reads FILE again when "
-         "it changes",
+         "JSON file with values of these options, such as {\"max-workers\": 50}, which override the command "
+         "line; the man page lists the keys. The factory reads FILE again when FILE changes",
          &command.config_file},
         {"factory-name", "NAME",
          "name of the factory; its workers have the feature factory:NAME (default: generated)",

@@ -49,8 +49,9 @@ OptionTable options_of(Options& options) {
          "write statistics to HDF5 file FILE, with a row for each slice; work_queue_graph_log draws them"},
         {"tensorboard", "DIR", "write statistics to a TensorBoard event file in DIR"},
         {"tickets", "auto|rma|message",
-         "method by which nodes get their next slices from rank 0: a counter in rank 0's MPI window (rma), "
-         "messages (message), or whichever is faster (auto) (default: auto)"},
+         "method by which other nodes get their next slices from rank 0: a counter in rank 0's MPI window "
+         "(rma), or messages (message); auto measures both at the start, and uses the counter only if it is "
+         "clearly faster (default: auto)"},
         {"name", "TEXT", "name of the queue in messages and statistics (default: work_queue)",
          &options.slices.name},
         {"explain", "", "print the plan: position, epoch and name of each slice, in the order of positions"},

@@ -373,6 +373,9 @@ std::string worker_help_text() {
         "the worker ends, all processes of its tasks are killed and its workspace is\n"
         "removed.\n",
         options_of(none),
+        "\nThe variables CORES, MEMORY, DISK and GPUS are the defaults of the options with\n"
+        "these names: numbers of cores and GPUs, and MB of memory and disk space. The\n"
+        "worker sets the same variables for each task to what the task gets.\n"
         "\nExamples:\n"
         "  work_queue_worker login1 9123                      offer all of this machine\n"
         "  work_queue_worker --contact tasks.sh.wq/contact --single-shot\n"
