@@ -80,8 +80,8 @@ std::optional<Task> DeferredManager::forsake_one(const std::string* tag) {
         if (tag != nullptr && one->second.tag() != *tag) continue;
         auto data = TaskAccess::take(std::move(one->second));
         data->id = one->first;
-        data->tell().result = TaskResult::forsaken;
-        data->tell().reason = why_not_;
+        data->edit_report().result = TaskResult::forsaken;
+        data->edit_report().reason = why_not_;
         waiting_.erase(one);
         return TaskAccess::wrap(std::move(data));
     }

@@ -165,13 +165,13 @@ class Factory::Impl {
             ::poll(waits, 2, -1);
             if (waits[1].revents != 0) process.stop(longest_stop, say);
             if (process.running()) process.take_reports(say);
-            note(process);
+            record_state(process);
         }
         std::lock_guard lock(mutex_);
         running_ = false;
         changed_.notify_all();
     }
-    void note(const factory::FactoryProcess& process) {
+    void record_state(const factory::FactoryProcess& process) {
         std::lock_guard lock(mutex_);
         if (process.has_begun()) has_begun_ = true;
         if (process.report()) report_ = public_report(*process.report());
@@ -437,7 +437,7 @@ struct FactoryLimits::Asking {
 FactoryLimits::FactoryLimits(Keep keep) : keep_(std::move(keep)) {}
 FactoryLimits::~FactoryLimits() = default;
 
-void FactoryLimits::turn(bool on) {
+void FactoryLimits::set_limiting(bool on) {
     if (on && !on_) next_ = {};
     on_ = on;
 }

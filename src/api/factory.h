@@ -45,7 +45,7 @@ class FactoryLimits {
 
     // Nothing is asked without hosts, or while it is off.
     void set_hosts(net::catalog::CatalogHosts hosts) { hosts_ = std::move(hosts); }
-    void turn(bool on);
+    void set_limiting(bool on);
     // Each turn of the loop; asks every 30 s. Returns when to call it next.
     std::optional<Instant> check_answers(Instant now);
 

@@ -73,7 +73,7 @@ class Manager::Impl {
         : options(std::move(given)), lines(options.say ? options.say : say_on_stderr) {
         if (options.output_limit > engine::model::most_output)
             refuse({ExitCode::usage, "output_limit is at most 1 GiB: write larger outputs to a file"});
-        say = [this](const std::string& text) { lines.put(text); };
+        say = [this](const std::string& text) { lines.add_line(text); };
         api::ProgramManagerOptions program;
         program.say = say;
         program.disconnect_limit = or_refuse(api::disconnect_limit_of(options));
@@ -125,9 +125,9 @@ class Manager::Impl {
         program.tell = [this](const engine::model::ManagerStats& stats) {
             const std::unique_lock lock(changing, std::try_to_lock);
             if (lock && listening->port.entry)
-                listening->port.entry->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
-                                             static_cast<std::uint64_t>(stats.workers_connected),
-                                             options.priority});
+                listening->port.entry->publish_load({static_cast<std::uint64_t>(stats.tasks_waiting),
+                                                     static_cast<std::uint64_t>(stats.workers_connected),
+                                                     options.priority});
         };
         program.announce = [this](const std::function<std::string()>& record) {
             const std::unique_lock lock(changing, std::try_to_lock);
@@ -334,7 +334,7 @@ bool Manager::empty() const {
     return impl_->program().empty();
 }
 int Manager::hungry() const {
-    return impl_->program().hungry();
+    return impl_->program().tasks_wanted();
 }
 TaskState Manager::task_state(std::int64_t id) const {
     return impl_->program().task_state(id);
@@ -560,7 +560,7 @@ constexpr std::size_t most_waiting_lines = 10'000;
 
 Lines::Lines(Say say) : say_(std::move(say)), thread_(quiet_thread([this] { run(); })) {}
 
-void Lines::put(std::string line) {
+void Lines::add_line(std::string line) {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= most_waiting_lines) {
         ++dropped_;

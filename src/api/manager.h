@@ -1,5 +1,5 @@
-// Writes lines for the user, one after the other, on a separate thread. So put() never waits for `say`, and
-// `say` may call the manager.
+// Writes lines for the user, one after the other, on a separate thread. So add_line() never waits for `say`,
+// and `say` may call the manager.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ class Lines {
     Lines& operator=(const Lines&) = delete;
 
     // Callable on any thread. While `say` is busy, up to 10,000 lines wait; further lines are only counted.
-    void put(std::string line);
+    void add_line(std::string line);
     // Writes the waiting lines first. Lines put later are dropped.
     void close();
 

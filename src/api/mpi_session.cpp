@@ -30,7 +30,7 @@ namespace wq {
 
 namespace {
 
-void say(const std::string& text) {
+void print_line(const std::string& text) {
     std::fprintf(stderr, "work_queue: %s\n", text.c_str());
 }
 
@@ -67,7 +67,7 @@ struct LastSteps {
 };
 
 void waits_for_ranks() {
-    say("has waited a minute at the end of its MpiSession for the other ranks to reach it");
+    print_line("has waited a minute at the end of its MpiSession for the other ranks to reach it");
 }
 
 // Keeps it until the process exits, without destroying it.
@@ -106,7 +106,7 @@ struct RankParts : MpiSession::Parts {
     void give_back_signals() override;
     void begins_to_manage() override { session().ready(); }
     std::unique_ptr<ranks::mpi::Watchdog> before_collectives() override {
-        return session().before_collectives(say);
+        return session().before_collectives(print_line);
     }
     void after_collectives() override { session().ready(); }
 
@@ -146,7 +146,7 @@ void RankParts::start(const Functions& given, const MpiOptions& options) {
 // Forks and signals come before MPI starts.
 void RankParts::begin(const node::process::FunctionTable& table) {
     ranks::mpi::GuardOptions guard;
-    guard.tell = say;
+    guard.tell = print_line;
     // The rank, not the guard, writes what the program has buffered for its streams.
     if (const auto code = ranks::mpi::fork_guard(environment(), last->guard, guard)) ::_exit(*code);
     launcher = node::launcher::Launcher::start(&table).or_throw();
@@ -323,7 +323,7 @@ int MpiSession::serve() {
     try {
         return whole(*parts_).serve();
     } catch (const Failure& failure) {
-        say(failure.error.message);
+        print_line(failure.error.message);
         parts_->lost_a_rank = true;  // the manager learns of it like of any lost rank
         return to_int(failure.error.code);
     }

@@ -201,7 +201,7 @@ std::optional<Task> ProgramManager::wait(std::optional<Duration> limit, const st
     std::unique_ptr<TaskData> task = results_.wait(until, tag);
     if (!task) task = unfinished_.next(tag);
     if (!task) return std::nullopt;
-    task->tell().return_time = wall_now();
+    task->edit_report().return_time = wall_now();
     return TaskAccess::wrap(std::move(task));
 }
 
@@ -243,7 +243,7 @@ std::unique_ptr<TaskData> ProgramManager::cancel_now(TaskData& task) {
     manager_->ask(engine::model::CancelRequested{{first.value(), first.value() + task.count()}}, now);
     range = tasks_.range_of(first);
     if (range == nullptr) return nullptr;  // its end time came meanwhile: wait() returns it
-    RangeProgress& progress = range->data->tell().progress;
+    RangeProgress& progress = range->data->edit_report().progress;
     progress = results_.cancelled(*range->data);  // includes what wait() would have reported
     progress.done_total = range->done;
     progress.failed_total = range->failed;
@@ -378,7 +378,7 @@ void ProgramManager::list_to_others(bool on) {
     queue_.ask([&] { status_.list_to_others(*manager_, on); });
 }
 
-int ProgramManager::hungry() {
+int ProgramManager::tasks_wanted() {
     engine::model::ManagerStats stats;
     {
         const std::lock_guard lock(figures_mutex_);
@@ -387,7 +387,7 @@ int ProgramManager::hungry() {
     // Tasks submitted since the manager's last turn are waiting, too.
     stats.tasks_waiting += static_cast<std::int64_t>(queue_.submitted()) - stats.tasks_submitted;
     const HungryLimits limits{tuning_.get("hungry-minimum"), tuning_.get("hungry-minimum-factor")};
-    return static_cast<int>(std::min<std::int64_t>(api::hungry(stats, limits), INT_MAX));
+    return static_cast<int>(std::min<std::int64_t>(api::tasks_wanted(stats, limits), INT_MAX));
 }
 
 Status ProgramManager::tune(const std::string& name, double value) {
@@ -411,7 +411,7 @@ void ProgramManager::apply_tuning(const std::string& name, double value) {
         categories_.set_steady_tasks(tuning_.count(name), *manager_, manager::run::now());
     if (name == "reconnect-timeout")
         manager_->set_disconnect_limit(std::chrono::seconds(tuning_.count(name)));
-    if (name == "fetch-factory") factories_.turn(tuning_.get(name) != 0);
+    if (name == "fetch-factory") factories_.set_limiting(tuning_.get(name) != 0);
     if (name.starts_with("keepalive-") && options_.change_keep_alive)
         options_.change_keep_alive({tuning_.get("keepalive-interval"), tuning_.get("keepalive-timeout")});
 }

@@ -131,7 +131,7 @@ class ProgramManager {
     engine::model::ManagerStats stats();
     Statistics statistics();
     Statistics statistics_of(const std::string& category);
-    int hungry();
+    int tasks_wanted();
     // Error: unknown name, or value out of bounds.
     Status tune(const std::string& name, double value);
     // Writes these logs, too. Error: one cannot be opened, or the manager has ended.
@@ -209,7 +209,7 @@ struct HungryLimits {
 };
 
 // How many tasks to submit so that enough wait for the workers, by the manual's rule of thumb; 0: enough do.
-inline std::int64_t hungry(const engine::model::ManagerStats& stats, const HungryLimits& limits = {}) {
+inline std::int64_t tasks_wanted(const engine::model::ManagerStats& stats, const HungryLimits& limits = {}) {
     constexpr double most = 1e15;  // a larger number is no task count
     const double enough =
         std::max(limits.minimum, limits.minimum_factor * static_cast<double>(stats.workers_connected));

@@ -61,7 +61,7 @@ void ProgramRecorder::submitted(TaskId first, const TaskData& task, const engine
 
 void ProgramRecorder::fill(TaskData& task, records::recorder::Recorded& ended) const {
     const records::journal::TaskRecord& record = ended.record;
-    TaskReport& report = task.tell();
+    TaskReport& report = task.edit_report();
     report.monitor = record.monitor;
     describe_end(record.outcome, task.kind, report);
     if (record.out_of_tries) report.result = TaskResult::max_retries;
@@ -112,15 +112,15 @@ void ProgramRecorder::task(records::recorder::Recorded ended) {
 // If memory runs out, the task stays in tasks_.
 void ProgramRecorder::hand_over(TaskId ended) {
     results_.make_room();
-    results_.put(tasks_.remove(ended), false);
+    results_.add_ended(tasks_.remove(ended), false);
 }
 
 // Only for tasks that ran.
 void ProgramRecorder::summarize(const records::journal::TaskRecord& record, TaskData& task) {
     const std::string own = task.specs ? task.specs->monitor_output : std::string();
     if ((own.empty() && summaries_folder_.empty()) || record.outcome.started_us == 0) return;
-    task.report->summary = summaries_.put({task.id, record, task.category, task.text_for_people(),
-                                           task.report->hostname, own, summaries_folder_});
+    task.report->summary = summaries_.queue_summary({task.id, record, task.category, task.text_for_people(),
+                                                     task.report->hostname, own, summaries_folder_});
 }
 
 // ---- ranges ----
@@ -173,8 +173,9 @@ RangeProgress ProgramRecorder::progress_of(const RangeTask& range, std::uint64_t
 }
 
 // Informs the program before changing the range: if memory runs out in between, no end of a call is lost.
-void ProgramRecorder::tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended) {
-    TaskReport& report = range.data->tell();
+void ProgramRecorder::report_range(RangeTask& range, const RangeProgress& news,
+                                   std::span<const Interval> ended) {
+    TaskReport& report = range.data->edit_report();
     if (report.reason.empty()) {  // otherwise some of it can never run, for that reason
         const bool failed = news.complete && news.failed_total > 0;
         report.result = TaskResult::success;
@@ -212,14 +213,14 @@ void ProgramRecorder::end_of_call(RangeTask& range, records::recorder::Recorded&
         call->priority = range.data->priority;
         fill(*call, ended);
         call->report->index = index;
-        results_.put(std::move(call), true);
+        results_.add_ended(std::move(call), true);
         if (!news.complete) {
             range.failed = news.failed_total;
             return range.open.erase(id);
         }
     }
     const Interval one{id, id + 1};
-    tell(range, news, {&one, 1});
+    report_range(range, news, {&one, 1});
 }
 
 void ProgramRecorder::range(const records::journal::RangeRecord& record) {
@@ -251,7 +252,7 @@ void ProgramRecorder::range(const records::journal::RangeRecord& record) {
         news.done = std::move(indexes);
         of_this.wall_us = static_cast<std::int64_t>(each_us * static_cast<double>(news.done_now));
         if (!logs_.empty()) gathered_.add(range->first_id, of_this);
-        tell(*range, news, ended);
+        report_range(*range, news, ended);
     }
 }
 
@@ -277,7 +278,7 @@ void ProgramRecorder::cancelled(const IntervalSet& tasks, WallMicros when) {
 void ProgramRecorder::cancelled_one(TaskId id, WallMicros when) {
     TaskData* const task = tasks_.find(id);
     if (task == nullptr) return;
-    TaskReport& report = task->tell();
+    TaskReport& report = task->edit_report();
     report.result = TaskResult::unknown;
     report.reason = "it was cancelled";
     report.finish_time = when;
@@ -312,7 +313,7 @@ void ProgramRecorder::skipped_of_range(RangeTask& range, Interval part, records:
     range.open.for_each_in(part, [&](Interval open) { count += open.size(); });
     if (count == 0) return;
     fill(*range.data, ended);
-    tell(range, progress_of(range, 0, count), {&part, 1});
+    report_range(range, progress_of(range, 0, count), {&part, 1});
 }
 
 // ---- the rest ----

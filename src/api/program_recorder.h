@@ -90,7 +90,7 @@ class ProgramRecorder : public records::recorder::Recorder {
     void hand_over(TaskId ended);
     void cancelled_one(TaskId id, WallMicros when);
     void end_of_call(RangeTask& range, records::recorder::Recorded& ended);
-    void tell(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended);
+    void report_range(RangeTask& range, const RangeProgress& news, std::span<const Interval> ended);
     void summarize(const records::journal::TaskRecord& record, TaskData& task);
     void fill(TaskData& task, records::recorder::Recorded& ended) const;
     RangeProgress progress_of(const RangeTask& range, std::uint64_t done, std::uint64_t failed) const;

@@ -94,7 +94,7 @@ bool UnfinishedTasks::update_tasks() {
 
 std::unique_ptr<TaskData> UnfinishedTasks::give_back(TaskData* task) {
     if (task == nullptr) return nullptr;
-    TaskReport& report = task->tell();
+    TaskReport& report = task->edit_report();
     report.reason = queue_.why_closed();
     report.result = TaskResult::forsaken;
     report.finish_time = wall_now();
@@ -165,7 +165,7 @@ CommandQueue::CommandQueue() {
     why_closed_.reserve(longest_reason);
 }
 
-void CommandQueue::put(Command command) {
+void CommandQueue::queue_command(Command command) {
     waiting_.push_back(std::move(command));
     if (!asleep_) return;
     asleep_ = false;
@@ -178,7 +178,7 @@ std::int64_t CommandQueue::submit(std::unique_ptr<TaskData> task) {
     const std::int64_t id = next_id_;
     const auto count = static_cast<std::int64_t>(task->count());
     task->id = id;
-    put(std::move(task));
+    queue_command(std::move(task));
     next_id_ += count;  // ids have no gaps, even if memory ran out for a task
     return id;
 }
@@ -189,7 +189,7 @@ bool CommandQueue::ask(std::function<void()> request) {
     {
         const std::lock_guard lock(mutex_);
         if (closed_) return false;
-        put(std::move(asked));
+        queue_command(std::move(asked));
     }
     return answer.get();
 }

@@ -122,7 +122,7 @@ class CommandQueue {
     }
 
   private:
-    void put(Command command);  // with the lock
+    void queue_command(Command command);  // with the lock
 
     mutable std::mutex mutex_;
     std::vector<Command> waiting_;

@@ -74,7 +74,7 @@ std::unique_ptr<TaskData> Results::pop_returned(Place place) {
     std::unique_ptr<TaskData> task = pop(ready_, place);
     const bool failed = task->report && task->report->result != TaskResult::success;
     const auto count =
-        task->kind == TaskKind::range ? static_cast<std::int64_t>(task->tell().progress.done_now) : 1;
+        task->kind == TaskKind::range ? static_cast<std::int64_t>(task->edit_report().progress.done_now) : 1;
     figures_.returned += count;
     if (failed) figures_.failed += count;
     return task;
@@ -187,7 +187,7 @@ void Results::make_room() {
     if (fresh_.size() == fresh_.capacity()) fresh_.reserve(2 * fresh_.size() + 16);
 }
 
-void Results::put(std::unique_ptr<TaskData> ended, bool extra) {
+void Results::add_ended(std::unique_ptr<TaskData> ended, bool extra) {
     make_room();
     if (extra) expect(*ended);
     fresh_.push_back({std::move(ended), true});
@@ -195,7 +195,7 @@ void Results::put(std::unique_ptr<TaskData> ended, bool extra) {
 
 void Results::progress(const TaskData& range, const RangeProgress& news) {
     auto report = copy_of(range);
-    TaskReport& told = report->tell();
+    TaskReport& told = report->edit_report();
     told.progress = news;
     const bool last = told.progress.complete;
     make_room();
@@ -208,10 +208,10 @@ void Results::merge(Fresh& fresh) {
     const Place there = range ? ready_.report_of_range(fresh.task->id) : ready_.end();
     if (there == ready_.end()) {
         WaitingResults& to = is_written(*fresh.task) ? ready_ : unwritten_;
-        return to.put(std::move(fresh.task), fresh.last);
+        return to.add_ended(std::move(fresh.task), fresh.last);
     }
-    TaskReport& old = there->task->tell();
-    TaskReport& news = fresh.task->tell();
+    TaskReport& old = there->task->edit_report();
+    TaskReport& news = fresh.task->edit_report();
     join(old.progress.done, news.progress.done);
     news.progress.done = std::move(old.progress.done);
     news.progress.done_now += old.progress.done_now;
@@ -225,7 +225,7 @@ RangeProgress Results::cancelled(const TaskData& task) {
     const std::lock_guard lock(mutex_);
     RangeProgress unheard;
     const Place report = task.kind == TaskKind::range ? ready_.report_of_range(task.id) : ready_.end();
-    if (report != ready_.end()) unheard = std::move(ready_.take(report)->tell().progress);
+    if (report != ready_.end()) unheard = std::move(ready_.take(report)->edit_report().progress);
     figures_.returned += static_cast<std::int64_t>(unheard.done_now);
     uncount(task.tag, task.by_tag_only);
     there_is_one_.notify_all();
@@ -279,7 +279,7 @@ void Results::written(std::int64_t id) {
     if (wake) there_is_one_.notify_all();
 }
 
-void WaitingResults::put(std::unique_ptr<TaskData>&& task, bool last) {
+void WaitingResults::add_ended(std::unique_ptr<TaskData>&& task, bool last) {
     std::list<Entry> entry;
     const Place place = entry.insert(entry.end(), Entry{nullptr, last});
     std::list<Place> of_tag{place};
@@ -310,11 +310,11 @@ std::unique_ptr<TaskData> WaitingResults::take(Place place) {
 
 void WaitingResults::move_to(WaitingResults& other, Place place) {
     const TaskData& task = *place->task;
-    other.put(std::move(place->task), place->last);
+    other.add_ended(std::move(place->task), place->last);
     remove(place, task);
 }
 
-// If put() ran out of memory, it leaves a tag without tasks.
+// If add_ended() ran out of memory, it leaves a tag without tasks.
 WaitingResults::Place WaitingResults::first_of(const std::string& tag) {
     const auto found = by_tag_.find(tag);
     return found == by_tag_.end() || found->second.empty() ? end() : found->second.front();

@@ -37,9 +37,9 @@ class WaitingResults {
     Place any() { return all_.empty() ? by_tag_only_.begin() : all_.begin(); }
 
     // If it throws std::bad_alloc, nothing has changed.
-    void put(std::unique_ptr<TaskData>&& task, bool last);
+    void add_ended(std::unique_ptr<TaskData>&& task, bool last);
     std::unique_ptr<TaskData> take(Place place);
-    // Throws like put().
+    // Throws like add_ended().
     void move_to(WaitingResults& other, Place place);
 
     // end(): none.
@@ -99,10 +99,10 @@ class Results {
 
     // ---- the manager's thread ----
 
-    // Afterwards the next put() needs no memory, unless it is `extra`.
+    // Afterwards the next add_ended() needs no memory, unless it is `extra`.
     void make_room();
     // Adds an ended task. `extra`: it was not expected (a failed call of a range).
-    void put(std::unique_ptr<TaskData> ended, bool extra);
+    void add_ended(std::unique_ptr<TaskData> ended, bool extra);
     // Merges the progress of a range with its waiting report. The range ends once `complete`.
     void progress(const TaskData& range, const RangeProgress& news);
     // Makes results visible to wait().

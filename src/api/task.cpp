@@ -120,7 +120,7 @@ Task Task::packed_call(std::string function, std::string arguments, CallMode mod
 
 Task Task::remote(std::string function, std::string coprocess, std::string event, CallMode mode) {
     Task task = packed_call(std::move(function), std::move(event), mode);
-    task.data_->say().coprocess = std::move(coprocess);
+    task.data_->edit_specs().coprocess = std::move(coprocess);
     return task;
 }
 
@@ -128,8 +128,8 @@ Task Task::range(std::string function, std::int64_t first, std::int64_t last, Ca
     Task task(std::move(function));
     task.data_->kind = TaskKind::range;
     task.data_->mode = mode;
-    task.data_->say().first = first;
-    task.data_->say().last = std::max(first, last);
+    task.data_->edit_specs().first = first;
+    task.data_->edit_specs().last = std::max(first, last);
     return task;
 }
 
@@ -155,31 +155,31 @@ Task& Task::priority(double value) {
     return *this;
 }
 Task& Task::cores(double count) {
-    own().say().needs.cores = count;
+    own().edit_specs().needs.cores = count;
     return *this;
 }
 Task& Task::memory(std::int64_t mb) {
-    own().say().needs.memory = mb;
+    own().edit_specs().needs.memory = mb;
     return *this;
 }
 Task& Task::disk(std::int64_t mb) {
-    own().say().needs.disk = mb;
+    own().edit_specs().needs.disk = mb;
     return *this;
 }
 Task& Task::gpus(double count) {
-    own().say().needs.gpus = count;
+    own().edit_specs().needs.gpus = count;
     return *this;
 }
 Task& Task::feature(std::string name) {
-    own().say().features.push_back(std::move(name));
+    own().edit_specs().features.push_back(std::move(name));
     return *this;
 }
 Task& Task::max_retries(std::int64_t n) {
-    own().say().max_retries = n;
+    own().edit_specs().max_retries = n;
     return *this;
 }
 Task& Task::environment_variable(std::string name, std::optional<std::string> value) {
-    auto& all = own().say().environment;
+    auto& all = own().edit_specs().environment;
     const auto same =
         std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == name; });
     if (same != all.end())
@@ -189,23 +189,23 @@ Task& Task::environment_variable(std::string name, std::optional<std::string> va
     return *this;
 }
 Task& Task::running_time_max(std::int64_t seconds) {
-    own().say().running_time_max = seconds;
+    own().edit_specs().running_time_max = seconds;
     return *this;
 }
 Task& Task::running_time_min(std::int64_t seconds) {
-    own().say().running_time_min = seconds;
+    own().edit_specs().running_time_min = seconds;
     return *this;
 }
 Task& Task::end_time(std::int64_t us_since_epoch) {
-    own().say().end_time = us_since_epoch;
+    own().edit_specs().end_time = us_since_epoch;
     return *this;
 }
 Task& Task::start_time_min(std::int64_t us_since_epoch) {
-    own().say().start_time_min = us_since_epoch;
+    own().edit_specs().start_time_min = us_since_epoch;
     return *this;
 }
 Task& Task::coprocess(std::string name) {
-    own().say().coprocess = std::move(name);
+    own().edit_specs().coprocess = std::move(name);
     return *this;
 }
 Task& Task::call_mode(CallMode mode) {
@@ -213,11 +213,11 @@ Task& Task::call_mode(CallMode mode) {
     return *this;
 }
 Task& Task::snapshot_file(std::string path) {
-    own().say().has_snapshots = true;
+    own().edit_specs().has_snapshots = true;
     return input_file(std::move(path), engine::model::snapshots_file, {true});
 }
 Task& Task::monitor_output(std::string folder) {
-    own().say().monitor_output = std::move(folder);
+    own().edit_specs().monitor_output = std::move(folder);
     return *this;
 }
 void Task::specify_running_time(std::int64_t us) {
@@ -379,41 +379,41 @@ std::string last_part_of_url(const std::string& url) {
 
 Task& Task::input_file(std::string path, std::string name, FileOptions options) {
     if (name.empty()) name = last_part_of(path);
-    own().say_files().inputs.push_back(
+    own().edit_files().inputs.push_back(
         {files::trees::Source::file, std::move(path), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::input_buffer(std::string bytes, std::string name, FileOptions options) {
-    own().say_files().inputs.push_back(
+    own().edit_files().inputs.push_back(
         {files::trees::Source::buffer, std::move(bytes), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::input_piece(std::string path, std::string name, std::uint64_t first_byte, std::uint64_t last_byte,
                         FileOptions options) {
-    own().say_files().inputs.push_back({files::trees::Source::file, std::move(path),
-                                        files::trees::Piece{first_byte, last_byte}, std::move(name),
-                                        options.cache});
+    own().edit_files().inputs.push_back({files::trees::Source::file, std::move(path),
+                                         files::trees::Piece{first_byte, last_byte}, std::move(name),
+                                         options.cache});
     return *this;
 }
 Task& Task::input_folder(std::string name) {
-    own().say_files().inputs.push_back({files::trees::Source::folder, {}, {}, std::move(name), false});
+    own().edit_files().inputs.push_back({files::trees::Source::folder, {}, {}, std::move(name), false});
     return *this;
 }
 Task& Task::input_url(std::string url, std::string name, FileOptions options) {
     if (name.empty()) name = last_part_of_url(url);
-    own().say_files().inputs.push_back(
+    own().edit_files().inputs.push_back(
         {files::trees::Source::url, std::move(url), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::input_command(std::string line, std::string name, FileOptions options) {
-    own().say_files().inputs.push_back(
+    own().edit_files().inputs.push_back(
         {files::trees::Source::command, std::move(line), {}, std::move(name), options.cache});
     return *this;
 }
 Task& Task::output_file(std::string path, std::string name, FileOptions options) {
     if (name.empty()) name = last_part_of(path);
-    own().say_files().outputs.push_back({std::move(name), std::move(path), options.watch,
-                                         !options.success_only, !options.failure_only, options.cache});
+    own().edit_files().outputs.push_back({std::move(name), std::move(path), options.watch,
+                                          !options.success_only, !options.failure_only, options.cache});
     return *this;
 }
 

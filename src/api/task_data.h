@@ -92,19 +92,19 @@ struct TaskData {
     TaskData* before = nullptr;
     TaskData* after = nullptr;
 
-    files::trees::TaskFiles& say_files() {
-        std::shared_ptr<files::trees::TaskFiles>& files = say().files;
+    files::trees::TaskFiles& edit_files() {
+        std::shared_ptr<files::trees::TaskFiles>& files = edit_specs().files;
         if (!files)
             files = std::make_shared<files::trees::TaskFiles>();
         else if (files.use_count() > 1)
             files = std::make_shared<files::trees::TaskFiles>(*files);
         return *files;
     }
-    TaskSpecs& say() {
+    TaskSpecs& edit_specs() {
         if (!specs) specs = std::make_unique<TaskSpecs>();
         return *specs;
     }
-    TaskReport& tell() {
+    TaskReport& edit_report() {
         if (!report) report = std::make_unique<TaskReport>();
         return *report;
     }

@@ -123,7 +123,7 @@ void make_call(TaskData& task) {
     task.kind = TaskKind::call;
     task.arguments = "{}";
     if (!task.specs->files) return;
-    files::trees::TaskFiles& files = task.say_files();
+    files::trees::TaskFiles& files = task.edit_files();
     const auto event =
         std::find_if(files.inputs.begin(), files.inputs.end(), [](const files::trees::Input& input) {
             return input.source == files::trees::Source::buffer && input.name == "infile";
@@ -143,7 +143,7 @@ Status check(TaskData& task) {
         if (task.kind != TaskKind::command && task.mode != CallMode::fork && !task.remote())
             return no_task("only commands and calls of CallMode::fork can have files");
         if (task.kind == TaskKind::range) return no_task("calls of a range cannot have files");
-        if (const Status sound = check(task.say_files()); !sound) return sound;
+        if (const Status sound = check(task.edit_files()); !sound) return sound;
     }
     if (task.text.empty())
         return no_task(task.kind == TaskKind::command ? "a task needs a command"

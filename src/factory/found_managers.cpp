@@ -227,7 +227,7 @@ class Question {
     }
 
     bool answered() const { return answer_.has_value(); }
-    Instant heard() const { return heard_; }  // the last part, or when it was asked
+    Instant last_heard() const { return heard_; }  // the last part, or when it was asked
     int descriptor() const { return answer_ ? -1 : line_->descriptors().front(); }
     Answer take(const Error& otherwise) { return answer_ ? std::move(*answer_) : Answer(otherwise); }
 
@@ -284,7 +284,7 @@ std::vector<Answer> await(std::vector<std::unique_ptr<Question>> questions, Dura
         Instant heard{};
         for (const auto& question : questions) {
             question->take_arrivals();
-            heard = std::max(heard, question->heard());
+            heard = std::max(heard, question->last_heard());
             if (!question->answered()) descriptors.push_back({question->descriptor(), POLLIN, 0});
         }
         if (descriptors.size() == 1 || instant_now() >= heard + limit) break;

@@ -25,16 +25,16 @@ void ActionPerformer::act_on(engine::model::Lease& action, engine::model::Now no
 }
 
 void ActionPerformer::act_on(const engine::model::Kill& action, engine::model::Now) {
-    to_.links.tell(action.worker,
-                   net::messages::Kill{TaskId(action.tasks.first), action.attempt, action.tasks.size()});
+    to_.links.send_message(
+        action.worker, net::messages::Kill{TaskId(action.tasks.first), action.attempt, action.tasks.size()});
 }
 
 void ActionPerformer::act_on(const engine::model::KillAll& action, engine::model::Now) {
-    to_.links.tell(action.worker, net::messages::KillAll{});
+    to_.links.send_message(action.worker, net::messages::KillAll{});
 }
 
 void ActionPerformer::act_on(const engine::model::Recall& action, engine::model::Now) {
-    to_.links.tell(action.worker, net::messages::Recall{action.most});
+    to_.links.send_message(action.worker, net::messages::Recall{action.most});
 }
 
 void ActionPerformer::act_on(engine::model::AttemptEnded& action, engine::model::Now now) {
@@ -72,14 +72,14 @@ void ActionPerformer::act_on(const engine::model::Seal& action, engine::model::N
     for (auto& [key, link] : to_.links.all()) {
         if (!link.takes_tickets || !link.record) continue;
         const engine::model::Worker* const worker = router_.reactor().workers().find(link.record->worker);
-        if (worker != nullptr && worker->available()) to_.links.tell(link, sealed);
+        if (worker != nullptr && worker->available()) to_.links.send_message(link, sealed);
     }
 }
 
 void ActionPerformer::act_on(const engine::model::Revoke& action, engine::model::Now) {
     to_.tickets.revoke(action.batch);
     for (auto& [key, link] : to_.links.all())
-        if (link.takes_tickets) to_.links.tell(link, net::messages::RevokedBatch{action.batch});
+        if (link.takes_tickets) to_.links.send_message(link, net::messages::RevokedBatch{action.batch});
 }
 
 void ActionPerformer::act_on(const engine::model::BatchOver& action, engine::model::Now) {

@@ -43,7 +43,9 @@ LeaseSender::LeaseSender(TaskTexts& tasks, Links& links, RunRecords& records, Ro
     if (background_ != nullptr)
         transfers_.emplace(
             *background_,
-            [this](WorkerId worker, const net::messages::Message& message) { links_.tell(worker, message); },
+            [this](WorkerId worker, const net::messages::Message& message) {
+                links_.send_message(worker, message);
+            },
             [this](const files::transfers::Transfer& transfer) {
                 records_.transferred(transfer, background_now_);
             });
@@ -84,7 +86,7 @@ void LeaseSender::send(Link& link, const engine::model::Lease& action, net::mess
         }
         if (memory) lease.call->arguments += rest_of_arguments(*memory, link.shares_memory);
     }
-    links_.tell(link, std::move(lease));
+    links_.send_message(link, std::move(lease));
     records_.dispatched({action.task, action.attempt, action.category, action.give, action.submitted_us,
                          now.wall, records_.at_maximum(action.task)},
                         link.address);

@@ -79,18 +79,18 @@ std::optional<Instant> Links::next_hello_limit() const {
 }
 
 // unsent_ makes a turn cost only the links with messages, not those of a thousand idle workers.
-void Links::tell(Link& link, const net::messages::Message& message) {
+void Links::send_message(Link& link, const net::messages::Message& message) {
     if (link.outbox->empty()) unsent_.push_back(link.key);
-    link.outbox->put(message);
+    link.outbox->add_message(message);
     tasks_unsent_ = tasks_unsent_ || brings_tasks(message);
 }
 
-void Links::tell(WorkerId worker, const net::messages::Message& message) {
-    if (Link* const link = of(worker)) tell(*link, message);
+void Links::send_message(WorkerId worker, const net::messages::Message& message) {
+    if (Link* const link = of(worker)) send_message(*link, message);
 }
 
 void Links::close(Link& link, const net::messages::Message& last) {
-    tell(link, last);
+    send_message(link, last);
     link.outbox->flush();
     link.key.first->close(link.key.second);
 }
@@ -104,17 +104,17 @@ bool Links::flush() {
 
 void EnvironmentLines::add(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers) {
     lines_.push_back({position, std::move(text), std::move(workers)});
-    for (auto& [key, link] : links_.all()) tell(link);
+    for (auto& [key, link] : links_.all()) send_lines(link);
 }
 
-void EnvironmentLines::tell(Link& link) {
+void EnvironmentLines::send_lines(Link& link) {
     if (!link.record) return;
     for (; link.told_environment < lines_.size(); ++link.told_environment) {
         const Line& line = lines_[link.told_environment];
         const bool applies =
             line.workers.empty() || std::find(line.workers.begin(), line.workers.end(),
                                               link.record->worker.value()) != line.workers.end();
-        if (applies) links_.tell(link, net::messages::EnvironmentLine{line.position, line.text});
+        if (applies) links_.send_message(link, net::messages::EnvironmentLine{line.position, line.text});
     }
 }
 

@@ -68,8 +68,9 @@ class Links {
     std::optional<Instant> next_hello_limit() const;
 
     // Sent with the next flush().
-    void tell(Link& link, const net::messages::Message& message);
-    void tell(WorkerId worker, const net::messages::Message& message);  // ignored while it is disconnected
+    void send_message(Link& link, const net::messages::Message& message);
+    void send_message(WorkerId worker,
+                      const net::messages::Message& message);  // ignored while it is disconnected
     // Sends this as the last message. The link stays until remove().
     void close(Link& link, const net::messages::Message& last);
     bool has_unsent() const { return !unsent_.empty(); }
@@ -91,7 +92,7 @@ class EnvironmentLines {
 
     // For these workers (empty: all), also if they join later.
     void add(std::uint64_t position, std::string text, std::vector<std::uint32_t> workers);
-    void tell(Link& link);  // the lines that the worker does not have yet
+    void send_lines(Link& link);  // the lines that the worker does not have yet
     // By position, from 1; null: none.
     const std::string* text(std::uint64_t position) const;
 

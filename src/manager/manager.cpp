@@ -161,16 +161,16 @@ void Manager::react(const engine::model::Event& event, engine::model::Now now) {
         return;
     }
     acting_ = true;
-    handle(event, now);
+    handle_event(event, now);
     while (!raised_.empty()) {
         const auto [next, at] = std::move(raised_.front());
         raised_.pop_front();
-        handle(next, at);
+        handle_event(next, at);
     }
     acting_ = false;
 }
 
-void Manager::handle(const engine::model::Event& event, engine::model::Now now) {
+void Manager::handle_event(const engine::model::Event& event, engine::model::Now now) {
     actions_.clear();
     reactor_.on(event, now, actions_);
     performer_.perform(actions_, now);
@@ -203,7 +203,7 @@ void Manager::tick(engine::model::Now now) {
     if (const auto at = reactor_.wakeup(); at && now.instant >= *at) react(engine::model::Tick{}, now);
     if (now.instant >= next_beat_) {
         for (auto& [key, link] : links_.all())
-            if (link.record && link.session == nullptr) links_.tell(link, net::messages::Beat{});
+            if (link.record && link.session == nullptr) links_.send_message(link, net::messages::Beat{});
         next_beat_ = now.instant + beat_;
     }
     if (now.instant >= series_.next()) series_.take(stats(), now);

@@ -44,7 +44,7 @@ class WorkerNotices final : public WorkerEvents {
     explicit WorkerNotices(Receivers receivers) : to_(receivers) {}
 
     void joined(const Link& link, const net::messages::Hello& hello) override;
-    void welcomed(Link& link) override { to_.environment.tell(link); }
+    void welcomed(Link& link) override { to_.environment.send_lines(link); }
     void disconnected(WorkerId worker) override;
     void unlinked(const Link& link) override;
     void departed(const records::journal::WorkerRecord& worker, const std::string& why,
@@ -150,7 +150,7 @@ class Manager final : private Router {
     // Who lists the queue for programs that ask; it outlives the manager. Without one, they are refused.
     void list_by(StatusLister* lister) { answers_.list_by(lister); }
     // A turn of the loop is over: it waited and worked for these times.
-    void count_time(Duration waited, Duration busy) { times_.turn(waited, busy); }
+    void count_time(Duration waited, Duration busy) { times_.count_turn(waited, busy); }
 
     void sample_every(Duration interval, engine::model::Now now) {
         series_.start_anew(interval, now.instant);
@@ -168,7 +168,7 @@ class Manager final : private Router {
     bool run_is_over() const override { return finished().has_value(); }
     void react(const engine::model::Event& event, engine::model::Now now) override;
     void tell_user(const std::string& line) override { say(line); }
-    void handle(const engine::model::Event& event, engine::model::Now now);
+    void handle_event(const engine::model::Event& event, engine::model::Now now);
     bool take(LinkKey key, const net::frames::Arrival& arrival, std::size_t& begun, bool& says_more,
               engine::model::Now now);
     void keep_waiting(LinkKey key, net::frames::Arrival arrival, std::size_t begun);

@@ -52,7 +52,7 @@ void ManagerTimes::ended(std::uint64_t count, bool succeeded, std::int64_t wall_
 }
 
 // Work of turns without tasks is no cost of a task.
-void ManagerTimes::turn(Duration waited, Duration busy) {
+void ManagerTimes::count_turn(Duration waited, Duration busy) {
     waited_ += waited;
     busy_ += busy;
     if (had_tasks_) growing_.busy_us += micros(busy);

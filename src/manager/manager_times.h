@@ -24,7 +24,7 @@ class ManagerTimes {
     void ended(std::uint64_t count, bool succeeded, std::int64_t wall_us,
                const engine::model::Resources& given);
     // A turn of the loop: how long it waited first, and then worked.
-    void turn(Duration waited, Duration busy);
+    void count_turn(Duration waited, Duration busy);
 
     void fill(engine::model::ManagerStats& stats) const;
 

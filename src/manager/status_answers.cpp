@@ -38,7 +38,7 @@ void StatusAnswers::answer(Link& link, const net::messages::StatusQuery& query) 
     }
     net::messages::StatusPart part = lister_->part(query.what, query.from);
     if (link.asks_plainly) return answer_plainly(link, std::move(part));
-    if (part.next != 0) return links_.tell(link, part);
+    if (part.next != 0) return links_.send_message(link, part);
     links_.close(link, part);
     links_.remove(link.key);
 }

@@ -177,11 +177,11 @@ void WorkerMessages::on(Link& link, const net::messages::Account& message, engin
 
 void WorkerMessages::on(Link& link, const net::messages::WantTickets& message, engine::model::Now) {
     if (link.takes_tickets && link.record)
-        to_.links.tell(link, to_.tickets.next(message.batch, link.record->host));
+        to_.links.send_message(link, to_.tickets.next(message.batch, link.record->host));
 }
 
 void WorkerMessages::on(Link& link, const net::messages::WantTexts& message, engine::model::Now) {
-    if (link.takes_tickets) to_.links.tell(link, to_.tickets.texts(message));
+    if (link.takes_tickets) to_.links.send_message(link, to_.tickets.texts(message));
 }
 
 // ---- files ----

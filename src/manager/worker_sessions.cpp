@@ -98,7 +98,7 @@ void WorkerSessions::welcome_rank(Link& link, const net::messages::Hello& messag
     link.takes_tickets = message.takes_tickets;
     events_.joined(link, message);
     if (!message.remark.empty()) router_.tell_user(message.remark);
-    links_.tell(link, options_.of_rank);
+    links_.send_message(link, options_.of_rank);
     events_.welcomed(link);
     router_.react(joined(message, record.worker, now), now);
 }
@@ -127,7 +127,7 @@ void WorkerSessions::welcome_tcp_worker(Link& link, net::messages::Hello& messag
     events_.joined(link, message);
     link.key.first->admit(link.key.second);
     if (!message.remark.empty()) router_.tell_user(line_for_message(message.remark));
-    links_.tell(link, welcome(*link.session));
+    links_.send_message(link, welcome(*link.session));
     events_.welcomed(link);
     engine::model::WorkerJoined event = joined(message, record.worker, now);
     event.takes_tickets = false;  // tickets are claimed in shared memory
@@ -171,7 +171,7 @@ void WorkerSessions::reconnect(Link& link, net::messages::Hello& message, engine
     session->acknowledged = session->answers;
     links_.assign(link, session->record);
     link.key.first->admit(link.key.second);
-    links_.tell(link, welcome(*session));
+    links_.send_message(link, welcome(*session));
     events_.welcomed(link);
     router_.tell_user(named(session->record) + " reconnected");
     router_.react(engine::model::WorkerReconnected{worker, std::move(message.holding)}, now);
@@ -199,7 +199,8 @@ bool WorkerSessions::may_ask(Link& link, const net::messages::StatusQuery& query
     return false;
 }
 
-void WorkerSessions::hear(Link& link, const net::messages::LastWords& words, engine::model::Now now) {
+void WorkerSessions::take_last_words(Link& link, const net::messages::LastWords& words,
+                                     engine::model::Now now) {
     if (link.record || !link.untrusted) return refuse(link, "a worker said last words", now);
     if (words.version != net::messages::protocol_version) return refuse_version(link, words.version, now);
     links_.close(link, net::messages::Acknowledged{});
@@ -240,7 +241,7 @@ void WorkerSessions::acknowledge_answers() {
         Link* const link = links_.of(worker);
         if (session == nullptr || link == nullptr) continue;
         session->acknowledged = session->answers;
-        links_.tell(*link, net::messages::Acknowledged{session->answers});
+        links_.send_message(*link, net::messages::Acknowledged{session->answers});
     }
     unacknowledged_.clear();
 }
@@ -329,8 +330,9 @@ void WorkerSessions::dismiss_silent(engine::model::Now now) {
 void WorkerSessions::dismiss_all(const std::string& why, engine::model::Now now) {
     for (auto& [key, link] : links_.all())
         if (!link.asks_plainly)
-            links_.tell(link, net::messages::Dismiss{why, lost_a_rank_,
-                                                     options_.tcp_workers_end_with_us && link.untrusted});
+            links_.send_message(link,
+                                net::messages::Dismiss{why, lost_a_rank_,
+                                                       options_.tcp_workers_end_with_us && link.untrusted});
     note_departures_at_the_end(why, now);
 }
 

@@ -37,19 +37,19 @@ void ManagerLink::greet(net::messages::Hello hello, std::vector<Key> held) {
         for (const AnswerLog::Answer& kept : answers_.kept())
             if (kept.key) hello.holding.push_back(*kept.key);
     }
-    say(hello);
+    send_message(hello);
 }
 
-void ManagerLink::say(const net::messages::Message& message) {
-    if (outbox_) outbox_->put(message);
+void ManagerLink::send_message(const net::messages::Message& message) {
+    if (outbox_) outbox_->add_message(message);
 }
 
-void ManagerLink::say_if_welcomed(const net::messages::Message& message) {
-    if (!over_tcp() || welcomed_) say(message);
+void ManagerLink::send_if_welcomed(const net::messages::Message& message) {
+    if (!over_tcp() || welcomed_) send_message(message);
 }
 
 void ManagerLink::answer(const net::messages::Message& message, std::optional<Key> key) {
-    if (!over_tcp()) return say(message);
+    if (!over_tcp()) return send_message(message);
     std::string encoded = net::messages::encode(message);
     if (outbox_ && welcomed_) outbox_->put_encoded(encoded);
     answers_.add(std::move(encoded), key);
@@ -80,7 +80,7 @@ void ManagerLink::resend_answers(std::uint64_t received) {
 
 // The manager forgets the session.
 void ManagerLink::say_goodbye(const net::messages::Goodbye& last) {
-    say(last);
+    send_message(last);
     token_.clear();
 }
 

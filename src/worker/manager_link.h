@@ -61,8 +61,8 @@ class ManagerLink {
     // Sends hello. `held`: tasks whose end has not been answered.
     void greet(net::messages::Hello hello, std::vector<Key> held);
 
-    void say(const net::messages::Message& message);
-    void say_if_welcomed(const net::messages::Message& message);  // over TCP not before the welcome
+    void send_message(const net::messages::Message& message);
+    void send_if_welcomed(const net::messages::Message& message);  // over TCP not before the welcome
     // Sends an answer, which managers count. A TCP worker keeps it until it is acknowledged. `key`: none if
     // it is about many tasks.
     void answer(const net::messages::Message& message, std::optional<Key> key);

@@ -14,7 +14,7 @@ constexpr int most_folders_gone = 20;
 void StagedTasks::welcome(const net::messages::Welcome& message) {
     own_folders_ = message.directory.empty();
     sees_files_ = sees_file(message.mark_path, message.mark);
-    if (sees_files_) link_.say(net::messages::SharesFiles{});
+    if (sees_files_) link_.send_message(net::messages::SharesFiles{});
 }
 
 void StagedTasks::begin_streams_anew() {
@@ -34,7 +34,7 @@ void StagedTasks::stage(const net::messages::Lease& lease) {
     if (!files_)
         files_.emplace(
             *background_, launcher_.scratch(),
-            [this](const net::messages::Message& message) { link_.say_if_welcomed(message); }, kept_cache_);
+            [this](const net::messages::Message& message) { link_.send_if_welcomed(message); }, kept_cache_);
     net::messages::Lease with_files = lease;
     if (!with_files.files) with_files.files.emplace();
     files_->stage(std::move(with_files));

@@ -155,7 +155,7 @@ std::optional<net::messages::Lease> TicketClient::pass_on(Mine mine, net::sessio
     // The ticket's batch is over; the manager already counts unclaimed tickets of that batch as its own.
     if (mine.batch != batch_->id() || mine.ticket >= batch_->count()) return std::nullopt;
     if (!mine.text && !batch_->has_template()) {
-        outbox.put(net::messages::WantTexts{mine.batch, mine.ticket, 1});
+        outbox.add_message(net::messages::WantTexts{mine.batch, mine.ticket, 1});
         without_text_.push_back(std::move(mine));
         return std::nullopt;
     }
@@ -183,7 +183,7 @@ void TicketClient::ask(Instant now, net::session::Outbox& outbox) {
     if (asked_ || !pool_.refill_turn(now, refill_timeout)) return;
     if (by_counter_) return draw();
     asked_ = true;
-    outbox.put(net::messages::WantTickets{batch_->id()});
+    outbox.add_message(net::messages::WantTickets{batch_->id()});
 }
 
 void TicketClient::draw() {
@@ -237,7 +237,7 @@ void TicketClient::give_account(IntervalSet running, net::session::Outbox& outbo
     told_ = true;
     mine_.clear();
     without_text_.clear();
-    outbox.put(net::messages::Account{batch_->id(), std::move(running), true});
+    outbox.add_message(net::messages::Account{batch_->id(), std::move(running), true});
 }
 
 }  // namespace wq::worker

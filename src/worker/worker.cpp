@@ -86,7 +86,7 @@ void Worker::connect(net::frames::Transport& transport, net::frames::PeerId mana
 }
 
 void Worker::disconnect() {
-    if (link_.has_manager()) link_.say(net::messages::Keeps{holding()});
+    if (link_.has_manager()) link_.send_message(net::messages::Keeps{holding()});
     link_.flush();
     link_.disconnect();
 }
@@ -94,7 +94,7 @@ void Worker::disconnect() {
 // ---- messages ----
 
 void Worker::on_frame(std::string_view bytes, Instant now) {
-    heartbeat_.heard(now);
+    heartbeat_.mark_heard(now);
     auto messages = net::messages::decode(bytes);
     if (!messages) {
         link_.note_malformed();
@@ -110,14 +110,15 @@ void Worker::on_frame(std::string_view bytes, Instant now) {
 
 void Worker::on_message(const net::messages::Welcome& message) {
     tasks_.limit_output(message.output_limit);
-    if (sees_memory(message.memory_path, message.memory_mark)) link_.say(net::messages::SharesMemory{});
+    if (sees_memory(message.memory_path, message.memory_mark))
+        link_.send_message(net::messages::SharesMemory{});
     if (!link_.over_tcp() || link_.welcomed()) return;
     if (link_.has_forgotten_us(message) && !forget_manager()) return;
     link_.welcome(message);
     tasks_.welcome(message);
-    link_.say(net::messages::Beat{});  // we have the token: from now on we can reconnect
+    link_.send_message(net::messages::Beat{});  // we have the token: from now on we can reconnect
     link_.resend_answers(message.answers_received);
-    if (leaving_) link_.say(net::messages::Draining{});
+    if (leaving_) link_.send_message(net::messages::Draining{});
     tasks_.begin_streams_anew();
 }
 
@@ -171,7 +172,7 @@ void Worker::begin_to_leave(std::string why) {
     if (leaving_ || ended_) return;
     leaving_ = true;
     why_leaving_ = std::move(why);
-    link_.say_if_welcomed(net::messages::Draining{});
+    link_.send_if_welcomed(net::messages::Draining{});
     tasks_.take_no_more();
 }
 
@@ -191,7 +192,7 @@ void Worker::tick(Instant now) {
     if (ended_ || link_.over_tcp()) return;
     if (heartbeat_.manager_lost(now)) return on_manager_left();
     if (heartbeat_.due(now)) {
-        link_.say(net::messages::Beat{});
+        link_.send_message(net::messages::Beat{});
         flush(now);
     }
 }

@@ -57,7 +57,7 @@ class Heartbeat {
         last_heard_ = listening_.now();
     }
     void sent(Instant now) { last_sent_ = now; }
-    void heard(Instant now) {
+    void mark_heard(Instant now) {
         listening_.note_listening(now);
         last_heard_ = listening_.now();
     }

@@ -185,7 +185,7 @@ files::trees::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& pa
         taken_badly = false;
     }
     if (taken_badly) return std::nullopt;
-    const auto trouble = put(store, part);
+    const auto trouble = store_part(store, part);
     taken_badly = trouble.has_value();
     if (trouble || part.last) {
         incoming.reset();
@@ -194,7 +194,7 @@ files::trees::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& pa
     return trouble;
 }
 
-files::trees::Trouble WorkerFiles::Task::put(Store& store, const InputBytes& part) {
+files::trees::Trouble WorkerFiles::Task::store_part(Store& store, const InputBytes& part) {
     if (part.input.key.empty()) {
         if (!writer) writer.emplace(path_of(part.input.name), files::trees::TreeWriter::Purpose::sandbox);
         auto trouble = writer->write(part.bytes);
@@ -341,7 +341,7 @@ void WorkerFiles::Task::read_anew() {
     next_output = 0;
 }
 
-void WorkerFiles::Task::note(engine::model::Ending ending, const std::string& why) {
+void WorkerFiles::Task::add_reason(engine::model::Ending ending, const std::string& why) {
     engine::model::Outcome& outcome = end.outcome;
     if (outcome.ending == engine::model::Ending::raised) {
         outcome.exit_code = std::max(outcome.exit_code, 1);

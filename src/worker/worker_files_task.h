@@ -148,12 +148,13 @@ struct WorkerFiles::Task {
 
     void read_stream(Part& part, std::size_t most);
     void read_anew();
-    void note(engine::model::Ending ending, const std::string& why);  // if the outcome has no reason yet
+    void add_reason(engine::model::Ending ending,
+                    const std::string& why);  // if the outcome has no reason yet
     void clean_up(Store& store);
 
   private:
     files::trees::Trouble check() const;
-    files::trees::Trouble put(Store& store, const InputBytes& part);
+    files::trees::Trouble store_part(Store& store, const InputBytes& part);
     files::trees::Trouble place(Store& store, net::messages::InputFile& input, bool& placed);
     files::trees::Trouble place(Store& store, const std::string& key, const std::string& to) const;
     void make_folder_of(const std::string& name) const;

@@ -76,7 +76,7 @@ void WorkerFiles::deliver(node::launcher::TaskEnded end) {
             task->state = Task::State::sending;
             if (gone) return lost(task);
             if (!made.missing.empty())
-                task->note(engine::model::Ending::output_missing, what_was_not_made(made.missing));
+                task->add_reason(engine::model::Ending::output_missing, what_was_not_made(made.missing));
             if (made.outputs.empty()) return delivered(task);
             send_more(task);
         };
@@ -100,7 +100,7 @@ void WorkerFiles::send_more(const TaskPointer& task) {
                 return say_(net::messages::OutputsSent{task->lease.task, task->lease.attempt});
             }
             if (!(*part)->unreadable.empty()) {
-                task->note(engine::model::Ending::output_missing, (*part)->unreadable);
+                task->add_reason(engine::model::Ending::output_missing, (*part)->unreadable);
                 return send_more(task);
             }
             task->sent += (*part)->bytes.size();
@@ -121,7 +121,7 @@ void WorkerFiles::on(const net::messages::TakeOutput& message) {
 void WorkerFiles::on(const net::messages::OutputsKept& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || (task->state != Task::State::sending && task->state != Task::State::sent)) return;
-    if (!message.trouble.empty()) task->note(engine::model::Ending::not_transferred, message.trouble);
+    if (!message.trouble.empty()) task->add_reason(engine::model::Ending::not_transferred, message.trouble);
     delivered(task);
 }
 

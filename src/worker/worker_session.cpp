@@ -298,7 +298,7 @@ void WorkerSession::check_times(Instant now) {
 
 // ---- the loop's side ----
 
-void WorkerSession::turn(Instant now) {
+void WorkerSession::run_turn(Instant now) {
     if (end_) return;
     // Ends before a pending call reaches a manager, which would lease it tasks.
     if (draining_ && !worker_.link().expected()) return end(ExitCode::ok);

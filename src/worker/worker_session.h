@@ -65,7 +65,7 @@ class WorkerSession {
     WorkerSession(WorkerSessionOptions options, Worker& worker, std::function<Result<Call>(Whom)> call,
                   std::function<void(const std::string&)> say, Instant now);
 
-    void turn(Instant now);
+    void run_turn(Instant now);
     void stop(int signal, Instant now);  // the second signal kills running tasks at once
     // Takes no more tasks, and ends when running tasks have ended, however long that takes.
     void leave(const std::string& why, Instant now);

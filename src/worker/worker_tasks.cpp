@@ -175,7 +175,8 @@ void WorkerTasks::on_report(const node::launcher::OrderReturned& report) {
 void WorkerTasks::on_report(const node::launcher::EnvironmentOutput& report) {
     if (report.exit_code == 0 && report.output.err.empty()) return;
     const std::string text = report.output.err.empty() ? report.output.out : report.output.err;
-    link_.say(net::messages::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
+    link_.send_message(
+        net::messages::EnvironmentReport{report.position, report.exit_code, text.substr(0, 500)});
 }
 
 void WorkerTasks::on_report(const node::launcher::EnvironmentExit& report) {

@@ -18,16 +18,16 @@ namespace wq::bindings::c {
 namespace {
 
 // Types of the C struct hold fewer values: a program gets the nearest.
-void put(int& to, std::int64_t from) {
+void set_field(int& to, std::int64_t from) {
     to = static_cast<int>(std::clamp<std::int64_t>(from, 0, INT_MAX));
 }
-void put(timestamp_t& to, std::int64_t us) {
+void set_field(timestamp_t& to, std::int64_t us) {
     to = static_cast<timestamp_t>(std::max<std::int64_t>(us, 0));
 }
-void put(std::int64_t& to, std::int64_t from) {
+void set_field(std::int64_t& to, std::int64_t from) {
     to = from;
 }
-void put(double& to, double from) {
+void set_field(double& to, double from) {
     to = from;
 }
 
@@ -38,8 +38,8 @@ struct Named : work_queue_stats {
 
 work_queue_stats figures(const Statistics& from) {
     Named to{};
-    put(to.time_when_started, from.time_when_started);
-#define WQ_PUT(type, name, ...) put(to.name, from.name);
+    set_field(to.time_when_started, from.time_when_started);
+#define WQ_PUT(type, name, ...) set_field(to.name, from.name);
     WQ_MANAGER_STATS(WQ_PUT)
     WQ_GPU_STATS(WQ_PUT)
     WQ_MANAGER_ALIASES(WQ_PUT)

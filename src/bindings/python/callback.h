@@ -42,7 +42,7 @@ class Callback {
     }
 
     // For lines to the user; what the function raises is reported, and goes no further.
-    void say(const std::string& line) const {
+    void print_line(const std::string& line) const {
         try {
             call(line, [](const pybind11::object&) { return true; });
         } catch (pybind11::error_already_set& error) {
@@ -76,7 +76,7 @@ class Callback {
 class HeldLines {
   public:
     explicit HeldLines(Callback say) : say_(std::move(say)) {}
-    void say(const std::string& line) {
+    void print_line(const std::string& line) {
         {
             const std::lock_guard lock(mutex_);
             if (held_) {
@@ -84,7 +84,7 @@ class HeldLines {
                 return;
             }
         }
-        say_.say(line);
+        say_.print_line(line);
     }
     // With Python's lock. Says the kept lines; later ones pass at once.
     void release() {
@@ -93,7 +93,7 @@ class HeldLines {
             held_ = false;
             return std::exchange(lines_, {});
         }();
-        for (const std::string& line : lines) say_.say(line);
+        for (const std::string& line : lines) say_.print_line(line);
     }
 
   private:

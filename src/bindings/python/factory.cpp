@@ -58,7 +58,7 @@ std::unique_ptr<PyFactory> make_factory(FactoryOptions options, PyQueue* queue) 
 }
 
 void set_say(FactoryOptions& options, py::function say) {
-    options.say = [say = Callback(std::move(say))](const std::string& line) { say.say(line); };
+    options.say = [say = Callback(std::move(say))](const std::string& line) { say.print_line(line); };
 }
 
 template <std::string FactoryOptions::*option>

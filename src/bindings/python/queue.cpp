@@ -115,9 +115,9 @@ void PyQueue::refuse() const {
     throw py::error_already_set();
 }
 
-void PyQueue::say(py::function say) {
+void PyQueue::set_say(py::function say) {
     lines_ = std::make_shared<HeldLines>(Callback(std::move(say)));
-    deferred_->options.say = [lines = lines_](const std::string& line) { lines->say(line); };
+    deferred_->options.say = [lines = lines_](const std::string& line) { lines->print_line(line); };
 }
 
 // Python's lock is held, so that it starts once. A manager that fails to start waits for the thread of its
@@ -340,7 +340,7 @@ void bind_start(py::class_<PyQueue>& queue) {
              })
         .def("_say", [](PyQueue& q, py::function say) {
             before_start(q, "say");
-            q.say(std::move(say));
+            q.set_say(std::move(say));
         });
 }
 

@@ -69,7 +69,7 @@ class PyQueue {
     Manager& serving();
     api::DeferredManager& deferred() { return *deferred_; }
     // Lines to the user go to this function. Before the manager starts.
-    void say(pybind11::function say);
+    void set_say(pybind11::function say);
     // It could not start, or has ended.
     bool is_over() const { return deferred_->begun() && !deferred_->shared(); }
 

@@ -170,7 +170,7 @@ void set_records(SliceOptions& options, py::function count) {
 }
 
 std::function<void(const std::string&)> line_for(py::function say) {
-    return [say = Callback(std::move(say))](const std::string& line) { say.say(line); };
+    return [say = Callback(std::move(say))](const std::string& line) { say.print_line(line); };
 }
 
 template <std::string SliceOptions::*option>

@@ -61,7 +61,7 @@ void Attempts::copy(TaskId task, Worker& worker) {
     const Shape& what = ledger_.shape(shape);
     attempted.last = attempted.next();
     const Resources given = fit_.share(shape, worker.whole);
-    state_.copies.put(task, {worker.id, attempted.last, given, state_.now.instant, state_.now.wall});
+    state_.copies.add_copy(task, {worker.id, attempted.last, given, state_.now.instant, state_.now.wall});
     state_.workers.lease(worker, task, given);
     state_.count_for(task,
                      [](ManagerStats& stats) { ++stats.tasks_dispatched, ++stats.tasks_copied_attempts; });

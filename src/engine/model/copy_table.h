@@ -23,7 +23,7 @@ struct Copy {
 
 class CopyTable {
   public:
-    void put(TaskId task, const Copy& copy) { copies_.emplace(task, copy); }
+    void add_copy(TaskId task, const Copy& copy) { copies_.emplace(task, copy); }
     std::optional<Copy> take(TaskId task);  // and removes it
     const Copy* find(TaskId task) const { return copies_.empty() ? nullptr : find_known(task); }
     // The task's copy if it is at that worker; else null.

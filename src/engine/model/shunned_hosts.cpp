@@ -5,7 +5,7 @@
 
 namespace wq::engine::model {
 
-void HostBlocks::put(const std::string& host, const HostBlock& block) {
+void HostBlocks::block_host(const std::string& host, const HostBlock& block) {
     remove(host);
     blocks_.emplace(host, block);
     if (block.until) ends_.insert({*block.until, host});
@@ -54,7 +54,7 @@ std::optional<std::string> HostBlocks::audit() const {
     return std::nullopt;
 }
 
-void AvoidedHosts::put(TaskId task, const Worker& worker, bool whole_host, Instant until) {
+void AvoidedHosts::avoid_worker(TaskId task, const Worker& worker, bool whole_host, Instant until) {
     remove(task);
     const ShapeId shape = ledger_.shape_of(task);
     avoided_[task] = {worker.id, worker.host, whole_host, until, shape};

@@ -27,7 +27,7 @@ struct HostBlock {
 class HostBlocks {
   public:
     // Replaces the host's earlier entry.
-    void put(const std::string& host, const HostBlock& block);
+    void block_host(const std::string& host, const HostBlock& block);
     bool remove(const std::string& host);  // false: it was not blocked
     const HostBlock* find(const std::string& host) const;
     bool empty() const { return blocks_.empty(); }
@@ -62,7 +62,7 @@ class AvoidedHosts {
 
     AvoidedHosts(Ledger& ledger, const WorkerTable& workers) : ledger_(ledger), workers_(workers) {}
 
-    void put(TaskId task, const Worker& worker, bool whole_host, Instant until);
+    void avoid_worker(TaskId task, const Worker& worker, bool whole_host, Instant until);
     void remove(TaskId task) {
         if (!avoided_.empty()) remove_known(task);
     }

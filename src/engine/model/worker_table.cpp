@@ -243,7 +243,7 @@ const Worker* WorkerTable::find(WorkerId id) const {
     return found == workers_.end() ? nullptr : &found->second;
 }
 
-void WorkerTable::heard(Worker& worker, Instant now) {
+void WorkerTable::mark_heard(Worker& worker, Instant now) {
     if (worker.watched || worker.disconnected() || now - worker.last_heard < heard_grain) return;
     by_heard_.erase({worker.last_heard, worker.id});
     worker.last_heard = now;

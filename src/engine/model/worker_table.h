@@ -131,7 +131,7 @@ class WorkerTable {
     std::size_t size() const { return workers_.size(); }
     bool empty() const { return workers_.empty(); }
 
-    void heard(Worker& worker, Instant now);
+    void mark_heard(Worker& worker, Instant now);
     // The worker that has been silent longest, among those whose silence matters.
     const Worker* quietest() const;
 

@@ -51,7 +51,7 @@ void HostExclusion::on(const HostUnblocked& event) {
 
 void HostExclusion::block(const std::string& host, const HostBlock& block) {
     const bool before = state_.blocks.find(host) != nullptr;
-    state_.blocks.put(host, block);
+    state_.blocks.block_host(host, block);
     if (before) return;
     for (const WorkerId id : pool_.workers_of(host)) {
         Worker& worker = *workers_.find(id);

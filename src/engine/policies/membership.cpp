@@ -30,7 +30,7 @@ void Membership::on(const WorkerJoined& event) {
 }
 
 void Membership::on(const WorkerHeard& event) {
-    if (Worker* worker = workers_.find(event.worker)) workers_.heard(*worker, state_.listening.now());
+    if (Worker* worker = workers_.find(event.worker)) workers_.mark_heard(*worker, state_.listening.now());
     remove_silent_workers();
 }
 

@@ -115,8 +115,9 @@ void SlowTasks::avoid(TaskId task, const Worker& worker) {
     };
     if (!elsewhere && !std::ranges::any_of(*workers_.of_host(worker.host), could_run)) return;
     const Duration usual = run_times_.mean(ledger_.shape(shape).category).value_or(longest_avoided);
-    state_.avoided.put(task, worker, elsewhere,
-                       now() + std::clamp<Duration>(usual, std::chrono::seconds(1), longest_avoided));
+    state_.avoided.avoid_worker(
+        task, worker, elsewhere,
+        now() + std::clamp<Duration>(usual, std::chrono::seconds(1), longest_avoided));
 }
 
 void SlowTasks::succeeded(TaskId task, const Outcome& outcome) {

@@ -52,7 +52,7 @@ pollfd CallLink::polled() const {
     return {link_.get(), static_cast<short>(has_sent_all() ? POLLIN : POLLIN | POLLOUT), 0};
 }
 
-void CallLink::turn(short events) {
+void CallLink::move_bytes(short events) {
     if (state_ != State::open) return;
     if ((events & POLLOUT) != 0) send();
     if ((events & ~POLLOUT) != 0) receive(reads_a_turn);

@@ -33,7 +33,7 @@ class CallLink {
     bool too_long() const { return answer_.too_long(); }
     pollfd polled() const;
     // Sends and receives. What one turn receives is limited, since others wait meanwhile.
-    void turn(short events);
+    void move_bytes(short events);
     void receive_all();  // that is there
     // Closes our side: the coprocess is to end the call. What it still sends is dropped.
     void give_up();

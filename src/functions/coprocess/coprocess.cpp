@@ -151,12 +151,12 @@ Coprocess::Polled Coprocess::descriptors() const {
     return {pollfd{host_.descriptor(), POLLIN, 0}, pollfd{output_.get(), POLLIN, 0}, link_.polled()};
 }
 
-void Coprocess::turn(const Polled& polled, Instant now) try {
+void Coprocess::run_turn(const Polled& polled, Instant now) try {
     if (state_ == State::ending && (polled[0].revents & ~POLLIN) != 0) return finish_end();
     if (state_ == State::down || state_ == State::ending) return;
     if (polled[1].revents != 0) state_ == State::greeting ? greet(now) : drain_output();
     if (polled[2].revents != 0 && link_.state() == CallLink::State::open) {
-        link_.turn(polled[2].revents);
+        link_.move_bytes(polled[2].revents);
         look_at_link(now);
     }
     const auto runs = [this] { return state_ != State::down && state_ != State::ending; };

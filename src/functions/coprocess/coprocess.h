@@ -1,5 +1,5 @@
 // One coprocess: its process, from its start to its end, and one call of its functions at a time. It never
-// waits for the coprocess: the owner polls its descriptors and calls turn().
+// waits for the coprocess: the owner polls its descriptors and calls run_turn().
 //
 // The process is the child of a command host (node/process/command_host.h), which ends it with all that it
 // has started when this object ends it, or when this program is gone.
@@ -79,7 +79,7 @@ class Coprocess {
 
     // Those not in use are -1, as poll() ignores them.
     Polled descriptors() const;
-    void turn(const Polled& polled, Instant now);
+    void run_turn(const Polled& polled, Instant now);
     std::optional<Instant> wakeup() const;
     // The end of its call, once.
     std::optional<node::launcher::TaskEnded> take_ended();

@@ -23,11 +23,11 @@ int milliseconds_until(std::optional<Instant> when) {
 }
 
 // Waits, and lets the pool turn.
-void turn(Pool& pool, std::vector<pollfd>& polled, int other) {
+void run_turn(Pool& pool, std::vector<pollfd>& polled, int other) {
     polled.assign(1, {other, POLLIN, 0});
     pool.append_descriptors(polled);
     ::poll(polled.data(), polled.size(), milliseconds_until(pool.wakeup()));
-    pool.turn(polled.data() + 1, instant_now());
+    pool.run_turn(polled.data() + 1, instant_now());
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Status Runner::wait_for_name(int interrupt) {
     pool_.start(instant_now());
     while (pool_.name().empty()) {
         if (const auto why = pool_.all_failed()) return Error{ExitCode::bad_input, *why};
-        turn(pool_, polled, interrupt);
+        run_turn(pool_, polled, interrupt);
         if (polled.front().revents != 0) return Error{ExitCode::interrupted, "interrupted"};
     }
     name_ = pool_.name();
@@ -153,7 +153,7 @@ void Runner::work() {
         }
         take_orders(instant_now());
         give_reports();
-        turn(pool_, polled, alarm_.descriptor());
+        run_turn(pool_, polled, alarm_.descriptor());
         alarm_.clear();
         give_reports();
     }
@@ -323,12 +323,12 @@ void Pool::append_descriptors(std::vector<pollfd>& to) const {
     }
 }
 
-void Pool::turn(const pollfd* polled, Instant now) {
+void Pool::run_turn(const pollfd* polled, Instant now) {
     for (Member& member : members_) {
         Coprocess::Polled some;
         std::copy_n(polled, some.size(), some.begin());
         polled += some.size();
-        member.process->turn(some, now);
+        member.process->run_turn(some, now);
         check_member(member, now);
     }
     start(now);

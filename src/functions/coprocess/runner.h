@@ -74,7 +74,7 @@ class Pool {
 
     void append_descriptors(std::vector<pollfd>& to) const;
     // `polled`: what append_descriptors() appended, after poll().
-    void turn(const pollfd* polled, Instant now);
+    void run_turn(const pollfd* polled, Instant now);
     std::optional<Instant> wakeup() const;
     std::vector<node::launcher::TaskEnded> take_ended();
 

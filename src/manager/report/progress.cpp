@@ -161,7 +161,7 @@ void ProgressLine::write(const std::string& text) {
     std::fflush(stderr);
 }
 
-void ProgressLine::say(const std::string& text) {
+void ProgressLine::print_line(const std::string& text) {
     std::fprintf(stderr, "%swork_queue_run: %s\n", line_open_ ? "\r\033[K" : "", text.c_str());
     std::fflush(stderr);
     line_open_ = false;

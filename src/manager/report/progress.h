@@ -54,7 +54,7 @@ class ProgressLine {
     void update(const engine::model::ManagerStats& stats, bool total_known, std::uint64_t ended,
                 const std::vector<std::string>& more, Instant now);
     // Prints a line between progress lines.
-    void say(const std::string& text);
+    void print_line(const std::string& text);
     // Prints the last state and ends the rewritten line.
     void finish(const engine::model::ManagerStats& stats, std::uint64_t ended, Instant now);
 

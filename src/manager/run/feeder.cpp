@@ -107,7 +107,7 @@ void Feeder::item(const engine::tasklist::CategorySettings& line, manager::Manag
                   engine::model::Now now) {
     flush(manager, now);
     tasks_.add_category_line(line.category.name, line.text);
-    categories_.tell(line, options_.defaults.needs, manager, now);
+    categories_.apply_line(line, options_.defaults.needs, manager, now);
 }
 
 void Feeder::item(const engine::tasklist::Barrier&, manager::Manager& manager, engine::model::Now now) {

@@ -63,9 +63,9 @@ engine::model::Sizes ListCategories::max_of(const Told& told, const engine::mode
     return max;
 }
 
-void ListCategories::tell(const engine::tasklist::CategorySettings& line,
-                          const engine::model::Needs& defaults, manager::Manager& manager,
-                          engine::model::Now now) {
+void ListCategories::apply_line(const engine::tasklist::CategorySettings& line,
+                                const engine::model::Needs& defaults, manager::Manager& manager,
+                                engine::model::Now now) {
     const engine::tasklist::CategoryLine& said = line.category;
     Told& told = told_[said.name];
     if (told.line == 0) told.line = line.line;

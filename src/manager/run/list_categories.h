@@ -25,8 +25,8 @@ class ListCategories {
 
     // Handles a line of the list; it also applies to the category's tasks above it. `defaults`: the run's,
     // used if nothing is specified; -1: none.
-    void tell(const engine::tasklist::CategorySettings& line, const engine::model::Needs& defaults,
-              manager::Manager& manager, engine::model::Now now);
+    void apply_line(const engine::tasklist::CategorySettings& line, const engine::model::Needs& defaults,
+                    manager::Manager& manager, engine::model::Now now);
     // Registers a task of the category; nothing: "default". Returns the resources that the task leaves to its
     // category if its own settings do not specify them.
     engine::model::PerResource<bool> of_task(const std::optional<std::string>& category,

@@ -62,7 +62,7 @@ Status ManagerLoop::run() {
         wakes_on_time();
     if (parts_.own_worker != nullptr) parts_.own_worker->worker().start(turn_began_);
     while (!parts_.manager.over()) {
-        const bool moved = turn();
+        const bool moved = run_turn();
         if (!parts_.manager.over()) wait(moved);
     }
     parts_.manager.end_samples(now());
@@ -73,7 +73,7 @@ Status ManagerLoop::run() {
 
 // One turn takes what the own worker's tasks have ended with, and gives it the orders that follow from that:
 // each more turn, and each poll of MPI, would cost processor time that tasks on the same cores need.
-bool ManagerLoop::turn() {
+bool ManagerLoop::run_turn() {
     OwnWorker* const own = parts_.own_worker;
     handle_signals();  // before the ends of tasks that got the same signal
     if (own != nullptr) {

@@ -131,7 +131,7 @@ class ManagerLoop {
     Status run();
 
   private:
-    bool turn();  // whether another one is needed at once
+    bool run_turn();  // whether another one is needed at once
     bool listen_to_wires();
     bool listen_to(
         net::frames::Transport& wire);  // whether something arrived or left, other than a keepalive

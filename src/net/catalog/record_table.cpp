@@ -54,17 +54,17 @@ Result<std::string> RecordTable::update(const FlatRecord& record, const Sender& 
         if (Json value; limits_.believed != INT64_MAX && record.value_of(member, value) &&
                         value.is_number() && is_above(value, limits_.believed))
             given.push_back({member, std::to_string(limits_.believed)});
-    put(key, name, record.with(given), sender.by_udp, now + lifetime_of(record, limits_.lifetime));
+    store_record(key, name, record.with(given), sender.by_udp, now + lifetime_of(record, limits_.lifetime));
     return key;
 }
 
 void RecordTable::restore(const std::string& key, FlatRecord record, bool by_udp, Instant dies) {
     const std::string name = record.text_of("name");
-    put(key, name, std::move(record), by_udp, dies);
+    store_record(key, name, std::move(record), by_udp, dies);
 }
 
-void RecordTable::put(const std::string& key, const std::string& name, FlatRecord record, bool by_udp,
-                      Instant dies) {
+void RecordTable::store_record(const std::string& key, const std::string& name, FlatRecord record,
+                               bool by_udp, Instant dies) {
     Place place{without_case(name), key};
     const auto old = by_key_.find(key);
     const bool known = old != by_key_.end();
@@ -160,7 +160,8 @@ void RecordTable::name_host(const std::string& address, const std::string& name)
         for (const std::string& key : keys) {
             const Entry* const entry = find(key);
             if (entry == nullptr || entry->record.text_of("name") == name) continue;
-            put(key, name, entry->record.with({{"name", json_of(name)}}), entry->by_udp, entry->dies);
+            store_record(key, name, entry->record.with({{"name", json_of(name)}}), entry->by_udp,
+                         entry->dies);
         }
     }
 }

@@ -107,7 +107,8 @@ class RecordTable {
         std::set<std::pair<std::size_t, const std::string*>> largest;  // and addresses
     };
     Pool& pool_of(const Entry& entry) { return pools_[entry.by_udp ? 1 : 0]; }
-    void put(const std::string& key, const std::string& name, FlatRecord record, bool by_udp, Instant dies);
+    void store_record(const std::string& key, const std::string& name, FlatRecord record, bool by_udp,
+                      Instant dies);
     void insert(Place place, const std::string& address, Entry entry);
     void replace(Order::iterator at, FlatRecord record, Instant dies);
     void erase(Order::iterator at);

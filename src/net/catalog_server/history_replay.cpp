@@ -109,7 +109,7 @@ HistoryLine parse_history_line(std::string_view line) {
     return complete && !parsed.key.empty() ? parsed : HistoryLine{'?', {}, {}};
 }
 
-void HistoryState::put(const std::string& key, FlatRecord record) {
+void HistoryState::store_record(const std::string& key, FlatRecord record) {
     const auto old = records_.find(key);
     if (old != records_.end()) left_ += old->second.bytes();
     const std::size_t needs = record.bytes() + (old == records_.end() ? key.size() + bytes_beside_record : 0);
@@ -132,20 +132,20 @@ bool HistoryState::change(const HistoryLine& line) {
     if (line.kind == 'C' || line.kind == 'M') {
         auto update = is_object(line.rest) ? catalog::read_update(line.rest) : Result<FlatRecord>(Error{});
         if (!update) return false;
-        if (line.kind == 'C' || known == records_.end()) return put(key, std::move(*update)), true;
+        if (line.kind == 'C' || known == records_.end()) return store_record(key, std::move(*update)), true;
         std::vector<FlatRecord::Given> given;
         for (std::size_t at = 0; at < update->size(); ++at)
             given.push_back({update->name_at(at), std::string(update->value_at(at))});
-        return put(key, known->second.with(given)), true;
+        return store_record(key, known->second.with(given)), true;
     }
     if (known == records_.end()) return false;
     std::string_view rest = line.rest;
     const std::string_view name = first_word(rest);
     if (name.find_first_of("\"\\") != std::string_view::npos) return false;
-    if (line.kind == 'R') return put(key, known->second.with({{name, ""}})), true;
+    if (line.kind == 'R') return store_record(key, known->second.with({{name, ""}})), true;
     const auto value = catalog::read_update("{\"v\":" + std::string(rest) + "}");
     if (!value || value->size() != 1) return false;
-    return put(key, known->second.with({{name, std::string(value->value_at(0))}})), true;
+    return store_record(key, known->second.with({{name, std::string(value->value_at(0))}})), true;
 }
 
 void HistoryState::take_log_line(std::string_view text) {
@@ -176,7 +176,7 @@ void HistoryState::take_checkpoint_line(std::string_view line) {
         ++damaged_;
     } else {
         FlatRecord flat(std::move(*record));
-        if (flat.integer_of("lastheardfrom") <= until_) put(checkpoint_key_, std::move(flat));
+        if (flat.integer_of("lastheardfrom") <= until_) store_record(checkpoint_key_, std::move(flat));
     }
     checkpoint_key_.clear();
 }

@@ -57,7 +57,7 @@ class HistoryState {
     const Records& records() const { return records_; }
 
   private:
-    void put(const std::string& key, catalog::FlatRecord record);
+    void store_record(const std::string& key, catalog::FlatRecord record);
     void remove(const std::string& key);
     bool change(const HistoryLine& line);
 

@@ -121,12 +121,12 @@ Announcer::~Announcer() {
 
 void Announcer::take(const std::function<std::string()>& record) {
     if (record)
-        tell(record());
+        publish_record(record());
     else
         writing_.report_outcome();
 }
 
-void Announcer::tell(std::string record) {
+void Announcer::publish_record(std::string record) {
     writing_.post([line = line_, text = std::move(record)] { return line->update(text); }, true);
 }
 

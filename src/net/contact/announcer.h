@@ -32,7 +32,7 @@ class Announcer {
     Announcer(const Announcer&) = delete;
 
     // Sends this JSON object, on another thread.
-    void tell(std::string record);
+    void publish_record(std::string record);
     // The same of what makes the record; an empty function: says what became of the last one.
     void take(const std::function<std::string()>& record);
 

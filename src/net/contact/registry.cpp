@@ -219,7 +219,7 @@ class Entry final : public Registration {
           writing_(options_of(file_, std::move(say), every)) {
         post(false);
     }
-    void tell(const Workload& load) override {
+    void publish_load(const Workload& load) override {
         if (load == load_) return writing_.report_outcome();
         const bool urgent = (load.waiting > 0) != (load_.waiting > 0);
         load_ = load;
@@ -354,8 +354,8 @@ RepeatedWorkOptions note_options(const std::string& path) {
     return options;
 }
 
-std::unique_ptr<RepeatedWork> note(const std::string& folder, const std::string& text,
-                                   const std::string& ending) {
+std::unique_ptr<RepeatedWork> keep_note(const std::string& folder, const std::string& text,
+                                        const std::string& ending) {
     const std::string path = note_path(folder, ending);
     auto writing = std::make_unique<RepeatedWork>(note_options(path));
     writing->post([folder, path, text] { return write_note(folder, path, text); }, true);
@@ -383,12 +383,13 @@ void go_through_notes(const std::string& folder, const char* suffix_of_kind,
 }  // namespace
 
 std::unique_ptr<RepeatedWork> note_run(const std::string& folder, const std::string& run_directory) {
-    return note(folder, run_directory, suffix_of_runs);
+    return keep_note(folder, run_directory, suffix_of_runs);
 }
 
 std::unique_ptr<RepeatedWork> note_manager(const std::string& folder, const frames::Contact& contact) {
     // Threads may begin managers at the same time.
-    return note(folder, frames::to_json(contact), "-" + std::to_string(contact.port) + suffix_of_unnamed);
+    return keep_note(folder, frames::to_json(contact),
+                     "-" + std::to_string(contact.port) + suffix_of_unnamed);
 }
 
 void look_at_noted_runs(const std::string& folder,
@@ -420,7 +421,7 @@ void forget_manager(const Listing& manager) {
 FactoryEntry::FactoryEntry(const std::string& folder)
     : folder_(folder), path_(note_path(folder, suffix_of_factories)), writing_(factory_note_options(path_)) {}
 
-void FactoryEntry::tell(std::string record) {
+void FactoryEntry::publish_record(std::string record) {
     writing_.post(
         [folder = folder_, path = path_, text = std::move(record)] { return write_note(folder, path, text); },
         true);

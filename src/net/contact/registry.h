@@ -42,15 +42,15 @@ struct Listing {
 // A manager's entry, removed with this object.
 class Registration {
   public:
-    virtual ~Registration() = default;            // removes the entry
-    virtual void tell(const Workload& load) = 0;  // never blocks
+    virtual ~Registration() = default;                    // removes the entry
+    virtual void publish_load(const Workload& load) = 0;  // never blocks
 };
 
 // Creates the folder (mode 0700) if missing, and the entry: it exists on return, so that workers can start
 // next, and an unusable folder is the caller's error. (So only this call can block on a file system that
-// hangs.) `say` gets a line from tell() the first time that the entry cannot be rewritten, and one if the
-// file system does not answer at the end. Errors: not_allowed: it is not writable, belongs to another user,
-// or others may write there; usage: contact.name is empty or has a byte below 32.
+// hangs.) `say` gets a line from publish_load() the first time that the entry cannot be rewritten, and one if
+// the file system does not answer at the end. Errors: not_allowed: it is not writable, belongs to another
+// user, or others may write there; usage: contact.name is empty or has a byte below 32.
 Result<std::unique_ptr<Registration>> register_manager(const std::string& folder,
                                                        const frames::Contact& contact,
                                                        std::function<void(const std::string&)> say = {},
@@ -90,7 +90,7 @@ void forget_manager(const Listing& manager);
 class FactoryEntry {
   public:
     explicit FactoryEntry(const std::string& folder);
-    void tell(std::string record);
+    void publish_record(std::string record);
 
   private:
     const std::string folder_;

@@ -53,8 +53,8 @@ bool LoopbackNetwork::connect(PeerId a, PeerId b) {
     if (a == b || lines_.contains({a, b})) return false;
     lines_[{a, b}] = {true, now_};
     lines_[{b, a}] = {true, now_};
-    put(a, b, Joined{a, address_of(a)}, Duration{0});
-    put(b, a, Joined{b, address_of(b)}, Duration{0});
+    deliver(a, b, Joined{a, address_of(a)}, Duration{0});
+    deliver(b, a, Joined{b, address_of(b)}, Duration{0});
     return true;
 }
 
@@ -105,9 +105,9 @@ void LoopbackNetwork::send(PeerId from, PeerId to, std::string frame) {
     if (happens(faults_.reorder) && overtake(from, to, frame)) ++counts_.reordered;
     if (twice) {
         ++counts_.duplicates;
-        put(from, to, Frame{from, frame}, later);
+        deliver(from, to, Frame{from, frame}, later);
     }
-    put(from, to, Frame{from, std::move(frame)}, later);
+    deliver(from, to, Frame{from, std::move(frame)}, later);
 }
 
 bool LoopbackNetwork::receive(PeerId self, std::vector<Arrival>& inbox) {
@@ -133,7 +133,7 @@ LoopbackNetwork::Line* LoopbackNetwork::open_line(PeerId from, PeerId to) {
     return found != lines_.end() && found->second.open ? &found->second : nullptr;
 }
 
-void LoopbackNetwork::put(PeerId from, PeerId to, Arrival arrival, Duration later) {
+void LoopbackNetwork::deliver(PeerId from, PeerId to, Arrival arrival, Duration later) {
     Peer& receiver = peers_[to.value()];
     if (receiver.silent) return;
     Line& line = lines_.at({from, to});
@@ -148,7 +148,7 @@ void LoopbackNetwork::end_line(PeerId from, PeerId to, Left last, bool lose_some
     if (!line) return;
     if (lose_some) discard_from(from, to, random_() % 8);
     line->open = false;
-    put(from, to, std::move(last), Duration{0});
+    deliver(from, to, std::move(last), Duration{0});
 }
 
 // Swaps the new frame with the last one in flight, which follows as if it had been sent now.
@@ -198,7 +198,7 @@ class Line {
   public:
     int descriptor() const { return wake_.descriptor(); }
 
-    void put(Arrival arrival) {
+    void deliver(Arrival arrival) {
         const std::lock_guard lock(mutex_);
         if (closed_) return;
         waiting_.push_back(std::move(arrival));
@@ -250,7 +250,7 @@ class PairEnd : public Transport {
         other().end("its end of the line was closed");
     }
 
-    void send(PeerId, std::string frame) override { other().put(Frame{the_other, std::move(frame)}); }
+    void send(PeerId, std::string frame) override { other().deliver(Frame{the_other, std::move(frame)}); }
     bool poll(std::vector<Arrival>& inbox) override { return mine().take(inbox); }
     void close(PeerId) override {
         mine().close();
@@ -274,8 +274,8 @@ Result<TransportPair> open_transport_pair(std::string name_of_first, std::string
         if (line.descriptor() < 0)
             return Error{ExitCode::unreachable, std::string("no descriptor for a line within the process: ") +
                                                     std::strerror(errno) + "; raise ulimit -n"};
-    (*lines)[0].put(Joined{the_other, std::move(name_of_second)});
-    (*lines)[1].put(Joined{the_other, std::move(name_of_first)});
+    (*lines)[0].deliver(Joined{the_other, std::move(name_of_second)});
+    (*lines)[1].deliver(Joined{the_other, std::move(name_of_first)});
     return TransportPair{std::make_unique<PairEnd>(lines, 0), std::make_unique<PairEnd>(lines, 1)};
 }
 

@@ -87,7 +87,7 @@ class LoopbackNetwork {
     void cut(PeerId a, PeerId b, const std::string& why, bool closed);
 
     Line* open_line(PeerId from, PeerId to);
-    void put(PeerId from, PeerId to, Arrival arrival, Duration later);
+    void deliver(PeerId from, PeerId to, Arrival arrival, Duration later);
     void end_line(PeerId from, PeerId to, Left last, bool lose_some);
     bool overtake(PeerId from, PeerId to, std::string& frame);
     void discard_from(PeerId from, PeerId to, std::size_t keep);

@@ -17,7 +17,7 @@ struct TcpResolver::Shared {
     std::mutex mutex;
     std::function<void(std::size_t, Resolved)> answer;  // empty: nobody waits any more
 
-    void say(std::size_t index, Resolved found) {
+    void pass_answer(std::size_t index, Resolved found) {
         std::lock_guard lock(mutex);
         if (answer) answer(index, std::move(found));
     }
@@ -34,18 +34,18 @@ TcpResolver::~TcpResolver() {
 }
 
 void TcpResolver::resolve(std::size_t index, const HostPort& from) {
-    if (is_numeric(from.host)) return shared_->say(index, frames::resolve(from));
+    if (is_numeric(from.host)) return shared_->pass_answer(index, frames::resolve(from));
     try {
         // Signals are blocked in the creating thread, so this one inherits that.
         std::thread([shared = shared_, index, from] {
             try {
-                shared->say(index, frames::resolve(from));
+                shared->pass_answer(index, frames::resolve(from));
             } catch (const std::exception& error) {
-                shared->say(index, Error{ExitCode::unreachable, error.what()});
+                shared->pass_answer(index, Error{ExitCode::unreachable, error.what()});
             }
         }).detach();
     } catch (const std::system_error& error) {
-        shared_->say(index, Error{ExitCode::unreachable, error.what()});
+        shared_->pass_answer(index, Error{ExitCode::unreachable, error.what()});
     }
 }
 
@@ -126,7 +126,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         return local_address_;
     }
 
-    Heard heard() const override {
+    Heard last_heard() const override {
         std::lock_guard lock(mutex_);
         return heard_;
     }
@@ -151,7 +151,8 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         if (over_) return;
         const HostPort& from = options_.managers[index];
         if (!found)
-            note(to_text(from), {found.error().code, "its address is unknown: " + found.error().message});
+            record_failure(to_text(from),
+                           {found.error().code, "its address is unknown: " + found.error().message});
         std::vector<Runner> fresh;
         if (found)
             for (const SocketAddress& address : *found)
@@ -176,7 +177,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
             const std::string name = name_of(runner);
             const int descriptor = connect_to(runner.address, options_.limits);
             if (descriptor < 0) {
-                note(name, {ExitCode::unreachable, std::system_category().message(errno)});
+                record_failure(name, {ExitCode::unreachable, std::system_category().message(errno)});
                 continue;
             }
             await_stagger();
@@ -209,9 +210,9 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
             std::lock_guard lock(mutex_);
             security_ = describe();
             local_address_ = link.local_address();
-            notes_.put("tcp", "connected to " + link.address() + " via " + local_address_);
+            notes_.add_note("tcp", "connected to " + link.address() + " via " + local_address_);
         }
-        notes_.put("auth", link.address() + " accepted: " + describe());
+        notes_.add_note("auth", link.address() + " accepted: " + describe());
         note_heard(link);
         engine_.join(link, manager);
         over_ = true;  // not earlier: an exception before this costs one address, and the others continue
@@ -241,22 +242,22 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
         if (peer) {
             note_heard(link);
-            notes_.put("tcp", link.address() + " disconnected: " + why.message);
+            notes_.add_note("tcp", link.address() + " disconnected: " + why.message);
             std::lock_guard lock(mutex_);
             failure_ = why;
             return;
         }
         if (over_) return;
         --running_;
-        note(link.address(), why);
+        record_failure(link.address(), why);
         staggering_ = false;
         if (waiting_.empty()) return see_whether_lost();
         // Not called directly: the link is still ending.
         boost::asio::post(engine_.context(), [this] { start_next(); });
     }
 
-    void note(const std::string& address, const Error& why) {
-        notes_.put(why.code == ExitCode::not_allowed ? "auth" : "tcp", address + ": " + why.message);
+    void record_failure(const std::string& address, const Error& why) {
+        notes_.add_note(why.code == ExitCode::not_allowed ? "auth" : "tcp", address + ": " + why.message);
         const bool refused = why.code == ExitCode::not_allowed;
         const std::string text =
             why.message.substr(0, why.message.find('\n'));  // the rest goes to the debug log

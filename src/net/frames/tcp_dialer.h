@@ -64,7 +64,7 @@ class TcpDialer : public Transport {
     // After Joined: this end of the connection, "10.0.0.7:40112".
     virtual std::string local_address() const = 0;
     // After Joined: when the manager's last bytes reached this machine, even if not yet read.
-    virtual Heard heard() const = 0;
+    virtual Heard last_heard() const = 0;
 };
 
 }  // namespace wq::net::frames

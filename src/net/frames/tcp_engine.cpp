@@ -58,14 +58,14 @@ void TcpEngine::start(std::function<void()> first) {
 void TcpEngine::run() noexcept {
     const auto guard = boost::asio::make_work_guard(context_);
     while (!context_.stopped()) try {
-            turn();
+            run_turn();
         } catch (const std::exception& error) {
             user_.on_trouble(error.what());
         }
 }
 
 // While frames are expected soon it polls: waking up takes longer than they take to arrive.
-void TcpEngine::turn() {
+void TcpEngine::run_turn() {
     if (!mailbox_.expects(instant_now()))
         context_.run_one();
     else if (context_.poll() == 0)

@@ -90,7 +90,7 @@ class TcpEngine final : public TcpLinkOwner {
     void tell_joined(TcpLink& link, Joined joined);
     void drop_an_asker();
     void run() noexcept;
-    void turn();
+    void run_turn();
     void carry_out_orders();
     void finish_orders();
     void carry_out(TcpOrder& order);

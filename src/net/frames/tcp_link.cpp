@@ -122,12 +122,12 @@ void TcpLink::begin_connected(Instant now) {
 
 void TcpLink::greet() {
     handshake_.emplace(plan_.role, plan_.key, tls_ ? tls_->binding() : std::string(), fresh_nonce());
-    put(handshake_->hello());
+    queue_frame(handshake_->hello());
 }
 
 bool TcpLink::on_greeting(std::string_view frame) {
     const std::string answer = handshake_->on_frame(frame);
-    if (!answer.empty()) put(answer);
+    if (!answer.empty()) queue_frame(answer);
     if (handshake_->going()) return true;
     if (!handshake_->done()) {
         fail(handshake_->failure());
@@ -286,7 +286,7 @@ void TcpLink::send(std::string frame) {
     if (state_ != State::open || frame.empty() || broken_) return owner_.on_left(frame.size());
     const std::size_t bytes = frame.size();
     if (bytes <= plan_.limits.most_frame_bytes) {
-        if (!guarded([&] { put(std::move(frame)); })) owner_.on_left(bytes);
+        if (!guarded([&] { queue_frame(std::move(frame)); })) owner_.on_left(bytes);
         return;
     }
     owner_.on_left(bytes);
@@ -297,7 +297,7 @@ void TcpLink::send(std::string frame) {
     });
 }
 
-void TcpLink::put(std::string frame) {
+void TcpLink::queue_frame(std::string frame) {
     if (pending_.empty() && outgoing_.empty()) waiting_since_ = instant_now();
     const std::size_t bytes = frame.size();
     pending_.push_back(std::move(frame));
@@ -382,14 +382,14 @@ bool TcpLink::begin_as_worker() {
 
 bool TcpLink::send_away(std::string answer, const std::string& why) {
     asks_ = true;
-    put(std::move(answer));
+    queue_frame(std::move(answer));
     fail({ExitCode::unreachable, why});
     return false;
 }
 
 // To a peer that has begun in plain text, a frame would be noise.
 void TcpLink::refuse(ExitCode code, std::string_view reason) {
-    if (door_.empty()) put(refusal(code, reason));
+    if (door_.empty()) queue_frame(refusal(code, reason));
 }
 
 void TcpLink::asked_all() {
@@ -437,7 +437,7 @@ void TcpLink::tick(Instant now) {
                      "it has received nothing for " + format_duration(limits.stalled) + " while " +
                          format_size(static_cast<std::int64_t>(pending_bytes_)) + " wait for it"});
     if (now - sent_at_ >= limits.keep_alive && !unsent()) {
-        put({});
+        queue_frame({});
         flush();
     }
 }
@@ -629,7 +629,7 @@ void TcpLink::seal() {
             pending_.pop_front();
             first_done_ = 0;
         }
-        if (!tls_->put(piece)) {
+        if (!tls_->encrypt(piece)) {
             broken_ = true;
             return drop_unsent();
         }

@@ -126,7 +126,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     void peer_ended(int error);
     void asked_all();
 
-    void put(std::string frame);
+    void queue_frame(std::string frame);
     void write();
     bool write_gathered();
     bool write_outgoing();

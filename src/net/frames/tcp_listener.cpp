@@ -117,29 +117,29 @@ class Listener final : public TcpListener, private TcpEngineUser {
     void on_ready(TcpLink& link) override {
         count(&TcpListenCounts::joined);
         const TcpLinkPlan& plan = engine_.plan();
-        notes_.put("auth", link.address() + " accepted: " + (plan.tls ? "TLS 1.3" : "no TLS") +
-                               (plan.key.empty() ? ", no key" : ", key"));
+        notes_.add_note("auth", link.address() + " accepted: " + (plan.tls ? "TLS 1.3" : "no TLS") +
+                                    (plan.key.empty() ? ", no key" : ", key"));
         engine_.join(link, PeerId(next_peer_++));
     }
 
     void on_question(TcpLink& link, std::string question) override {
         count(&TcpListenCounts::asked);
-        notes_.put("tcp", link.address() + " asks for " + question);
+        notes_.add_note("tcp", link.address() + " asks for " + question);
         engine_.join_asker(link, PeerId(next_peer_++), std::move(question));
     }
 
     void on_end(TcpLink& link, std::optional<PeerId> peer, const Error& why) override {
-        if (peer) return notes_.put("tcp", link.address() + " disconnected: " + why.message);
+        if (peer) return notes_.add_note("tcp", link.address() + " disconnected: " + why.message);
         count(&TcpListenCounts::refused);
         if (why.code == ExitCode::not_allowed)
-            notes_.put("auth", link.address() + " refused: " + why.message, true);
+            notes_.add_note("auth", link.address() + " refused: " + why.message, true);
         else
-            notes_.put("tcp", link.address() + " did not join: " + why.message);
+            notes_.add_note("tcp", link.address() + " did not join: " + why.message);
     }
 
     void on_trouble(const std::string& what) noexcept override {
         try {
-            notes_.put("tcp", "error at this end: " + what);
+            notes_.add_note("tcp", "error at this end: " + what);
         } catch (const std::exception&) {  // then it stays unknown
         }
     }
@@ -197,7 +197,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
 
     void welcome(Descriptor& owned, std::string from) {
         count(&TcpListenCounts::accepted);
-        notes_.put("tcp", from + " connected");
+        notes_.add_note("tcp", from + " connected");
         prepare_socket(owned.get(), engine_.plan().limits);
         const auto link = engine_.add(owned.release(), std::move(from)).shared_from_this();
         link->guarded([&] { link->begin_connected(instant_now()); });
@@ -214,7 +214,7 @@ class Listener final : public TcpListener, private TcpEngineUser {
 
     void refuse_busy(int descriptor) {
         count(&TcpListenCounts::busy);
-        notes_.put("tcp", "a connection was refused: no descriptor is left for another worker");
+        notes_.add_note("tcp", "a connection was refused: no descriptor is left for another worker");
         const std::string frame = busy_frame();
         // A new socket takes this little at once, or the peer is gone.
         static_cast<void>(::send(descriptor, frame.data(), frame.size(), MSG_NOSIGNAL));

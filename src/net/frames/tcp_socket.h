@@ -23,7 +23,7 @@ class NoteBook {
     static constexpr std::size_t most = 1000;
 
     // Callable from any thread.
-    void put(std::string_view subsystem, std::string text, bool refusal = false) {
+    void add_note(std::string_view subsystem, std::string text, bool refusal = false) {
         const std::lock_guard lock(mutex_);
         if (notes_.size() < most)
             notes_.push_back({subsystem, std::move(text), refusal});

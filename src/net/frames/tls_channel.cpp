@@ -208,7 +208,7 @@ std::string TlsChannel::problem() const {
                       : "; the CA file must have the authority that signed it");
 }
 
-bool TlsChannel::put(std::string_view plaintext) {
+bool TlsChannel::encrypt(std::string_view plaintext) {
     const TlsUse held;
     ERR_clear_error();
     std::size_t written = 0;

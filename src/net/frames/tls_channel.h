@@ -41,8 +41,8 @@ class TlsChannel {
     // Consumes bytes from the peer and appends their plain text. False: why() has the error, and outgoing()
     // may hold an alert for the peer.
     bool take(std::string_view ciphertext, std::string& plaintext);
-    bool put(std::string_view plaintext);  // into outgoing(); only once established
-    void end();                            // adds the closing bytes to outgoing()
+    bool encrypt(std::string_view plaintext);  // into outgoing(); only once established
+    void end();                                // adds the closing bytes to outgoing()
 
     std::string outgoing();              // takes the bytes to send
     bool established() const;            // true even after a later error

@@ -14,7 +14,7 @@ class Outbox {
 
     static constexpr std::size_t enough = 1u << 20;  // bytes of a frame with more than one message
 
-    void put(const messages::Message& message) {
+    void add_message(const messages::Message& message) {
         messages::encode(message, pending_);
         if (pending_.size() >= enough) flush();
     }

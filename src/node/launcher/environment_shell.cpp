@@ -79,7 +79,7 @@ EnvironmentShell::EnvironmentShell(std::string shell, std::vector<std::string> e
     make_pipe(reply_read_, reply_write_);
 }
 
-void EnvironmentShell::tell(EnvironmentLine line) {
+void EnvironmentShell::add_line(EnvironmentLine line) {
     if (lines_.empty() || lines_.back().position < line.position) lines_.push_back(std::move(line));
 }
 
@@ -159,7 +159,7 @@ std::string EnvironmentShell::go_word() const {
            std::to_string(lane_->order.serial);
 }
 
-void EnvironmentShell::say(std::string text) {
+void EnvironmentShell::write_script(std::string text) {
     script_text_ += text;
     on_script_room();
 }
@@ -175,8 +175,8 @@ void EnvironmentShell::run_line(const std::string& text) {
     state_ = State::running_line;
     out_.begin(output_limit_);
     err_.begin(output_limit_);
-    say("command eval " + single_quoted(text) + "\ncommand echo \"e " + std::to_string(generation_) +
-        " $?\" >" + fd_folder_ + std::to_string(reply_write_.get()) + "\n");
+    write_script("command eval " + single_quoted(text) + "\ncommand echo \"e " + std::to_string(generation_) +
+                 " $?\" >" + fd_folder_ + std::to_string(reply_write_.get()) + "\n");
 }
 
 void EnvironmentShell::begin_task() {
@@ -201,7 +201,7 @@ void EnvironmentShell::begin_task() {
             std::to_string(lane_->out.read_end()) + " 2>" + fd_folder_ +
             std::to_string(lane_->err.read_end()) + " & command echo \"p " + generation + " $!\"" + reply +
             " ); command echo \". " + generation + " 0\"" + reply + "\n";
-    say(std::move(text));
+    write_script(std::move(text));
 }
 
 void EnvironmentShell::on_reply() {

@@ -44,7 +44,7 @@ class EnvironmentShell {
     EnvironmentShell(std::string shell, std::vector<std::string> environment, std::uint64_t output_limit,
                      const rlimit* files, ShellListener& listener);
 
-    void tell(EnvironmentLine line);
+    void add_line(EnvironmentLine line);
     bool idle() const { return state_ == State::idle; }
     // Brings the shell to the order's position and starts it there. Only when idle.
     void feed(Lane& lane, const machine::CpuMask& mask);
@@ -76,7 +76,7 @@ class EnvironmentShell {
     std::string go_word() const;
     void try_again(std::string reason);
     void give_up(StartProblem problem);
-    void say(std::string text);
+    void write_script(std::string text);
     void on_line(const std::string& line);
     EnvironmentOutput take_output(int exit_code);
 

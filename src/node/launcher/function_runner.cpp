@@ -244,18 +244,18 @@ struct CallThreads::Runner {
         while (task < order.tasks.end && state.range_stops.load(std::memory_order_relaxed) == stops) {
             RangeProgress progress = call != nullptr ? run_some(order, *call, task, stops)
                                                      : refuse_some(order, function != nullptr, task);
-            if (task == order.tasks.end) return put(std::move(progress), lock);
-            put(std::move(progress), lock);
+            if (task == order.tasks.end) return queue_progress(std::move(progress), lock);
+            queue_progress(std::move(progress), lock);
             if (state.armed) state.ring();
             lock.unlock();
         }
         RangeProgress rest;
         rest.batch = order.batch;
         rest.returned.insert(Interval{task, order.tasks.end});
-        put(std::move(rest), lock);
+        queue_progress(std::move(rest), lock);
     }
 
-    void put(RangeProgress progress, std::unique_lock<std::mutex>& lock) {
+    void queue_progress(RangeProgress progress, std::unique_lock<std::mutex>& lock) {
         lock.lock();
         state.reports.emplace_back(std::move(progress));
     }

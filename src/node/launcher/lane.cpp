@@ -83,7 +83,7 @@ void Starters::run(Starter& self) {
         }
         self.wanted = false;
         self.idle = false;
-        if (!work_.turn(self.index, child_ended)) self.asked.wait(turn, [] { return false; });
+        if (!work_.run_turn(self.index, child_ended)) self.asked.wait(turn, [] { return false; });
     }
 }
 

@@ -37,7 +37,7 @@ class Starters {
       public:
         // Called with the lock held. `child_ended`: a child of this thread has ended and is not reaped.
         // False: no starter has anything more to do.
-        virtual bool turn(Index starter, bool child_ended) = 0;
+        virtual bool run_turn(Index starter, bool child_ended) = 0;
 
       protected:
         ~Work() = default;

@@ -54,16 +54,16 @@ class RankEnd final : public Launcher {
     int descriptor() const override { return epoll_.get(); }
     void environment(const EnvironmentLine& line) override {
         lines_.push_back(line);
-        say(line);
+        send_command(line);
     }
     void enter(const std::string& directory) override {
         directory_ = directory;
-        say(EnterMessage{directory});
+        send_command(EnterMessage{directory});
     }
     void run(process::Order order) override;
-    void kill(TaskId task, Attempt attempt) override { say(KillMessage{task, attempt}); }
-    void recall(std::uint64_t most) override { say(RecallMessage{most}); }
-    void kill_all() override { say(KillAllMessage{}); }
+    void kill(TaskId task, Attempt attempt) override { send_command(KillMessage{task, attempt}); }
+    void recall(std::uint64_t most) override { send_command(RecallMessage{most}); }
+    void kill_all() override { send_command(KillAllMessage{}); }
     std::vector<Report> next() override;
     Status fork_child(int socket, void (*main)(int socket)) override;
     void leave_last_words(const std::string& words) override {
@@ -79,10 +79,10 @@ class RankEnd final : public Launcher {
     bool alive() const { return socket_.valid(); }
     void watch(int fd, int operation, std::uint32_t events) const;
     void want_to_write();
-    void say(const Command& command);
+    void send_command(const Command& command);
     void send();
     void read_reports(std::vector<Report>& reports);
-    void hear();
+    void read_zygote_news();
     void hang_up();
     bool wait_for_fork();
     void end_launcher(Duration limit);
@@ -169,7 +169,7 @@ bool RankEnd::wait_for_fork() {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
         pollfd ready{zygote_.control.get(), POLLIN, 0};
         if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) == 0) break;
-        hear();
+        read_zygote_news();
     }
     return launcher_ != 0;
 }
@@ -181,7 +181,7 @@ void RankEnd::run(process::Order order) {
     want_to_write();
 }
 
-void RankEnd::say(const Command& command) {
+void RankEnd::send_command(const Command& command) {
     if (!alive()) return;
     append(leaving_.end(), command);
     want_to_write();
@@ -204,7 +204,7 @@ std::vector<Report> RankEnd::next() {
     std::vector<Report> reports;
     send();
     if (alive()) read_reports(reports);
-    hear();
+    read_zygote_news();
     const bool settled = !end_.empty() || zygote_gone_;
     if (!alive() && !reported_ && settled) {
         if (zygote_gone_) end_orphans();
@@ -232,7 +232,7 @@ void RankEnd::hang_up() {
     writing_ = false;
 }
 
-void RankEnd::hear() {
+void RankEnd::read_zygote_news() {
     while (!zygote_gone_) {
         const auto news = hear_zygote(zygote_.control.get(), zygote_gone_);
         if (!news) break;
@@ -277,7 +277,7 @@ LauncherDied RankEnd::obituary() {
 
 void RankEnd::end_launcher(Duration limit) {
     const Instant until = instant_now() + limit;
-    say(CloseMessage{});
+    send_command(CloseMessage{});
     while (alive() || (!reported_ && end_.empty() && !zygote_gone_)) {
         next();
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - instant_now());
@@ -300,7 +300,7 @@ void RankEnd::keep_until(Instant until) {
     constexpr Duration worth_telling = std::chrono::milliseconds(250);
     if (until >= kept_until_ && until - kept_until_ < worth_telling) return;
     kept_until_ = until;
-    say(KeepMessage{until});
+    send_command(KeepMessage{until});
 }
 
 Status RankEnd::begin_anew(const LauncherOptions& options, Duration limit) {

@@ -112,7 +112,7 @@ void LauncherProcess::run() {
     runner_.reset();
 }
 
-bool LauncherProcess::turn(Starters::Index starter, bool child_ended) {
+bool LauncherProcess::run_turn(Starters::Index starter, bool child_ended) {
     if (over_) return false;
     now_ = instant_now();
     if (child_ended) runner_->children_ended(now_);
@@ -133,7 +133,7 @@ void LauncherProcess::wait() {
     starters_.lock().lock();
     poller_.visit_ready([this](process::Source source, std::uint32_t events, std::size_t number) {
         now_ = instant_now();
-        handle(source, events, number);
+        serve_source(source, events, number);
     });
 }
 
@@ -149,7 +149,7 @@ void LauncherProcess::watch_signals() {
     poller_.change(signals_.get(), process::Source::children, EPOLLIN | EPOLLONESHOT);
 }
 
-void LauncherProcess::handle(process::Source source, std::uint32_t events, std::size_t number) {
+void LauncherProcess::serve_source(process::Source source, std::uint32_t events, std::size_t number) {
     switch (source) {
         case process::Source::rank:
             if ((events & EPOLLOUT) != 0) flush();
@@ -189,7 +189,7 @@ void LauncherProcess::take_messages() {
 void LauncherProcess::take(Command& command) {
     if (auto* order = std::get_if<process::OrderMessage>(&command))
         return runner_->enqueue(std::move(*order), now_);
-    if (auto* line = std::get_if<EnvironmentLine>(&command)) return runner_->tell(std::move(*line));
+    if (auto* line = std::get_if<EnvironmentLine>(&command)) return runner_->add_line(std::move(*line));
     if (auto* kill = std::get_if<KillMessage>(&command))
         return runner_->kill(kill->task, kill->attempt, now_);
     if (auto* recall = std::get_if<RecallMessage>(&command)) return runner_->recall(recall->most, now_);
@@ -218,7 +218,7 @@ void LauncherProcess::enter(const std::string& directory) {
 
 // Sends reports at once if the rank may have more work for us, else in batches.
 void LauncherProcess::report() {
-    if (reports_.empty() || !(runner_->hungry() || reports_.due(now_))) return;
+    if (reports_.empty() || !(runner_->wants_tasks() || reports_.due(now_))) return;
     const bool more = runner_->announce_starts(now_);
     flush();
     if (more) reports_.note_unreported(now_);

@@ -29,11 +29,11 @@ class LauncherProcess final : private Starters::Work {
     void run();
 
   private:
-    bool turn(Starters::Index starter, bool child_ended) override;
+    bool run_turn(Starters::Index starter, bool child_ended) override;
     void wait();
     void watch_signals();
     Instant next_wake(Instant now) const;
-    void handle(process::Source source, std::uint32_t events, std::size_t number);
+    void serve_source(process::Source source, std::uint32_t events, std::size_t number);
     void receive();
     void take_messages();
     void take(Command& command);

@@ -30,14 +30,14 @@ void BegunOrders::begin(std::uint64_t serial, std::span<const std::uint64_t> ahe
 }
 
 void BegunOrders::pass_over(std::uint64_t serial, std::span<const std::uint64_t> ahead) {
-    if (put(serial)) return;
+    if (insert_serial(serial)) return;
     for (auto& place : passed_over_)
         if (std::find(ahead.begin(), ahead.end(), place.load(std::memory_order_relaxed)) == ahead.end())
             place.store(0, std::memory_order_release);
-    put(serial);
+    insert_serial(serial);
 }
 
-bool BegunOrders::put(std::uint64_t serial) {
+bool BegunOrders::insert_serial(std::uint64_t serial) {
     for (auto& place : passed_over_) {
         if (place.load(std::memory_order_relaxed) != 0) continue;
         place.store(serial, std::memory_order_release);

@@ -28,7 +28,7 @@ class BegunOrders {
 
   private:
     void pass_over(std::uint64_t serial, std::span<const std::uint64_t> ahead);
-    bool put(std::uint64_t serial);
+    bool insert_serial(std::uint64_t serial);
 
     std::atomic<std::uint64_t> last_{0};
     // 0: free. The serial of a returned order stays until its place is needed, because the launcher does not

@@ -77,7 +77,7 @@ pid_t remove_aside(const std::string& path, const machine::CpuMask& all_cores) {
 
 }  // namespace
 
-void TaskEnds::note(Lane& lane, int status, const rusage& usage, Instant now) {
+void TaskEnds::retire_lane(Lane& lane, int status, const rusage& usage, Instant now) {
     note_end(lane, status, usage, now);
     lanes_.retire(lane);
     noted_.push_back(&lane);

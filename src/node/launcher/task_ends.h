@@ -57,7 +57,7 @@ class TaskEnds {
           reports_(reports) {}
 
     // Its process has ended and was waited for. settle() does the rest, for all of them together.
-    void note(Lane& lane, int status, const rusage& usage, Instant now);
+    void retire_lane(Lane& lane, int status, const rusage& usage, Instant now);
     bool any() const { return !noted_.empty(); }
     // `others`: processes that are no tasks' have ended, too.
     void settle(bool others, Instant now);

@@ -90,8 +90,8 @@ void TaskRunner::refuse(const process::OrderMessage& message, std::string reason
     reports_.add(message.serial, TaskEnded{order.task, order.attempt, std::move(outcome), {}}, now_);
 }
 
-void TaskRunner::tell(EnvironmentLine line) {
-    if (shell_) shell_->tell(std::move(line));
+void TaskRunner::add_line(EnvironmentLine line) {
+    if (shell_) shell_->add_line(std::move(line));
 }
 
 void TaskRunner::recall(std::uint64_t most, Instant now) {
@@ -183,7 +183,7 @@ void TaskRunner::children_ended(Instant now) {
             lane->pid = 0;
             not_executed.push_back(lane);
         } else if (lane != nullptr) {
-            ends_.note(*lane, status, usage, now);
+            ends_.retire_lane(*lane, status, usage, now);
         } else if (shell_ && pid == shell_->pid()) {
             shell_ended = status;
         } else {
@@ -202,7 +202,7 @@ void TaskRunner::children_ended(Instant now) {
 
 void TaskRunner::call_ended(Lane& lane, int status, const rusage& usage) {
     if (!watch_.idle()) watch_.waited_for(lane.pid, &lane, usage, now_);
-    ends_.note(lane, status, usage, now_);
+    ends_.retire_lane(lane, status, usage, now_);
 }
 
 void TaskRunner::settle(bool others) {

@@ -28,7 +28,7 @@ class TaskRunner final : private ShellListener, private PythonListener {
                Starters& starters);
 
     void enqueue(process::OrderMessage message, Instant now);
-    void tell(EnvironmentLine line);
+    void add_line(EnvironmentLine line);
     void recall(std::uint64_t most, Instant now);
     void kill(TaskId task, Attempt attempt, Instant now);
     void kill_all(Instant now);
@@ -45,7 +45,7 @@ class TaskRunner final : private ShellListener, private PythonListener {
 
     // Reports running tasks that were not reported. True if the program of some task has not begun yet.
     bool announce_starts(Instant now);
-    bool hungry() const {
+    bool wants_tasks() const {
         return queue_.empty() && (accounts_.any_core_free() || lanes_.running().all().empty());
     }
 

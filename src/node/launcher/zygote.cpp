@@ -107,7 +107,7 @@ class ZygoteProcess {
         if (launcher_ > 0) end_launcher();
         if (!request->scratch.empty()) {
             auto folder = process::ScratchFolder::make(request->scratch);
-            if (!folder) return tell(ZygoteNews::Kind::no_scratch, errno);
+            if (!folder) return send_news(ZygoteNews::Kind::no_scratch, errno);
             scratch_ = std::move(*folder);
             const std::size_t size = std::min(scratch_.path().size(), shared_.scratch.size() - 1);
             scratch_.path().copy(shared_.scratch.data(), size);
@@ -125,7 +125,7 @@ class ZygoteProcess {
                           std::move(scratch_));
         }
         if (launcher_ < 0) return give_up(errno);
-        const bool heard = tell(ZygoteNews::Kind::forked, launcher_);
+        const bool heard = send_news(ZygoteNews::Kind::forked, launcher_);
         if (!request->scratch.empty()) clear_up(request->scratch);
         return heard;
     }
@@ -143,7 +143,7 @@ class ZygoteProcess {
 
     bool give_up(int why) {
         scratch_.remove();
-        return tell(ZygoteNews::Kind::not_forked, why);
+        return send_news(ZygoteNews::Kind::not_forked, why);
     }
 
     // Done in a separate process, because there may be a million files, and nobody should wait for them.
@@ -163,7 +163,7 @@ class ZygoteProcess {
             std::erase(spared_, pid);
             if (pid != launcher_) continue;
             clean_up();
-            tell(ZygoteNews::Kind::ended, status, pid);
+            send_news(ZygoteNews::Kind::ended, status, pid);
         }
     }
 
@@ -174,7 +174,7 @@ class ZygoteProcess {
         int status = 0;
         if (waitpid(launcher, &status, 0) != launcher) status = SIGKILL;
         clean_up();
-        tell(ZygoteNews::Kind::ended, status, launcher);
+        send_news(ZygoteNews::Kind::ended, status, launcher);
     }
 
     // All processes that the launcher started are our children now, beside those that are not the launcher's.
@@ -209,7 +209,7 @@ class ZygoteProcess {
         return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
     }
 
-    bool tell(ZygoteNews::Kind kind, int value, pid_t launcher = 0) const {
+    bool send_news(ZygoteNews::Kind kind, int value, pid_t launcher = 0) const {
         const ZygoteNews news{kind, value, launcher};
         return send(control_, &news, sizeof news, MSG_NOSIGNAL) == sizeof news;
     }

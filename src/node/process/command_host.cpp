@@ -116,7 +116,7 @@ class Host {
         auto command = command_in(bytes);
         if (!command) return false;
         const int error = start(*command, in.front().get());
-        return tell({0, command_, error});
+        return send_answer({0, command_, error});
     }
     int start(CommandLine& command, int in) {
         const std::vector<char*> argv = pointers_of(command.words);
@@ -140,11 +140,11 @@ class Host {
         for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
             if (ended != command_ && !tells_all_ends_) continue;
             if (ended == command_) command_ = -1;
-            if (!tell({1, ended, status})) return false;
+            if (!send_answer({1, ended, status})) return false;
         }
         return true;
     }
-    bool tell(const Answer& answer) {
+    bool send_answer(const Answer& answer) {
         std::array<char, sizeof answer> bytes;
         std::memcpy(bytes.data(), &answer, sizeof answer);
         return send_all(control_, {bytes.data(), bytes.size()});

@@ -55,7 +55,7 @@ struct Target {
     int error = 0;
 };
 
-std::size_t put(const char* bytes, std::size_t, std::size_t size, void* to) {
+std::size_t append_bytes(const char* bytes, std::size_t, std::size_t size, void* to) {
     auto& target = *static_cast<Target*>(to);
     for (std::size_t done = 0; done < size;) {
         const ssize_t wrote = ::write(target.file.get(), bytes + done, size - done);
@@ -104,7 +104,7 @@ FetchEnd fetch_url(const Fetch& fetch) {
     curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, timeout);
     curl.setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl.setopt(handle, CURLOPT_LOW_SPEED_TIME, timeout);
-    curl.setopt(handle, CURLOPT_WRITEFUNCTION, &put);
+    curl.setopt(handle, CURLOPT_WRITEFUNCTION, &append_bytes);
     curl.setopt(handle, CURLOPT_WRITEDATA, &target);
     const CURLcode code = curl.perform(handle);
     // A network file system may report an error only now.

@@ -269,7 +269,7 @@ void Monitor::note_peaks(std::int64_t at_us) {
     noted_ = peaks;
 }
 
-void Monitor::note(const std::vector<std::string>& labels, Instant now) {
+void Monitor::record_point(const std::vector<std::string>& labels, Instant now) {
     const std::int64_t at_us = std::chrono::duration_cast<std::chrono::microseconds>(now - started_).count();
     note_peaks(at_us);
     for (const std::string& label : labels)

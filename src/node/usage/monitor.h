@@ -117,7 +117,7 @@ class Monitor {
     engine::model::Usage now() const;
 
     // Notes a point for each label, and one of the time series if that is wanted and due.
-    void note(const std::vector<std::string>& labels, Instant now);
+    void record_point(const std::vector<std::string>& labels, Instant now);
     engine::model::MonitorReport take_report() { return std::move(report_); }
 
     std::unique_ptr<SnapshotEvents> events;  // null: the task has none

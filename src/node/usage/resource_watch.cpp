@@ -200,7 +200,7 @@ void ResourceWatch::sample(RunningTask& task) {
     take_kernels_count(task);
     const Instant now = instant_now();
     monitor.take(std::move(processes), memory, now);
-    monitor.note(monitor.events ? monitor.events->new_labels() : std::vector<std::string>(), now);
+    monitor.record_point(monitor.events ? monitor.events->new_labels() : std::vector<std::string>(), now);
     monitor.next_sample = now + (is_held_by_looking(task) ? interval_of_memory : interval);
     hold_to_limits(task, now);
 }
@@ -327,8 +327,8 @@ void ResourceWatch::finish(RunningTask& task) {
     last_look_at_disk(task, *monitor);
     task.outcome.measured = engine::model::Measured{monitor->usage(), monitor->exceeded};
     if (!monitor->watch().measures) return;
-    monitor->note(monitor->events ? monitor->events->new_labels() : std::vector<std::string>(),
-                  instant_now());
+    monitor->record_point(monitor->events ? monitor->events->new_labels() : std::vector<std::string>(),
+                          instant_now());
     task.report = monitor->take_report();
     task.report->machine_cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
     if (double load = 0; ::getloadavg(&load, 1) == 1)

@@ -273,14 +273,14 @@ class Program {
                 announcer_.emplace(std::move(*announcement), "this factory", complain);
         }
         record_ = record_of(report, settings_, name_, folder_.number());
-        entry_.tell(record_);
+        entry_.publish_record(record_);
         tell_catalogs();
     }
 
     // Also between cycles, so that the servers do not forget it.
     void tell_catalogs() {
         if (!announcer_) return;
-        announcer_->tell(record_);
+        announcer_->publish_record(record_);
         told_again_at_ = instant_now() + std::chrono::seconds(30);
     }
 

@@ -167,7 +167,7 @@ class Run {
         manager_ = std::make_unique<manager::Manager>(std::move(options), tasks_, *recorder_, started_);
         if (rank.options.speculate > 0)
             manager_->ask(engine::model::Tuned{{}, {}, rank.options.speculate}, started_);
-        manager_->say = [this](const std::string& text) { progress_.say(text); };
+        manager_->say = [this](const std::string& text) { progress_.print_line(text); };
         if (listening_) be_looked_at();
         manager::run::SourceOptions source{rank.options.defaults, std::move(place_.earlier),
                                            place_.directory.path(), rank.options.monitoring.measures,
@@ -176,17 +176,17 @@ class Run {
         if (!rank.options.manager_only) own_worker_.emplace(rank.worker, rank.launcher, rank.tickets);
     }
 
-    int go() {
+    int run_list() {
         rank_.early_stop.end();  // from here on, the end of the run is written to `status`
         write_status(status("running", std::nullopt, "")).or_throw();
-        for (const std::string& remark : rank_.remarks) progress_.say(remark);
+        for (const std::string& remark : rank_.remarks) progress_.print_line(remark);
         if (rank_.options.name.empty())
             noted_ = net::contact::note_run(net::contact::registry_folder(),
                                             std::filesystem::absolute(place_.directory.path()).string());
         if (rank_.options.grow) grow();
         if (rank_.options.verbose)
-            progress_.say((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
-                          " with " + count_of(expected_workers(rank_), "worker"));
+            progress_.print_line((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
+                                 " with " + count_of(expected_workers(rank_), "worker"));
         manager::run::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
         if (rank_.ranks != nullptr) parts.wires.push_back(rank_.ranks);
         if (listening_) parts.wires.push_back(&listening_->workers());
@@ -202,7 +202,7 @@ class Run {
             std::optional<Instant> told;
             if (listening_) {
                 for (const std::string& news : listening_->take_news(rank_.options.verbose))
-                    progress_.say(news);
+                    progress_.print_line(news);
                 told = tell_those_who_look(at);
             }
             live_report_.tick({at, wall_now()});
@@ -217,7 +217,7 @@ class Run {
         if (manager_->lost_a_rank()) rank_.session.note_lost_rank();
         const int code = finish(read);
         // Last, as the batch system may end this job meanwhile: the factory goes on without us.
-        if (growth_) growth_->end([this](const std::string& text) { progress_.say(text); });
+        if (growth_) growth_->end([this](const std::string& text) { progress_.print_line(text); });
         return code;
     }
 
@@ -257,11 +257,11 @@ class Run {
         }
         auto shared =
             open_shared_list(rank_.options, expected_workers(rank_), tasks_, [this](const std::string& text) {
-                progress_.say(text);
+                progress_.print_line(text);
             }).or_throw();
         shared_ = shared.get();
         source_ = std::move(shared);
-        marks_->tell(shared_);
+        marks_->set_source(shared_);
     }
 
     // More workers may join at any time, so a task that fits no worker waits.
@@ -270,7 +270,7 @@ class Run {
             Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
                 .or_throw();
         reactor.wait_for_fitting = true;
-        progress_.say(listening_->description());
+        progress_.print_line(listening_->description());
     }
 
     void be_looked_at() {
@@ -287,8 +287,8 @@ class Run {
     // Returns when to call it next.
     std::optional<Instant> tell_those_who_look(Instant now) {
         const engine::model::ManagerStats stats = manager::brief_stats(manager_->reactor());
-        listening_->tell({static_cast<std::uint64_t>(stats.tasks_waiting),
-                          static_cast<std::uint64_t>(stats.workers_connected)});
+        listening_->publish_load({static_cast<std::uint64_t>(stats.tasks_waiting),
+                                  static_cast<std::uint64_t>(stats.workers_connected)});
         return announcing_->announce_if_due(stats, now);
     }
 
@@ -299,7 +299,7 @@ class Run {
     }
 
     void look_at_growth() {
-        growth_->take_reports([this](const std::string& text) { progress_.say(text); },
+        growth_->take_reports([this](const std::string& text) { progress_.print_line(text); },
                               manager::brief_stats(manager_->reactor()).workers_connected);
         if (const auto& report = growth_->report())
             manager_->note_growth(report->decision.wanted, growth_->pending());
@@ -389,7 +389,7 @@ class Run {
             if (*status) continue;
             code = status->error().code;
             message = status->error().message;
-            progress_.say(message);
+            progress_.print_line(message);
         }
         const Instant ended = instant_now();
         progress_.finish(recorded_stats(), manager_->records().attempts_ended(), ended);
@@ -420,7 +420,7 @@ class Run {
                                   : code == ExitCode::ok      ? "finished"
                                                               : "failed";
         if (const Status told = write_status(status(state, to_int(code), message)); !told)
-            progress_.say(told.error().message);
+            progress_.print_line(told.error().message);
         if (!quick_end)
             summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
         const std::string text = rank_.options.json ? manager::report::summary_json(summary)
@@ -475,7 +475,7 @@ int ManagerRank::run() {
         place = take_run_place(options, path);
     }
     if (!place) throw Failure{place.error()};
-    return Run(*this, std::move(*place), std::move(checked->categories)).go();
+    return Run(*this, std::move(*place), std::move(checked->categories)).run_list();
 }
 
 }  // namespace wq::programs::run

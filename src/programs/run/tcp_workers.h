@@ -35,8 +35,8 @@ class Listening {
     std::string description() const;
     // What to tell the user of connections: all that happened, or only the first worker that was refused.
     std::vector<std::string> take_news(bool all);
-    void tell(const net::contact::Workload& load) {
-        if (port_.entry) port_.entry->tell(load);
+    void publish_load(const net::contact::Workload& load) {
+        if (port_.entry) port_.entry->publish_load(load);
     }
     // To the catalog servers, if the run has a name and one is named (manager/status/lister.h).
     void announce(const std::function<std::string()>& record) {

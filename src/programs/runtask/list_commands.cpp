@@ -39,25 +39,25 @@ struct OpenedList {
     std::unique_ptr<shared_list::replica::SharedList> list;
 };
 
-void say(const std::string& line) {
-    Terminal().say(line);
+void print_remark(const std::string& line) {
+    Terminal().print_remark(line);
 }
 
 Result<OpenedList> open_list(const Options& options) {
     OpenedList opened;
-    opened.store = shared_list::ssh::store_at(options.list, say);
+    opened.store = shared_list::ssh::store_at(options.list, print_remark);
     // A name that was mistyped must not make a list.
     if (auto there = opened.store->open_to_read(); !there) return there.error();
-    opened.list = std::make_unique<shared_list::replica::SharedList>(*opened.store, say);
+    opened.list = std::make_unique<shared_list::replica::SharedList>(*opened.store, print_remark);
     if (auto done = opened.list->open(); !done) return done.error();
-    if (opened.list->list().lines() == 0) say(opened.store->name() + " is empty: is this its name?");
+    if (opened.list->list().lines() == 0) print_remark(opened.store->name() + " is empty: is this its name?");
     return opened;
 }
 
 // A list that is only looked at.
 Result<Document> view_list(shared_list::store::ListStore& store) {
     auto list = shared_list::replica::view(store);
-    if (list && list->lines() == 0) say(store.name() + " is empty: is this its name?");
+    if (list && list->lines() == 0) print_remark(store.name() + " is empty: is this its name?");
     return list;
 }
 
@@ -112,9 +112,10 @@ Status refuse_unknown(shared_list::text::WorkerId worker, const Document& list,
 void warn_of_typos(const Document& list) {
     const auto typos = shared_list::text::likely_typos(list);
     for (std::size_t at = 0; at < std::min(typos.size(), most_typos); ++at)
-        say(line_for_message(typos[at], 400));
+        print_remark(line_for_message(typos[at], 400));
     if (typos.size() > most_typos)
-        say("... and " + std::to_string(typos.size() - most_typos) + " more lines with likely typos");
+        print_remark("... and " + std::to_string(typos.size() - most_typos) +
+                     " more lines with likely typos");
 }
 
 void print(const std::string& text) {
@@ -141,10 +142,10 @@ Result<int> reset_list(const Options& options) {
         return shared_list::text::reset(list, options.reset_from);
     });
     if (!done) return done.error();
-    say(count_of(again, "line") + (again == 1 ? " waits again" : " wait again"));
+    print_remark(count_of(again, "line") + (again == 1 ? " waits again" : " wait again"));
     if (running != 0)
-        say(count_of(running, "line") + (running == 1 ? " was" : " were") +
-            " running: if the worker is not gone, it runs twice");
+        print_remark(count_of(running, "line") + (running == 1 ? " was" : " were") +
+                     " running: if the worker is not gone, it runs twice");
     return 0;
 }
 
@@ -157,7 +158,7 @@ Result<int> lock_list(const Options& options) {
     // Not before: a signal ends who waits for the lock.
     auto signals = Signals::block();
     if (!signals) return signals.error();
-    say(opened->store->name() + " is locked: edit and save it now, then press Ctrl-C");
+    print_remark(opened->store->name() + " is locked: edit and save it now, then press Ctrl-C");
     const std::string name = opened->store->name();
     std::array<pollfd, 2> news{pollfd{signals->descriptor(), POLLIN, 0},
                                pollfd{(*held)->descriptor(), POLLIN, 0}};
@@ -167,7 +168,7 @@ Result<int> lock_list(const Options& options) {
             return Error{ExitCode::unreachable, "the lock was lost: do not save " + name +
                                                     "; lock it again, and edit it as it is then"};
     }
-    say(name + " is unlocked");
+    print_remark(name + " is unlocked");
     return 0;
 }
 
@@ -189,12 +190,12 @@ Result<int> release_worker(const Options& options) {
     if (auto removed = opened->store->remove_sign(options.released); !removed) return removed.error();
     if (opened->list->unsettled())
         if (auto settled = opened->list->settle(); !settled) return settled.error();
-    say(worker + ": " + count_of(released->size(), "line") + " can run again");
+    print_remark(worker + ": " + count_of(released->size(), "line") + " can run again");
     return 0;
 }
 
 Result<int> print_status(const Options& options) {
-    const auto store = shared_list::ssh::store_at(options.list, say);
+    const auto store = shared_list::ssh::store_at(options.list, print_remark);
     const auto list = view_list(*store);
     if (!list) return list.error();
     const auto signs = store->signs();
@@ -208,7 +209,7 @@ Result<int> print_status(const Options& options) {
 }
 
 Result<int> check_list(const Options& options) {
-    const auto store = shared_list::ssh::store_at(options.list, say);
+    const auto store = shared_list::ssh::store_at(options.list, print_remark);
     const auto viewed = view_list(*store);
     if (!viewed) return viewed.error();
     const Document& list = *viewed;

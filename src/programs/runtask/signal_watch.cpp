@@ -68,13 +68,13 @@ void SignalWatch::watch() {
                                     pollfd{wake_.descriptor(), POLLIN, 0}};
         ::poll(ready.data(), ready.size(), milliseconds_until(next()));
         wake_.clear();
-        hear();
+        read_signals();
         check_times();
     }
 }
 
 // With the second one all ends at once; the host of commands notices, and kills them.
-void SignalWatch::hear() {
+void SignalWatch::read_signals() {
     while (signals_.next()) {
         if (stopped_.exchange(true)) ::_exit(to_int(ExitCode::interrupted));
         lingers_ = instant_now() + soon;

@@ -41,7 +41,7 @@ class SignalWatch {
 
   private:
     void watch();
-    void hear();
+    void read_signals();
     std::optional<Instant> next();
     void check_times();
 

@@ -65,7 +65,7 @@ void Terminal::output(int file) {
     flush();
 }
 
-void Terminal::say(const std::string& text) const {
+void Terminal::print_remark(const std::string& text) const {
     std::fprintf(stderr, "runtask: %s\n", text.c_str());
 }
 

@@ -27,7 +27,7 @@ class Terminal {
     // The contents of a file.
     void output(int file);
     // "runtask: TEXT"
-    void say(const std::string& text) const;
+    void print_remark(const std::string& text) const;
 
   private:
     void flush();

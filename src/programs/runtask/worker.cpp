@@ -55,7 +55,7 @@ Joining joining(const Options& options) {
 
 Worker::Worker(const Options& options)
     : options_(options),
-      say_([this](const std::string& line) { terminal_.say(line); }),
+      say_([this](const std::string& line) { terminal_.print_remark(line); }),
       shell_(shell_settings(options, say_)),
       watch_(
           {[this] { shell_.kill_all_soon(); }, [this](Instant now) { return shell_.enforce_limits(now); },
@@ -73,7 +73,7 @@ Result<int> Worker::run() {
     if (auto joined = join(instant_now()); !joined) return joined.error();
     while (!exit_code_ && !fatal_) {
         if (must_stop()) return interrupt();
-        if (auto done = turn(); !done) fatal_ = done.error();
+        if (auto done = run_turn(); !done) fatal_ = done.error();
         if (!exit_code_ && !fatal_ && !busy_) wait();
     }
     if (!running_.empty()) shell_.kill_all();  // before others may run these lines
@@ -86,7 +86,7 @@ bool Worker::must_stop() const {
     return watch_.stopped() || terminal_.is_broken();
 }
 
-Status Worker::turn() {
+Status Worker::run_turn() {
     const Instant now = instant_now();
     if (!problem_ || now >= try_at_) serve_and_report(now);
     return take_shell_events();

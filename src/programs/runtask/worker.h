@@ -44,7 +44,7 @@ class Worker {
     };
 
     // What is done in a turn.
-    Status turn();
+    Status run_turn();
     Status take_shell_events();
     void serve_and_report(Instant now);
     Status serve(Instant now);

@@ -319,7 +319,7 @@ Status WorkerShell::run_step() {
     }
     std::string text = exports_told_ ? "" : export_text(exports_);
     exports_told_ = true;
-    return tell(text + text_of(current_) + "\n");
+    return send_lines(text + text_of(current_) + "\n");
 }
 
 Status WorkerShell::begin_task() {
@@ -353,7 +353,7 @@ BackgroundTask WorkerShell::background_of(TaskKey key) const {
     return {key, path_of(task.output), path_of(task.go_read)};
 }
 
-Status WorkerShell::tell(const std::string& text) {
+Status WorkerShell::send_lines(const std::string& text) {
     if (::ftruncate(step_.get(), 0) != 0 || !write_all_at(step_.get(), text, 0))
         return shell_error("tell the shell a line");
     if (::write(wake_.get(), "\n", 1) != 1) return shell_error("wake the shell");

@@ -182,7 +182,7 @@ class WorkerShell {
     Status run_steps();
     Status run_step();
     Status begin_task();
-    Status tell(const std::string& text);
+    Status send_lines(const std::string& text);
     std::string text_of(const Step& step) const;
     BackgroundTask background_of(TaskKey key) const;
     void read_answers();

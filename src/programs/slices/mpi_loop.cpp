@@ -26,7 +26,7 @@ SliceOptions restoring(const Options& options) {
     return slices;
 }
 
-void say(const std::string& what) {
+void print_line(const std::string& what) {
     std::fprintf(stderr, "work_queue_slices: %s\n", what.c_str());
 }
 
@@ -48,7 +48,7 @@ class Commands {
     // run here: others would lose all slices to a host where each fails at once.
     bool run(const std::function<void()>& after_each) {
         if (const std::string why = runner_.problem(); !why.empty()) {
-            say("rank " + std::to_string(slices_.rank()) + " takes no slices: " + why);
+            print_line("rank " + std::to_string(slices_.rank()) + " takes no slices: " + why);
             return false;
         }
         while (const auto slice = slices_.take()) {
@@ -68,8 +68,8 @@ class Commands {
         }
         const std::string tries =
             options_.retries == 0 ? "" : " (" + std::to_string(options_.retries + 1) + " tries" + ")";
-        say("rank " + std::to_string(slices_.rank()) + ": failed: epoch " + std::to_string(slice.epoch) +
-            ", " + slice.text() + ": " + wrong + tries);
+        print_line("rank " + std::to_string(slices_.rank()) + ": failed: epoch " +
+                   std::to_string(slice.epoch) + ", " + slice.text() + ": " + wrong + tries);
         return false;
     }
 
@@ -84,9 +84,9 @@ class Commands {
 int code_of(const SliceQueue& slices, bool could_run) {
     const std::uint64_t failed = slices.failed();
     if (failed > 0)
-        say(count_of(failed, "slice") + " of " +
-            format_count(slices.size() * static_cast<std::uint64_t>(slices.options().num_epochs)) +
-            " failed");
+        print_line(count_of(failed, "slice") + " of " +
+                   format_count(slices.size() * static_cast<std::uint64_t>(slices.options().num_epochs)) +
+                   " failed");
     return !could_run ? to_int(ExitCode::usage) : failed > 0 ? 1 : 0;
 }
 
@@ -96,26 +96,26 @@ int take_slices(MpiSession& mpi, const Options& options) {
     SliceQueue slices(mpi, options.works, restoring(options));
     std::optional<Saver> saver;
     if (mpi.rank() == 0) {
-        say("seed " + std::to_string(slices.seed()));
+        print_line("seed " + std::to_string(slices.seed()));
         if (only_names(slices, options.works))
-            say("no work is a file that is here: commands get the names, and nothing on stdin");
+            print_line("no work is a file that is here: commands get the names, and nothing on stdin");
         if (!options.checkpoint.empty())
-            saver.emplace([&] { slices.save(options.checkpoint); }, say, options.save_every);
+            saver.emplace([&] { slices.save(options.checkpoint); }, print_line, options.save_every);
     }
     const bool saves_each = saver && options.save_every == Duration::zero();
     const bool could_run = Commands(slices, options).run([&] {
         if (saves_each) saver->save();
     });
     if (!saver || saver->finish()) return code_of(slices, could_run);
-    say(options.checkpoint +
-        " is not up to date: the next run with it would do again what was done since it was last "
-        "saved; first make room, or a folder that can be written");
+    print_line(options.checkpoint +
+               " is not up to date: the next run with it would do again what was done since it was last "
+               "saved; first make room, or a folder that can be written");
     return to_int(ExitCode::bad_input);
 }
 
 int take_slices_of_other_run(const Options& options) {
     SliceQueue slices = SliceQueue::as_worker(options.join);
-    say("worker " + std::to_string(slices.rank()) + " of " + line_for_message(slices.options().name));
+    print_line("worker " + std::to_string(slices.rank()) + " of " + line_for_message(slices.options().name));
     const bool could_run = Commands(slices, options).run([] {});
     return code_of(slices, could_run);
 }

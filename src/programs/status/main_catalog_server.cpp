@@ -55,9 +55,9 @@ class Daemon {
         if (tells_ < 0) return;
         const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
         for (const int standard : {0, 1, 2}) ::dup2(nothing, standard);
-        tell(0);
+        report_start(0);
     }
-    void tell(int code) {
+    void report_start(int code) {
         if (tells_ < 0) return;
         const char byte = static_cast<char>(code);
         static_cast<void>(!::write(tells_, &byte, 1));
@@ -93,12 +93,12 @@ int run(programs::status::CatalogServerCommand& command) {
         return 0;
     } catch (const Failure& failure) {
         complain(failure.error.message);
-        daemon.tell(to_int(failure.error.code));
+        daemon.report_start(to_int(failure.error.code));
         return to_int(failure.error.code);
     } catch (const std::exception& error) {
         const Error why = unexpected(error);
         complain(why.message);
-        daemon.tell(to_int(why.code));
+        daemon.report_start(to_int(why.code));
         return to_int(why.code);
     }
 }

@@ -54,7 +54,7 @@ Result<Json> object_of(const std::string& file) {
     return record->json();
 }
 
-Status tell(const programs::status::CatalogUpdateCommand& command) {
+Status send_update(const programs::status::CatalogUpdateCommand& command) {
     Json record = record_of_machine();
     if (!command.file.empty()) {
         const auto more = object_of(command.file);
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     else if (command && command->version)
         std::puts("catalog_update " WQ_VERSION);
     else if (command)
-        done = tell(*command);
+        done = send_update(*command);
     if (done) return after_output("catalog_update", 0);
     std::fprintf(stderr, "catalog_update: %s\n", line_for_message(done.error().message, 1000).c_str());
     return to_int(done.error().code);

@@ -86,10 +86,10 @@ class Printer {
     // `mark`: at the end of the row.
     void add(Json record, const std::string& mark = "") {
         begin();
-        if (options_.shows(record)) put(std::move(record), mark);
+        if (options_.shows(record)) print_record(std::move(record), mark);
     }
     // The same without asking --where.
-    void put(Json record, const std::string& mark) {
+    void print_record(Json record, const std::string& mark) {
         begin();
         if (!json_) return print(table_.row(record, mark));
         if (!manager_.is_null()) record["manager"] = manager_;
@@ -171,7 +171,7 @@ class Survey {
                              .front();
             if (end && !shown) end = shown;
             if (end) printer_.begin();  // also without tasks
-            note(manager, end);
+            report_failure(manager, end);
         }
     }
 
@@ -203,7 +203,7 @@ class Survey {
             const Status shown = ends[n] ? add(managers[n], records[n]) : ends[n];
             if (!shown && managers[n].listing)
                 printer_.add(known_of(*managers[n].listing), mark_of(managers[n], shown.error()));
-            note(managers[n], shown);
+            report_failure(managers[n], shown);
         }
     }
 
@@ -226,7 +226,7 @@ class Survey {
         return success();
     }
 
-    void note(const wq::factory::FoundManager& manager, const Status& end) {
+    void report_failure(const wq::factory::FoundManager& manager, const Status& end) {
         answered_ = answered_ || end;
         if (end) return;
         const Error& error = end.error();
@@ -298,7 +298,7 @@ Result<std::size_t> add_factories(const StatusOptions& options, bool with_catalo
         asked = programs::status::add_factories_of_catalogs(options, factories);
     if (options.mode != StatusOptions::Mode::factories && !factories.empty())
         printer.begin_table(StatusOptions::Mode::factories);
-    for (const programs::status::FoundFactory& one : factories) printer.put(one.record, one.mark);
+    for (const programs::status::FoundFactory& one : factories) printer.print_record(one.record, one.mark);
     if (!asked) return asked.error();
     return factories.size();
 }

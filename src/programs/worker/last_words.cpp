@@ -39,7 +39,7 @@ Will decode(const std::string& encoded) {
     return will;
 }
 
-void say(Will will) {
+void send_will(Will will) {
     const Instant until = instant_now() + will.grace;
     // A manager that is stopped or busy for a while answers late.
     will.manager.limits.handshake = std::max(will.manager.limits.handshake, will.grace);
@@ -85,7 +85,7 @@ void say_last_words(const std::string& encoded, bool all_ended) {
     try {
         Will will = decode(encoded);
         will.words.all_ended = all_ended;
-        say(std::move(will));
+        send_will(std::move(will));
     } catch (const std::exception&) {  // then the manager waits for the worker until its limit
     }
 }

@@ -282,7 +282,7 @@ Result<wq::worker::Call> ManagerCalls::begin(wq::worker::Whom whom) {
     call.transport = std::move(dialer);
     call.manager = net::frames::TcpDialer::manager;
     call.not_allowed = [this, line] { return is_refused(*line); };
-    call.heard = [line](Instant) { return line->heard(); };
+    call.heard = [line](Instant) { return line->last_heard(); };
     call.local_address = [line] { return line->local_address(); };
     call.welcomed = [this] { note_welcome(); };
     call.name = [this] { return called_ ? called_->listing.contact.name : std::string(); };

@@ -39,7 +39,9 @@ class NamedCall final : public net::frames::TcpDialer {
     std::optional<Error> failure() const override { return line_ ? line_->failure() : failure_; }
     std::string security() const override { return line_ ? line_->security() : std::string(); }
     std::string local_address() const override { return line_ ? line_->local_address() : std::string(); }
-    net::frames::Heard heard() const override { return line_ ? line_->heard() : net::frames::Heard{}; }
+    net::frames::Heard last_heard() const override {
+        return line_ ? line_->last_heard() : net::frames::Heard{};
+    }
 
   private:
     void take(Found found);

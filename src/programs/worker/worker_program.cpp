@@ -107,7 +107,7 @@ class Program {
             worker_.reset();
             coprocesses_.reset();
             files_.reset();  // nothing is written in the workspace any more
-            say("deleting workspace " + launcher_->scratch());
+            print_and_log("deleting workspace " + launcher_->scratch());
         } while (std::exchange(comes_back_, false) && calls_ended && code == ExitCode::ok);
         launcher_->close(launcher_close_limit);
         if (!calls_ended) ::_exit(to_int(code));  // a function is still running in our memory
@@ -118,7 +118,7 @@ class Program {
     ExitCode serve() {
         wq::worker::WorkerSession session(
             session_options(), *worker_, [this](wq::worker::Whom whom) { return calls_.begin(whom); },
-            [this](const std::string& text) { say(text); }, instant_now());
+            [this](const std::string& text) { print_and_log(text); }, instant_now());
         manager::run::Waiter waiter;
         manager::run::BackOff back_off(instant_now());
         while (!session.over()) {
@@ -126,7 +126,7 @@ class Program {
                 session.stop(*signal, instant_now());
                 comes_back_ = false;
             }
-            session.turn(instant_now());
+            session.run_turn(instant_now());
             launcher_->keep_until(session.keeps_tasks_until(instant_now()));
             leave_last_words();
             fail_by_chance();
@@ -163,7 +163,7 @@ class Program {
         allowed_ = now;
         cannot_look_.clear();
         const std::string lacks = what_it_lacks(resources_, *found, node::machine::CpuMask::of_process(0));
-        if (lacks.empty()) return say(less + "; its offer stays the same");
+        if (lacks.empty()) return print_and_log(less + "; its offer stays the same");
         comes_back_ = true;
         session.leave(less + "; " + lacks + ": it finishes its tasks, leaves, and rejoins with less",
                       instant_now());
@@ -172,7 +172,7 @@ class Program {
     // A worker cannot change its offer, so it joins again.
     void leave_without_coprocesses(wq::worker::WorkerSession& session) {
         if (!coprocesses_) return;
-        for (const std::string& one : coprocesses_->take_news()) say(one);
+        for (const std::string& one : coprocesses_->take_news()) print_and_log(one);
         const auto why = coprocesses_->given_up();
         if (!why || session.draining()) return;
         coprocesses_failed_ = comes_back_ = true;
@@ -185,7 +185,8 @@ class Program {
         coprocesses_ = worker::start_coprocesses(options_.coprocesses, resources_, workspace_parent(options_),
                                                  *launcher_, options_.time_scale, signals_.descriptor())
                            .or_throw();
-        say("using " + describe(*coprocesses_, coprocess_share(options_.coprocesses, resources_.offers)));
+        print_and_log("using " +
+                      describe(*coprocesses_, coprocess_share(options_.coprocesses, resources_.offers)));
     }
 
     // Looks for GPUs only once: their number does not shrink, and waiting for their driver would block
@@ -206,7 +207,7 @@ class Program {
     void say_that_it_cannot_look(const std::string& less, const std::string& why) {
         const std::string text =
             less + "; it offers the same as before, as it cannot inspect its machine: " + why;
-        if (std::exchange(cannot_look_, text) != text) say(text);
+        if (std::exchange(cannot_look_, text) != text) print_and_log(text);
     }
 
     Duration between_looks() const {
@@ -227,11 +228,11 @@ class Program {
         if (options_.kept_cache.empty() || !kept_cache_.path().empty()) return kept_cache_.path();
         const auto folder = std::filesystem::absolute(options_.kept_cache);
         if (const auto trouble = kept_cache_.take(folder, records::journal::host_name()))
-            say("the cache is not kept: " + trouble->what);
+            print_and_log("the cache is not kept: " + trouble->what);
         return kept_cache_.path();
     }
 
-    void say(const std::string& text) {
+    void print_and_log(const std::string& text) {
         print(text);
         debug("wq", text);
     }
@@ -270,8 +271,8 @@ class Program {
             worker.hello.features.push_back(std::string(engine::model::factory_feature) + options_.factory);
         worker.leaves_at = leaves_at_;
         launcher_->begin_anew(worker.launcher, launcher_close_limit).or_throw();
-        say("creating workspace " + launcher_->scratch());
-        say("using " + resources_line(resources.offers));
+        print_and_log("creating workspace " + launcher_->scratch());
+        print_and_log("using " + resources_line(resources.offers));
         const auto cores =
             static_cast<std::size_t>(std::max<std::int64_t>(resources.offers.cores.rounded_down(), 1));
         start_coprocesses();

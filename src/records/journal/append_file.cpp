@@ -118,7 +118,7 @@ Result<std::string> read_whole(const std::string& path) {
 namespace {
 
 template <class Number>
-void put(std::string& out, Number value) {
+void append_number(std::string& out, Number value) {
     char digits[24];
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     out.append(digits, static_cast<std::size_t>(end - digits));
@@ -193,15 +193,15 @@ Status TextLog::close() {
 }
 
 void put_number(std::string& out, std::int64_t value) {
-    put(out, value);
+    append_number(out, value);
 }
 void put_number(std::string& out, std::uint64_t value) {
-    put(out, value);
+    append_number(out, value);
 }
 
 void put_seconds(std::string& out, std::int64_t micros, int digits) {
     if (micros < 0) out += '-', micros = -micros;
-    put(out, micros / 1'000'000);
+    append_number(out, micros / 1'000'000);
     char fraction[8];
     std::int64_t rest = micros % 1'000'000;
     for (int i = 5; i >= 0; --i, rest /= 10) fraction[i] = static_cast<char>('0' + rest % 10);

@@ -30,7 +30,7 @@ constexpr std::pair<const char*, std::int64_t engine::model::ManagerStats::*> co
     {"tasks_waiting", &engine::model::ManagerStats::tasks_waiting},
 };
 
-void put(std::string& out, std::string_view key, std::string_view value) {
+void append_field(std::string& out, std::string_view key, std::string_view value) {
     out.append(key).append("=").append(value).append("\n");
 }
 
@@ -87,21 +87,22 @@ void read_pair(std::string_view key, std::string_view value, RunStatus& status) 
 
 Status write_status(const std::string& run_directory, const RunStatus& status) {
     std::string text;
-    put(text, "state", status.state);
-    put(text, "exit_code", status.exit_code ? std::to_string(*status.exit_code) : "");
-    put(text, "started", format_utc(status.started_us));
-    put(text, "ended", status.ended_us == 0 ? "" : format_utc(status.ended_us));
+    append_field(text, "state", status.state);
+    append_field(text, "exit_code", status.exit_code ? std::to_string(*status.exit_code) : "");
+    append_field(text, "started", format_utc(status.started_us));
+    append_field(text, "ended", status.ended_us == 0 ? "" : format_utc(status.ended_us));
     const WallMicros now = wall_now();
-    put(text, "written", format_utc(now));
-    put(text, "started_us", std::to_string(status.started_us));
-    put(text, "ended_us", std::to_string(status.ended_us));
-    put(text, "written_us", std::to_string(now));
-    for (const auto& [name, count] : counts) put(text, name, std::to_string(status.tasks.*count));
-    put(text, "total_known", status.total_known ? "yes" : "no");
-    put(text, "tasks_per_second", status.tasks_per_second < 0 ? "" : std::to_string(status.tasks_per_second));
-    put(text, "host", host_name());
-    put(text, "pid", std::to_string(::getpid()));
-    put(text, "message", escaped(status.message));
+    append_field(text, "written", format_utc(now));
+    append_field(text, "started_us", std::to_string(status.started_us));
+    append_field(text, "ended_us", std::to_string(status.ended_us));
+    append_field(text, "written_us", std::to_string(now));
+    for (const auto& [name, count] : counts) append_field(text, name, std::to_string(status.tasks.*count));
+    append_field(text, "total_known", status.total_known ? "yes" : "no");
+    append_field(text, "tasks_per_second",
+                 status.tasks_per_second < 0 ? "" : std::to_string(status.tasks_per_second));
+    append_field(text, "host", host_name());
+    append_field(text, "pid", std::to_string(::getpid()));
+    append_field(text, "message", escaped(status.message));
     // While the run continues, nobody waits for the disk.
     const bool ended = status.exit_code.has_value();
     return write_atomically(run_directory + "/status", text, ended);

@@ -122,7 +122,7 @@ void put_numbers(std::string& out, Interval tasks) {
 }
 
 void begin_task(std::string& out, const TaskRecord& record, TransactionStamp& stamp, std::string_view state) {
-    stamp.put(out, record.received_us);
+    stamp.append_to(out, record.received_us);
     out += "TASK ";
     put_number(out, task_number(record.task));
     out.append(" ").append(state).append(" ");
@@ -205,7 +205,7 @@ std::string transfer_text(const TransferRecord& transfer) {
     return out;
 }
 
-void TransactionStamp::put(std::string& out, WallMicros when) {
+void TransactionStamp::append_to(std::string& out, WallMicros when) {
     constexpr WallMicros apart = 1'000'000;
     if (when < last_ && last_ - when < apart) when = last_;
     last_ = std::max(last_, when);
@@ -216,14 +216,14 @@ void TransactionStamp::put(std::string& out, WallMicros when) {
 }
 
 void put_manager_lines(std::string& out, WallMicros when, TransactionStamp& stamp, bool start) {
-    stamp.put(out, when);
+    stamp.append_to(out, when);
     out += start ? "MANAGER START\n" : "MANAGER END\n";
 }
 
 void put_category_lines(std::string& out, WallMicros when, TransactionStamp& stamp,
                         const CategoryRecord& record) {
     const auto put = [&](std::string_view what, const engine::model::Sizes& sizes) {
-        stamp.put(out, when);
+        stamp.append_to(out, when);
         out += "CATEGORY ";
         put_word(out, record.name, '_');
         out.append(" ").append(what).append(" ");
@@ -240,7 +240,7 @@ void put_category_lines(std::string& out, WallMicros when, TransactionStamp& sta
 
 void put_worker_lines(std::string& out, TransactionStamp& stamp, const WorkerRecord& record) {
     const bool left = record.left_us != 0;
-    stamp.put(out, left ? record.left_us : record.joined_us);
+    stamp.append_to(out, left ? record.left_us : record.joined_us);
     out += "WORKER worker-";
     put_number(out, std::uint64_t{record.worker.value()});
     out += ' ';
@@ -250,7 +250,7 @@ void put_worker_lines(std::string& out, TransactionStamp& stamp, const WorkerRec
         return;
     }
     out += " CONNECTION\n";
-    stamp.put(out, record.joined_us);
+    stamp.append_to(out, record.joined_us);
     out += "WORKER worker-";
     put_number(out, std::uint64_t{record.worker.value()});
     out += " RESOURCES ";
@@ -275,7 +275,7 @@ void put_task_lines(std::string& out, TransactionStamp& stamp, const TaskRecord&
 
 void put_range_lines(std::string& out, TransactionStamp& stamp, const RangeRecord& record,
                      std::string_view worker_address) {
-    stamp.put(out, record.received_us);
+    stamp.append_to(out, record.received_us);
     out += "TASK ";
     put_numbers(out, {record.tasks.front()->first, record.tasks.back()->end});
     out += " DONE SUCCESS 0 {} {";
@@ -292,7 +292,7 @@ void put_range_lines(std::string& out, TransactionStamp& stamp, const RangeRecor
 }
 
 void put_cancelled_line(std::string& out, WallMicros when, TransactionStamp& stamp, Interval tasks) {
-    stamp.put(out, when);
+    stamp.append_to(out, when);
     out += "TASK ";
     put_numbers(out, tasks);
     out += " CANCELED\n";

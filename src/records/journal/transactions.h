@@ -37,7 +37,7 @@ std::string transfer_text(const TransferRecord& transfer);
 class TransactionStamp {
   public:
     explicit TransactionStamp(std::int64_t pid) : pid_(pid) {}
-    void put(std::string& out, WallMicros when);
+    void append_to(std::string& out, WallMicros when);
 
   private:
     std::int64_t pid_;

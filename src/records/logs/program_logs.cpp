@@ -82,7 +82,7 @@ ProgramLogs::~ProgramLogs() {
     if (thread_.joinable()) thread_.join();
 }
 
-void ProgramLogs::put(Entry entry) {
+void ProgramLogs::queue_entry(Entry entry) {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= most_waiting_records) {
         lost_some_ = true;
@@ -108,7 +108,8 @@ void ProgramLogs::run() {
             lost = lost_some_;
         }
         if (lost)
-            note(Log::all, Error{ExitCode::interrupted, "the logs' disk is too slow: lines are missing"});
+            record_trouble(Log::all,
+                           Error{ExitCode::interrupted, "the logs' disk is too slow: lines are missing"});
         or_note([&] { write_all(entries); });
         entries.clear();
     }
@@ -120,35 +121,35 @@ void ProgramLogs::or_note(const std::function<void()>& write) {
     try {
         write();
     } catch (const std::exception& error) {
-        note(Log::all,
-             Error{ExitCode::interrupted, std::string("lines of the logs are missing: ") + error.what()});
+        record_trouble(Log::all, Error{ExitCode::interrupted,
+                                       std::string("lines of the logs are missing: ") + error.what()});
     }
 }
 
 void ProgramLogs::finish() {
     if (transactions_.is_open()) {
         journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
-        note(Log::transactions, transactions_.write());
-        note(Log::transactions, transactions_.close());
+        record_trouble(Log::transactions, transactions_.write());
+        record_trouble(Log::transactions, transactions_.close());
     }
-    if (statistics_.is_open()) note(Log::statistics, statistics_.close());
-    if (h5_) note(Log::h5, h5_->close());
+    if (statistics_.is_open()) record_trouble(Log::statistics, statistics_.close());
+    if (h5_) record_trouble(Log::h5, h5_->close());
 }
 
 void ProgramLogs::write_all(std::vector<Entry>& entries) {
     for (const Entry& entry : entries) std::visit([&](const auto& known) { write(known); }, entry);
-    if (transactions_.is_open()) note(Log::transactions, transactions_.write());
-    if (statistics_.is_open()) note(Log::statistics, statistics_.write());
+    if (transactions_.is_open()) record_trouble(Log::transactions, transactions_.write());
+    if (statistics_.is_open()) record_trouble(Log::statistics, statistics_.write());
     if (h5_ && !h5_->failed() && instant_now() >= next_flush_) {
-        note(Log::h5, h5_->flush());
+        record_trouble(Log::h5, h5_->flush());
         next_flush_ = instant_now() + flush_interval;
     }
     if (!debug_) return;
-    if (const auto trouble = debug_->take_trouble()) note(Log::debug, *trouble);
+    if (const auto trouble = debug_->take_trouble()) record_trouble(Log::debug, *trouble);
 }
 
 // Reports once per log, because the trouble usually lasts.
-void ProgramLogs::note(Log log, const Status& status) {
+void ProgramLogs::record_trouble(Log log, const Status& status) {
     if (status || std::exchange(said_trouble_[static_cast<std::size_t>(log)], true)) return;
     if (debug_) debug_->write("log", status.error().message);
     if (say_) say_(status.error().message);
@@ -216,7 +217,7 @@ void ProgramLogs::put_category(WallMicros when, const journal::CategoryRecord& r
         if (n == last.size()) last.emplace_back();
         if (text == last[n]) continue;
         last[n] = text;
-        stamp_.put(transactions_.lines(), when);
+        stamp_.append_to(transactions_.lines(), when);
         transactions_.lines() += text;
     }
 }
@@ -228,7 +229,7 @@ void ProgramLogs::write(const Cancelled& cancelled) {
 }
 
 void ProgramLogs::write(const Line& line) {
-    stamp_.put(transactions_.lines(), line.when);
+    stamp_.append_to(transactions_.lines(), line.when);
     transactions_.lines().append(line.text).append("\n");
 }
 
@@ -239,11 +240,11 @@ void ProgramLogs::write(const DebugLine& line) {
 // ---- the manager's thread ----
 
 void ProgramLogs::task(const journal::TaskRecord& record) {
-    if (wants_records()) put(record);
+    if (wants_records()) queue_entry(record);
     debug_attempt(record);
 }
 void ProgramLogs::call(const journal::TaskRecord& record) {
-    if (wants_records()) put(Call{record});
+    if (wants_records()) queue_entry(Call{record});
     debug_attempt(record);
 }
 void ProgramLogs::debug_attempt(const journal::TaskRecord& record) {
@@ -253,7 +254,7 @@ void ProgramLogs::debug_attempt(const journal::TaskRecord& record) {
                           engine::model::describe(record.outcome));
 }
 void ProgramLogs::range(const journal::RangeRecord& record) {
-    if (wants_records()) put(record);
+    if (wants_records()) queue_entry(record);
     if (wants_debug("task"))
         debug("task", count_of(record.tasks.count(), "call") + " of a range ended within task " +
                           std::to_string(record.tasks.front()->first + 1) + " to " +
@@ -261,27 +262,27 @@ void ProgramLogs::range(const journal::RangeRecord& record) {
                           std::to_string(record.worker.value()));
 }
 void ProgramLogs::cancelled(const IntervalSet& tasks, WallMicros when) {
-    if (has_transactions_) put(Cancelled{tasks, when});
+    if (has_transactions_) queue_entry(Cancelled{tasks, when});
 }
 void ProgramLogs::worker(const journal::WorkerRecord& record) {
-    put(record);
+    queue_entry(record);
     if (wants_debug("wq"))
         debug("wq", "worker " + std::to_string(record.worker.value()) + " at " + record.address +
                         (record.left_us == 0 ? " joined with " + engine::model::describe(record.offers)
                                              : " left: " + record.why_left));
 }
 void ProgramLogs::sample(const journal::Sample& sample) {
-    if (has_statistics_ || h5_) put(sample);
+    if (has_statistics_ || h5_) queue_entry(sample);
 }
 void ProgramLogs::category(const journal::CategoryRecord& record) {
-    if (wants_records()) put(record);
+    if (wants_records()) queue_entry(record);
 }
 void ProgramLogs::transaction(WallMicros when, std::string text) {
-    if (wants_debug("task")) put(DebugLine{when, "task", text});
-    if (has_transactions_) put(Line{when, std::move(text)});
+    if (wants_debug("task")) queue_entry(DebugLine{when, "task", text});
+    if (has_transactions_) queue_entry(Line{when, std::move(text)});
 }
 void ProgramLogs::debug(std::string_view subsystem, const std::string& text) {
-    if (wants_debug(subsystem)) put(DebugLine{wall_now(), std::string(subsystem), text});
+    if (wants_debug(subsystem)) queue_entry(DebugLine{wall_now(), std::string(subsystem), text});
 }
 
 }  // namespace wq::records::logs

@@ -81,7 +81,7 @@ class ProgramLogs {
 
     ProgramLogs() = default;
     Status begin(const LogPaths& paths, WallMicros started);
-    void put(Entry entry);
+    void queue_entry(Entry entry);
     void debug_attempt(const journal::TaskRecord& record);
     bool wants_records() const { return has_transactions_ || h5_; }
     void run();
@@ -98,7 +98,7 @@ class ProgramLogs {
     void write(const Line& line);
     void write(const DebugLine& line);
     enum class Log { debug, transactions, statistics, h5, all };
-    void note(Log log, const Status& status);
+    void record_trouble(Log log, const Status& status);
     void finish();
 
     std::function<void(const std::string&)> say_;

@@ -73,7 +73,7 @@ void SliceSummary::finish() {
     thread_.join();
     write_sample();
     if (!hdf5_) return;
-    if (const Status closed = hdf5_->close(); !closed) say(closed.error().message);
+    if (const Status closed = hdf5_->close(); !closed) print_line(closed.error().message);
 }
 
 void SliceSummary::run() {
@@ -96,9 +96,9 @@ Duration SliceSummary::write_sample() {
     try {
         return write(slices);
     } catch (const std::exception& error) {
-        say(std::string("no more statistics are written: ") + error.what());
+        print_line(std::string("no more statistics are written: ") + error.what());
     } catch (...) {
-        say("no more statistics are written: an unknown exception");
+        print_line("no more statistics are written: an unknown exception");
     }
     failed_ = true;
     return longest_interval;
@@ -108,12 +108,12 @@ Duration SliceSummary::write(const std::vector<hdf5::SliceRow>& slices) {
     const SliceSample sample = sample_();
     const auto longer = std::max<std::size_t>(1, sample.ranks.size() / rank_rows_each_interval);
     for (const Status& written : {write_hdf5(sample, slices), write_events(sample)})
-        if (!written) say(written.error().message);
+        if (!written) print_line(written.error().message);
     return std::min(options_.interval, longest_interval / static_cast<std::int64_t>(longer)) *
            static_cast<std::int64_t>(longer);
 }
 
-void SliceSummary::say(const std::string& line) const {
+void SliceSummary::print_line(const std::string& line) const {
     try {
         options_.say(line);
     } catch (...) {  // the program's own function

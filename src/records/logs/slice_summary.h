@@ -64,7 +64,7 @@ class SliceSummary {
     // Returns how long to wait until the next one.
     Duration write_sample();
     Duration write(const std::vector<hdf5::SliceRow>& slices);
-    void say(const std::string& line) const;
+    void print_line(const std::string& line) const;
     Status write_hdf5(const SliceSample& sample, const std::vector<hdf5::SliceRow>& slices);
     Status write_events(const SliceSample& sample);
 

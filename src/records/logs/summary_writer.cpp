@@ -119,7 +119,7 @@ struct SummaryWriter::Shared {
 
     void write(Job& job);
     void write_files(const Summary& summary);
-    void tell(const std::string& folder, const std::string& trouble);
+    void report_trouble(const std::string& folder, const std::string& trouble);
     void ended(const Job& job);
     // Returns whether something was written in that time, or nothing is left to write.
     bool moves(std::unique_lock<std::mutex>& lock, Duration limit);
@@ -152,7 +152,7 @@ void SummaryWriter::Shared::write(Job& job) {
         write_files(job.summary);
     } catch (const std::exception& error) {
         try {
-            tell(folder, folder + ": " + error.what());
+            report_trouble(folder, folder + ": " + error.what());
         } catch (const std::exception&) {  // then without a message
         }
     }
@@ -168,7 +168,7 @@ void SummaryWriter::Shared::write_files(const Summary& summary) {
     const auto write = [&](const std::string& folder, const std::string& text, const char* kind) {
         if (text.empty()) return;
         const Status done = journal::write_resource_summary(folder, pid, number, text, kind);
-        if (!done) tell(folder, done.error().message);
+        if (!done) report_trouble(folder, done.error().message);
     };
     const std::set<std::string> folders{summary.of_task, summary.of_all};
     for (const std::string& folder : folders) {
@@ -180,11 +180,11 @@ void SummaryWriter::Shared::write_files(const Summary& summary) {
     if (!summary.of_all.empty()) {
         const std::string path = summary.of_all + "/wq-" + std::to_string(pid) + ".summaries";
         if (const int error = append_summary(path, in_one_line(json)); error != 0)
-            tell(summary.of_all, path + ": " + std::system_category().message(error));
+            report_trouble(summary.of_all, path + ": " + std::system_category().message(error));
     }
 }
 
-void SummaryWriter::Shared::tell(const std::string& folder, const std::string& trouble) {
+void SummaryWriter::Shared::report_trouble(const std::string& folder, const std::string& trouble) {
     if (told.contains(folder)) return;
     {
         const std::lock_guard lock(outside);
@@ -225,7 +225,7 @@ void SummaryWriter::run(const std::shared_ptr<Shared>& shared) {
 SummaryWriter::SummaryWriter(SummaryLimits limits, SummaryCalls calls)
     : shared_(std::make_shared<Shared>(limits, std::move(calls))) {}
 
-std::shared_future<void> SummaryWriter::put(Summary summary) {
+std::shared_future<void> SummaryWriter::queue_summary(Summary summary) {
     Job job{std::move(summary), {}};
     std::shared_future<void> written = job.written.get_future().share();
     if (!thread_.joinable()) try {

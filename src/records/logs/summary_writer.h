@@ -55,7 +55,7 @@ class SummaryWriter {
     // ---- the manager's thread ----
 
     // Ready once the report is written or has failed.
-    std::shared_future<void> put(Summary summary);
+    std::shared_future<void> queue_summary(Summary summary);
     std::uint64_t backlog_bytes() const;
     // Readable when the backlog has exceeded the maximum and is now at most half of it; until settle().
     int descriptor() const;
@@ -66,7 +66,7 @@ class SummaryWriter {
     // ---- when that has ended ----
 
     // Waits until all is written, or nothing was written for `hang_limit`. The rest is written later if its
-    // folder responds while the process lives. put() must not be called afterwards.
+    // folder responds while the process lives. queue_summary() must not be called afterwards.
     void finish();
 
   private:

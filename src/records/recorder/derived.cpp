@@ -59,7 +59,7 @@ Derived::Derived(const RecorderOptions& options, const journal::RunHeader& heade
     transactions_ = open_log(directory + "/transactions.log", journal::transactions_heading());
     if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, hdf5::stats_log_heading());
     if (has_journal) rebuild(directory + "/journal", listed);
-    if (joblog_.is_open()) note(joblog_.rename(joblog));
+    if (joblog_.is_open()) record_trouble(joblog_.rename(joblog));
     journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, true);
     write_logs();
     flush();
@@ -67,9 +67,9 @@ Derived::Derived(const RecorderOptions& options, const journal::RunHeader& heade
 
 void Derived::rebuild(const std::string& journal, const ListedTasks* listed) {
     Rebuild now{listed, {}, journal::EarlierJoblog(options_.run_directory + "/joblog.tsv")};
-    if (auto scan = journal::scan_journal(journal, now.ends); !scan) note(scan.error());
+    if (auto scan = journal::scan_journal(journal, now.ends); !scan) record_trouble(scan.error());
     rebuild_ = &now;
-    if (auto scan = journal::scan_journal(journal, *this); !scan) note(scan.error());
+    if (auto scan = journal::scan_journal(journal, *this); !scan) record_trouble(scan.error());
     rebuild_ = nullptr;
 }
 
@@ -91,24 +91,25 @@ void Derived::open_h5(const journal::RunHeader& header) {
 journal::TextLog Derived::open_log(const std::string& path, std::string_view heading) {
     auto log = journal::TextLog::open(path, heading);
     if (log) return std::move(*log);
-    note(log.error());
+    record_trouble(log.error());
     return {};
 }
 
 void Derived::note_h5(const Status& status) {
     if (!status)
-        note(Error{status.error().code,
-                   status.error().message + "; the run goes on without it (the journal has all of it)"});
+        record_trouble(
+            Error{status.error().code,
+                  status.error().message + "; the run goes on without it (the journal has all of it)"});
 }
 
-void Derived::note(const Status& status) {
+void Derived::record_trouble(const Status& status) {
     if (!status) notices_.push_back(status.error().message);
 }
 
 void Derived::note_once(bool& said, const Status& status) {
     if (status || said) return;
     said = true;
-    note(status);
+    record_trouble(status);
 }
 
 // Visits the journal: records of an earlier run, numbered by this run's list.
@@ -230,7 +231,7 @@ void Derived::record(const journal::Sample& taken) {
 
 void Derived::transaction(WallMicros when, std::string_view text) {
     if (!transactions_.is_open()) return;
-    stamp_.put(transactions_.lines(), when);
+    stamp_.append_to(transactions_.lines(), when);
     transactions_.lines().append(text).append("\n");
 }
 
@@ -257,18 +258,20 @@ void Derived::flush() {
         note_h5(h5_->flush());
         if (h5_->failed()) h5_.reset();
     } else if (h5_->pending_rows() > most_rows_waiting) {
-        note(Error{ExitCode::interrupted, "stats.h5 ends here: too little space on the disk for it"});
+        record_trouble(
+            Error{ExitCode::interrupted, "stats.h5 ends here: too little space on the disk for it"});
         h5_.reset();
     }
 }
 
 void Derived::close() {
     journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
-    for (journal::TextLog* log : {&joblog_, &transactions_, &stats_log_}) note(log->close());
+    for (journal::TextLog* log : {&joblog_, &transactions_, &stats_log_}) record_trouble(log->close());
     flush();
     if (h5_ && h5_->pending_rows() > 0) {
-        note(Error{ExitCode::interrupted, "stats.h5 lacks its last " + std::to_string(h5_->pending_rows()) +
-                                              " rows: too little space on the disk for them"});
+        record_trouble(Error{ExitCode::interrupted, "stats.h5 lacks its last " +
+                                                        std::to_string(h5_->pending_rows()) +
+                                                        " rows: too little space on the disk for them"});
         h5_->drop_pending();
     }
     if (h5_) note_h5(h5_->close());

@@ -52,7 +52,7 @@ class Derived : private journal::JournalVisitor {
     std::uint32_t category_row(CategoryId category);
     void write_summary(const Recorded& ended, const std::string& host);
     journal::TextLog open_log(const std::string& path, std::string_view heading);
-    void note(const Status& status);
+    void record_trouble(const Status& status);
     void note_h5(const Status& status);
     void note_once(bool& said, const Status& status);
     bool space_for_flush() const;

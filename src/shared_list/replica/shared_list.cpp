@@ -185,7 +185,7 @@ Result<bool> SharedList::adopt(const Answer& answer) {
     request.records = line_of(told);
     request.rewrite = true;
     request.splices = copy_.list().splices();
-    auto made = make(std::move(request));
+    auto made = make_change(std::move(request));
     if (!made || !*made) {
         copy_ = before;
         copy_.lose();
@@ -218,7 +218,7 @@ Result<bool> SharedList::put_aside(const Answer& answer, std::uint64_t waiting_a
     request.records = line_of(record({}));
     request.rewrite = true;
     request.splices = {{0, answer.file->size(), copy_.list().bytes()}};
-    auto made = make(std::move(request));
+    auto made = make_change(std::move(request));
     if (made && *made)
         say_(store_.name() + " was replaced by a copy so old that " + std::to_string(waiting_again) +
              " finished lines would run again: the list was put back, and the copy is " + store_.name() +
@@ -285,7 +285,7 @@ std::string SharedList::line_of(const Record& record) const {
 }
 
 // copy_.list() already has the change. False: others were faster; what they did is in refused_.
-Result<bool> SharedList::make(Request request) {
+Result<bool> SharedList::make_change(Request request) {
     const std::string before = known_.file;
     auto answer = exchange(request);
     if (!answer) return answer.error();
@@ -346,7 +346,7 @@ Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const D
         if (auto copied = copy_old_files(); !copied) return copied.error();
         std::vector<Edit> edits = decide(copy_.list());
         if (edits.empty() && looked_now) return edits;
-        const auto made = edits.empty() ? Result<bool>(false) : tell(purpose, edits, {});
+        const auto made = edits.empty() ? Result<bool>(false) : make_edits(purpose, edits, {});
         if (!made) return made.error();
         if (*made) return edits;
         const Status news = edits.empty() ? follow_store() : try_again(tries);
@@ -356,14 +356,14 @@ Result<std::vector<Edit>> SharedList::change(const std::string& purpose, const D
 }
 
 // Makes the edits here, and there with the request, or takes them back.
-Result<bool> SharedList::tell(const std::string& purpose, std::vector<Edit> edits, Request request) {
+Result<bool> SharedList::make_edits(const std::string& purpose, std::vector<Edit> edits, Request request) {
     Record told = record(std::move(edits));
     request.records = line_of(told);
     const std::uint64_t inserted = copy_.list().lines_inserted_in_front();
     copy_.list().begin_change();
     for (const Edit& edit : told.edits) copy_.list().apply(edit);
     rewrite_if_due(request);
-    const auto made = make(std::move(request));
+    const auto made = make_change(std::move(request));
     if (made && *made) {
         pending_.erase(purpose);  // the log has grown: what was sent before is refused from now on
         copy_.list().keep_change();
@@ -383,7 +383,7 @@ Status SharedList::copy_old_files() {
         std::vector<Edit> edits = appends(log_, old_);
         Request request;
         for (const OldFile& old : old_) request.copied_old.push_back(old.name);
-        const auto made = tell(of_old_files, std::move(edits), std::move(request));
+        const auto made = make_edits(of_old_files, std::move(edits), std::move(request));
         if (!made) return made.error();
         if (*made) break;
         if (auto news = try_again(tries); !news) return news;
@@ -422,7 +422,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
         request.records = line_of(told);
         request.new_log = request.rewrite = true;
         request.splices = {{0, copy_.list().bytes_in_file(), std::move(*whole)}};
-        const auto made = make(std::move(request));
+        const auto made = make_change(std::move(request));
         if (!made) return made.error();
         if (*made) break;
         if (auto news = try_again(tries); !news) return news;
@@ -466,7 +466,7 @@ Status SharedList::write_now(bool empty_log) {
             request.splices = copy_.list().splices();
         else
             begin_log(request, empty_log ? 0 : kept_log);
-        const auto made = make(std::move(request));
+        const auto made = make_change(std::move(request));
         if (!made) return made.error();
         if (!*made) {
             if (auto news = try_again(tries); !news) return news;

@@ -113,13 +113,13 @@ class SharedList {
     std::string appended_to(const std::string& file);
     std::optional<std::vector<text::Edit>> take_pending(const std::string& purpose);
     Status copy_old_files();
-    Result<bool> tell(const std::string& purpose, std::vector<text::Edit> edits, Request request);
+    Result<bool> make_edits(const std::string& purpose, std::vector<text::Edit> edits, Request request);
     Result<std::uint64_t> waiting_again(const text::Merged& merged);
     Result<bool> put_aside(const Answer& answer, std::uint64_t waiting_again);
     text::Record record(std::vector<text::Edit> edits);
     std::string line_of(const text::Record& record) const;
     void rewrite_if_due(Request& request);
-    Result<bool> make(Request request);
+    Result<bool> make_change(Request request);
     bool was_made(const Pending& sent) const;
     Status write_now(bool empty_log);
     void begin_log(Request& request, std::uint64_t most_bytes) const;

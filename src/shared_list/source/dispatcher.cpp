@@ -46,7 +46,7 @@ constexpr const char* forget_variables = "unset newtask newid jumpto";
 
 }  // namespace
 
-Turn Dispatcher::turn(const std::vector<Event>& events, bool gives) {
+Turn Dispatcher::run_turn(const std::vector<Event>& events, bool gives) {
     Turn turn;
     gives_ = gives;
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
@@ -56,7 +56,7 @@ Turn Dispatcher::turn(const std::vector<Event>& events, bool gives) {
     return turn;
 }
 
-void Dispatcher::note(const std::vector<Event>& events) {
+void Dispatcher::take_events(const std::vector<Event>& events) {
     Turn turn;
     for (const Event& event : events) std::visit([&](const auto& one) { take(one, turn); }, event);
 }

@@ -102,10 +102,10 @@ class Dispatcher {
     explicit Dispatcher(DispatcherOptions options) : options_(std::move(options)) {}
 
     // Takes events, and gives lines to seats with room. Not `gives`: the run stops, what runs may end.
-    Turn turn(const std::vector<Event>& events, bool gives = true);
+    Turn run_turn(const std::vector<Event>& events, bool gives = true);
 
     // Takes events of the end of a run, and gives nothing.
-    void note(const std::vector<Event>& events);
+    void take_events(const std::vector<Event>& events);
     // The run ends: lines that still run are `#lost`, and signs are removed.
     Status close();
     // Whether a line has failed or was left.

@@ -30,7 +30,7 @@ SharedSource::SharedSource(DispatcherOptions options, engine::model::Shape shape
       name_(store::name_of(options.place)),
       thread_(std::make_unique<BackgroundThread>()) {
     options.say = [said = said_](const std::string& line) { said->add(line); };
-    options.beaten = [beats = beats_](WorkerId seat, Instant when) { beats->note(seat, when); };
+    options.beaten = [beats = beats_](WorkerId seat, Instant when) { beats->record_beat(seat, when); };
     dispatcher_ = std::make_shared<Dispatcher>(std::move(options));
 }
 
@@ -71,7 +71,7 @@ void SharedSource::say_all() {
 void SharedSource::begin_turn(bool gives) {
     busy_ = true;
     thread_->post([dispatcher = dispatcher_, events = std::exchange(events_, {}), gives, this] {
-        auto turn = std::make_shared<Turn>(dispatcher->turn(events, gives));
+        auto turn = std::make_shared<Turn>(dispatcher->run_turn(events, gives));
         return [this, turn] { end_turn(std::move(*turn)); };
     });
 }
@@ -168,7 +168,7 @@ Result<bool> SharedSource::close(const std::function<bool()>& gives_up) {
     auto answer = closed->get_future();
     thread_->post([closed, dispatcher = dispatcher_, events = std::exchange(events_, {})] {
         try {
-            dispatcher->note(events);
+            dispatcher->take_events(events);
             const Status status = dispatcher->close();
             closed->set_value(status ? Result<bool>(dispatcher->failed()) : Result<bool>(status.error()));
         } catch (...) {

@@ -52,7 +52,7 @@ class UserLines {
 // When each seat gave its last sign of life.
 class SeatBeats {
   public:
-    void note(WorkerId seat, Instant when) {
+    void record_beat(WorkerId seat, Instant when) {
         const std::lock_guard lock(mutex_);
         last_[seat] = when;
     }
@@ -140,7 +140,7 @@ class MarkingRecorder final : public records::recorder::Recorder {
   public:
     explicit MarkingRecorder(std::unique_ptr<records::recorder::Recorder> to) : to_(std::move(to)) {}
     // Null, at first: nobody is told.
-    void tell(SharedSource* source) { source_ = source; }
+    void set_source(SharedSource* source) { source_ = source; }
 
     Wants wants() const override { return to_->wants(); }
     bool wants_beginning(TaskId task) const override { return to_->wants_beginning(task); }

@@ -58,7 +58,7 @@ IntervalSet Holdings::present() const {
     return all;
 }
 
-Committed Holdings::tell() {
+Committed Holdings::take_news() {
     told_taken_ = taken_;
     return {taken_, std::exchange(untold_, {}), std::exchange(untold_failed_, {}),
             std::exchange(untold_times_, {})};
@@ -282,7 +282,7 @@ bool Taker::draw(net::frames::Transport& line, Instant now) {
 
 void Taker::tell_commits(net::frames::Transport& line) {
     std::lock_guard lock(mutex_);
-    if (held_.has_news()) line.send(*giver_, encode(held_.tell()));
+    if (held_.has_news()) line.send(*giver_, encode(held_.take_news()));
 }
 
 void Taker::leave(net::frames::Transport& line) {

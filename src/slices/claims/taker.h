@@ -108,7 +108,7 @@ class Holdings {
     IntervalSet present() const;
 
     bool has_news() const { return !untold_.empty() || taken_ != told_taken_; }
-    Committed tell();
+    Committed take_news();
     std::uint64_t taken() const { return taken_; }  // so many
 
   private:

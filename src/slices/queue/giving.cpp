@@ -10,7 +10,7 @@
 #include "net/frames/tls_identity.h"
 #include "records/journal/held_file.h"
 #include "slices/queue/h5_checkpoint.h"
-#include "slices/queue/say.h"
+#include "slices/queue/line_printer.h"
 
 namespace wq::slices::queue {
 
@@ -38,7 +38,7 @@ claims::TakerOptions taker_options(const Pass& pass, const std::string& node, st
     options.node = node;
     options.rank = rank;
     options.clock = [] { return wall_now(); };
-    options.say = say_as(pass.options());
+    options.say = printer_with_name(pass.options());
     return options;
 }
 
@@ -106,7 +106,7 @@ Giving::Giving(GivingOptions options)
     claims::GiverLineOptions giver{port_.take_listener(), ledger_of(*pass_, options.committed)};
     giver.epoch = pass_->plan().size();
     giver.ranks = options.ranks;
-    giver.say = say_as(pass_->options());
+    giver.say = printer_with_name(pass_->options());
     if (pass_->options().record_each)
         giver.record = [this](std::uint32_t rank, const claims::Timed& each) {
             statistics_.record(rank, each);
@@ -133,7 +133,7 @@ bool Giving::leave() {
 }
 
 void Giving::remark(std::uint64_t ranks) const {
-    const auto say = say_as(pass_->options());
+    const auto say = printer_with_name(pass_->options());
     if (const std::string remark = works_.remark(); !remark.empty()) say(remark);
     if (ranks == 1 || pass_->plan().size() >= few_slices * ranks) return;
     say(count_of(pass_->plan().size(), "slice") + " for " + count_of(ranks, "rank") +
@@ -184,7 +184,7 @@ void Statistics::open(const SliceSummaryOptions& options, std::function<claims::
     writing.name = name;
     writing.attributes = {{"name", name}, {"seed", std::to_string(pass_.seed())}};
     writing.interval = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.interval));
-    writing.say = say_as(pass_.options());
+    writing.say = printer_with_name(pass_.options());
     auto summary = records::logs::SliceSummary::open(
         std::move(writing), [this, report = std::move(report)] { return sample(report()); });
     if (!summary) throw SetupError(summary.error().message, to_int(ExitCode::bad_input));  // a file's

@@ -10,7 +10,7 @@
 #include "slices/plan/pass_ledger.h"
 #include "slices/queue/giving.h"
 #include "slices/queue/h5_checkpoint.h"
-#include "slices/queue/say.h"
+#include "slices/queue/line_printer.h"
 
 namespace wq::slices::queue {
 
@@ -131,7 +131,8 @@ ranks::tickets::Counters* counters_of(MpiSession::Parts& parts, const SliceOptio
     if (options.tickets == SliceTickets::automatic && !(may_call && are_fast)) return nullptr;
     std::string why = "another queue of this session uses it";
     ranks::tickets::Counters* const counters = parts.is_using_counters ? nullptr : parts.open_counters(why);
-    if (counters == nullptr && parts.rank == 0) say_as(options)("no slices through an MPI window: " + why);
+    if (counters == nullptr && parts.rank == 0)
+        printer_with_name(options)("no slices through an MPI window: " + why);
     return counters;
 }
 
@@ -169,7 +170,7 @@ AmongRanks open_together(MpiSession::Parts& parts, const std::vector<std::string
     start.reseed(first.seed);
     manager::run::NodeTickets tickets = parts.open_node_tickets();
     if (gives && !tickets.not_shared.empty())
-        say_as(options)("ranks get slices by message: " + tickets.not_shared);
+        printer_with_name(options)("ranks get slices by message: " + tickets.not_shared);
     ranks::tickets::Counters* const counters = counters_of(parts, options);
     AmongRanks opened;
     std::unique_ptr<Member>& member = opened.member;

@@ -57,14 +57,14 @@ void RecordServer::answer_through(claims::GiverLine& line) {
 }
 
 void RecordServer::ask(const claims::Address& worker, claims::Question question) {
-    put({worker, std::move(question)});
+    queue_job({worker, std::move(question)});
 }
 
 void RecordServer::gone(const claims::Address& worker) {
-    put({worker, std::nullopt});
+    queue_job({worker, std::nullopt});
 }
 
-void RecordServer::put(Job job) {
+void RecordServer::queue_job(Job job) {
     {
         const std::lock_guard lock(mutex_);
         jobs_.push_back(std::move(job));

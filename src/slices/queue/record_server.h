@@ -46,7 +46,7 @@ class RecordServer final : public claims::Service {
     void run();
     std::optional<Job> next_job();
     void serve(const Job& job);
-    void put(Job job);
+    void queue_job(Job job);
     std::string answer_to(const claims::Address& worker, std::string_view what);
     std::string serve(Readers&, const AskPass&) { return answer_of(std::string_view(pass_)); }
     std::string serve(Readers&, const AskPlace& ask);

@@ -14,9 +14,9 @@
 #include "net/frames/contact.h"
 #include "records/journal/run_status.h"
 #include "slices/claims/line_threads.h"
+#include "slices/queue/line_printer.h"
 #include "slices/queue/ranks.h"
 #include "slices/queue/record_requests.h"
-#include "slices/queue/say.h"
 #include "slices/sources/source_file.h"
 
 namespace wq::slices::queue {
@@ -97,7 +97,7 @@ bool may_change(const Error& error, const std::string& contact_file) {
 }
 
 Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeTickets& tickets,
-                          const Say& say) {
+                          const PrintLine& say) {
     net::frames::Backoff backoff(least_wait, longest_wait, random_bits());
     const Instant until =
         instant_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.wait));
@@ -122,12 +122,12 @@ Connected connect_in_time(const SliceWorkerOptions& options, manager::run::NodeT
 std::unique_ptr<Member> open_as_worker(const SliceWorkerOptions& options) {
     if (!(options.wait >= 0 && options.wait <= 1e9))
         throw SetupError("a worker waits 0 to 10^9 seconds for its queue", 64);
-    const Say say = say_or_stderr(options.say);
+    const PrintLine say = printer_or_stderr(options.say);
     manager::run::NodeTickets tickets = own_tickets(name_of_worker());
-    Connected connected = connect_in_time(options, tickets, say_as(SliceOptions().name, say));
+    Connected connected = connect_in_time(options, tickets, printer_with_name(SliceOptions().name, say));
     const std::string name = line_for_message(connected.pass->options().name);
     return std::make_unique<RemoteWorker>(std::move(connected.pass), std::move(tickets),
-                                          std::move(connected.line), say_as(name, say));
+                                          std::move(connected.line), printer_with_name(name, say));
 }
 
 namespace {

@@ -13,9 +13,9 @@
 #include "base/signals.h"
 #include "base/time.h"
 #include "slices/queue/giving.h"
+#include "slices/queue/line_printer.h"
 #include "slices/queue/ranks.h"
 #include "slices/queue/remote_worker.h"
-#include "slices/queue/say.h"
 #include "slices/queue/slice_works.h"
 #include "work_queue/read_ahead.h"
 #include "work_queue/slice_pipeline.h"
@@ -43,7 +43,7 @@ class SliceFeed {
 namespace {
 
 SliceOptions said(SliceOptions options) {
-    options.say = slices::queue::say_or_stderr(options.say);
+    options.say = slices::queue::printer_or_stderr(options.say);
     return options;
 }
 

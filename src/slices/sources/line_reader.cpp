@@ -281,7 +281,7 @@ LinePart part_in(ByteReader& in) {
 
 }  // namespace
 
-void put(ByteWriter& out, std::size_t work, const LinePart& part) {
+void write_part(ByteWriter& out, std::size_t work, const LinePart& part) {
     out.u64(work);
     out.u64(part.bytes.first);
     out.u64(part.bytes.end);

@@ -103,7 +103,7 @@ class LineReader final : public RecordReader {
 
 // What ranks tell each other of the text files that they have indexed together.
 
-void put(ByteWriter& out, std::size_t work, const LinePart& part);
+void write_part(ByteWriter& out, std::size_t work, const LinePart& part);
 // The parts of each of so many works, from what the ranks have put. Error internal: it is none of this. The
 // parts may contradict themselves: see LineIndex::join().
 Result<std::vector<std::vector<LinePart>>> parts_in(const std::vector<std::string>& of_ranks,

@@ -154,7 +154,7 @@ Result<Found> look_at(const std::string& work, const SurveyOptions& options) {
     return found;
 }
 
-void put(ByteWriter& out, const Found& found) {
+void write_found(ByteWriter& out, const Found& found) {
     out.u8(static_cast<std::uint8_t>(found.kind));
     out.u64(found.stamp.bytes);
     out.i64(found.stamp.modified_ns);
@@ -200,7 +200,7 @@ Status look_at_share(const std::vector<std::string>& works, const SurveyOptions&
     for (std::size_t n = party.rank; n < works.size(); n += party.size) {
         const auto found = look_at(works[n], options);
         if (found)
-            put(out, *found);
+            write_found(out, *found);
         else
             problems.add(found.error().message);
     }
@@ -249,7 +249,7 @@ Status index_share(const std::vector<Surveyed>& sources, const SurveyOptions& op
             const auto places = static_cast<std::size_t>(fraction * static_cast<double>(options.most_places));
             const auto lines = index_part(sources[n], {part.first - begin, part.end - begin}, places);
             if (lines)
-                put(out, n, *lines);
+                write_part(out, n, *lines);
             else
                 problems.add(lines.error().message);
         }

@@ -105,7 +105,7 @@ void SessionSimulation::turn() {
     for (auto& node : nodes_) {
         node->launcher->set_time(network_.now());
         if (node->stopped_until) continue;
-        node->session->turn(network_.now());
+        node->session->run_turn(network_.now());
         node->launcher->keep_until(node->session->keeps_tasks_until(network_.now()));
     }
     recorder_.write();

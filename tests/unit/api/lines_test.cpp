@@ -18,7 +18,7 @@ TEST(Lines, ManyThreadsAreSaidOneAfterTheOther) {
         std::vector<std::thread> threads;
         for (const char name : {'a', 'b', 'c'})
             threads.emplace_back([&lines, name] {
-                for (int i = 0; i < 500; ++i) lines.put(name + std::to_string(i));
+                for (int i = 0; i < 500; ++i) lines.add_line(name + std::to_string(i));
             });
         for (std::thread& thread : threads) thread.join();
     }
@@ -30,14 +30,14 @@ TEST(Lines, WhoIsToldOneMayPutAnother) {
     Lines* own = nullptr;
     Lines lines([&](const std::string& line) {
         said.push_back(line);
-        if (line.size() < 3) own->put(line + "a");
+        if (line.size() < 3) own->add_line(line + "a");
     });
     own = &lines;
-    lines.put("a");
+    lines.add_line("a");
     lines.close();
     lines.close();
     EXPECT_THAT(said, ElementsAre("a", "aa", "aaa"));
-    lines.put("too late");
+    lines.add_line("too late");
 }
 
 TEST(Lines, ThoseThatComeTooFastAreCounted) {
@@ -48,7 +48,7 @@ TEST(Lines, ThoseThatComeTooFastAreCounted) {
         const std::lock_guard lock(slow);
         said.push_back(line);
     });
-    for (int i = 0; i < 20'000; ++i) lines.put("line");
+    for (int i = 0; i < 20'000; ++i) lines.add_line("line");
     slow.unlock();
     lines.close();
     EXPECT_LE(said.size(), 10'002U);

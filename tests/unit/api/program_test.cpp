@@ -205,13 +205,13 @@ TEST_F(ProgramTest, CountsByCategory) {
 
 TEST_F(ProgramTest, IsHungryUntilEnoughWait) {
     start(1);
-    EXPECT_EQ(program_->hungry(), 10);
+    EXPECT_EQ(program_->tasks_wanted(), 10);
     for (int i = 0; i < 4; ++i) submit(Task("a"));
-    EXPECT_EQ(program_->hungry(), 6);
+    EXPECT_EQ(program_->tasks_wanted(), 6);
     ASSERT_TRUE(tune("hungry-minimum", 4));
-    EXPECT_EQ(program_->hungry(), 0);
+    EXPECT_EQ(program_->tasks_wanted(), 0);
     ASSERT_TRUE(tune("hungry-minumum", 5));  // as the manual's example has it
-    EXPECT_EQ(program_->hungry(), 1);
+    EXPECT_EQ(program_->tasks_wanted(), 1);
 }
 
 TEST_F(ProgramTest, KnowsEveryParameterOfTheManual) {

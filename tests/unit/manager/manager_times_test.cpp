@@ -22,7 +22,7 @@ TEST(ManagerTimes, ShareOutWhatTheLoopTook) {
     times.sent(milliseconds(1), false);
     times.received(milliseconds(4), true);
     times.received(milliseconds(2), false);
-    times.turn(milliseconds(80), milliseconds(20));
+    times.count_turn(milliseconds(80), milliseconds(20));
     const engine::model::ManagerStats stats = stats_of(times);
     EXPECT_EQ(stats.time_send, 3'000);
     EXPECT_EQ(stats.time_receive, 4'000);
@@ -45,7 +45,7 @@ TEST(ManagerTimes, TheGoodShareIsThatOfTheAttemptsThatSucceeded) {
 
 TEST(ManagerTimes, NothingIsSaidOfCapacityBeforeAnEnd) {
     ManagerTimes times;
-    times.turn(milliseconds(1), milliseconds(1));
+    times.count_turn(milliseconds(1), milliseconds(1));
     EXPECT_EQ(stats_of(times).capacity_tasks, 0);
     EXPECT_EQ(stats_of(times).capacity_cores, 0);
 }
@@ -54,7 +54,7 @@ TEST(ManagerTimes, CapacityIsHowOftenTheWorkOfTheManagerGoesIntoThatOfTheTask) {
     ManagerTimes times;
     for (int n = 0; n < 4; ++n) {
         times.ended(1, true, 1'000'000, two_cores);
-        times.turn(milliseconds(999), milliseconds(1));
+        times.count_turn(milliseconds(999), milliseconds(1));
     }
     const engine::model::ManagerStats stats = stats_of(times);
     EXPECT_EQ(stats.capacity_tasks, 1'000);
@@ -68,10 +68,10 @@ TEST(ManagerTimes, CapacityIsHowOftenTheWorkOfTheManagerGoesIntoThatOfTheTask) {
 TEST(ManagerTimes, UpkeepBetweenEndsIsNoCostOfATask) {
     ManagerTimes times;
     times.sent({}, true);
-    times.turn(milliseconds(1), milliseconds(1));
-    for (int n = 0; n < 1'000; ++n) times.turn(milliseconds(1), milliseconds(1));
+    times.count_turn(milliseconds(1), milliseconds(1));
+    for (int n = 0; n < 1'000; ++n) times.count_turn(milliseconds(1), milliseconds(1));
     times.ended(1, true, 1'000'000, two_cores);
-    times.turn(milliseconds(1), milliseconds(1));
+    times.count_turn(milliseconds(1), milliseconds(1));
     EXPECT_EQ(stats_of(times).capacity_tasks, 500);
 }
 
@@ -79,7 +79,7 @@ TEST(ManagerTimes, CapacityForgetsWhatIsLongAgo) {
     ManagerTimes times;
     const auto end = [&](std::uint64_t count, std::int64_t wall_us) {
         times.ended(count, true, wall_us, two_cores);
-        times.turn({}, milliseconds(1));
+        times.count_turn({}, milliseconds(1));
     };
     end(1'000, 1'000'000'000);
     for (int n = 0; n < 49; ++n) end(1, 2'000);

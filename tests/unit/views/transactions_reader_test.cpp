@@ -87,9 +87,9 @@ TEST(Transactions, OfOursAreRead) {
     std::string text(records::journal::transactions_heading());
     records::journal::put_worker_lines(text, stamp, worker);
     for (std::uint64_t i = 0; i < 2; ++i) {
-        stamp.put(text, 101 * second);
+        stamp.append_to(text, 101 * second);
         text += records::journal::task_waiting_text({i, i + 1}, "a b", {1, 800, 500, 0}) + "\n";
-        stamp.put(text, 101 * second);
+        stamp.append_to(text, 101 * second);
         text += records::journal::task_running_text(TaskId(i), worker.address, {1, 800, 500, 0}) + "\n";
     }
     for (std::uint64_t i = 0; i < 2; ++i) {

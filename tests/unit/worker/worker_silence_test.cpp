@@ -79,7 +79,7 @@ class WorkerSilence : public ::testing::Test {
     }
     void turn(Duration after = 10ms) {
         network_.advance(after);
-        session_->turn(network_.now());
+        session_->run_turn(network_.now());
     }
 
     net::frames::PeerId self_{1};

@@ -112,7 +112,7 @@ TEST_F(WorkerTableTest, KnowsWhoWasSilentLongest) {
     table.add(worker(1, 4), Instant(1s));
     table.add(worker(2, 4), Instant(2s));
     EXPECT_EQ(table.quietest()->id, WorkerId(1));
-    table.heard(*table.find(WorkerId(1)), Instant(3s));
+    table.mark_heard(*table.find(WorkerId(1)), Instant(3s));
     EXPECT_EQ(table.quietest()->id, WorkerId(2));
 }
 

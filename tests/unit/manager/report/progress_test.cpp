@@ -110,7 +110,7 @@ TEST(ProgressLine, IsRewrittenOnATerminalAndKeptApartFromText) {
     ProgressLine line(ProgressLine::Style::rewritten, Instant{});
     ::testing::internal::CaptureStderr();
     line.update(stats(1, 0, 1, 10), true, 1, {}, Instant{} + std::chrono::seconds(1));
-    line.say("a remark");
+    line.print_line("a remark");
     line.finish(stats(10, 0, 0, 10), 10, Instant{} + std::chrono::seconds(2));
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(text.find("\r\033[K1 succeeded"), 0u) << text;

@@ -105,7 +105,7 @@ TEST_F(Registry, ThoseWithWaitingTasksComeFirst) {
     const auto idle = add(contact("idle"));
     const auto busy = add(contact("busy"));
     // The thread writes when it likes: look until it has.
-    busy->tell({7, 2});
+    busy->publish_load({7, 2});
     std::vector<Listing> listings;
     ASSERT_TRUE(until([&] {
         listings = find_managers(folder_, ".*", 1).or_throw();
@@ -122,9 +122,9 @@ TEST_F(Registry, AmongThoseWithWaitingTasksPriorityDecides) {
     const auto idle = add(contact("idle"));
     const auto low = add(contact("low"));
     const auto high = add(contact("high"));
-    idle->tell({0, 0, 9});
-    low->tell({5, 0, -1});
-    high->tell({1, 0, 3});
+    idle->publish_load({0, 0, 9});
+    low->publish_load({5, 0, -1});
+    high->publish_load({1, 0, 3});
     std::vector<Listing> listings;
     const auto waiting = [&] {
         std::uint64_t tasks = 0;
@@ -252,15 +252,15 @@ TEST_F(Registry, AnEntryThatCannotBeWrittenAnewIsSaidOnce) {
                            folder_, contact("a"), [&](const std::string& text) { said.push_back(text); },
                            std::chrono::milliseconds(1))
                            .or_throw();
-    entry->tell({1, 0});
+    entry->publish_load({1, 0});
     EXPECT_TRUE(said.empty());
     fs::rename(folder_, folder_ + " aside");  // at once: the entry is being written
     ASSERT_TRUE(until([&] {
-        entry->tell({1, 0});
+        entry->publish_load({1, 0});
         return !said.empty();
     }));
     EXPECT_NE(said[0].find("the entry of this manager in the registry cannot be written: "), said[0].npos);
-    for (const bool waits : {false, true, false}) entry->tell({waits ? 1U : 0U, 0});
+    for (const bool waits : {false, true, false}) entry->publish_load({waits ? 1U : 0U, 0});
     EXPECT_EQ(said.size(), 1U);
 }
 
@@ -347,9 +347,9 @@ TEST_F(Registry, AFactoryIsListedWithItsNewestRecord) {
     };
     {
         FactoryEntry entry(folder_);
-        entry.tell("first");
+        entry.publish_record("first");
         ASSERT_TRUE(until([&] { return records() == Names{"first"}; }));
-        entry.tell("second");
+        entry.publish_record("second");
         ASSERT_TRUE(until([&] { return records() == Names{"second"}; }));
         EXPECT_EQ(fs::status(entries().at(0)).permissions(), fs::perms::owner_read | fs::perms::owner_write);
     }

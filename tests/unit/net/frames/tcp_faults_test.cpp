@@ -144,15 +144,15 @@ TEST(TcpFaults, TheManagerWasHeardWhenItsBytesCame) {
     ASSERT_TRUE(worker.await_count<Joined>(1));
     const Instant joined = instant_now();
     worker.await([&] { return instant_now() > joined + 100ms; });
-    EXPECT_LE(worker->heard().at, joined + 10ms)
+    EXPECT_LE(worker->last_heard().at, joined + 10ms)
         << "it has said nothing since; a tick of the kernel is allowed";
     const Instant before = instant_now();
     manager.say_frame("");
-    EXPECT_TRUE(worker.await([&] { return worker->heard().at + 10ms >= before; }));
-    const Instant heard = worker->heard().at;
+    EXPECT_TRUE(worker.await([&] { return worker->last_heard().at + 10ms >= before; }));
+    const Instant heard = worker->last_heard().at;
     manager.hang_up();
     worker.why();
-    EXPECT_LE(worker->heard().at, heard + 20ms);
+    EXPECT_LE(worker->last_heard().at, heard + 20ms);
 }
 
 TEST(TcpFaults, AsLongAsItIsNotReadNobodyLooksWhenTheManagerWasHeard) {
@@ -170,9 +170,9 @@ TEST(TcpFaults, AsLongAsItIsNotReadNobodyLooksWhenTheManagerWasHeard) {
     const std::string flood = framed(std::string(1u << 20, 'x'));
     while (manager.say(flood)) {
     }
-    const Heard heard = worker->heard();
+    const Heard heard = worker->last_heard();
     EXPECT_LT(heard.as_of, instant_now() - 300ms);
-    EXPECT_TRUE(worker.await([&] { return worker->heard().as_of > heard.as_of; }));
+    EXPECT_TRUE(worker.await([&] { return worker->last_heard().as_of > heard.as_of; }));
 }
 
 TEST(TcpFaults, APeerThatReadsNothingIsCutAndItsFramesAreGone) {

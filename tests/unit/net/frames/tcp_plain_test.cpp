@@ -147,7 +147,7 @@ TEST(TcpPlain, ByTlsItIsAnsweredWithinOnly) {
         bool asked = false;
         for (std::string piece = raw.hear(); !piece.empty(); piece = raw.hear()) {
             if (!channel->take(piece, heard)) break;
-            if (channel->established() && !std::exchange(asked, true)) channel->put("task_status\n");
+            if (channel->established() && !std::exchange(asked, true)) channel->encrypt("task_status\n");
             raw.say(channel->outgoing());
         }
         over = true;

@@ -381,7 +381,7 @@ class Middleman {
     }
     static void put(TlsChannel& channel, std::string& plain) {
         if (plain.empty() || !channel.established()) return;
-        channel.put(plain);
+        channel.encrypt(plain);
         plain.clear();
     }
 

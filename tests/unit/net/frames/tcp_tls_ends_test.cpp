@@ -44,7 +44,7 @@ class RawTls {
         return channel_->outgoing();
     }
     std::string sealed(std::string_view frame) {
-        channel_->put(framed(frame));
+        channel_->encrypt(framed(frame));
         return channel_->outgoing();
     }
     std::string end() {

@@ -65,7 +65,7 @@ TEST(Monitor, PointsHaveTheirTimeAndPeaksTheTimeWhenTheyWereReached) {
     Monitor monitor(watch, start);
     const auto look = [&](int ms, std::int64_t memory_kb, const std::vector<std::string>& labels) {
         monitor.take({process(1, ms)}, {.kb = memory_kb}, start + milliseconds(ms));
-        monitor.note(labels, start + milliseconds(ms));
+        monitor.record_point(labels, start + milliseconds(ms));
     };
     look(300, 4096, {});
     look(800, 8192, {"begun", "half"});

@@ -42,7 +42,7 @@ class Dispatching : public ::testing::Test {
 
     // The orders of a turn: "0: echo a", "0! export ..."; "- 3": ticket 3 is forgotten.
     std::vector<std::string> turn(const std::vector<Event>& events = {}) {
-        last_ = dispatcher_->turn(events);
+        last_ = dispatcher_->run_turn(events);
         std::vector<std::string> texts;
         for (const Order& order : last_.orders) {
             if (const auto* environment = std::get_if<RunEnvironment>(&order)) {
@@ -293,7 +293,7 @@ TEST_F(Dispatching, GivesRunningLinesBackAtItsEnd) {
     lists["tasks.sh"].file = "a\nb\n";
     make();
     turn({joined(0), joined(1)});
-    dispatcher_->note({ended(1)});
+    dispatcher_->take_events({ended(1)});
     ASSERT_TRUE(dispatcher_->close());
     EXPECT_NE(text().find("\na # worker 0 # (T ... T) #lost\n#b # worker 1 # (T ... T) #ok\n"),
               std::string::npos)
@@ -336,7 +336,7 @@ TEST_F(Dispatching, BeginsNothingWhileTheRunStops) {
     lists["tasks.sh"].file = "a\nb\n";
     make();
     turn({joined(0)});
-    const Turn last = dispatcher_->turn({ended(0)}, false);
+    const Turn last = dispatcher_->run_turn({ended(0)}, false);
     EXPECT_TRUE(last.orders.empty());
     EXPECT_FALSE(last.over);
     EXPECT_NE(text().find("#a # worker 0 # (T ... T) #ok\nb\n"), std::string::npos) << text();

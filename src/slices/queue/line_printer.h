@@ -1,4 +1,4 @@
-// What a queue says to its user.
+// How a queue prints lines for its user.
 #pragma once
 
 #include <cstdio>
@@ -9,19 +9,19 @@
 
 namespace wq::slices::queue {
 
-using Say = std::function<void(const std::string&)>;
+using PrintLine = std::function<void(const std::string&)>;
 
-inline Say say_or_stderr(const Say& say) {
+inline PrintLine printer_or_stderr(const PrintLine& say) {
     if (say) return say;
     return [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
 }
 
 // With the queue's name before each line.
-inline Say say_as(const std::string& name, const Say& say) {
+inline PrintLine printer_with_name(const std::string& name, const PrintLine& say) {
     return [name, say](const std::string& line) { say(name + ": " + line); };
 }
-inline Say say_as(const SliceOptions& options) {
-    return say_as(options.name, options.say);
+inline PrintLine printer_with_name(const SliceOptions& options) {
+    return printer_with_name(options.name, options.say);
 }
 
 }  // namespace wq::slices::queue
