@@ -60,14 +60,23 @@ void DeferredManager::begin() {
 }
 
 std::int64_t DeferredManager::submit(const Task& task, std::string& refusal) {
-    if (!ours() || (begun() && !manager_)) return refusal = why_not(), 0;
+    if (!ours() || (begun() && !manager_)) {
+        refusal = why_not();
+        return 0;
+    }
     auto data = TaskAccess::take(Task(task));
-    if (const Status sound = api::check(*data); !sound) return refusal = sound.error().message, 0;
+    if (const Status sound = api::check(*data); !sound) {
+        refusal = sound.error().message;
+        return 0;
+    }
     Task sound = TaskAccess::wrap(std::move(data));
     std::int64_t id = submitted_ + 1;
     if (manager_) {
         id = manager_->submit(std::move(sound));
-        if (id == 0) return refusal = manager_->last_error(), 0;
+        if (id == 0) {
+            refusal = manager_->last_error();
+            return 0;
+        }
     } else {
         waiting_.emplace_back(id, std::move(sound));
     }

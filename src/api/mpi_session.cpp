@@ -206,7 +206,10 @@ ranks::tickets::Counters* RankParts::open_counters(std::string& why) {
         return nullptr;
     }
     auto opened = ranks::mpi::CounterWindow::open(mpi(), ranks::tickets::BatchCounter::counters);
-    if (!opened) return why = opened.error().message, nullptr;
+    if (!opened) {
+        why = opened.error().message;
+        return nullptr;
+    }
     forced_window = std::move(*opened);
     return &watched_counters.emplace(*forced_window);
 }

@@ -46,7 +46,10 @@ void remove_tree(int at, const std::string& name) {
 
 bool remove_some(int at, const std::string& name, std::size_t& most) {
     if (most == 0) return false;
-    if (::unlinkat(at, name.c_str(), 0) == 0) return --most, true;
+    if (::unlinkat(at, name.c_str(), 0) == 0) {
+        --most;
+        return true;
+    }
     if (errno != EISDIR && errno != EPERM) return true;
     Descriptor folder = open_folder(at, name);
     if (!folder.valid()) return true;

@@ -305,7 +305,10 @@ WorkerFiles::Task::Made WorkerFiles::Task::look_for_outputs(bool good) const {
 std::optional<WorkerFiles::Task::Part> WorkerFiles::Task::read(std::size_t most) {
     if (next_output == outputs.size()) return std::nullopt;
     Part part{outputs[next_output], {}, false, {}};
-    if (part.output >= lease.files->outputs.size()) return read_stream(part, most), part;
+    if (part.output >= lease.files->outputs.size()) {
+        read_stream(part, most);
+        return part;
+    }
     if (!reader) reader.emplace(path_of(lease.files->outputs[part.output].name));
     const auto trouble = reader->read(part.bytes, most);
     if (trouble) part.unreadable = trouble->what;

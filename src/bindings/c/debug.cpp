@@ -165,7 +165,10 @@ void cctools_debug_config_file_size(off_t size) {
 int cctools_debug_flags_set(const char* name) {
     return guarded(__func__, 0, [&](const char* me) {
         const std::string wanted = name == nullptr ? "" : name;
-        if (wanted == "clear") return cctools_debug_flags_clear(), 1;
+        if (wanted == "clear") {
+            cctools_debug_flags_clear();
+            return 1;
+        }
         for (const Subsystem& one : subsystems) {
             if (wanted != one.name) continue;
             const std::lock_guard lock(state().mutex);

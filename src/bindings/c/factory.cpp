@@ -141,9 +141,9 @@ work_queue_factory* work_queue_factory_create(work_queue* q, const char* batch_t
                        work_queue* queue = q == nullptr ? nullptr : queue_of(me, q);
                        if (queue == nullptr && q != nullptr) return nullptr;
                        if (text_or_empty(batch_type).empty())
-                           return complain(me, "name the batch system, such as slurm"), nullptr;
+                           return refuse(me, "name the batch system, such as slurm", nullptr);
                        if (queue != nullptr && queue->port() == 0)
-                           return complain(me, "this queue has no port for workers"), nullptr;
+                           return refuse(me, "this queue has no port for workers", nullptr);
                        return new work_queue_factory(queue, batch_type);
                    });
 }
@@ -152,11 +152,11 @@ int work_queue_factory_specify(work_queue_factory* f, const char* name, const ch
     return guarded(__func__, 0, [&](const char* me) {
         work_queue_factory* factory = factory_of(me, f);
         if (factory == nullptr) return 0;
-        if (name == nullptr) return complain(me, "the name is NULL"), 0;
+        if (name == nullptr) return refuse(me, "the name is NULL", 0);
         const wq::Status known =
             wq::api::specify(factory->options, factory->running(), name, text_or_empty(value));
-        if (!known) return complain(me, known.error().message), 0;
-        if (!factory->set()) return complain(me, "the settings cannot be written to its folder"), 0;
+        if (!known) return refuse(me, known.error().message, 0);
+        if (!factory->set()) return refuse(me, "the settings cannot be written to its folder", 0);
         return 1;
     });
 }
@@ -166,7 +166,7 @@ int work_queue_factory_start(work_queue_factory* f) {
         work_queue_factory* factory = factory_of(me, f);
         if (factory == nullptr) return 0;
         if (factory->running()) return 1;
-        if (factory->of_queue && factory->queue == nullptr) return complain(me, "its queue was deleted"), 0;
+        if (factory->of_queue && factory->queue == nullptr) return refuse(me, "its queue was deleted", 0);
         wq::Manager* const manager = factory->of_queue ? factory->queue->serving() : nullptr;
         if (factory->of_queue && manager == nullptr) return 0;
         factory->start(manager);
@@ -189,7 +189,7 @@ int work_queue_factory_get_report(work_queue_factory* f, work_queue_factory_repo
     return guarded(__func__, 0, [&](const char* me) {
         const work_queue_factory* factory = factory_of(me, f);
         if (factory == nullptr) return 0;
-        if (report == nullptr) return complain(me, "the report is NULL"), 0;
+        if (report == nullptr) return refuse(me, "the report is NULL", 0);
         *report = {};
         const auto last = factory->report();
         if (!last) return 0;

@@ -15,6 +15,13 @@ namespace wq::bindings::c {
 void complain(const char* function, const char* what) noexcept;
 void complain(const char* function, const std::string& what) noexcept;
 
+// Complains, and returns what the call returns then.
+template <class Text, class Value>
+Value refuse(const char* function, const Text& what, Value value) noexcept {
+    complain(function, what);
+    return value;
+}
+
 // "FUNCTION: no effect: WHAT", once per process and function.
 void no_effect(const char* function, const char* what);
 

@@ -69,7 +69,7 @@ int work_queue_mpi_size(work_queue_mpi* ranks) {
 int work_queue_mpi_serve(work_queue_mpi* ranks) {
     return guarded(__func__, bug, [&](const char* me) {
         if (ranks_of(me, ranks) == nullptr) return bug;
-        if (ranks->session.rank() == 0) return complain(me, "rank 0 is the manager and cannot serve"), bug;
+        if (ranks->session.rank() == 0) return refuse(me, "rank 0 is the manager and cannot serve", bug);
         const int code = ranks->session.serve();
         finish(ranks);
         return code;
@@ -79,8 +79,8 @@ int work_queue_mpi_serve(work_queue_mpi* ranks) {
 work_queue* work_queue_mpi_create(work_queue_mpi* ranks, int port) {
     return guarded(__func__, static_cast<work_queue*>(nullptr), [&](const char* me) -> work_queue* {
         if (ranks_of(me, ranks) == nullptr) return nullptr;
-        if (ranks->session.rank() > 0) return complain(me, "only rank 0 can be the manager"), nullptr;
-        if (ranks->queue != nullptr) return complain(me, "these ranks already had a queue"), nullptr;
+        if (ranks->session.rank() > 0) return refuse(me, "only rank 0 can be the manager", nullptr);
+        if (ranks->queue != nullptr) return refuse(me, "these ranks already had a queue", nullptr);
         wq::ManagerOptions options;
         options.port = port;
         options.mpi = &ranks->session;
@@ -88,7 +88,7 @@ work_queue* work_queue_mpi_create(work_queue_mpi* ranks, int port) {
         wq::api::HeldPort held;
         if (options.listen) {
             auto found = wq::api::hold_port(options);
-            if (!found) return complain(me, found.error().message), nullptr;
+            if (!found) return refuse(me, found.error().message, nullptr);
             held = std::move(*found);
         }
         ranks->queue = new work_queue(std::move(options), std::move(held));

@@ -56,7 +56,10 @@ wq::Manager* work_queue::serving() {
 
 int work_queue::submit(TaskBox& box, std::string& refusal) {
     const int id = ids.next();
-    if (id == 0) return refusal = "no task ids are left", 0;
+    if (id == 0) {
+        refusal = "no task ids are left";
+        return 0;
+    }
     const std::int64_t manager_id = deferred_.submit(box.spec, refusal);
     if (manager_id == 0) return 0;
     tasks.emplace(manager_id, &box);

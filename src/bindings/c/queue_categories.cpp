@@ -60,7 +60,7 @@ int enable_monitoring(const char* function, work_queue* q, const char* folder, b
         std::string path = folder == nullptr ? "" : folder;
         if (!path.empty()) {
             const auto found = api::summaries_folder(path);
-            if (!found) return complain(me, found.error().message), 0;
+            if (!found) return refuse(me, found.error().message, 0);
             path = *found;
         }
         queue->order([=](Manager& manager) { (manager.*enable)(path, watchdog); });
@@ -86,8 +86,7 @@ int work_queue_specify_category_mode(work_queue* q, const char* category, work_q
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
         const auto wanted = static_cast<wq::AllocationMode>(mode);
-        if (const auto known = wq::api::mode_of(wanted); !known)
-            return complain(me, known.error().message), 0;
+        if (const auto known = wq::api::mode_of(wanted); !known) return refuse(me, known.error().message, 0);
         queue->order([wanted, name = name_of(category)](wq::Manager& manager) {
             manager.specify_category_mode(name, wanted);
         });
@@ -112,7 +111,7 @@ int work_queue_enable_category_resource(work_queue* q, const char* category, con
         if (queue == nullptr) return 0;
         const std::string wanted = resource == nullptr ? "" : resource;
         if (const auto known = wq::api::resource_named(wanted); !known)
-            return complain(me, known.error().message), 0;
+            return refuse(me, known.error().message, 0);
         queue->order([=, name = name_of(category)](wq::Manager& manager) {
             manager.enable_category_resource(name, wanted, autolabel != 0);
         });

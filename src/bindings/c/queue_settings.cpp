@@ -39,7 +39,7 @@ int specify_log(const char* function, work_queue* q, std::string ManagerOptions:
         const std::string path = text_or_empty(file);
         if (!path.empty()) {
             const int log = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-            if (log < 0) return complain(me, path + ": " + std::system_category().message(errno)), 0;
+            if (log < 0) return refuse(me, path + ": " + std::system_category().message(errno), 0);
             ::close(log);
         }
         const std::string whole = path.empty() ? path : absolute(path);
@@ -79,10 +79,10 @@ int work_queue_specify_password_file(work_queue* q, const char* file) {
     return guarded(__func__, 0, [&](const char* me) {
         work_queue* queue = queue_of(me, q);
         if (queue == nullptr) return 0;
-        if (file == nullptr) return complain(me, "the name of the file is NULL"), 0;
+        if (file == nullptr) return refuse(me, "the name of the file is NULL", 0);
         const auto password =
             wq::net::frames::read_password(file, [&](const std::string& line) { complain(me, line); });
-        if (!password) return complain(me, password.error().message), 0;
+        if (!password) return refuse(me, password.error().message, 0);
         return specify(me, *queue, [&](wq::ManagerOptions& options) { options.password = *password; }) ? 1
                                                                                                        : 0;
     });
@@ -92,7 +92,7 @@ int work_queue_specify_contact_file(work_queue* q, const char* file) {
     return guarded(__func__, 0, [&](const char* me) {
         work_queue* queue = queue_to_specify(me, q);
         if (queue == nullptr) return 0;
-        if (text_or_empty(file).empty()) return complain(me, "the name of the file is missing"), 0;
+        if (text_or_empty(file).empty()) return refuse(me, "the name of the file is missing", 0);
         queue->options().contact_file = absolute(file);
         return 1;
     });
@@ -104,7 +104,7 @@ int work_queue_specify_status(work_queue* q, const char* who) {
         if (queue == nullptr) return 0;
         const std::string word = text_or_empty(who);
         const auto known = wq::api::status_door(word, false);
-        if (word.empty() || !known) return complain(me, "give open, key or off"), 0;
+        if (word.empty() || !known) return refuse(me, "give open, key or off", 0);
         return specify(me, *queue, [&](wq::ManagerOptions& options) { options.status = word; }) ? 1 : 0;
     });
 }
@@ -173,7 +173,7 @@ int work_queue_tune(work_queue* q, const char* name, double value) {
         if (queue == nullptr) return -1;
         const std::string parameter = text_or_empty(name);
         if (const auto known = queue->tuning.set(parameter, value); !known)
-            return complain(me, known.error().message), -1;
+            return refuse(me, known.error().message, -1);
         queue->order([=](wq::Manager& manager) { manager.tune(parameter, value); });
         return 0;
     });

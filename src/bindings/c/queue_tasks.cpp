@@ -137,7 +137,7 @@ int work_queue_specify_draining_by_hostname(work_queue* q, const char* hostname,
     return guarded(__func__, 0, [&](const char* me) {
         wq::Manager* manager = manager_of(me, q);
         if (manager == nullptr) return 0;
-        if (hostname == nullptr) return complain(me, "the name of the host is NULL"), 0;
+        if (hostname == nullptr) return refuse(me, "the name of the host is NULL", 0);
         return manager->drain(hostname, drain != 0);
     });
 }

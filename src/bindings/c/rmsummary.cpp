@@ -123,7 +123,7 @@ rmsummary* rmsummary_copy(const rmsummary* s, int deep_copy) {
 
 double rmsummary_get(const rmsummary* s, const char* resource) {
     return guarded(__func__, -1.0, [&](const char* me) {
-        if (s == nullptr) return complain(me, "the summary is NULL"), -1.0;
+        if (s == nullptr) return refuse(me, "the summary is NULL", -1.0);
         const Number* number = find(me, resource);
         return number == nullptr ? -1.0 : s->*number->value;
     });
@@ -131,7 +131,7 @@ double rmsummary_get(const rmsummary* s, const char* resource) {
 
 int rmsummary_set(rmsummary* s, const char* resource, double value) {
     return guarded(__func__, 0, [&](const char* me) {
-        if (s == nullptr) return complain(me, "the summary is NULL"), 0;
+        if (s == nullptr) return refuse(me, "the summary is NULL", 0);
         const Number* number = find(me, resource);
         if (number == nullptr) return 0;
         s->*number->value = value;

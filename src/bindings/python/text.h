@@ -35,7 +35,10 @@ struct type_caster<wq::bindings::python::Text> {
         PyObject* path = PyOS_FSPath(from.ptr());
         if (path == nullptr) throw error_already_set();
         const auto held = reinterpret_steal<object>(path);
-        if (PyBytes_Check(path)) return value.bytes = std::string(reinterpret_borrow<bytes>(path)), true;
+        if (PyBytes_Check(path)) {
+            value.bytes = std::string(reinterpret_borrow<bytes>(path));
+            return true;
+        }
         const auto encoded =
             reinterpret_steal<object>(PyUnicode_AsEncodedString(path, "utf-8", "surrogateescape"));
         if (!encoded) throw error_already_set();

@@ -29,7 +29,10 @@ Status set_mode(CategoryLine& line, std::string_view value) {
     std::string names;
     for (int number = 0; number <= static_cast<int>(model::last_mode); ++number) {
         const auto mode = static_cast<model::AllocationMode>(number);
-        if (value == model::name_of(mode)) return line.mode = mode, success();
+        if (value == model::name_of(mode)) {
+            line.mode = mode;
+            return success();
+        }
         names.append(names.empty() ? "" : ", ").append(model::name_of(mode));
     }
     return Error{ExitCode::bad_input, quote_for_message(value) + " is not one of " + names};

@@ -76,7 +76,10 @@ bool Cache::check_some(const std::string& key) {
     check.maker.add(bytes);
     check.bytes += bytes.size();
     if (!trouble && !check.reader.done()) return true;
-    if (trouble || check.maker.key() != key) return drop(key), false;
+    if (trouble || check.maker.key() != key) {
+        drop(key);
+        return false;
+    }
     found->second = {check.bytes, true, 0, std::move(check.fingerprint)};
     bytes_ += check.bytes;
     checks_.erase(begun);

@@ -28,7 +28,10 @@ std::optional<std::vector<std::string>> names_of(int folder) {
     const int copy = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return std::nullopt;
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy), ::closedir);
-    if (!stream) return ::close(copy), std::nullopt;
+    if (!stream) {
+        ::close(copy);
+        return std::nullopt;
+    }
     std::vector<std::string> names;
     errno = 0;
     while (const dirent* entry = ::readdir(stream.get())) {

@@ -262,7 +262,10 @@ Trouble TreeWriter::move_to_target() {
     const int at = beside_.get();
     if (!is_ours()) return refused(target_, "another task writes it, too");
     if (auto trouble = durable() ? refuse_what_is_there() : std::nullopt) return trouble;
-    if (::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0) return temporary_.clear(), std::nullopt;
+    if (::renameat(at, temporary_.c_str(), at, name_.c_str()) == 0) {
+        temporary_.clear();
+        return std::nullopt;
+    }
     // The old folder is not empty, or only one of them is a folder: exchange them.
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EISDIR && errno != ENOTDIR)
         return problem_of_errno(target_, errno);
@@ -272,7 +275,8 @@ Trouble TreeWriter::move_to_target() {
     if (old.valid()) lock(old.get());
     if (::renameat2(at, temporary_.c_str(), at, name_.c_str(), RENAME_EXCHANGE) == 0) {
         if (!old.valid() || is_named(old.get(), at, temporary_)) remove_tree(at, temporary_);
-        return temporary_.clear(), std::nullopt;
+        temporary_.clear();
+        return std::nullopt;
     }
     // NFS and Lustre cannot exchange: for a moment there is neither.
     if (errno != EINVAL && errno != ENOSYS) return problem_of_errno(target_, errno);
@@ -285,7 +289,8 @@ Trouble TreeWriter::move_to_target() {
         return trouble;
     }
     remove_tree(at, away);
-    return temporary_.clear(), std::nullopt;
+    temporary_.clear();
+    return std::nullopt;
 }
 
 }  // namespace wq::files::trees

@@ -279,7 +279,10 @@ class RecordScanner {
         for (;;) {
             while (more() && plain_bytes[static_cast<unsigned char>(*at_)]) ++at_;
             if (!more()) return false;
-            if (*at_ == '"') return ++at_, true;
+            if (*at_ == '"') {
+                ++at_;
+                return true;
+            }
             if (!character()) return false;
         }
     }

@@ -139,7 +139,10 @@ class Parser {
         node.parts.push_back(std::move(what));
         const auto bound = [&](std::string_view end) -> Status {
             skip_blanks();
-            if (text_.substr(at_).starts_with(end)) return node.parts.emplace_back(), success();
+            if (text_.substr(at_).starts_with(end)) {
+                node.parts.emplace_back();
+                return success();
+            }
             auto part = expression();
             if (!part) return part.error();
             node.parts.push_back(std::move(*part));

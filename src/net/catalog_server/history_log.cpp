@@ -523,7 +523,12 @@ void HistoryLog::tick(Instant now) {
     if (now >= next_heard_ && !leaves_out_) write_heard(now);
     if (now < next_cleaning_) return;
     next_cleaning_ = now + cleaned_every;
-    post([&files = files_, most = limits_.bytes] { return files.remove_oldest(most), 0; }, 1);
+    post(
+        [&files = files_, most = limits_.bytes] {
+            files.remove_oldest(most);
+            return 0;
+        },
+        1);
 }
 
 }  // namespace wq::net::catalog_server

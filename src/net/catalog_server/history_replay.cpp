@@ -128,24 +128,35 @@ void HistoryState::remove(const std::string& key) {
 bool HistoryState::change(const HistoryLine& line) {
     const std::string key = frames::percent_decoded(line.key);
     const auto known = records_.find(key);
-    if (line.kind == 'D') return remove(key), true;
+    if (line.kind == 'D') {
+        remove(key);
+        return true;
+    }
     if (line.kind == 'C' || line.kind == 'M') {
         auto update = is_object(line.rest) ? catalog::read_update(line.rest) : Result<FlatRecord>(Error{});
         if (!update) return false;
-        if (line.kind == 'C' || known == records_.end()) return store_record(key, std::move(*update)), true;
+        if (line.kind == 'C' || known == records_.end()) {
+            store_record(key, std::move(*update));
+            return true;
+        }
         std::vector<FlatRecord::Given> given;
         for (std::size_t at = 0; at < update->size(); ++at)
             given.push_back({update->name_at(at), std::string(update->value_at(at))});
-        return store_record(key, known->second.with(given)), true;
+        store_record(key, known->second.with(given));
+        return true;
     }
     if (known == records_.end()) return false;
     std::string_view rest = line.rest;
     const std::string_view name = first_word(rest);
     if (name.find_first_of("\"\\") != std::string_view::npos) return false;
-    if (line.kind == 'R') return store_record(key, known->second.with({{name, ""}})), true;
+    if (line.kind == 'R') {
+        store_record(key, known->second.with({{name, ""}}));
+        return true;
+    }
     const auto value = catalog::read_update("{\"v\":" + std::string(rest) + "}");
     if (!value || value->size() != 1) return false;
-    return store_record(key, known->second.with({{name, std::string(value->value_at(0))}})), true;
+    store_record(key, known->second.with({{name, std::string(value->value_at(0))}}));
+    return true;
 }
 
 void HistoryState::take_log_line(std::string_view text) {
@@ -271,7 +282,10 @@ bool HistoryStream::take(std::string_view text, std::string& out) {
 
 bool HistoryStream::next(std::string& out) {
     if (!begun_) begin(out);
-    if (state_) return write_first(out), true;
+    if (state_) {
+        write_first(out);
+        return true;
+    }
     std::string_view line;
     for (std::size_t lines = 0; lines < lines_a_piece && out.size() < piece_of_stream; ++lines) {
         while (!reader_ || !reader_->next(line))

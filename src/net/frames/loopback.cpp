@@ -172,7 +172,10 @@ void LoopbackNetwork::discard_from(PeerId from, PeerId to, std::size_t keep) {
     std::erase_if(inbox, [&](const Item& item) {
         if (source_of(item.arrival) != from) return false;
         if (!std::holds_alternative<Frame>(item.arrival)) return all;
-        if (keep > 0) return --keep, false;
+        if (keep > 0) {
+            --keep;
+            return false;
+        }
         ++counts_.lost;
         return true;
     });

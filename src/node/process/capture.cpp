@@ -80,7 +80,10 @@ bool Capture::move_aside() {
     const std::string path = std::exchange(aside_, {});
     Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!file.valid()) return false;
-    if (!write_all(file.get(), text_)) return unlink(path.c_str()), false;
+    if (!write_all(file.get(), text_)) {
+        unlink(path.c_str());
+        return false;
+    }
     text_ = std::string();
     file_ = std::move(file);
     aside_ = path;

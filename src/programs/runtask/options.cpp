@@ -140,8 +140,14 @@ Status take_place(const Given& given, const Environment& environment, Options& o
 }
 
 Status fill(const Given& given, const Environment& environment, Options& options) {
-    if (given.has("help")) return options.mode = Options::Mode::help, success();
-    if (given.has("version")) return options.mode = Options::Mode::version, success();
+    if (given.has("help")) {
+        options.mode = Options::Mode::help;
+        return success();
+    }
+    if (given.has("version")) {
+        options.mode = Options::Mode::version;
+        return success();
+    }
     if (auto done = take_mode(given, options); !done) return done;
     if (auto done = take_numbers(given, options); !done) return done;
     if (auto done = take_times(given, options); !done) return done;

@@ -189,7 +189,10 @@ Status Worker::take_lines(Instant now) {
         if (!begun) return begun.error();
         if (!*begun) return success();
         // Lines in the background begin one after the other.
-        if (auto events = take_shell_events(); !events) return fatal_ = events.error(), success();
+        if (auto events = take_shell_events(); !events) {
+            fatal_ = events.error();
+            return success();
+        }
     }
 }
 

@@ -151,8 +151,14 @@ Status check_join(const Given& given, const Options& options) {
 
 Status fill(const Given& given, Options& options) {
     using Mode = Options::Mode;
-    if (given.has("help")) return options.mode = Mode::help, success();
-    if (given.has("version")) return options.mode = Mode::version, success();
+    if (given.has("help")) {
+        options.mode = Mode::help;
+        return success();
+    }
+    if (given.has("version")) {
+        options.mode = Mode::version;
+        return success();
+    }
     if (given.has("explain")) options.mode = Mode::explain;
     if (given.has("audit")) options.mode = Mode::audit;
     if (given.has("explain") && given.has("audit")) return usage_error("give --explain or --audit, not both");

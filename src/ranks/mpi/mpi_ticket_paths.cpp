@@ -153,12 +153,21 @@ Result<TicketPaths> measure_ticket_paths(const MpiSession& session, CounterWindo
                                          const std::string& window_problem,
                                          const TicketPathOptions& options) {
     TicketPaths paths;
-    if (session.size() == 1) return paths.why = "tickets in this process: there is only one rank", paths;
+    if (session.size() == 1) {
+        paths.why = "tickets in this process: there is only one rank";
+        return paths;
+    }
     const auto far = first_far_rank(session);
     if (!far) return far.error();
     const int claimer = options.claimer.value_or(*far);
-    if (claimer < 0) return paths.why = "tickets in shared memory: there is only one node", paths;
-    if (!window) return paths.why = "tickets by message: " + window_problem, paths;
+    if (claimer < 0) {
+        paths.why = "tickets in shared memory: there is only one node";
+        return paths;
+    }
+    if (!window) {
+        paths.why = "tickets by message: " + window_problem;
+        return paths;
+    }
 
     MPI_Comm comm = MPI_COMM_NULL;
     if (const int code = MPI_Comm_dup(MPI_Comm_f2c(session.world_handle()), &comm); code != MPI_SUCCESS) {

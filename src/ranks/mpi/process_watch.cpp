@@ -27,7 +27,10 @@ ProcessWatch::~ProcessWatch() {
 bool ProcessWatch::add(std::uint32_t key, const ProcessAddress& process) {
     if (epoll_ < 0 || self_.pid_namespace == 0 || process.pid_namespace != self_.pid_namespace) return false;
     Descriptor pidfd = end_descriptor_of(process.pid);
-    if (!pidfd.valid() && errno == ESRCH) return already_gone_.push_back(key), true;
+    if (!pidfd.valid() && errno == ESRCH) {
+        already_gone_.push_back(key);
+        return true;
+    }
     if (!pidfd.valid()) return false;
     epoll_event wanted{};
     wanted.events = EPOLLIN;

@@ -231,7 +231,8 @@ std::shared_future<void> SummaryWriter::queue_summary(Summary summary) {
     if (!thread_.joinable()) try {
             thread_ = quiet_thread([shared = shared_] { run(shared); });
         } catch (const std::system_error&) {
-            return shared_->write(job), written;
+            shared_->write(job);
+            return written;
         }
     std::string many;
     {

@@ -173,8 +173,10 @@ Status Dispatcher::serve(WorkerId number, Seat& seat, RunList& list, Turn& turn)
         if (!gives_ || seat.join_at > instant_now()) return success();
         const Status opened = list.open();
         if (!opened && opened.error().code != ExitCode::unreachable &&
-            seat.list != store::name_of(options_.place))
-            return retire(seat, opened.error()), success();
+            seat.list != store::name_of(options_.place)) {
+            retire(seat, opened.error());
+            return success();
+        }
         if (!opened) return opened;
         if (auto joined = join(number, seat, list, turn); !joined || seat.retired) return joined;
     }
@@ -367,8 +369,10 @@ Status Dispatcher::join(WorkerId number, Seat& seat, RunList& list, Turn& turn) 
     if (auto recorded = list.record_left(); !recorded) return recorded;
     if (seat.wanted) {
         const auto is_free = list.refuse_taken_id(*seat.wanted);
-        if (!is_free && is_free.error().code == ExitCode::usage)
-            return retire(seat, is_free.error()), success();
+        if (!is_free && is_free.error().code == ExitCode::usage) {
+            retire(seat, is_free.error());
+            return success();
+        }
         if (!is_free) return is_free;
     }
     const auto joined = list.shared().join(seat.name, seat.wanted);

@@ -194,7 +194,10 @@ std::optional<Interval> Nodes::next_for(const Node& node) {
     const std::uint64_t part = part_of(ledger_.to_give(), epoch_, homes_.size());
     const auto most = std::min<std::uint64_t>(part * node.takers.size(), ranks::tickets::kMostTickets);
     if (ledger_.open().empty() && seal_.is_open()) {
-        if (const auto drawn = seal_.draw(most)) return ledger_.drawn(node.id, set_of(*drawn)), drawn;
+        if (const auto drawn = seal_.draw(most)) {
+            ledger_.drawn(node.id, set_of(*drawn));
+            return drawn;
+        }
         close_seal();
     }
     const plan::Drawn drawn = ledger_.draw(node.id, most);

@@ -298,7 +298,10 @@ class Drawer {
         const std::uint64_t part = part_of(all.size() - drawn_, sealed_->epoch, sealed_->takers) * takers;
         const auto amount = std::min<std::uint64_t>(part, ranks::tickets::kMostTickets);
         const auto ticket = counter_.draw(BatchId(sealed_->batch), amount);
-        if (!ticket || *ticket >= all.size()) return sealed_.reset(), std::nullopt;
+        if (!ticket || *ticket >= all.size()) {
+            sealed_.reset();
+            return std::nullopt;
+        }
         drawn_ = std::min(*ticket + amount, all.size() - 1);
         const Interval drawn{all.first + *ticket, all.first + std::min(*ticket + amount, all.size())};
         return drawn;

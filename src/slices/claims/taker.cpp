@@ -267,7 +267,10 @@ bool Taker::draw(net::frames::Transport& line, Instant now) {
         asked_ = !was_faster;
         if (asked_) for_all = drawer_.there() && claims_.begin_draw(now);
     }
-    if (was_faster) return changed_.notify_all(), true;
+    if (was_faster) {
+        changed_.notify_all();
+        return true;
+    }
     const auto drawn = drawer_.draw(for_all ? claims_.mates() : 1);
     {
         std::lock_guard lock(mutex_);
