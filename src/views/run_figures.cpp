@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -225,10 +226,11 @@ namespace {
 constexpr std::array rank_colors{blue, orange, green, red, sky, pink, grey, black};
 
 using Samples = std::vector<const records::hdf5::SliceQueueRow*>;
+enum class Stroke : std::uint8_t { straight, steps };
 
 template <class Value>
-Curve curve(const char* title, const char* color, bool is_step, const Samples& samples, Value value) {
-    Curve curve{title, color, is_step, 2, {}};
+Curve curve(const char* title, const char* color, Stroke stroke, const Samples& samples, Value value) {
+    Curve curve{title, color, stroke == Stroke::steps, 2, {}};
     for (const records::hdf5::SliceQueueRow* row : samples)
         curve.values.push_back(static_cast<double>(value(*row)));
     return curve;
@@ -242,28 +244,28 @@ void add(Figure& figure, Curve curve) {
 
 Figure slices_figure(const Samples& samples) {
     Figure figure{"slices", "Slices of all epochs", "slices", true, {}};
-    add(figure, curve("left to give", orange, false, samples,
+    add(figure, curve("left to give", orange, Stroke::straight, samples,
                       [](const records::hdf5::SliceQueueRow& row) { return row.left; }));
-    add(figure,
-        curve("given, not committed", blue, false, samples, [](const records::hdf5::SliceQueueRow& row) {
-            return row.positions - row.left - row.committed;
-        }));
-    add(figure, curve("committed", green, false, samples,
+    add(figure, curve("given, not committed", blue, Stroke::straight, samples,
+                      [](const records::hdf5::SliceQueueRow& row) {
+                          return row.positions - row.left - row.committed;
+                      }));
+    add(figure, curve("committed", green, Stroke::straight, samples,
                       [](const records::hdf5::SliceQueueRow& row) { return row.committed; }));
-    add(figure, curve("given again (total)", red, true, samples,
+    add(figure, curve("given again (total)", red, Stroke::steps, samples,
                       [](const records::hdf5::SliceQueueRow& row) { return row.given_again; }));
     return figure;
 }
 
 Figure waiting_figure(const Samples& samples) {
     Figure figure{"waiting", "Ranks", "ranks", true, {}};
-    add(figure,
-        curve("here", sky, true, samples, [](const records::hdf5::SliceQueueRow& row) { return row.ranks; }));
-    add(figure, curve("waiting", orange, true, samples,
+    add(figure, curve("here", sky, Stroke::steps, samples,
+                      [](const records::hdf5::SliceQueueRow& row) { return row.ranks; }));
+    add(figure, curve("waiting", orange, Stroke::steps, samples,
                       [](const records::hdf5::SliceQueueRow& row) { return row.waiting; }));
-    add(figure, curve("stragglers", pink, true, samples,
+    add(figure, curve("stragglers", pink, Stroke::steps, samples,
                       [](const records::hdf5::SliceQueueRow& row) { return row.stragglers; }));
-    add(figure, curve("lost (total)", red, true, samples,
+    add(figure, curve("lost (total)", red, Stroke::steps, samples,
                       [](const records::hdf5::SliceQueueRow& row) { return row.lost_ranks; }));
     return figure;
 }
@@ -298,7 +300,7 @@ Figure ranks_figure(const Samples& samples, std::span<const records::hdf5::Slice
         ranks.insert(row.rank);
     }
     const auto add_curve = [&](const std::string& title, const char* color, auto value) {
-        add(figure, curve(title.c_str(), color, false, samples,
+        add(figure, curve(title.c_str(), color, Stroke::straight, samples,
                           [&](const records::hdf5::SliceQueueRow& row) { return value(row.timestamp); }));
     };
     if (ranks.size() <= rank_colors.size()) {

@@ -16,7 +16,7 @@ std::string of_all_tries(const Attempted& attempted, bool lost, std::uint32_t mo
 
 // ---- begin ----
 
-void Attempts::lease(Worker& worker, TaskId task, ShapeId shape, bool suspect) {
+void Attempts::lease(Worker& worker, TaskId task, ShapeId shape, Among among) {
     const Shape& what = ledger_.shape(shape);
     ledger_.change(task, TaskEvent::lease);
     Attempted& attempted = ledger_.attempted(task);
@@ -34,7 +34,7 @@ void Attempts::lease(Worker& worker, TaskId task, ShapeId shape, bool suspect) {
     for (const Scarce what_it_holds : orders_for(attempted.given)) state_.workers.keep_order(what_it_holds);
     hooks_.leased(task, attempted);
     state_.avoided.remove(task);
-    if (suspect) {
+    if (among == Among::suspects) {
         worker.suspect = task;
         worker.alone = last_chance(task);
     }
@@ -135,13 +135,13 @@ void Attempts::retry(TaskId task, const Outcome& outcome) {
     go_on_with_copy(task);
 }
 
-void Attempts::lose(TaskId task, const std::string& why, bool blame) {
+void Attempts::lose(TaskId task, const std::string& why, Blame blame) {
     Outcome outcome;
     outcome.ending = Ending::worker_lost;
     outcome.reason = why;
     free(task);
     state_.count_for(task, [](ManagerStats& stats) { ++stats.tasks_lost_attempts; });
-    if (!blame || state_.stopping) return kill(task, outcome);
+    if (blame == Blame::nobody || state_.stopping) return kill(task, outcome);
     try_again(task, TaskEvent::lose, std::move(outcome));
 }
 
@@ -153,7 +153,7 @@ void Attempts::kill(TaskId task, const Outcome& outcome) {
 void Attempts::succeed(TaskId task, const Outcome& outcome) {
     record(task, std::nullopt, outcome);
     forget_last_chance(task);
-    drop_copy(task, true);
+    drop_copy(task, DroppedCopy::kill);
     ledger_.change(task, TaskEvent::succeed);
     apply(state_.groups.succeeded({task.value(), task.value() + 1}));
 }
@@ -161,7 +161,7 @@ void Attempts::succeed(TaskId task, const Outcome& outcome) {
 void Attempts::fail(TaskId task, Outcome outcome, bool out_of_tries) {
     record(task, std::nullopt, std::move(outcome), out_of_tries);
     forget_last_chance(task);
-    drop_copy(task, true);
+    drop_copy(task, DroppedCopy::kill);
     ledger_.change(task, TaskEvent::fail);
     apply(state_.groups.failed({task.value(), task.value() + 1}));
     hooks_.failed(task);
@@ -190,7 +190,7 @@ void Attempts::cancel(TaskId task) {
         const Attempted& attempted = ledger_.attempted(task);
         state_.kill(attempted.worker, task, attempted.attempt);
         free(task);
-        drop_copy(task, true);
+        drop_copy(task, DroppedCopy::kill);
     }
     state_.avoided.remove(task);
     forget_last_chance(task);
@@ -239,10 +239,10 @@ void Attempts::apply(const GroupChange& change) {
 
 // ---- copies ----
 
-void Attempts::drop_copy(TaskId task, bool kill) {
+void Attempts::drop_copy(TaskId task, DroppedCopy order) {
     const auto copy = state_.copies.take(task);
     if (!copy) return;
-    if (kill) state_.kill(copy->worker, task, copy->attempt);
+    if (order == DroppedCopy::kill) state_.kill(copy->worker, task, copy->attempt);
     if (Worker* worker = state_.workers.find(copy->worker))
         state_.workers.release(*worker, task, copy->given);
 }
@@ -273,7 +273,7 @@ bool Attempts::copy_goes_on(TaskId task, TaskEvent event) const {
 
 // The task is ready again.
 void Attempts::go_on_with_copy(TaskId task) {
-    if (!copy_goes_on(task, TaskEvent::give_back)) return drop_copy(task, true);
+    if (!copy_goes_on(task, TaskEvent::give_back)) return drop_copy(task, DroppedCopy::kill);
     ledger_.change(task, TaskEvent::lease);
     promote_copy(task);
     hooks_.leased(task, ledger_.attempted(task));

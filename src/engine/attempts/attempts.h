@@ -26,6 +26,9 @@ struct RemovedWorker {
     bool lost = false;
 };
 
+// Workers have joined; or workers have left, or more tasks wait.
+enum class PoolChange : std::uint8_t { more_workers, less_room };
+
 class Hooks {
   public:
     virtual ~Hooks() = default;
@@ -59,8 +62,7 @@ class Hooks {
     virtual void asks_changed() const {}
     // Ready tasks of the shape may run where they could not before.
     virtual void awakened(ShapeId /*shape*/) const {}
-    // Workers have joined (`grew`) or left, or more tasks wait.
-    virtual void pool_changed(bool /*grew*/) const {}
+    virtual void pool_changed(PoolChange /*change*/) const {}
     virtual void worker_joined(const Worker& /*worker*/) const {}
     virtual void worker_gone(const RemovedWorker& /*worker*/) const {}
     // The worker has reconnected and still has the task.
@@ -70,6 +72,11 @@ class Hooks {
     virtual void host_unblocked() const {}
 };
 
+// What becomes of a copy that is no longer needed: its worker ends it, or does not have it any more.
+enum class DroppedCopy : std::uint8_t { kill, forget };
+// Whether a loss counts against the task.
+enum class Blame : std::uint8_t { task, nobody };
+
 class Attempts {
   public:
     Attempts(State& state, const Fit& fit, const Hooks& hooks)
@@ -77,7 +84,7 @@ class Attempts {
 
     // ---- begin ----
 
-    void lease(Worker& worker, TaskId task, ShapeId shape, bool suspect);
+    void lease(Worker& worker, TaskId task, ShapeId shape, Among among);
     // Turns a ticket that a rank holds into a lease, without a message to the rank.
     void adopt_ticket(Worker& worker, TaskId task);
     // Starts a speculative copy of a running task.
@@ -100,7 +107,7 @@ class Attempts {
     void try_again(TaskId task, TaskEvent event, Outcome outcome);
     // For a task that failed by itself and has retries left.
     void retry(TaskId task, const Outcome& outcome);
-    void lose(TaskId task, const std::string& why, bool blame);
+    void lose(TaskId task, const std::string& why, Blame blame);
     void kill(TaskId task, const Outcome& outcome);  // ended by our order, not by a fault of the task
     void succeed(TaskId task, const Outcome& outcome);
     void fail(TaskId task, Outcome outcome, bool out_of_tries = false);
@@ -114,7 +121,7 @@ class Attempts {
     void apply(const GroupChange& change);
 
     // Ends the copy, if there is one. With `kill`, tells its worker.
-    void drop_copy(TaskId task, bool kill);
+    void drop_copy(TaskId task, DroppedCopy order);
     // Makes the copy the task's attempt in the ledger, because the copy succeeded or the first attempt
     // failed.
     void promote_copy(TaskId task);

@@ -57,12 +57,12 @@ bool Fit::could_hold(const Worker& worker, ShapeId shape, Instant at) const {
     return has_time(worker.leaves_at, state_.ledger.shape(shape), at) && could_ever_run(worker, shape);
 }
 
-std::optional<Resources> Fit::open_share(const Worker& worker, ShapeId shape, bool suspect) const {
+std::optional<Resources> Fit::open_share(const Worker& worker, ShapeId shape, Among among) const {
     if (worker.alone || !worker.available() || !could_hold(worker, shape) ||
         !one_more_may_run(state_.ledger.shape(shape)))
         return std::nullopt;
     if (state_.reserved && state_.reserved->worker == worker.id &&
-        (state_.reserved->shape != shape || state_.reserved->suspect != suspect))
+        (state_.reserved->shape != shape || state_.reserved->among != among))
         return std::nullopt;
     const Resources give = share(shape, worker.whole);
     const bool weightless = give.cores == 0 && give.gpus == 0 && give.coprocesses == 0;

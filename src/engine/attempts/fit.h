@@ -32,7 +32,7 @@ class Fit {
     }
     // What a task of the shape would get if it were dispatched to the worker now; nullopt if no task of the
     // shape may go there, however much is free.
-    std::optional<Resources> open_share(const Worker& worker, ShapeId shape, bool suspect) const;
+    std::optional<Resources> open_share(const Worker& worker, ShapeId shape, Among among) const;
     // Whether one more task may run: of the run, of its category.
     bool run_has_room() const;
     bool category_has_room(const Shape& shape) const { return state_.limited.empty() || below_limit(shape); }

@@ -52,7 +52,7 @@ struct CategoryState {
 struct Reservation {
     WorkerId worker;
     ShapeId shape;
-    bool suspect = false;
+    Among among = Among::others;
 };
 
 struct State {

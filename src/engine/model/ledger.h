@@ -33,6 +33,9 @@ enum class TaskState : std::uint8_t {
 };
 inline constexpr int task_state_count = 8;
 
+// The ready tasks of a shape that are meant: suspects (a worker was lost with each of them) or the others.
+enum class Among : std::uint8_t { suspects, others };
+
 enum class TaskEvent : std::uint8_t {
     unblock,        // the last stage that it waited for has opened
     lease,          // given to a worker

@@ -125,8 +125,9 @@ std::optional<TaskId> AvoidedHosts::next_suspect_for(ShapeId shape, const Worker
     return first_for(ledger_.ready(shape).suspects, worker);
 }
 
-bool AvoidedHosts::has_one_for(ShapeId shape, bool suspect, const Worker& worker) const {
-    return suspect ? next_suspect_for(shape, worker).has_value() : next_for(shape, worker).has_value();
+bool AvoidedHosts::has_one_for(ShapeId shape, Among among, const Worker& worker) const {
+    return among == Among::suspects ? next_suspect_for(shape, worker).has_value()
+                                    : next_for(shape, worker).has_value();
 }
 
 std::optional<std::string> AvoidedHosts::audit() const {

@@ -80,7 +80,7 @@ class AvoidedHosts {
     // The highest-priority ready task of the shape that does not avoid the worker.
     std::optional<ReadyHead> next_for(ShapeId shape, const Worker& worker) const;
     std::optional<TaskId> next_suspect_for(ShapeId shape, const Worker& worker) const;
-    bool has_one_for(ShapeId shape, bool suspect, const Worker& worker) const;
+    bool has_one_for(ShapeId shape, Among among, const Worker& worker) const;
 
     std::optional<std::string> audit() const;
 

@@ -223,7 +223,7 @@ void CategorySizes::try_with_more(TaskId task, Shape larger, const Outcome& outc
     ledger_.reshape(task, std::move(larger));
     shapes_added();
     // A smaller copy would count as the try with the maximum.
-    if (!copy_has(ask, task)) attempts_.drop_copy(task, true);
+    if (!copy_has(ask, task)) attempts_.drop_copy(task, DroppedCopy::kill);
     attempts_.try_again(task, TaskEvent::exhaust, outcome);
 }
 

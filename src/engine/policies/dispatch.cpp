@@ -39,7 +39,7 @@ void Dispatch::dispatch() {
     }
     if (!awakened.empty()) {
         spread(awakened);
-        hooks_.pool_changed(false);
+        hooks_.pool_changed(PoolChange::less_room);
     }
     // A lease may end a reservation, which frees room on another worker.
     for (auto changed = workers_.take_changed(); !changed.empty(); changed = workers_.take_changed())
@@ -50,10 +50,10 @@ void Dispatch::dispatch() {
 // ---- what a worker takes ----
 
 // The ready task of the shape that can be leased to `worker` now, among its suspects or among the others.
-std::optional<TaskId> Dispatch::takes(const Worker& worker, ShapeId shape, bool suspect) const {
-    const auto give = fit_.open_share(worker, shape, suspect);
+std::optional<TaskId> Dispatch::takes(const Worker& worker, ShapeId shape, Among among) const {
+    const auto give = fit_.open_share(worker, shape, among);
     if (!give) return std::nullopt;
-    if (suspect) return takes_suspect(worker, shape, *give);
+    if (among == Among::suspects) return takes_suspect(worker, shape, *give);
     const auto next = state_.avoided.next_for(shape, worker);
     if (!next || fit_.has_more_urgent_tickets(worker, next->priority)) return std::nullopt;
     if (!worker.fits(*give) && !fit_.may_queue(shape, worker, *give)) return std::nullopt;
@@ -76,9 +76,9 @@ std::optional<TaskId> Dispatch::takes_suspect(const Worker& worker, ShapeId shap
 
 void Dispatch::spread_suspects(ShapeId shape) {
     while (!ledger_.ready(shape).suspects.empty()) {
-        Worker* worker = roomiest(shape, true);
+        Worker* worker = roomiest(shape, Among::suspects);
         if (worker == nullptr) return;
-        lease(*worker, *takes(*worker, shape, true), shape);
+        lease(*worker, *takes(*worker, shape, Among::suspects), shape);
     }
 }
 
@@ -89,7 +89,7 @@ ShapeId Dispatch::most_urgent_for(const Worker& worker, const ReadyHead& head) c
     std::size_t looked = 0;
     for (const ReadyHead& other : ledger_.ready_shapes()) {
         if (!(other < head) || ++looked > shapes_looked_at) break;
-        if (takes(worker, other.shape, false)) return other.shape;
+        if (takes(worker, other.shape, Among::others)) return other.shape;
     }
     return head.shape;
 }
@@ -103,10 +103,10 @@ void Dispatch::spread(const std::vector<ShapeId>& shapes) {
         auto head = std::optional(heads.extract(heads.begin()).value());
         while (head) {
             const ShapeId shape = head->shape;
-            Worker* worker = roomiest(shape, false);
+            Worker* worker = roomiest(shape, Among::others);
             if (worker == nullptr) break;
             const ShapeId first = most_urgent_for(*worker, *head);
-            lease(*worker, *takes(*worker, first, false), first);
+            lease(*worker, *takes(*worker, first, Among::others), first);
             head = ledger_.head(shape);
             if (!head || heads.empty()) continue;
             heads.insert(*head);
@@ -115,7 +115,7 @@ void Dispatch::spread(const std::vector<ShapeId>& shapes) {
     }
 }
 
-Worker* Dispatch::roomiest(ShapeId shape, bool suspect) {
+Worker* Dispatch::roomiest(ShapeId shape, Among among) {
     const Shape& what = ledger_.shape(shape);
     if (!fit_.one_more_may_run(what)) return nullptr;
     Worker* best = nullptr;
@@ -128,7 +128,7 @@ Worker* Dispatch::roomiest(ShapeId shape, bool suspect) {
     for (const WorkerId id : what.workers) {
         Worker* worker = workers_.find(id);
         ++state_.looks;
-        if (worker != nullptr && takes(*worker, shape, suspect))
+        if (worker != nullptr && takes(*worker, shape, among))
             consider(worker, orders_for(fit_.share(shape, worker->whole)).front());
     }
     if (!what.workers.empty()) return best;
@@ -139,8 +139,8 @@ Worker* Dispatch::roomiest(ShapeId shape, bool suspect) {
         const std::span<const Scarce> orders = orders_for(fit_.share(shape, kind.at_most.whole));
         for (const Scarce scarce : orders) {
             workers_.keep_order(scarce);
-            const auto found = roomiest_of(of_kind.by(scarce), shape, suspect);
-            if (!found) return roomiest(shape, suspect);
+            const auto found = roomiest_of(of_kind.by(scarce), shape, among);
+            if (!found) return roomiest(shape, among);
             consider(*found, orders.front());
             if (*found != nullptr) break;
         }
@@ -149,7 +149,7 @@ Worker* Dispatch::roomiest(ShapeId shape, bool suspect) {
 }
 
 // Searches one kind of workers. Returns nullopt if the kind was split, and the search must start again.
-std::optional<Worker*> Dispatch::roomiest_of(const Places& places, ShapeId shape, bool suspect) {
+std::optional<Worker*> Dispatch::roomiest_of(const Places& places, ShapeId shape, Among among) {
     const Ask& ask = state_.asked(shape);
     const std::int64_t memory_mb = std::max(ask.needs.memory_mb, ask.at_least.memory_mb);
     const std::int64_t disk_mb = std::max(ask.needs.disk_mb, ask.at_least.disk_mb);
@@ -169,9 +169,9 @@ std::optional<Worker*> Dispatch::roomiest_of(const Places& places, ShapeId shape
         // A worker with too little disk does not end the search, because nothing would make the others look
         // again. If tasks ask for more disk sizes than there are splits, the search may visit the whole kind.
         if (fit_.could_hold(*worker, shape)) {
-            if (takes(*worker, shape, suspect)) return worker;
+            if (takes(*worker, shape, among)) return worker;
             // A worker that the task avoids says nothing about the others.
-            if (state_.avoided.has_one_for(shape, suspect, *worker) && ++looked == workers_looked_at) break;
+            if (state_.avoided.has_one_for(shape, among, *worker) && ++looked == workers_looked_at) break;
         } else if (++too_small == too_small_looked_at && workers_.split_by_disk(disk_mb)) {
             return std::nullopt;
         }
@@ -205,7 +205,7 @@ void Dispatch::fill_with_others(Worker& worker) {
         if (a == any.end() && b == pinned.end()) break;
         const bool from_any = b == pinned.end() || (a != any.end() && *a < *b);
         const ReadyHead head = from_any ? *a : *b;
-        if (const auto task = takes(worker, head.shape, false)) {
+        if (const auto task = takes(worker, head.shape, Among::others)) {
             lease(worker, *task, head.shape);
             ++leased;
             --looked;
@@ -220,7 +220,8 @@ void Dispatch::fill_with_others(Worker& worker) {
     }
     for (const auto& [shape, before] : passed_over) {
         if (leased > before) passed_over_[shape] += leased - before;
-        if (!state_.reserved && passed_over_[shape] >= turns_before_reserving) reserve(worker, shape, false);
+        if (!state_.reserved && passed_over_[shape] >= turns_before_reserving)
+            reserve(worker, shape, Among::others);
     }
 }
 
@@ -230,26 +231,27 @@ void Dispatch::fill_with_suspect(Worker& worker) {
     std::optional<ShapeId> waiting;
     for (const ShapeId shape : ledger_.suspect_shapes()) {
         if (++looked > shapes_looked_at && !worker.leases.empty()) break;
-        if (const auto task = takes(worker, shape, true)) return lease(worker, *task, shape);
+        if (const auto task = takes(worker, shape, Among::suspects)) return lease(worker, *task, shape);
         if (!waiting && fit_.could_hold(worker, shape) && fit_.one_more_may_run(ledger_.shape(shape)) &&
             state_.avoided.next_suspect_for(shape, worker))
             waiting = shape;
     }
-    if (waiting && !state_.reserved) reserve(worker, *waiting, true);
+    if (waiting && !state_.reserved) reserve(worker, *waiting, Among::suspects);
 }
 
 // ---- leases and reservations ----
 
 void Dispatch::lease(Worker& worker, TaskId task, ShapeId shape) {
-    const bool suspect = ledger_.ready(shape).suspects.contains(task.value());
-    if (!suspect) passed_over_[shape] = 0;
-    attempts_.lease(worker, task, shape, suspect);
-    if (state_.reserved && state_.reserved->shape == shape && state_.reserved->suspect == suspect)
+    const Among among =
+        ledger_.ready(shape).suspects.contains(task.value()) ? Among::suspects : Among::others;
+    if (among == Among::others) passed_over_[shape] = 0;
+    attempts_.lease(worker, task, shape, among);
+    if (state_.reserved && state_.reserved->shape == shape && state_.reserved->among == among)
         end_reservation();
 }
 
-void Dispatch::reserve(const Worker& worker, ShapeId shape, bool suspect) {
-    state_.reserved = Reservation{worker.id, shape, suspect};
+void Dispatch::reserve(const Worker& worker, ShapeId shape, Among among) {
+    state_.reserved = Reservation{worker.id, shape, among};
     passed_over_[shape] = 0;
 }
 
@@ -264,8 +266,8 @@ void Dispatch::end_reservation() {
 void Dispatch::end_idle_reservation() {
     if (!state_.reserved) return;
     const Worker& worker = *workers_.find(state_.reserved->worker);
-    const auto [id, shape, suspect] = *state_.reserved;
-    if (!state_.avoided.has_one_for(shape, suspect, worker) || !fit_.could_hold(worker, shape))
+    const auto [id, shape, among] = *state_.reserved;
+    if (!state_.avoided.has_one_for(shape, among, worker) || !fit_.could_hold(worker, shape))
         end_reservation();
 }
 

@@ -29,21 +29,21 @@ class Dispatch : Policy {
     std::optional<std::string> audit() const;
 
   private:
-    std::optional<TaskId> takes(const Worker& worker, ShapeId shape, bool suspect) const;
+    std::optional<TaskId> takes(const Worker& worker, ShapeId shape, Among among) const;
     std::optional<TaskId> takes_suspect(const Worker& worker, ShapeId shape, const Resources& give) const;
 
     void spread(const std::vector<ShapeId>& shapes);
     void spread_suspects(ShapeId shape);
     ShapeId most_urgent_for(const Worker& worker, const ReadyHead& head) const;
-    Worker* roomiest(ShapeId shape, bool suspect);
-    std::optional<Worker*> roomiest_of(const Places& places, ShapeId shape, bool suspect);
+    Worker* roomiest(ShapeId shape, Among among);
+    std::optional<Worker*> roomiest_of(const Places& places, ShapeId shape, Among among);
 
     void fill(Worker& worker);
     void fill_with_suspect(Worker& worker);
     void fill_with_others(Worker& worker);
 
     void lease(Worker& worker, TaskId task, ShapeId shape);
-    void reserve(const Worker& worker, ShapeId shape, bool suspect);
+    void reserve(const Worker& worker, ShapeId shape, Among among);
     void end_reservation();
 
     PerShape<std::uint64_t> passed_over_;  // leases of lower-priority shapes while the shape waited

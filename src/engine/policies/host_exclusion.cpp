@@ -37,7 +37,7 @@ void HostExclusion::on(const HostBlocked& event) {
     std::optional<Instant> until;
     if (event.time) until = now() + *event.time;
     block(event.host, {until, false});
-    hooks_.pool_changed(false);
+    hooks_.pool_changed(PoolChange::less_room);
 }
 
 void HostExclusion::on(const HostUnblocked& event) {

@@ -23,7 +23,7 @@ void Membership::on(const WorkerJoined& event) {
     ++state_.pool_version;
     if (event.takes_tickets && !blocked) state_.ticket_ranks.insert(event.worker);
     hooks_.worker_joined(worker);
-    hooks_.pool_changed(true);
+    hooks_.pool_changed(PoolChange::more_workers);
     if (workers_.size() < state_.options.expected_workers) return;
     state_.settled_at = std::min(state_.settled_at, now());
     state_.ranks_settled_at = std::min(state_.ranks_settled_at, now());
@@ -70,7 +70,7 @@ void Membership::on(const WorkerReconnected& event) {
     const std::vector<TaskId> leases(worker->leases.begin(), worker->leases.end());
     for (const TaskId task : leases) {
         if (kept.contains(task)) continue;
-        state_.copies.at(worker->id, task) != nullptr ? attempts_.drop_copy(task, false)
+        state_.copies.at(worker->id, task) != nullptr ? attempts_.drop_copy(task, DroppedCopy::forget)
                                                       : attempts_.give_back(task);
     }
     hooks_.reconnected(*worker, tickets);
@@ -98,8 +98,9 @@ void Membership::remove(Worker& worker, const std::string& why, bool lost) {
     // become suspects. On its last chance a suspect runs alone, so that the blame is clear.
     const std::vector<TaskId> leases(worker.leases.begin(), worker.leases.end());
     for (const TaskId task : leases)
-        state_.copies.at(id, task) != nullptr ? attempts_.drop_copy(task, false)
-                                              : attempts_.lose(task, gone.reason, lost);
+        state_.copies.at(id, task) != nullptr
+            ? attempts_.drop_copy(task, DroppedCopy::forget)
+            : attempts_.lose(task, gone.reason, lost ? Blame::task : Blame::nobody);
     workers_.remove(id);
     state_.ticket_ranks.erase(id);
     if (state_.reserved && state_.reserved->worker == id) state_.reserved.reset();
@@ -110,7 +111,7 @@ void Membership::remove(Worker& worker, const std::string& why, bool lost) {
     ++state_.pool_version;
     ++state_.counters.workers_removed;
     if (lost) ++state_.lost;
-    hooks_.pool_changed(false);
+    hooks_.pool_changed(PoolChange::less_room);
     hooks_.worker_gone(gone);
 }
 

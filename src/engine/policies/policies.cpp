@@ -48,8 +48,8 @@ void PolicyHooks::asks_changed() const {
 void PolicyHooks::awakened(ShapeId shape) const {
     WQ_TELL(awakened, shape);
 }
-void PolicyHooks::pool_changed(bool grew) const {
-    WQ_TELL(pool_changed, grew);
+void PolicyHooks::pool_changed(PoolChange change) const {
+    WQ_TELL(pool_changed, change);
 }
 void PolicyHooks::worker_joined(const Worker& worker) const {
     WQ_TELL(worker_joined, worker);

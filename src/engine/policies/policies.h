@@ -102,7 +102,7 @@ class PolicyHooks final : public Hooks {
     void shapes_added() const override;
     void asks_changed() const override;
     void awakened(ShapeId shape) const override;
-    void pool_changed(bool grew) const override;
+    void pool_changed(PoolChange change) const override;
     void worker_joined(const Worker& worker) const override;
     void worker_gone(const RemovedWorker& worker) const override;
     void lease_kept(TaskId task) const override;

@@ -27,7 +27,7 @@ void Reports::on(const TaskReported& event) {
     hooks_.reported(worker, task, outcome,
                     attempted.by_ticket ? now() - wall_time(outcome) : attempted.since);
     if (outcome.ending == Ending::worker_lost)  // its launcher died; the worker still runs
-        return attempts_.lose(task, outcome.reason, true);
+        return attempts_.lose(task, outcome.reason, Blame::task);
     attempts_.free(task);
     // The run time of a task that was told to end says nothing about other tasks.
     if (outcome.ending != Ending::killed || !attempted.kill_ordered)
@@ -37,7 +37,7 @@ void Reports::on(const TaskReported& event) {
 
 // A copy's failure is dropped: the first attempt either fails the same way, or succeeds.
 void Reports::copy_reported(TaskId task, const Outcome& outcome) {
-    if (!outcome.succeeded()) return attempts_.drop_copy(task, false);
+    if (!outcome.succeeded()) return attempts_.drop_copy(task, DroppedCopy::forget);
     const Attempted& first = ledger_.attempted(task);
     state_.kill(first.worker, task, first.attempt);
     attempts_.free(task);
@@ -53,7 +53,8 @@ void Reports::on(const TaskGivenBack& event) {
         ++state_.stale;
         return;
     }
-    if (state_.copies.at(event.worker, task) != nullptr) return attempts_.drop_copy(task, false);
+    if (state_.copies.at(event.worker, task) != nullptr)
+        return attempts_.drop_copy(task, DroppedCopy::forget);
     const bool ticket = ledger_.state(task) == TaskState::sealed;
     if (ticket) attempts_.claim_ticket(event.worker, task, 0);
     // Its time was over before it started. If it were requeued unchanged, it would end the same way again.
@@ -141,7 +142,7 @@ RangeReports::Ended RangeReports::end_all(const RangeReported& event) {
             continue;
         const Resources given = attempted.given;
         attempts_.free(task);
-        attempts_.drop_copy(task, true);
+        attempts_.drop_copy(task, DroppedCopy::kill);
         ledger_.change(task, TaskEvent::succeed);
         ended[{ledger_.shape_of(task), given}].insert(task.value());
     }

@@ -234,7 +234,7 @@ Worker* SpeculativeCopies::room_elsewhere(TaskId task) {
         Worker* worker = workers_.find(id);
         ++state_.looks;
         if (worker == nullptr || worker == first) return false;
-        const auto give = fit_.open_share(*worker, shape, false);
+        const auto give = fit_.open_share(*worker, shape, Among::others);
         if (!give || !worker->fits(*give)) return false;
         if (best == nullptr || best->host == first->host) best = worker;
         return best->host != first->host;

@@ -155,13 +155,13 @@ void TicketBatches::lose_ticket(TaskId task) {
     if (lost.size() == 1) {
         attempted.worker = lost.front().worker;
         attempted.given = fit_.share_by_ticket(lost.front().whole);
-        return attempts_.lose(task, lost.front().reason, true);
+        return attempts_.lose(task, lost.front().reason, Blame::task);
     }
     std::string ids;
     for (const LostMember& member : lost)
         ids += (ids.empty() ? "" : ", ") + std::to_string(member.worker.value());
     attempted.worker = unknown_worker;
-    attempts_.lose(task, "one of the lost workers " + ids + " had claimed it", true);
+    attempts_.lose(task, "one of the lost workers " + ids + " had claimed it", Blame::task);
 }
 
 void TicketBatches::close_if_over() {

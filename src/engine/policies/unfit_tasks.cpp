@@ -56,12 +56,12 @@ Skipped UnfitTasks::fits_nowhere(IntervalSet tasks, ShapeId id) const {
 
 // ---- workers come and go ----
 
-void UnfitTasks::pool_changed(bool grew) {
+void UnfitTasks::pool_changed(PoolChange change) {
     if (!state_.options.wait_for_fitting) return;
     if (!tell_at_) {
         tell_at_ = now() + time_to_grow;
         tell_by_ = now() + longest_growth;
-    } else if (grew) {
+    } else if (change == PoolChange::more_workers) {
         tell_at_ = std::min(now() + time_to_grow, tell_by_);
     }
 }
@@ -70,7 +70,7 @@ void UnfitTasks::pool_changed(bool grew) {
 void UnfitTasks::note_idling() {
     const bool idles = ledger_.count(TaskState::ready) > 0 &&
                        ledger_.count(TaskState::leased) + ledger_.count(TaskState::sealed) == 0;
-    if (idles && !idles_) pool_changed(false);
+    if (idles && !idles_) pool_changed(PoolChange::less_room);
     idles_ = idles;
 }
 

@@ -18,7 +18,7 @@ class UnfitTasks : Policy {
     void worker_joined(const Worker& worker);
     void worker_gone(const RemovedWorker&) { look_at_all_ = true; }
     void asks_changed() { look_at_all_ = true; }
-    void pool_changed(bool grew);
+    void pool_changed(PoolChange change);
     void host_unblocked() { told_blocked_ = false; }
     void awakened(ShapeId shape);
     std::optional<Instant> next_due() const;

@@ -58,13 +58,15 @@ void NodeContents::keep(WorkerId worker, Member& member, const std::string& key)
         *member.keys.begin() != key ? *member.keys.begin() : *std::next(member.keys.begin());
     const Content* const content = find(worker, other);
     if (content == nullptr || content->receiver == worker) return;  // it is on its way
-    static_cast<void>(end_of_receiving(worker, other, false));
+    static_cast<void>(end_of_receiving(worker, other, Received::nothing));
 }
 
-NodeContents::Wishes NodeContents::end_of_receiving(WorkerId worker, const std::string& key, bool has) {
+NodeContents::Wishes NodeContents::end_of_receiving(WorkerId worker, const std::string& key,
+                                                    Received received) {
     Content* const content = find(worker, key);
     if (content == nullptr) return {};
     Member& member = members_.at(worker);
+    const bool has = received == Received::whole;
     if (has) {
         content->holders.insert(worker);
         member.keys.insert(key);
@@ -86,13 +88,13 @@ NodeContents::Wishes NodeContents::has(WorkerId worker, const std::string& key, 
     found->second.folder = std::move(folder);
     contents_.try_emplace({found->second.node, key});
     keep(worker, found->second, key);
-    return end_of_receiving(worker, key, true);
+    return end_of_receiving(worker, key, Received::whole);
 }
 
 NodeContents::Wishes NodeContents::gave_up(WorkerId worker, const std::string& key) {
     const Content* const content = find(worker, key);
     if (content == nullptr || content->receiver != worker) return {};
-    return end_of_receiving(worker, key, false);
+    return end_of_receiving(worker, key, Received::nothing);
 }
 
 void NodeContents::cut(WorkerId worker) {
@@ -109,7 +111,7 @@ NodeContents::Wishes NodeContents::left(WorkerId worker) {
     cut(worker);
     Wishes all;
     for (const std::string& key : std::set<std::string>(found->second.keys)) {
-        const Wishes some = end_of_receiving(worker, key, false);
+        const Wishes some = end_of_receiving(worker, key, Received::nothing);
         all.insert(all.end(), some.begin(), some.end());
     }
     if (const auto node = on_node_.find(found->second.node); --node->second == 0) on_node_.erase(node);
@@ -123,7 +125,7 @@ NodeContents::Wishes NodeContents::missed(WorkerId worker, const std::string& ke
     if (++found->second.misses > most_misses) return left(worker);
     const Content* const content = find(worker, key);
     const WorkerId* const holder = content == nullptr ? nullptr : holder_for(worker, *content);
-    return holder == nullptr ? Wishes{} : end_of_receiving(*holder, key, false);
+    return holder == nullptr ? Wishes{} : end_of_receiving(*holder, key, Received::nothing);
 }
 
 namespace {

@@ -77,7 +77,8 @@ class NodeContents {
     Content* find(WorkerId worker, const std::string& key);
     const WorkerId* holder_for(WorkerId worker, const Content& content) const;
     void keep(WorkerId worker, Member& member, const std::string& key);
-    Wishes end_of_receiving(WorkerId worker, const std::string& key, bool has);
+    enum class Received : std::uint8_t { whole, nothing };
+    Wishes end_of_receiving(WorkerId worker, const std::string& key, Received received);
 
     std::map<WorkerId, Member> members_;
     std::map<std::string, int> on_node_;  // number of members

@@ -23,7 +23,8 @@ constexpr std::size_t entries_a_turn = 2000;
 
 std::vector<pid_t> children_of(const node::process::CommandHost& host) {
     std::vector<pid_t> all;
-    if (host.pid() > 0) node::process::ChildLists{}.append(host.pid(), true, all);
+    if (host.pid() > 0)
+        node::process::ChildLists{}.append(host.pid(), node::process::ChildLists::Forkers::only_thread, all);
     return all;
 }
 

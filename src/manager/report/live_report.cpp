@@ -135,7 +135,7 @@ Status write_question(const std::string& folder, const std::string& name, std::u
         if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
             return records::journal::write_error(folder, errno);
         written = records::journal::write_atomically(folder + "/" + name + std::string(ask),
-                                                     std::to_string(line), false);
+                                                     std::to_string(line), records::journal::Sync::never);
         if (written) break;
     }
     return written;
@@ -181,7 +181,8 @@ std::vector<Question> take_questions(const std::string& run_directory, engine::m
 
 // The error can be ignored: the asker has a time limit.
 void write_answer(const Question& question, const std::string& text) {
-    static_cast<void>(records::journal::write_atomically(question.answer_path, text + "\n", false));
+    static_cast<void>(
+        records::journal::write_atomically(question.answer_path, text + "\n", records::journal::Sync::never));
 }
 
 Result<std::string> ask_why(const std::string& run_directory, std::uint64_t line, Duration timeout,

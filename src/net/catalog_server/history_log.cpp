@@ -88,9 +88,13 @@ Result<HistoryFiles> HistoryFiles::open(const std::string& folder) {
     return HistoryFiles(folder, std::move(root));
 }
 
-Descriptor HistoryFiles::year_of(Day day, bool make) const {
+Descriptor HistoryFiles::make_year(Day day) const {
+    ::mkdirat(root_.get(), std::to_string(day.year).c_str(), 0755);
+    return open_year(day);
+}
+
+Descriptor HistoryFiles::open_year(Day day) const {
     const std::string name = std::to_string(day.year);
-    if (make) ::mkdirat(root_.get(), name.c_str(), 0755);
     return Descriptor(::openat(root_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | below_folder));
 }
 
@@ -100,7 +104,7 @@ std::vector<Day> HistoryFiles::days() const {
          names_in(Descriptor(::openat(root_.get(), ".", O_RDONLY | O_DIRECTORY | below_folder)))) {
         const auto number = number_of(year);
         if (!number) continue;
-        for (const std::string& name : names_in(year_of({*number, 0}, false))) {
+        for (const std::string& name : names_in(open_year({*number, 0}))) {
             const std::size_t point = name.find('.');
             const std::string_view kind = std::string_view(name).substr(std::min(point + 1, name.size()));
             const auto day = number_of(std::string_view(name).substr(0, point));
@@ -113,7 +117,7 @@ std::vector<Day> HistoryFiles::days() const {
 }
 
 Descriptor HistoryFiles::read(Day day, std::string_view kind) const {
-    const Descriptor year = year_of(day, false);
+    const Descriptor year = open_year(day);
     return year.valid() ? plain_file(year.get(), name_in_year(day, kind), O_RDONLY) : Descriptor();
 }
 
@@ -126,7 +130,7 @@ Descriptor HistoryFiles::read_heard() const {
 }
 
 Descriptor HistoryFiles::append_log(Day day) const {
-    const Descriptor year = year_of(day, true);
+    const Descriptor year = make_year(day);
     if (!year.valid()) return Descriptor();
     Descriptor log = plain_file(year.get(), name_in_year(day, "log"), O_RDWR | O_CREAT | O_APPEND);
     if (!log.valid()) return log;
@@ -139,7 +143,7 @@ Descriptor HistoryFiles::append_log(Day day) const {
 }
 
 bool HistoryFiles::replace(Day day, std::string_view kind, const std::function<bool(int)>& write) const {
-    const Descriptor year = year_of(day, true);
+    const Descriptor year = make_year(day);
     return year.valid() && replace_in(year.get(), name_in_year(day, kind), write);
 }
 
@@ -148,13 +152,13 @@ bool HistoryFiles::replace_heard(std::string_view text) const {
 }
 
 Descriptor HistoryFiles::begin_checkpoint(Day day) const {
-    const Descriptor year = year_of(day, true);
+    const Descriptor year = make_year(day);
     if (!year.valid()) return Descriptor();
     return plain_file(year.get(), in_progress(name_in_year(day, "ckpt")), O_WRONLY | O_CREAT | O_TRUNC);
 }
 
 bool HistoryFiles::end_checkpoint(Day day, int written) const {
-    const Descriptor year = year_of(day, false);
+    const Descriptor year = open_year(day);
     const std::string name = name_in_year(day, "ckpt");
     return year.valid() && ::fdatasync(written) == 0 &&
            ::renameat(year.get(), in_progress(name).c_str(), year.get(), name.c_str()) == 0;
@@ -175,7 +179,7 @@ std::int64_t HistoryFiles::remove_oldest(std::int64_t most) const {
         sum += of_day;
     }
     for (std::size_t at = 0; at + 1 < all.size() && sum > most; ++at) {
-        const Descriptor year = year_of(all[at], false);
+        const Descriptor year = open_year(all[at]);
         if (!year.valid()) continue;
         for (const char* const kind : {"log", "ckpt", "ckpt.new"})
             ::unlinkat(year.get(), name_in_year(all[at], kind).c_str(), 0);

@@ -52,7 +52,8 @@ class HistoryFiles {
 
   private:
     HistoryFiles(std::string folder, Descriptor root) : folder_(std::move(folder)), root_(std::move(root)) {}
-    Descriptor year_of(Day day, bool make) const;
+    Descriptor make_year(Day day) const;
+    Descriptor open_year(Day day) const;
     std::string folder_;
     Descriptor root_;  // locked
 };

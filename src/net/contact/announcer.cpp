@@ -127,7 +127,8 @@ void Announcer::take(const std::function<std::string()>& record) {
 }
 
 void Announcer::publish_record(std::string record) {
-    writing_.post([line = line_, text = std::move(record)] { return line->update(text); }, true);
+    writing_.post([line = line_, text = std::move(record)] { return line->update(text); },
+                  RepeatedWork::When::at_once);
 }
 
 }  // namespace wq::net::contact

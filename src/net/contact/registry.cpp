@@ -217,13 +217,13 @@ class Entry final : public Registration {
           Duration every)
         : file_(std::make_shared<const File>(File{std::move(path), std::move(contact)})),
           writing_(options_of(file_, std::move(say), every)) {
-        post(false);
+        post(RepeatedWork::When::with_next_repetition);
     }
     void publish_load(const Workload& load) override {
         if (load == load_) return writing_.report_outcome();
         const bool urgent = (load.waiting > 0) != (load_.waiting > 0);
         load_ = load;
-        post(urgent);
+        post(urgent ? RepeatedWork::When::at_once : RepeatedWork::When::with_next_repetition);
     }
 
   private:
@@ -249,9 +249,9 @@ class Entry final : public Registration {
                             ": the entry of this manager may remain, and is skipped after 2 minutes";
         return options;
     }
-    void post(bool at_once) {
+    void post(RepeatedWork::When when) {
         writing_.post([file = file_, load = load_] { return write_entry(file->path, file->contact, load); },
-                      at_once);
+                      when);
     }
 
     const SharedFile file_;
@@ -358,7 +358,8 @@ std::unique_ptr<RepeatedWork> keep_note(const std::string& folder, const std::st
                                         const std::string& ending) {
     const std::string path = note_path(folder, ending);
     auto writing = std::make_unique<RepeatedWork>(note_options(path));
-    writing->post([folder, path, text] { return write_note(folder, path, text); }, true);
+    writing->post([folder, path, text] { return write_note(folder, path, text); },
+                  RepeatedWork::When::at_once);
     return writing;
 }
 
@@ -424,7 +425,7 @@ FactoryEntry::FactoryEntry(const std::string& folder)
 void FactoryEntry::publish_record(std::string record) {
     writing_.post(
         [folder = folder_, path = path_, text = std::move(record)] { return write_note(folder, path, text); },
-        true);
+        RepeatedWork::When::at_once);
 }
 
 std::vector<FactoryListing> find_factories(const std::string& folder) {

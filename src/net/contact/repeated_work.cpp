@@ -72,11 +72,11 @@ RepeatedWork::~RepeatedWork() {
     if (!state_->options.not_ended.empty()) state_->options.say(state_->options.not_ended);
 }
 
-void RepeatedWork::post(Work work, bool at_once) {
+void RepeatedWork::post(Work work, When when) {
     {
         const std::lock_guard lock(state_->mutex);
         state_->work = std::move(work);
-        state_->urgent = state_->urgent || at_once;
+        state_->urgent = state_->urgent || when == When::at_once;
         if (state_->urgent) state_->changed.notify_one();
     }
     report_outcome();

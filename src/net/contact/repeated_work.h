@@ -2,6 +2,7 @@
 // that may not answer, such as a shared file system. Others wait for it only at the end, and only briefly.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,8 +35,9 @@ class RepeatedWork {
     ~RepeatedWork();
     RepeatedWork(const RepeatedWork&) = delete;
 
-    // Replaces the earlier work, also one that was not done yet. at_once: now; else with the next repetition.
-    void post(Work work, bool at_once);
+    // Replaces the earlier work, also one that was not done yet.
+    enum class When : std::uint8_t { at_once, with_next_repetition };
+    void post(Work work, When when);
     void report_outcome();  // by `say`, if it has changed
 
   private:

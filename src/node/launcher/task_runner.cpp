@@ -127,7 +127,7 @@ void TaskRunner::check(Instant now) {
     limits_.check(now);
     watch_.check(now);
     python_.check(now);
-    if (ends_.any()) settle(false);
+    if (ends_.any()) settle_ends();
     if (outputs_.owed()) watch_outputs(now);
     if (leftovers_.owed() && now >= leftovers_.owed_at()) leftovers_.sweep();
 }
@@ -158,7 +158,7 @@ void TaskRunner::ready(process::Source source, std::size_t number, Instant now) 
         case process::Source::interpreter:
         case process::Source::call_process:
             python_.ready(source, number);
-            if (ends_.any()) settle(false);
+            if (ends_.any()) settle_ends();
             return;
         case process::Source::disk_meter:
             return watch_.take_disk_answer(now);
@@ -192,7 +192,7 @@ void TaskRunner::children_ended(Instant now) {
         }
         leftovers_.reaped(pid);
     }
-    settle(others);
+    settle_ends(others);
     // Only now, because the ended tasks may have freed resources for them.
     for (Lane* lane : not_executed) start_anew(*lane);
     if (!shell_ended) return;
@@ -205,7 +205,7 @@ void TaskRunner::call_ended(Lane& lane, int status, const rusage& usage) {
     ends_.retire_lane(lane, status, usage, now_);
 }
 
-void TaskRunner::settle(bool others) {
+void TaskRunner::settle_ends(bool others) {
     if (ends_.any()) forks_fail_ = false;
     ends_.settle(others, now_);
 }

@@ -87,7 +87,7 @@ std::string message_of(int error_number) {
 
 class Host {
   public:
-    Host(int control, bool tells_all_ends) : control_(control), tells_all_ends_(tells_all_ends) {
+    Host(int control, CommandHost::Ends ends) : control_(control), told_(ends) {
         sigset_t child;
         ::sigemptyset(&child);
         ::sigaddset(&child, SIGCHLD);
@@ -138,7 +138,7 @@ class Host {
         while (::read(ends_.get(), &info, sizeof info) > 0) continue;
         int status = 0;
         for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
-            if (ended != command_ && !tells_all_ends_) continue;
+            if (ended != command_ && told_ == CommandHost::Ends::of_command) continue;
             if (ended == command_) command_ = -1;
             if (!send_answer({1, ended, status})) return false;
         }
@@ -151,7 +151,7 @@ class Host {
     }
 
     int control_;
-    bool tells_all_ends_;
+    CommandHost::Ends told_;
     Descriptor ends_;
     ChildStack stack_;
     pid_t command_ = -1;
@@ -178,7 +178,7 @@ void CommandHost::begin() {
         if (stopped_) ::shutdown(control_.get(), SHUT_WR);
     }
     if (style_.fork) return fork_host(theirs.get());
-    std::string word(style_.tells_all_ends ? telling_host_word : command_host_word);
+    std::string word(style_.ends == Ends::of_all ? telling_host_word : command_host_word);
     std::string name = style_.program;
     const std::array<char*, 3> argv{name.data(), word.data(), nullptr};
     SpawnPlan plan;
@@ -295,7 +295,7 @@ std::optional<CommandHost::End> CommandHost::receive_end() {
 namespace {
 
 // Until the program is gone, and nothing runs any more.
-void serve_as_host(bool tells_all_ends) {
+void serve_as_host(CommandHost::Ends ends) {
     ::signal(SIGPIPE, SIG_DFL);
     ::signal(SIGCHLD, SIG_DFL);  // ignored, ends would not be told
     // A signal is a command's mistake (`kill $PPID`); commands get an empty mask.
@@ -304,7 +304,7 @@ void serve_as_host(bool tells_all_ends) {
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     ::prctl(PR_SET_NAME, "wq_commands");
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    Host(STDIN_FILENO, tells_all_ends).run();
+    Host(STDIN_FILENO, ends).run();
     end_all_children(kill_limit_ms);
 }
 
@@ -321,8 +321,8 @@ std::optional<std::string> receive_folder() {
 
 }  // namespace
 
-void host_commands(bool tells_all_ends) {
-    serve_as_host(tells_all_ends);
+void host_commands(CommandHost::Ends ends) {
+    serve_as_host(ends);
     ::_exit(0);
 }
 
@@ -334,15 +334,15 @@ void forked_host_main(int socket) {
     std::array<char, sizeof ready> bytes;
     std::memcpy(bytes.data(), &ready, sizeof ready);
     if (!folder || !send_all(STDIN_FILENO, {bytes.data(), bytes.size()})) ::_exit(0);
-    serve_as_host(false);
+    serve_as_host(CommandHost::Ends::of_command);
     if (!folder->empty()) remove_tree(AT_FDCWD, *folder);
     ::_exit(0);
 }
 
 void host_commands_if_asked(int argc, char** argv) {
     if (argc != 2) return;
-    if (argv[1] == command_host_word) host_commands(false);
-    if (argv[1] == telling_host_word) host_commands(true);
+    if (argv[1] == command_host_word) host_commands(CommandHost::Ends::of_command);
+    if (argv[1] == telling_host_word) host_commands(CommandHost::Ends::of_all);
 }
 
 }  // namespace wq::node::process

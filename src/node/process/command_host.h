@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -37,10 +38,12 @@ struct CommandLine {
 
 class CommandHost {
   public:
+    // Of which processes the host tells the end; see next_end().
+    enum class Ends : std::uint8_t { of_command, of_all };
     struct Style {
-        std::string program;          // argv[0] of the host
-        bool own_group = true;        // false: a terminal's keys reach its commands
-        bool tells_all_ends = false;  // see next_end()
+        std::string program;    // argv[0] of the host
+        bool own_group = true;  // false: a terminal's keys reach its commands
+        Ends ends = Ends::of_command;
         // If set, hosts are forked by this instead, where forked_host_main(socket) runs, in their own group
         // and without stdout and stderr; the first by start().
         std::function<Status(int socket)> fork{};
@@ -61,7 +64,7 @@ class CommandHost {
     // Kills the command, with all that is left of others. The next start() starts another host.
     void end_command() { end(); }
     // Waits for the end of the command, or of what commands left behind and the host adopted. nullopt: as
-    // with wait(). Call it instead of wait(), with tells_all_ends only: while has_end(), and when
+    // with wait(). Call it instead of wait(), with Ends::of_all only: while has_end(), and when
     // descriptor() is readable.
     struct End {
         pid_t pid = -1;
@@ -101,7 +104,7 @@ class CommandHost {
 };
 
 // That process; its control is stdin. Does not return. main() calls it if it has one of the words above.
-[[noreturn]] void host_commands(bool tells_all_ends);
+[[noreturn]] void host_commands(CommandHost::Ends ends);
 // The same for a host that a launcher has forked.
 [[noreturn]] void forked_host_main(int socket);
 // Does so, if the command line is that of a host.

@@ -128,10 +128,10 @@ const std::vector<pid_t>& OwnChildren::list() {
     return pids_;
 }
 
-void ChildLists::append(pid_t pid, bool one_thread, std::vector<pid_t>& to) {
+void ChildLists::append(pid_t pid, Forkers forkers, std::vector<pid_t>& to) {
     if (kernel_lists_children()) {
         const std::string tasks = proc_path(pid, "task");
-        if (one_thread) return append_listed(tasks, pid, to);
+        if (forkers == Forkers::only_thread) return append_listed(tasks, pid, to);
         for (const pid_t thread : numbers_in(tasks)) append_listed(tasks, thread, to);
         return;
     }
@@ -143,8 +143,9 @@ void ChildLists::append(pid_t pid, bool one_thread, std::vector<pid_t>& to) {
 std::vector<pid_t> descendants_of(pid_t pid) {
     ChildLists children;
     std::vector<pid_t> all;
-    children.append(pid, false, all);
-    for (std::size_t i = 0; i < all.size(); ++i) children.append(pid_t{all[i]}, false, all);
+    children.append(pid, ChildLists::Forkers::any_thread, all);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        children.append(pid_t{all[i]}, ChildLists::Forkers::any_thread, all);
     return all;
 }
 
@@ -192,7 +193,7 @@ bool end_all_children(int limit_ms, const std::vector<pid_t>& spared) {
         while (waitpid(-1, nullptr, WNOHANG | __WALL) > 0) {
         }
         std::vector<pid_t> left;
-        ChildLists{}.append(getpid(), false, left);
+        ChildLists{}.append(getpid(), ChildLists::Forkers::any_thread, left);
         std::erase_if(
             left, [&](pid_t pid) { return std::find(spared.begin(), spared.end(), pid) != spared.end(); });
         if (left.empty()) return true;

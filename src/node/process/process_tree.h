@@ -37,8 +37,9 @@ class OwnChildren {
 class ChildLists {
   public:
     void renew() { scanned_.reset(); }
-    // `one_thread`: the process has no other thread that could have forked.
-    void append(pid_t pid, bool one_thread, std::vector<pid_t>& to);
+    // `forkers`: which threads of the process could have forked.
+    enum class Forkers : std::uint8_t { only_thread, any_thread };
+    void append(pid_t pid, Forkers forkers, std::vector<pid_t>& to);
 
   private:
     std::optional<std::unordered_multimap<pid_t, pid_t>> scanned_;  // parent -> child

@@ -97,7 +97,7 @@ std::optional<ProcessSample> TreeReader::one(pid_t pid, bool with_bytes) {
     sample.waited_cpu_us = tick_us_ * (fields[waited_user_time] + fields[waited_system_time]);
     sample.resident_kb = page_kb_ * fields[resident_pages];
     sample.virtual_kb = fields[virtual_size] / 1024;
-    sample.one_thread = fields[threads] <= 1;
+    if (fields[threads] > 1) sample.forkers = process::ChildLists::Forkers::any_thread;
     sample.faults = fields[minor_faults] + fields[major_faults];
     if (with_bytes) read_bytes(sample);
     return sample;
@@ -155,7 +155,7 @@ std::vector<ProcessSample> TreeReader::tree(const std::vector<pid_t>& roots,
             if (last != nullptr && !sample->bytes_told) take_bytes_over(*last, *sample);
             find_sockets(*sample);
         }
-        if (!sample->ended) children_.append(sample->pid, sample->one_thread, pids);
+        if (!sample->ended) children_.append(sample->pid, sample->forkers, pids);
         samples.push_back(std::move(*sample));
     }
     return samples;

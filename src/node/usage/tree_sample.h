@@ -18,7 +18,7 @@ struct ProcessSample {
     pid_t pid = 0;
     std::uint64_t began = 0;  // in ticks since boot; needed because pids are reused
     bool ended = false;       // a zombie
-    bool one_thread = true;
+    process::ChildLists::Forkers forkers = process::ChildLists::Forkers::only_thread;
     std::int64_t cpu_us = 0;
     std::int64_t waited_cpu_us = 0;  // the children's part of it
     std::int64_t resident_kb = 0;

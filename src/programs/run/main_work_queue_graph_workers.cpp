@@ -40,7 +40,7 @@ Status draw_picture(const programs::run::GraphWorkersOptions& options, const vie
 Status write_page(const programs::run::GraphWorkersOptions& options, const views::Source& source,
                   const std::string& output) {
     const std::string page = views::attempts_page(source.attempts, source.title, options.order);
-    const auto written = records::journal::write_atomically(output, page, false);
+    const auto written = records::journal::write_atomically(output, page, records::journal::Sync::never);
     if (written) return success();
     const bool forbidden = written.error().code == ExitCode::not_allowed;
     return Error{forbidden ? ExitCode::not_allowed : ExitCode::usage,

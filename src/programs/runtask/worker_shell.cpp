@@ -75,7 +75,7 @@ std::vector<pid_t> children_of(pid_t pid) {
     node::process::ChildLists lists;
     lists.renew();
     std::vector<pid_t> found;
-    lists.append(pid, true, found);
+    lists.append(pid, node::process::ChildLists::Forkers::only_thread, found);
     return found;
 }
 
@@ -83,7 +83,7 @@ std::vector<pid_t> own_children() {
     node::process::ChildLists lists;
     lists.renew();
     std::vector<pid_t> found;
-    lists.append(::getpid(), false, found);
+    lists.append(::getpid(), node::process::ChildLists::Forkers::any_thread, found);
     return found;
 }
 
@@ -231,7 +231,7 @@ Descriptor open_output_file() {
 WorkerShell::WorkerShell(Settings settings)
     : settings_(std::move(settings)),
       mark_(std::to_string(::getpid()) + "." + std::to_string(random_bits())),
-      host_({.program = "runtask", .own_group = false, .tells_all_ends = true}),
+      host_({.program = "runtask", .own_group = false, .ends = node::process::CommandHost::Ends::of_all}),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // of what a host leaves that is killed
 }

@@ -74,9 +74,9 @@ Status AppendFile::sync() {
     return success();
 }
 
-Status AppendFile::rename(const std::string& path, bool synced) {
-    if (synced) {
-        if (auto done = sync(); !done) return done;
+Status AppendFile::rename(const std::string& path, Sync sync) {
+    if (sync == Sync::first) {
+        if (auto done = this->sync(); !done) return done;
     }
     if (::rename(path_.c_str(), path.c_str()) != 0) return write_error(path, errno);
     path_ = path;
@@ -96,12 +96,12 @@ Status AppendFile::cut(std::uint64_t size) {
     return success();
 }
 
-Status write_atomically(const std::string& path, std::string_view bytes, bool synced) {
+Status write_atomically(const std::string& path, std::string_view bytes, Sync sync) {
     const std::string part = path + ".part";
     auto file = AppendFile::open(part, 0);
     if (!file) return file.error();
     auto written = file->append(bytes);
-    if (written) written = file->rename(path, synced);
+    if (written) written = file->rename(path, sync);
     if (!written) ::unlink(part.c_str());
     return written;
 }
@@ -178,7 +178,7 @@ Status TextLog::write() {
 
 Status TextLog::rename(const std::string& path) {
     auto done = write();
-    if (done) done = file_.rename(path, false);
+    if (done) done = file_.rename(path, Sync::never);
     if (!done) waiting_.clear(), ended_ = true;
     return done;
 }

@@ -13,6 +13,10 @@
 
 namespace wq::records::journal {
 
+// Whether a file is flushed to disk before it gets its name. That may take a while; without it, a loss of
+// power may leave an empty file.
+enum class Sync : std::uint8_t { first, never };
+
 class AppendFile {
   public:
     AppendFile() = default;
@@ -26,9 +30,9 @@ class AppendFile {
     Status append(std::string_view bytes);
     // Flushes to disk, so that the data survives a loss of power.
     Status sync();
-    // Renames this file over `path`; `synced`: flushed to disk first, so that after a loss of power either
+    // Renames this file over `path`. Sync::first: flushed to disk first, so that after a loss of power either
     // the old file or the new one is there.
-    Status rename(const std::string& path, bool synced = true);
+    Status rename(const std::string& path, Sync sync = Sync::first);
     // Error interrupted: the file was removed, so that nobody will read what is written to it.
     Status still_there() const;
     // Truncates the file to `size` bytes.
@@ -51,9 +55,8 @@ Error write_error(const std::string& path, int error_number);
 // and refused with this error if they are not regular.
 Error not_regular(const std::string& path, ExitCode code);
 
-// Writes a small file completely or not at all: a new file beside it is renamed over it. `synced`: flushed to
-// disk too, which may take a while; otherwise a loss of power may leave an empty file.
-Status write_atomically(const std::string& path, std::string_view bytes, bool synced = true);
+// Writes a small file completely or not at all: a new file beside it is renamed over it.
+Status write_atomically(const std::string& path, std::string_view bytes, Sync sync = Sync::first);
 Result<std::string> read_whole(const std::string& path);
 
 // A derived text file of complete lines, collected in memory and written in batches. While the disk is full

@@ -97,7 +97,7 @@ Status write_resource_summary(const std::string& folder, std::int64_t manager_pi
     std::error_code error;
     if (!folder.empty()) std::filesystem::create_directories(folder, error);
     if (error) return write_error(folder, error.value());
-    return write_atomically(resource_summary_path(folder, manager_pid, task_number, kind), text, false);
+    return write_atomically(resource_summary_path(folder, manager_pid, task_number, kind), text, Sync::never);
 }
 
 namespace {

@@ -104,8 +104,7 @@ Status write_status(const std::string& run_directory, const RunStatus& status) {
     append_field(text, "pid", std::to_string(::getpid()));
     append_field(text, "message", escaped(status.message));
     // While the run continues, nobody waits for the disk.
-    const bool ended = status.exit_code.has_value();
-    return write_atomically(run_directory + "/status", text, ended);
+    return write_atomically(run_directory + "/status", text, status.exit_code ? Sync::first : Sync::never);
 }
 
 Result<RunStatus> read_status(const std::string& run_directory) {

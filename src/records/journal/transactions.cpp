@@ -215,9 +215,9 @@ void TransactionStamp::append_to(std::string& out, WallMicros when) {
     out += ' ';
 }
 
-void put_manager_lines(std::string& out, WallMicros when, TransactionStamp& stamp, bool start) {
+void put_manager_line(std::string& out, WallMicros when, TransactionStamp& stamp, ManagerLine line) {
     stamp.append_to(out, when);
-    out += start ? "MANAGER START\n" : "MANAGER END\n";
+    out += line == ManagerLine::start ? "MANAGER START\n" : "MANAGER END\n";
 }
 
 void put_category_lines(std::string& out, WallMicros when, TransactionStamp& stamp,

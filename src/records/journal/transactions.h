@@ -44,7 +44,8 @@ class TransactionStamp {
     WallMicros last_ = 0;
 };
 // All lines of one event.
-void put_manager_lines(std::string& out, WallMicros when, TransactionStamp& stamp, bool start);
+enum class ManagerLine : std::uint8_t { start, end };
+void put_manager_line(std::string& out, WallMicros when, TransactionStamp& stamp, ManagerLine line);
 void put_category_lines(std::string& out, WallMicros when, TransactionStamp& stamp,
                         const CategoryRecord& record);
 void put_worker_lines(std::string& out, TransactionStamp& stamp, const WorkerRecord& record);

@@ -47,7 +47,7 @@ Status ProgramLogs::begin(const LogPaths& paths, WallMicros started) {
         auto log = journal::TextLog::open(paths.transactions, journal::transactions_heading());
         if (!log) return log.error();
         transactions_ = std::move(*log);
-        journal::put_manager_lines(transactions_.lines(), started, stamp_, true);
+        journal::put_manager_line(transactions_.lines(), started, stamp_, journal::ManagerLine::start);
         put_category(started, {CategoryId(0), "default"});
     }
     if (paths.statistics.ends_with(".h5")) {
@@ -128,7 +128,7 @@ void ProgramLogs::or_note(const std::function<void()>& write) {
 
 void ProgramLogs::finish() {
     if (transactions_.is_open()) {
-        journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
+        journal::put_manager_line(transactions_.lines(), wall_now(), stamp_, journal::ManagerLine::end);
         record_trouble(Log::transactions, transactions_.write());
         record_trouble(Log::transactions, transactions_.close());
     }

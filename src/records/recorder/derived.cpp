@@ -60,7 +60,7 @@ Derived::Derived(const RecorderOptions& options, const journal::RunHeader& heade
     if (!options_.stats_log.empty()) stats_log_ = open_log(options_.stats_log, hdf5::stats_log_heading());
     if (has_journal) rebuild(directory + "/journal", listed);
     if (joblog_.is_open()) record_trouble(joblog_.rename(joblog));
-    journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, true);
+    journal::put_manager_line(transactions_.lines(), wall_now(), stamp_, journal::ManagerLine::start);
     write_logs();
     flush();
 }
@@ -265,7 +265,7 @@ void Derived::flush() {
 }
 
 void Derived::close() {
-    journal::put_manager_lines(transactions_.lines(), wall_now(), stamp_, false);
+    journal::put_manager_line(transactions_.lines(), wall_now(), stamp_, journal::ManagerLine::end);
     for (journal::TextLog* log : {&joblog_, &transactions_, &stats_log_}) record_trouble(log->close());
     flush();
     if (h5_ && h5_->pending_rows() > 0) {

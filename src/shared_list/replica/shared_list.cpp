@@ -432,7 +432,7 @@ Status SharedList::replace(const std::function<Result<std::string>(const Documen
 }
 
 Status SharedList::forget() {
-    return write_now(true);
+    return write_now(Log::empty);
 }
 
 std::optional<Instant> SharedList::unsettled() const {
@@ -442,11 +442,12 @@ std::optional<Instant> SharedList::unsettled() const {
 }
 
 Status SharedList::settle() {
-    return write_now(false);
+    return write_now(Log::keep);
 }
 
 // A new log begins when the list has all of the old one: a crash between the two loses nothing.
-Status SharedList::write_now(bool empty_log) {
+Status SharedList::write_now(Log log) {
+    const bool empty_log = log == Log::empty;
     if (auto looked = follow_store(); !looked) return looked;
     Tries tries(now_());
     for (bool written = false;;) {

@@ -5,6 +5,7 @@
 // while a worker thinks, or while a connection hangs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -121,7 +122,8 @@ class SharedList {
     void rewrite_if_due(Request& request);
     Result<bool> make_change(Request request);
     bool was_made(const Pending& sent) const;
-    Status write_now(bool empty_log);
+    enum class Log : std::uint8_t { keep, empty };
+    Status write_now(Log log);
     void begin_log(Request& request, std::uint64_t most_bytes) const;
 
     ListStore& store_;

@@ -36,7 +36,7 @@ class PolicyTest : public ::testing::Test {
             {WorkerId(id), "node" + std::to_string(id), {cores, cores * 1000, 0, 0}, {}, false}, now());
     }
     Attempted& lease(Worker& worker, TaskId task) {
-        shared_.attempts.lease(worker, task, state_.ledger.shape_of(task), false);
+        shared_.attempts.lease(worker, task, state_.ledger.shape_of(task), Among::others);
         actions_.clear();
         return state_.ledger.attempted(task);
     }

@@ -48,7 +48,7 @@ TEST(KeeperTest, ItsEndWaitsForNoPlaceThatHangs) {
     options.not_ended = "it hangs";
     {
         RepeatedWork repeated(std::move(options));
-        repeated.post([place] { return place->answer(); }, true);
+        repeated.post([place] { return place->answer(); }, RepeatedWork::When::at_once);
         place->wait_until_asked();
     }
     EXPECT_EQ(said, std::vector<std::string>{"it hangs"});
@@ -69,7 +69,7 @@ TEST(KeeperTest, ItSaysOnceThatTheWorkFailsAndOnceThatItSucceedsAgain) {
     };
     const auto post_until = [&](std::size_t lines) {
         while (said.size() < lines) {
-            repeated.post(work, true);
+            repeated.post(work, RepeatedWork::When::at_once);
             std::this_thread::yield();
         }
     };
@@ -95,7 +95,7 @@ TEST(KeeperTest, TheLastWorkIsDoneAtTheEndAndRepeatedUntilThen) {
                 ++done;
                 return success();
             },
-            false);
+            RepeatedWork::When::with_next_repetition);
         while (done < 3) std::this_thread::yield();
     }
     EXPECT_EQ(last, done);

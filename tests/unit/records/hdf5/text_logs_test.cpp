@@ -62,7 +62,7 @@ TEST(Transactions, FollowTheManual) {
         std::string(journal::transactions_heading()),
         StartsWith("# time manager_pid MANAGER START|END\n# time manager_pid WORKER worker_id host:port"));
     std::string out;
-    journal::put_manager_lines(out, 1599244364466426, stamp, true);
+    journal::put_manager_line(out, 1599244364466426, stamp, journal::ManagerLine::start);
     journal::WorkerRecord worker = worker_number(3);
     journal::put_worker_lines(out, stamp, worker);
     worker.left_us = worker.joined_us + 5;
@@ -128,7 +128,7 @@ TEST(Transactions, TimesOfOneMomentAreInOrder) {
     journal::TransactionStamp stamp(1);
     std::string out;
     for (const WallMicros when : {5'000'000, 4'999'990, 5'000'001, 3'000'000, 5'000'000})
-        journal::put_manager_lines(out, when, stamp, true);
+        journal::put_manager_line(out, when, stamp, journal::ManagerLine::start);
     EXPECT_EQ(out,
               "5000000 1 MANAGER START\n5000000 1 MANAGER START\n5000001 1 MANAGER START\n"
               "3000000 1 MANAGER START\n5000001 1 MANAGER START\n");
