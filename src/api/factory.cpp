@@ -1,4 +1,4 @@
-#include "api/factory.h"
+#include "api/factory_settings.h"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // A program may ask for logs at its start, or later.
 
-#include "api/manager.h"
+#include "api/lines.h"
 
 #include <algorithm>
 #include <atomic>

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/factory.h"
+#include "api/factory_settings.h"
 #include "api/listening.h"
 #include "api/program_recorder.h"
 #include "api/program_source.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "engine/model/category.h"
+#include "engine/model/task_category.h"
 
 namespace {
 

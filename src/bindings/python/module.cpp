@@ -1,8 +1,8 @@
 #include "bindings/python/module.h"
 
+#include "bindings/python/py_task.h"
 #include "bindings/python/queue.h"
 #include "bindings/python/slice_reader.h"
-#include "bindings/python/task.h"
 #include "bindings/python/text.h"
 #include "engine/model/manager_stats.h"
 #include "work_queue/error.h"

@@ -21,7 +21,7 @@
 #include "api/translation.h"
 #include "base/memory_file.h"
 #include "bindings/python/callback.h"
-#include "bindings/python/task.h"
+#include "bindings/python/py_task.h"
 #include "bindings/python/text.h"
 #include "bindings/python/waits.h"
 #include "work_queue/mpi.h"

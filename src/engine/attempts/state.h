@@ -12,7 +12,6 @@
 #include "base/listening_clock.h"
 #include "engine/attempts/reactor_options.h"
 #include "engine/model/batches.h"
-#include "engine/model/category.h"
 #include "engine/model/copy_table.h"
 #include "engine/model/events.h"
 #include "engine/model/groups.h"
@@ -20,6 +19,7 @@
 #include "engine/model/manager_stats.h"
 #include "engine/model/run_times.h"
 #include "engine/model/shunned_hosts.h"
+#include "engine/model/task_category.h"
 #include "engine/model/worker_table.h"
 
 namespace wq::engine::attempts {

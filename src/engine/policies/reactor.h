@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "engine/attempts/reactor_options.h"
-#include "engine/model/category.h"
 #include "engine/model/events.h"
 #include "engine/model/ledger.h"
 #include "engine/model/manager_stats.h"
 #include "engine/model/shunned_hosts.h"
+#include "engine/model/task_category.h"
 #include "engine/model/worker_table.h"
 
 namespace wq::engine::policies {

@@ -25,7 +25,7 @@
 #include "base/child.h"
 #include "base/time.h"
 #include "functions/pool/channel.h"
-#include "functions/pool/worker.h"
+#include "functions/pool/function_process.h"
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 

@@ -7,8 +7,8 @@
 #include "base/shortage.h"
 #include "node/process/command_host.h"
 #include "programs/runtask/list_commands.h"
+#include "programs/runtask/list_worker.h"
 #include "programs/runtask/options.h"
-#include "programs/runtask/worker.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Lines for the user.
-#include "api/manager.h"
+#include "api/lines.h"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "category_fixture.h"
-#include "engine/model/category.h"
+#include "engine/model/task_category.h"
 
 namespace wq::engine::model {
 namespace {

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "engine/model/category.h"
+#include "engine/model/task_category.h"
 
 namespace wq::engine::model {
 

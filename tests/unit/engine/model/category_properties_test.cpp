@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "category_fixture.h"
-#include "engine/model/category.h"
+#include "engine/model/task_category.h"
 
 namespace wq::engine::model {
 namespace {

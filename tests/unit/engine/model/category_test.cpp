@@ -1,5 +1,5 @@
 // Work Queue's manual on categories, statement by statement.
-#include "engine/model/category.h"
+#include "engine/model/task_category.h"
 
 #include <gtest/gtest.h>
 

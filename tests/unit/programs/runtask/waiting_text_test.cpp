@@ -1,4 +1,4 @@
-#include "programs/runtask/worker.h"
+#include "programs/runtask/list_worker.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "api/factory.h"
+#include "api/factory_settings.h"
 #include "bindings/python/callback.h"
 #include "bindings/python/queue.h"
 #include "bindings/python/text.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "api/factory.h"
+#include "api/factory_settings.h"
 #include "base/units.h"
 #include "bindings/c/guard.h"
 #include "bindings/c/queue.h"

@@ -1,4 +1,4 @@
-#include "bindings/python/task.h"
+#include "bindings/python/py_task.h"
 
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-#include "engine/model/category.h"
+#include "engine/model/task_category.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "functions/pool/worker.h"
+#include "functions/pool/function_process.h"
 
 #include <dlfcn.h>
 #include <poll.h>
