@@ -1,6 +1,7 @@
 #include "programs/command_line.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 
 #include <boost/program_options.hpp>
@@ -31,12 +32,14 @@ const po::value_semantic* semantic_of(const Option& option) {
 }
 
 // The options of the table that are shown, or those that are not.
-po::options_description described(const OptionTable& table, bool shown) {
+enum class Listed : std::uint8_t { in_help, nowhere };
+
+po::options_description described(const OptionTable& table, Listed listed) {
     std::vector<po::options_description> parts;
     for (const Option& row : table)
         if (row.names == group)
             parts.emplace_back(row.value, help_width, help_width / 2);
-        else if ((*row.help != '\0') == shown)
+        else if ((*row.help != '\0') == (listed == Listed::in_help))
             parts.back().add_options()(row.names, semantic_of(row), row.help);
     if (parts.size() == 1) return parts.front();  // its columns are narrower than those of a part
     po::options_description all("", help_width, help_width / 2);
@@ -86,9 +89,9 @@ std::vector<std::string> words_of(int argc, const char* const* argv) {
 
 Result<Given> read_options(const std::vector<std::string>& words, const OptionTable& table,
                            const char* place) {
-    const po::options_description shown = described(table, true);
+    const po::options_description shown = described(table, Listed::in_help);
     po::options_description all;
-    all.add(shown).add(described(table, false)).add_options()(place, po::value<Texts>());
+    all.add(shown).add(described(table, Listed::nowhere)).add_options()(place, po::value<Texts>());
     po::positional_options_description places;
     places.add(place, -1);
     // An abbreviation that works today may be ambiguous tomorrow.
@@ -111,7 +114,7 @@ Result<Given> read_options(const std::vector<std::string>& words, const OptionTa
 
 std::string help_with(const char* usage, const OptionTable& table, const char* rest) {
     std::ostringstream out;
-    out << usage << described(table, true) << rest;
+    out << usage << described(table, Listed::in_help) << rest;
     return without_trailing_blanks(out.str());
 }
 

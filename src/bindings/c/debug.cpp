@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -80,7 +81,10 @@ void append(const std::string& file, const std::string& line) {
     if (!file.empty()) ::close(log);
 }
 
-void add(std::int64_t flags, const std::string& text, bool always) {
+enum class OnStderr : std::uint8_t { if_no_file, always };
+
+void add(std::int64_t flags, const std::string& text, OnStderr on_stderr) {
+    const bool always = on_stderr == OnStderr::always;
     State& now = state();
     const std::lock_guard lock(now.mutex);
     constexpr std::int64_t said_always = D_FATAL | D_ERROR | D_NOTICE;
@@ -116,25 +120,25 @@ using namespace wq::bindings::c;
 void cctools_debug(std::int64_t flags, const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    guarded(__func__, [&](const char*) { add(flags, text_of(format, arguments), false); });
+    guarded(__func__, [&](const char*) { add(flags, text_of(format, arguments), OnStderr::if_no_file); });
     va_end(arguments);
 }
 void cctools_notice(std::int64_t flags, const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    guarded(__func__, [&](const char*) { add(flags, text_of(format, arguments), true); });
+    guarded(__func__, [&](const char*) { add(flags, text_of(format, arguments), OnStderr::always); });
     va_end(arguments);
 }
 void cctools_warn(std::int64_t flags, const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    guarded(__func__, [&](const char*) { add(flags, text_of(format, arguments), true); });
+    guarded(__func__, [&](const char*) { add(flags, text_of(format, arguments), OnStderr::always); });
     va_end(arguments);
 }
 void cctools_fatal(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    guarded(__func__, [&](const char*) { add(D_FATAL, text_of(format, arguments), true); });
+    guarded(__func__, [&](const char*) { add(D_FATAL, text_of(format, arguments), OnStderr::always); });
     va_end(arguments);
     std::exit(EXIT_FAILURE);
 }

@@ -63,7 +63,7 @@ Trouble TreeReader::read(std::string& out, std::size_t most) {
 
 Trouble TreeReader::begin(std::string& out) {
     begun_ = true;
-    return take(nullptr, "", true, out);
+    return take(nullptr, "", Links::follow, out);
 }
 
 Trouble TreeReader::next_entry(std::string& out) {
@@ -80,15 +80,15 @@ Trouble TreeReader::next_entry(std::string& out) {
     }
     const std::string name = std::move(folder.names.back());
     folder.names.pop_back();
-    return take(&folder, name, false, out);
+    return take(&folder, name, Links::keep, out);
 }
 
 // The entry `name` of folder `parent`; the root if that is null.
-Trouble TreeReader::take(const Folder* parent, const std::string& name, bool follow, std::string& out) {
+Trouble TreeReader::take(const Folder* parent, const std::string& name, Links links, std::string& out) {
     const int at = parent != nullptr ? parent->descriptor.get() : AT_FDCWD;
     const std::string path = parent != nullptr ? join(parent->path, name) : path_;
     const std::string& known_as = parent != nullptr ? name : path_;
-    Descriptor opened(::openat(at, known_as.c_str(), open_flags | (follow ? 0 : O_NOFOLLOW)));
+    Descriptor opened(::openat(at, known_as.c_str(), open_flags | (links == Links::follow ? 0 : O_NOFOLLOW)));
     if (!opened.valid() && errno == ELOOP && parent != nullptr) return read_link(*parent, name, out);
     if (!opened.valid() && errno == ENXIO) return no_tree(path);  // a socket
     if (!opened.valid()) return problem_of_errno(path, errno);
@@ -143,7 +143,7 @@ Trouble TreeReader::read_link(const Folder& parent, const std::string& name, std
     struct stat status {};
     if (::fstatat(parent.descriptor.get(), name.c_str(), &status, 0) == 0 && S_ISDIR(status.st_mode))
         return Problem{Problem::Kind::unreadable, path + ": a link to a folder outside " + path_};
-    return take(&parent, name, true, out);
+    return take(&parent, name, Links::follow, out);
 }
 
 Trouble TreeReader::read_file(std::string& out, std::size_t most) {

@@ -56,7 +56,8 @@ class TreeReader {
     Trouble open_file(Descriptor file, const std::string& path, const std::string& name, std::string& out);
     Trouble read_link(const Folder& parent, const std::string& name, std::string& out);
     Trouble read_file(std::string& out, std::size_t most);
-    Trouble take(const Folder* parent, const std::string& name, bool follow, std::string& out);
+    enum class Links : std::uint8_t { follow, keep };
+    Trouble take(const Folder* parent, const std::string& name, Links links, std::string& out);
 
     std::string path_;
     std::optional<Piece> piece_;

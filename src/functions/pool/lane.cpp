@@ -289,7 +289,7 @@ void Lane::on(const ZygoteReport& report) {
                     ? std::string("cannot run the function, which is in a library that was loaded after the "
                                   "MpiSession began")
                     : cannot_fork(report.value),
-                true);
+                Ran::never);
         case ZygoteReport::Kind::zygote_lost:
             return;
         case ZygoteReport::Kind::ended:
@@ -299,7 +299,7 @@ void Lane::on(const ZygoteReport& report) {
                                   : "was killed by SIGKILL, as it had damaged the memory that it shares "
                                     "with the program"
                             : end_text(report.value),
-                        false);
+                        Ran::perhaps);
     }
 }
 
@@ -307,7 +307,7 @@ void Lane::lose_process() {
     const std::lock_guard lock(mutex_);
     if (!process_) return;
     ask_for_kill();  // the next zygote may yet read the request for this process
-    died("was killed with the process that starts workers", false);
+    died("was killed with the process that starts workers", Ran::perhaps);
 }
 
 void Lane::lose(const std::string& why) {
@@ -333,7 +333,7 @@ bool Lane::has_begun_job() const {
     return unfinished_.size() > waiting || waiting > options_.queue + 1;
 }
 
-void Lane::died(const std::string& why, bool never_ran) {
+void Lane::died(const std::string& why, Ran ran) {
     drain();
     process_ = false;
     pid_ = 0;
@@ -344,7 +344,7 @@ void Lane::died(const std::string& why, bool never_ran) {
     }
     ++deaths_;
     const std::string text = "worker " + std::to_string(options_.worker) + " " + why;
-    if (!never_ran && has_begun_job()) {
+    if (ran == Ran::perhaps && has_begun_job()) {
         useless_ = 0;
         Job& job = unfinished_.front();
         const bool again =

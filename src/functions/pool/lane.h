@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -90,7 +91,8 @@ class Lane {
     Status resend();
     void try_later(const std::string& why);
     bool has_begun_job() const;
-    void died(const std::string& why, bool never_ran);
+    enum class Ran : std::uint8_t { perhaps, never };
+    void died(const std::string& why, Ran ran);
     std::optional<Finished> read_result();
     void drain();
     Finished failed(Job& job, std::string why);

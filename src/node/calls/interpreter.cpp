@@ -149,7 +149,7 @@ void Interpreter::give(CallProcess& process) {
                     ? "its environment variables are too long: those of a function's call may have some "
                       "100,000 bytes"
                     : std::string("it cannot be sent to its process: ") + strerror(errno),
-                !too_large);
+                too_large ? Refusal::lasting : Refusal::may_pass);
     }
 }
 
@@ -224,7 +224,7 @@ void Interpreter::take_failure(std::size_t count, const std::string& why) {
         if (waiting_.empty()) continue;
         const std::unique_ptr<Request> request = std::move(waiting_.front());
         waiting_.pop_front();
-        listener_.call_refused(request->serial, why, true);
+        listener_.call_refused(request->serial, why, Refusal::may_pass);
     }
 }
 
@@ -245,7 +245,7 @@ void Interpreter::take_end(pid_t pid, End end) {
         const std::string words = last_words();
         return listener_.call_refused(
             serial, "its processes ended before they had begun it" + (words.empty() ? "" : ": " + words),
-            true);
+            Refusal::may_pass);
     }
     process->forget_request();  // which holds the streams open
     process->subtract_told(end.usage);

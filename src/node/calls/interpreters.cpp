@@ -60,7 +60,7 @@ void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> reques
         struct stat facts {};
         if (!archive.valid() || fstat(archive.get(), &facts) != 0)
             return refuse(std::move(request), "its environment " + call.environment + ": " + strerror(errno),
-                          process::shortage(errno) != nullptr);
+                          process::shortage(errno) != nullptr ? Refusal::may_pass : Refusal::lasting);
         Place& place = place_of(name_of(facts), call.environment, request->fresh);
         if (!place.interpreter) place.archive = std::move(archive);
         return send(place, std::move(request));
@@ -70,7 +70,7 @@ void Interpreters::start(const PythonCall& call, std::unique_ptr<Request> reques
         return refuse(std::move(request),
                       "no Python here: neither python" + call.version +
                           " nor python3 is in PATH; install one, or set WORK_QUEUE_PYTHON for the worker",
-                      false);
+                      Refusal::lasting);
     Place& place = place_of(file, file, request->fresh);
     send(place, std::move(request));
 }
@@ -119,14 +119,16 @@ bool Interpreters::begin(Place& place) {
 void Interpreters::send(Place& place, std::unique_ptr<Request> request) {
     if (!place.interpreter && !begin(place)) {
         const std::unique_ptr<Interpreter> failed = std::move(place.interpreter);
-        if (failed->may_pass()) return refuse(std::move(request), failed->why_not(), true);
-        return refuse(std::move(request), failed->why_not() + remedy(place.archive.valid()), false);
+        if (failed->may_pass()) return refuse(std::move(request), failed->why_not(), Refusal::may_pass);
+        return refuse(std::move(request), failed->why_not() + remedy(place.archive.valid()),
+                      Refusal::lasting);
     }
     place.interpreter->start(std::move(request));
 }
 
-// It has ended, or must. `why`: what is wrong with it; empty: its own last words. `may_pass`: it was killed.
-void Interpreters::begin_anew(Place& place, std::string why, bool may_pass) {
+// It has ended, or must. `why`: what is wrong with it; empty: its own last words. Refusal::may_pass: it was
+// killed.
+void Interpreters::begin_anew(Place& place, std::string why, Refusal kind) {
     std::unique_ptr<Interpreter> ended = std::move(place.interpreter);
     ended->receive();  // what it had still said
     if (ended->has_forked()) place.failures = 0;
@@ -143,10 +145,11 @@ void Interpreters::begin_anew(Place& place, std::string why, bool may_pass) {
     for (auto& request : requests) {
         if (hopeless)
             refuse(std::move(request),
-                   place.archive.valid() ? place.name + ": " + why
-                                         : "the interpreter " + place.name + " " + why +
-                                               (may_pass ? "" : remedy(place.archive.valid())),
-                   may_pass);
+                   place.archive.valid()
+                       ? place.name + ": " + why
+                       : "the interpreter " + place.name + " " + why +
+                             (kind == Refusal::may_pass ? "" : remedy(place.archive.valid())),
+                   kind);
         else
             send(place, std::move(request));
     }
@@ -164,8 +167,8 @@ void Interpreters::tell_orphans(const Interpreter& ended) {
     for (const auto& [serial, pid] : ended.running_calls()) listener_.call_orphaned(serial, pid);
 }
 
-void Interpreters::refuse(std::unique_ptr<Request> request, const std::string& why, bool may_pass) {
-    listener_.call_refused(request->serial, why, may_pass);
+void Interpreters::refuse(std::unique_ptr<Request> request, const std::string& why, Refusal kind) {
+    listener_.call_refused(request->serial, why, kind);
 }
 
 void Interpreters::ready(std::size_t number) {
@@ -194,7 +197,8 @@ void Interpreters::reaped(pid_t pid, int status) {
         const bool killed =
             !place->interpreter->was_killed() && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
         place->interpreter->reaped();
-        return begin_anew(*place, killed ? "was killed by signal 9: is memory short?" : "", killed);
+        return begin_anew(*place, killed ? "was killed by signal 9: is memory short?" : "",
+                          killed ? Refusal::may_pass : Refusal::lasting);
     }
     const auto found = std::find_if(leaving_.begin(), leaving_.end(),
                                     [&](const auto& interpreter) { return interpreter->pid() == pid; });
@@ -219,7 +223,7 @@ void Interpreters::check(Instant now) {
                        "did not answer within " +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) +
                            " s",
-                       false);
+                       Refusal::lasting);
         }
     }
 }

@@ -49,11 +49,11 @@ class Interpreters {
     Place& place_of(const std::string& key, const std::string& name, bool fresh);
     bool begin(Place& place);
     void send(Place& place, std::unique_ptr<Request> request);
-    void begin_anew(Place& place, std::string why, bool may_pass);
+    void begin_anew(Place& place, std::string why, Refusal kind);
     void leave(std::unique_ptr<Interpreter> ended);
     void tell_orphans(const Interpreter& ended);
     static Instant due(const Place& place);
-    void refuse(std::unique_ptr<Request> request, const std::string& why, bool may_pass);
+    void refuse(std::unique_ptr<Request> request, const std::string& why, Refusal kind);
     void end_least_used();
 
     std::vector<std::string> environment_;

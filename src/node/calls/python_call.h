@@ -70,6 +70,9 @@ struct End {
     rusage usage{};
 };
 
+// may_pass: something is short at the moment.
+enum class Refusal : std::uint8_t { may_pass, lasting };
+
 // Receives what becomes of requests.
 class Listener {
   public:
@@ -84,8 +87,8 @@ class Listener {
     // The interpreter has ended, so nobody but us can wait for that process; if it is no child of ours, the
     // interpreter had waited for it.
     virtual void call_orphaned(std::uint64_t serial, pid_t pid) = 0;
-    // No process will begin it. `may_pass`: something is short at the moment.
-    virtual void call_refused(std::uint64_t serial, std::string reason, bool may_pass) = 0;
+    // No process will begin it.
+    virtual void call_refused(std::uint64_t serial, std::string reason, Refusal kind) = 0;
 
   protected:
     ~Listener() = default;

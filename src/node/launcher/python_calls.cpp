@@ -76,7 +76,7 @@ void PythonCalls::start(Lane& lane, const std::string& cores) {
 
 void PythonCalls::abandon(const Lane& lane) {
     const std::uint64_t serial = lane.order.serial;
-    if (interpreters_.withdraw(serial)) call_refused(serial, "it was killed", true);
+    if (interpreters_.withdraw(serial)) call_refused(serial, "it was killed", calls::Refusal::may_pass);
 }
 
 void PythonCalls::ready(process::Source source, std::size_t number) {
@@ -105,8 +105,9 @@ void PythonCalls::call_taken_back(std::uint64_t serial) {
     listener_.task_taken_back(*lane);
 }
 
-void PythonCalls::call_refused(std::uint64_t serial, std::string reason, bool may_pass) {
-    if (Lane* const lane = lane_of(serial)) listener_.task_not_started(*lane, {std::move(reason), may_pass});
+void PythonCalls::call_refused(std::uint64_t serial, std::string reason, calls::Refusal kind) {
+    if (Lane* const lane = lane_of(serial))
+        listener_.task_not_started(*lane, {std::move(reason), kind == calls::Refusal::may_pass});
 }
 
 void PythonCalls::call_ended(std::uint64_t serial, const calls::End& end) {

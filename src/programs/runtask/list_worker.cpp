@@ -469,10 +469,8 @@ void Worker::record_and_leave() {
     if (!member_->joined()) return;
     ends_ = true;
     Status recorded = success();
-    for (int tries = 0; tries < 3 && member_->lines().has_ends(); ++tries) {
-        const auto made = member_->lines().step(false);
-        recorded = made ? success() : Status(made.error());
-    }
+    for (int tries = 0; tries < 3 && member_->lines().has_ends(); ++tries)
+        recorded = member_->lines().record_ends();
     if (recorded) recorded = member_->leave();
     if (!recorded) say_(recorded.error().message + "; lines that ran wait again when the lease is over");
 }

@@ -29,6 +29,10 @@ class LineTaker {
     // Records ends and, with `may_begin`, begins a line. Returns it, or the `#!` line to run next (no mark
     // tells of it); nothing: there is none. It becomes the worker's place. Errors: see SharedList::change().
     Result<std::optional<text::Choice>> step(bool may_begin);
+    Status record_ends() {
+        const auto made = step(false);
+        return made ? success() : Status(made.error());
+    }
 
   private:
     std::vector<text::Edit> decide(const text::Document& list, bool may_begin);

@@ -70,7 +70,7 @@ Status RunList::record_left() {
 // By the taker, which finds out about a change of which no answer came: a try may have but one end.
 Status RunList::record_left(text::WorkerId worker, replica::LineTaker& lines) {
     while (lines.has_ends())
-        if (const auto made = lines.step(false); !made) return made.error();
+        if (const Status recorded = lines.record_ends(); !recorded) return recorded;
     // So that no line is begun later by such a change.
     if (auto settled = shared_.settle(); !settled) return settled;
     const auto released =
