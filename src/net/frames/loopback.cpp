@@ -61,8 +61,8 @@ bool LoopbackNetwork::connect(PeerId a, PeerId b) {
 void LoopbackNetwork::cut(PeerId a, PeerId b, const std::string& why, bool closed) {
     if (!open_line(a, b) && !open_line(b, a)) return;
     ++counts_.cuts;
-    end_line(a, b, {a, why, closed}, InFlight::may_be_lost);
-    end_line(b, a, {b, why, closed}, InFlight::may_be_lost);
+    end_line(a, b, {a, why, closed}, OnTheWay::may_be_lost);
+    end_line(b, a, {b, why, closed}, OnTheWay::may_be_lost);
 }
 
 void LoopbackNetwork::crash(PeerId peer, const std::string& why) {
@@ -125,7 +125,7 @@ bool LoopbackNetwork::receive(PeerId self, std::vector<Arrival>& inbox) {
 void LoopbackNetwork::close(PeerId self, PeerId peer) {
     if (Line* incoming = open_line(peer, self)) incoming->open = false;
     discard_from(peer, self, 0);
-    end_line(self, peer, {self, "closed by the peer", true}, InFlight::arrive);
+    end_line(self, peer, {self, "closed by the peer", true}, OnTheWay::arrive);
 }
 
 LoopbackNetwork::Line* LoopbackNetwork::open_line(PeerId from, PeerId to) {
@@ -143,10 +143,10 @@ void LoopbackNetwork::deliver(PeerId from, PeerId to, Arrival arrival, Duration 
     receiver.inbox.insert(place, {line.last_due, std::move(arrival)});
 }
 
-void LoopbackNetwork::end_line(PeerId from, PeerId to, Left last, InFlight frames) {
+void LoopbackNetwork::end_line(PeerId from, PeerId to, Left last, OnTheWay frames) {
     Line* line = open_line(from, to);
     if (!line) return;
-    if (frames == InFlight::may_be_lost) discard_from(from, to, random_() % 8);
+    if (frames == OnTheWay::may_be_lost) discard_from(from, to, random_() % 8);
     line->open = false;
     deliver(from, to, std::move(last), Duration{0});
 }

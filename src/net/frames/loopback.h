@@ -89,8 +89,8 @@ class LoopbackNetwork {
     Line* open_line(PeerId from, PeerId to);
     void deliver(PeerId from, PeerId to, Arrival arrival, Duration later);
     // What becomes of frames that are on the way.
-    enum class InFlight : std::uint8_t { arrive, may_be_lost };
-    void end_line(PeerId from, PeerId to, Left last, InFlight frames);
+    enum class OnTheWay : std::uint8_t { arrive, may_be_lost };
+    void end_line(PeerId from, PeerId to, Left last, OnTheWay frames);
     bool overtake(PeerId from, PeerId to, std::string& frame);
     void discard_from(PeerId from, PeerId to, std::size_t keep);
     bool happens(double chance);
