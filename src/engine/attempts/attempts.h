@@ -120,7 +120,7 @@ class Attempts {
     // Executes what the end of some tasks changes for others.
     void apply(const GroupChange& change);
 
-    // Ends the copy, if there is one. With `kill`, tells its worker.
+    // Ends the copy, if there is one. With DroppedCopy::kill, tells its worker.
     void drop_copy(TaskId task, DroppedCopy order);
     // Makes the copy the task's attempt in the ledger, because the copy succeeded or the first attempt
     // failed.

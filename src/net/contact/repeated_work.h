@@ -35,8 +35,8 @@ class RepeatedWork {
     ~RepeatedWork();
     RepeatedWork(const RepeatedWork&) = delete;
 
-    // Replaces the earlier work, also one that was not done yet.
     enum class When : std::uint8_t { at_once, with_next_repetition };
+    // Replaces the earlier work, also one that was not done yet.
     void post(Work work, When when);
     void report_outcome();  // by `say`, if it has changed
 

@@ -87,7 +87,7 @@ std::string message_of(int error_number) {
 
 class Host {
   public:
-    Host(int control, CommandHost::Ends ends) : control_(control), told_(ends) {
+    Host(int control, CommandHost::Ends ends) : control_(control), reported_(ends) {
         sigset_t child;
         ::sigemptyset(&child);
         ::sigaddset(&child, SIGCHLD);
@@ -138,7 +138,7 @@ class Host {
         while (::read(ends_.get(), &info, sizeof info) > 0) continue;
         int status = 0;
         for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
-            if (ended != command_ && told_ == CommandHost::Ends::of_command) continue;
+            if (ended != command_ && reported_ == CommandHost::Ends::of_command) continue;
             if (ended == command_) command_ = -1;
             if (!send_answer({1, ended, status})) return false;
         }
@@ -151,7 +151,7 @@ class Host {
     }
 
     int control_;
-    CommandHost::Ends told_;
+    CommandHost::Ends reported_;
     Descriptor ends_;
     ChildStack stack_;
     pid_t command_ = -1;

@@ -74,9 +74,9 @@ Status AppendFile::sync() {
     return success();
 }
 
-Status AppendFile::rename(const std::string& path, Sync sync) {
-    if (sync == Sync::first) {
-        if (auto done = this->sync(); !done) return done;
+Status AppendFile::rename(const std::string& path, Sync when) {
+    if (when == Sync::first) {
+        if (auto done = sync(); !done) return done;
     }
     if (::rename(path_.c_str(), path.c_str()) != 0) return write_error(path, errno);
     path_ = path;
@@ -179,7 +179,9 @@ Status TextLog::write() {
 Status TextLog::rename(const std::string& path) {
     auto done = write();
     if (done) done = file_.rename(path, Sync::never);
-    if (!done) waiting_.clear(), ended_ = true;
+    if (done) return done;
+    waiting_.clear();
+    ended_ = true;
     return done;
 }
 

@@ -32,7 +32,7 @@ class AppendFile {
     Status sync();
     // Renames this file over `path`. Sync::first: flushed to disk first, so that after a loss of power either
     // the old file or the new one is there.
-    Status rename(const std::string& path, Sync sync = Sync::first);
+    Status rename(const std::string& path, Sync when = Sync::first);
     // Error interrupted: the file was removed, so that nobody will read what is written to it.
     Status still_there() const;
     // Truncates the file to `size` bytes.

@@ -43,8 +43,8 @@ class TransactionStamp {
     std::int64_t pid_;
     WallMicros last_ = 0;
 };
-// All lines of one event.
 enum class ManagerLine : std::uint8_t { start, end };
+// All lines of one event.
 void put_manager_line(std::string& out, WallMicros when, TransactionStamp& stamp, ManagerLine line);
 void put_category_lines(std::string& out, WallMicros when, TransactionStamp& stamp,
                         const CategoryRecord& record);
