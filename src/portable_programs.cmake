@@ -3,7 +3,7 @@
 set(portable_programs work_queue_worker runtask)
 set(replaced ${PROJECT_SOURCE_DIR}/src/node/machine/without_udev.c ${PROJECT_SOURCE_DIR}/src/node/machine/old_glibc.c)
 # Unused parts of libstdc++ need a newer glibc. Libraries that are loaded later, such as libcurl, must not find our OpenSSL.
-# By bfd's ld: mold takes a file of records/hdf5 for a template that another has too, and wants HDF5 with it.
+# bfd's ld links them: mold takes a file of records/hdf5 for a template that another file has too, and then wants HDF5.
 set(portable_options -fuse-ld=bfd -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -Wl,--exclude-libs,ALL
   -Wl,--compress-debug-sections=zlib)
 get_property(archives GLOBAL PROPERTY WQ_ARCHIVES)

@@ -48,7 +48,7 @@ struct Answers {
 class Managers {
   public:
     virtual ~Managers() = default;
-    // Finds them anew and asks each. Error: they cannot be looked for now.
+    // Finds the managers anew and asks each. Error: managers cannot be looked for at the moment.
     virtual Result<Answers> ask(const Settings& settings) = 0;
 };
 

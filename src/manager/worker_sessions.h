@@ -106,7 +106,7 @@ class WorkerSessions {
     bool lost_a_rank_ = false;
 };
 
-// Workers that the program wants to leave: they get no more tasks, and are dismissed once they are empty.
+// Workers that the program wants to leave: each gets no more tasks, and is dismissed once it is empty.
 class WorkerRelease {
   public:
     WorkerRelease(WorkerSessions& sessions, const Links& links, Router& router)

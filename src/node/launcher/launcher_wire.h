@@ -21,7 +21,7 @@
 
 namespace wq::node::launcher {
 
-// What a launcher reports of its orders, and the lines that it runs before them.
+// A launcher's reports of its orders, and the lines that the launcher runs before them.
 
 // A `#!` line that applies to this worker. Lines are sent once each, in order; `position` counts them from 1.
 struct EnvironmentLine {

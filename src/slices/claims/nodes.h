@@ -1,4 +1,4 @@
-// What the takers of each node have, and what they wait for.
+// The holdings of the takers of each node, and what these takers wait for.
 //
 // When a taker is lost, the tickets of its node get a new batch, and the other takers there are asked what
 // they have. What nobody has is given again: also what is unclaimed on the node, since from their answer on,
