@@ -39,19 +39,6 @@ void ByteWriter::blob(std::string_view value) {
     raw(value);
 }
 
-void ByteWriter::blobs(const std::vector<std::string>& values) {
-    u64(values.size());
-    for (const std::string& value : values) blob(value);
-}
-
-void ByteWriter::pairs(const std::vector<std::pair<std::string, std::string>>& values) {
-    u64(values.size());
-    for (const auto& [first, second] : values) {
-        blob(first);
-        blob(second);
-    }
-}
-
 std::uint8_t ByteReader::u8() {
     if (rest_.empty()) {
         fail();
@@ -114,22 +101,6 @@ std::string_view ByteReader::raw(std::uint64_t size) {
     const std::string_view value = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return value;
-}
-
-std::vector<std::string> ByteReader::blobs() {
-    std::vector<std::string> values;
-    for (std::uint64_t left = count(); left > 0 && ok_; --left) values.emplace_back(blob());
-    return values;
-}
-
-std::vector<std::pair<std::string, std::string>> ByteReader::pairs() {
-    std::vector<std::pair<std::string, std::string>> values;
-    for (std::uint64_t left = count(2); left > 0 && ok_; --left) {
-        auto& [first, second] = values.emplace_back();
-        first = blob();
-        second = blob();
-    }
-    return values;
 }
 
 std::uint64_t ByteReader::count(std::size_t least_bytes) {

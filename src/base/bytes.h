@@ -1,6 +1,7 @@
 // Writes and reads binary fields. Numbers are LEB128 varints (zigzag if signed); strings and blobs are
 // length-prefixed. The reader never throws and never reads past its end: after the first bad field every
-// field reads as zero and ok() is false, so a decoder reads all fields and checks once.
+// field reads as zero and ok() is false, so a decoder reads all fields and checks once. fields.h does both
+// for a value by the list of its fields.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace wq {
 
@@ -20,8 +20,6 @@ class ByteWriter {
     void f64(double value);
     void boolean(bool value) { u8(value ? 1 : 0); }
     void blob(std::string_view value);
-    void blobs(const std::vector<std::string>& values);
-    void pairs(const std::vector<std::pair<std::string, std::string>>& values);
     void raw(std::string_view value);
 
     std::size_t size() const { return bytes_.size(); }
@@ -44,8 +42,6 @@ class ByteReader {
     bool boolean();           // bad if neither 0 nor 1
     std::string_view blob();  // points into the bytes given
     std::string_view raw(std::uint64_t size);
-    std::vector<std::string> blobs();
-    std::vector<std::pair<std::string, std::string>> pairs();
     std::string_view rest() const { return rest_; }
 
     // A count of elements that follow; bad if fewer than count * least_bytes bytes remain, so that a short

@@ -6,14 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
-
 namespace wq {
 
 using EnvironmentChanges = std::vector<std::pair<std::string, std::optional<std::string>>>;
-
-void put(ByteWriter& out, const EnvironmentChanges& changes);
-void get(ByteReader& in, EnvironmentChanges& changes);
 
 // A task whose environment sets this variable to "keep" sees the batch system's variables as they are.
 inline constexpr const char* batch_environment_variable = "WORK_QUEUE_BATCH_ENVIRONMENT";

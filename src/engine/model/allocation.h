@@ -67,6 +67,9 @@ enum class Rest : std::uint8_t {
     proportional,  // rule 5
     whole          // the whole worker's cores, memory and disk
 };
+constexpr Rest last_of(Rest) {
+    return Rest::whole;
+}
 
 struct AllocationRules {
     Rest rest = Rest::with_cores;

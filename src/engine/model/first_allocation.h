@@ -103,6 +103,9 @@ enum class AllocationMode : std::uint8_t {
     quantized_bucketing = 8
 };
 inline constexpr AllocationMode last_mode = AllocationMode::quantized_bucketing;
+constexpr AllocationMode last_of(AllocationMode) {
+    return last_mode;
+}
 std::string_view name_of(AllocationMode mode);  // "min-waste", as in lists
 
 // Each returns `unsaid` without samples, 0 if no task used any, else the upper end of a bucket.

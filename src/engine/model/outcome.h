@@ -111,6 +111,9 @@ enum class Ending : std::uint8_t {
     exhausted = 15,        // exceeded its cores or disk; see `reason` and `measured`
 };
 inline constexpr std::size_t ending_count = 16;
+constexpr Ending last_of(Ending) {
+    return static_cast<Ending>(ending_count - 1);
+}
 
 // It exceeded part of its allocation.
 constexpr bool is_exhaustion(Ending ending) {
@@ -123,6 +126,9 @@ enum class CallMode : std::uint8_t {
     thread = 1,  // on a thread of the worker, up to one per core
     direct = 2,  // one after the other in the worker process: fastest
 };
+constexpr CallMode last_of(CallMode) {
+    return CallMode::direct;
+}
 
 struct Outcome {
     Ending ending = Ending::exited;

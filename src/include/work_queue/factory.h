@@ -42,7 +42,7 @@ struct FactorySettings {
 };
 
 struct FactoryOptions {
-    // slurm, condor, pbs, torque, uge, local (processes of this machine), or the path of a driver.
+    // slurm, condor, pbs, torque, uge, lsf, local (processes of this machine), or the path of a driver.
     std::string batch_type = "local";
     // Name the managers in one of these ways. `manager`: of this process; it must live until stop().
     const Manager* manager = nullptr;

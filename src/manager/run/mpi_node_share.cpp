@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/bytes.h"
-#include "node/launcher/launcher_wire.h"
+#include "base/fields.h"
 #include "node/machine/batch_job.h"
 #include "node/machine/divide.h"
 #include "node/machine/topology.h"
@@ -17,19 +16,20 @@ const char* from_environment(const char* name) {
     return std::getenv(name);
 }
 
-// Input of a rank for the division: its allowed units and GPUs, and whether it works.
+// Input of a rank for the division.
+struct RankInput {
+    bool works = false;
+    std::vector<int> units;  // allowed
+    node::machine::RankGpus gpus;
+};
+template <class V>
+void fields(RankInput& rank, V& visit) {
+    visit(rank.works, rank.units, rank.gpus.variable, rank.gpus.bound_as, rank.gpus.names);
+}
+
 std::string describe_rank(bool works) {
-    ByteWriter out;
-    out.boolean(works);
-    const std::vector<int> units = node::machine::CpuMask::of_process(0).indexes();
-    out.u64(units.size());
-    for (const int unit : units) out.i64(unit);
-    const node::machine::RankGpus gpus = node::machine::gpus_of_rank(from_environment);
-    out.blob(gpus.variable);
-    out.blob(gpus.bound_as);
-    out.u64(gpus.names.size());
-    for (const std::string& name : gpus.names) out.blob(name);
-    return out.take();
+    return bytes_of(RankInput{works, node::machine::CpuMask::of_process(0).indexes(),
+                              node::machine::gpus_of_rank(from_environment)});
 }
 
 struct NodeRanks {
@@ -39,32 +39,17 @@ struct NodeRanks {
     std::size_t workers = 0;
 };
 
-node::machine::RankGpus read_gpus(ByteReader& in) {
-    node::machine::RankGpus gpus;
-    gpus.variable = in.blob();
-    gpus.bound_as = in.blob();
-    for (std::uint64_t left = in.count(); left > 0; --left) gpus.names.emplace_back(in.blob());
-    return gpus;
-}
-
 NodeRanks read_ranks(const std::vector<std::string>& blobs) {
     NodeRanks ranks;
     for (const std::string& blob : blobs) {
-        ByteReader in(blob);
-        ranks.works.push_back(in.boolean());
-        ranks.workers += ranks.works.back() ? 1 : 0;
-        for (std::uint64_t left = in.count(); left > 0; --left) ranks.allowed.add(static_cast<int>(in.i64()));
-        ranks.gpus.push_back(read_gpus(in));
+        RankInput rank;
+        fields_are(blob, rank);
+        ranks.works.push_back(rank.works);
+        ranks.workers += rank.works ? 1 : 0;
+        for (const int unit : rank.units) ranks.allowed.add(unit);
+        ranks.gpus.push_back(std::move(rank.gpus));
     }
     return ranks;
-}
-
-std::string encode(const node::machine::Slice& slice, const std::vector<std::string>& remarks) {
-    ByteWriter out;
-    node::launcher::write_field(out, slice);
-    out.u64(remarks.size());
-    for (const std::string& remark : remarks) out.blob(remark);
-    return out.take();
 }
 
 // The machine, with the GPUs of all its ranks.
@@ -99,15 +84,14 @@ Result<std::string> divide_node(const NodeRanks& ranks, const std::string& folde
         node::machine::divide(*machine, node::machine::free_disk_mb(folder), workers);
     for (node::machine::Slice& slice : slices)
         if (gpus.of_each_rank) node::machine::take_all_gpus(slice, *machine);
-    ByteWriter out;
+    std::vector<std::string> shares;
     std::size_t next = 0;
     for (const bool works : ranks.works) {
         const bool first = works && next == 0;
-        out.blob(works ? encode(slices[next++], first ? node::machine::warnings(*machine, workers)
-                                                      : std::vector<std::string>())
-                       : encode({}, {}));
+        const auto remarks = first ? node::machine::warnings(*machine, workers) : std::vector<std::string>();
+        shares.push_back(bytes_of(works ? slices[next++] : node::machine::Slice{}, remarks));
     }
-    return out.take();
+    return bytes_of(shares);
 }
 
 }  // namespace
@@ -128,14 +112,10 @@ Result<NodeShare> share_node(const ranks::mpi::MpiSession& session, const std::s
     const auto gathered = session.gather_node(mine);
     if (failed) return *failed;
     if (!gathered) return gathered.error();
-    ByteReader all(gathered->front());
-    std::string_view share_bytes;
-    for (int rank = 0; rank <= session.node_rank(); ++rank) share_bytes = all.blob();
-    ByteReader in(share_bytes);
+    std::vector<std::string> shares;
     NodeShare share;
-    share.slice = node::launcher::read_slice(in);
-    for (std::uint64_t left = in.count(); left > 0; --left) share.remarks.emplace_back(in.blob());
-    if (!in.ok())
+    if (!fields_are(gathered->front(), shares) ||
+        !fields_are(shares.at(static_cast<std::size_t>(session.node_rank())), share.slice, share.remarks))
         return Error{ExitCode::internal,
                      "the first rank of this node could not divide it; its message says why"};
     share.offers = {static_cast<std::int64_t>(share.slice.cores.size()), share.slice.memory_mb,

@@ -146,6 +146,9 @@ struct Call {
 // A task's input. The bytes of `content` are a stream of files/trees/tree_format.h: small ones are in the
 // lease, the worker requests others unless its cache has them.
 enum class InputKind : std::uint8_t { content, url, command };
+constexpr InputKind last_of(InputKind) {
+    return InputKind::command;
+}
 struct InputFile {
     std::string name;  // in the task's sandbox
     InputKind kind = InputKind::content;
@@ -314,6 +317,9 @@ struct LastWords {
 
 // What a program asks for: what a factory needs, or a listing with the names of CCTools' status protocol.
 enum class StatusOf : std::uint8_t { shapes, queue, tasks, workers, categories };
+constexpr StatusOf last_of(StatusOf) {
+    return StatusOf::categories;
+}
 // The first message of such a program. The answer to `shapes` is a StatusReport, to any other listing a
 // StatusPart, or Refused. Then the connection ends, unless a part says that more follows: the program asks
 // for it on the same connection.

@@ -432,21 +432,12 @@ class Unpack {
         nested(in, value);
         value.at_us = std::clamp<std::int64_t>(value.at_us, 0, engine::model::most_measured);
     }
-    void get(const msgpack::object& in, engine::model::Ending& value) {
-        get_enum(in, value, engine::model::Ending(engine::model::ending_count - 1));
-    }
-    void get(const msgpack::object& in, engine::model::CallMode& value) {
-        get_enum(in, value, engine::model::CallMode::direct);
-    }
-    void get(const msgpack::object& in, engine::model::Rest& value) {
-        get_enum(in, value, engine::model::Rest::whole);
-    }
-    void get(const msgpack::object& in, InputKind& value) { get_enum(in, value, InputKind::command); }
-    void get(const msgpack::object& in, StatusOf& value) { get_enum(in, value, StatusOf::categories); }
     template <class T>
     void get(const msgpack::object& in, T& value) {
         if constexpr (std::is_integral_v<T>)
             get_number(in, value);
+        else if constexpr (std::is_enum_v<T>)
+            get_enum(in, value, last_of(T{}));
         else
             nested(in, value);
     }

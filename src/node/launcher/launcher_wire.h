@@ -104,7 +104,7 @@ using Command = std::variant<LauncherOptions, EnvironmentLine, process::OrderMes
 // launcher -> rank: a report, and the serial of the order that it settles (0: none).
 struct ReportMessage {
     std::uint64_t serial = 0;
-    Report report;  // never LauncherDied
+    Report report;  // LauncherDied cannot be sent: the rank makes it
 };
 
 void append(std::string& batch, const Command& command);
@@ -146,30 +146,5 @@ class SendBuffer {
     std::string bytes_;
     std::size_t sent_ = 0;
 };
-
-// Writes and reads the fields of the launcher's messages. Each pair of functions stands side by side.
-
-void write_field(ByteWriter& out, const machine::Slice& slice);
-machine::Slice read_slice(ByteReader& in);
-
-void write_field(ByteWriter& out, const LauncherOptions& options);
-LauncherOptions read_options(ByteReader& in);
-
-void write_field(ByteWriter& out, const process::Order& order);
-process::Order read_order(ByteReader& in);
-
-inline void write_task(ByteWriter& out, TaskId task, Attempt attempt) {
-    out.u64(task.value());
-    out.u64(attempt);
-}
-
-// Reads any message that begins with the task and its attempt.
-template <class Message>
-Message read_task(ByteReader& in) {
-    Message message;
-    message.task = TaskId(in.u64());
-    message.attempt = in.u32();
-    return message;
-}
 
 }  // namespace wq::node::launcher

@@ -18,6 +18,10 @@ struct Place {
     int cache = 0;  // the largest cache shared by several cores of a node, usually the third level's
     auto operator<=>(const Place&) const = default;
 };
+template <class V>
+void fields(Place& place, V& visit) {
+    visit(place.package, place.node, place.cache);
+}
 
 struct LayoutCore {
     Place place;
@@ -56,6 +60,9 @@ struct Layout {
 
 // What a task is bound to: nothing, its cores, or all cores of the slice on the NUMA nodes of its cores.
 enum class Binding : std::uint8_t { none, core, node };
+constexpr Binding last_of(Binding) {
+    return Binding::node;
+}
 
 struct Slice {
     std::vector<std::vector<int>> cores;  // for each core the OS indexes of its PUs, in topological order
@@ -68,5 +75,10 @@ struct Slice {
     Binding bind = Binding::core;  // none: tasks may use all cores of the slice
     bool of_this_machine = true;   // false: its units belong to a machine that is only described
 };
+template <class V>
+void fields(Slice& slice, V& visit) {
+    visit(slice.cores, slice.places, slice.gpus, slice.gpu_nodes, slice.gpu_variable, slice.memory_mb,
+          slice.disk_mb, slice.bind, slice.of_this_machine);
+}
 
 }  // namespace wq::node::machine

@@ -20,13 +20,18 @@
 #include <system_error>
 #include <utility>
 
-#include "base/bytes.h"
+#include "base/fields.h"
 #include "base/read_write.h"
 #include "base/remove_tree.h"
 #include "node/process/passed_descriptors.h"
 #include "node/process/process_tree.h"
 
 namespace wq::node::process {
+
+template <class V>
+void fields(CommandLine& command, V& visit) {
+    visit(command.file, command.words, command.environment);
+}
 
 namespace {
 
@@ -38,24 +43,6 @@ struct Answer {
 };
 
 using Length = std::uint64_t;  // of a request, which follows; with it comes the descriptor of stdin
-
-std::string bytes_of(const CommandLine& command) {
-    ByteWriter out;
-    out.blob(command.file);
-    out.blobs(command.words);
-    out.blobs(command.environment);
-    return out.take();
-}
-
-std::optional<CommandLine> command_in(std::string_view bytes) {
-    ByteReader in(bytes);
-    CommandLine command;
-    command.file = in.blob();
-    command.words = in.blobs();
-    command.environment = in.blobs();
-    if (!in.at_end()) return std::nullopt;
-    return command;
-}
 
 bool receive_all(int socket, std::span<char> to) {
     while (!to.empty()) {
@@ -113,9 +100,9 @@ class Host {
             return false;
         std::string bytes(length, '\0');
         if (!receive_all(control_, bytes)) return false;
-        auto command = command_in(bytes);
-        if (!command) return false;
-        const int error = start(*command, in.front().get());
+        CommandLine command;
+        if (!fields_are(bytes, command)) return false;
+        const int error = start(command, in.front().get());
         return send_answer({0, command_, error});
     }
     int start(CommandLine& command, int in) {

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "base/bytes.h"
 #include "base/descriptor.h"
+#include "base/fields.h"
 
 namespace wq::node::process {
 
@@ -114,12 +114,13 @@ FetchEnd fetch_url(const Fetch& fetch) {
     return {};  // not unloaded: the process ends now
 }
 
+template <class V>
+void fields(Fetch& fetch, V& visit) {
+    visit(fetch.url, fetch.path, fetch.timeout);
+}
+
 Call call_of(const Fetch& fetch) {
-    ByteWriter out;
-    out.blob(fetch.url);
-    out.blob(fetch.path);
-    out.i64(fetch.timeout.count());
-    return {fetch_name, out.take()};
+    return {fetch_name, bytes_of(fetch)};
 }
 
 FetchEnd fetch_end_of(std::string_view result) {
@@ -133,12 +134,9 @@ FetchEnd fetch_end_of(std::string_view result) {
 FunctionTable built_in_functions() {
     FunctionTable table;
     table.add(fetch_name, {[](std::string_view arguments) {
-                               ByteReader in(arguments);
                                Fetch fetch;
-                               fetch.url = in.blob();
-                               fetch.path = in.blob();
-                               fetch.timeout = std::chrono::seconds(in.i64());
-                               if (!in.at_end()) throw std::invalid_argument("no arguments of a fetch");
+                               if (!fields_are(arguments, fetch))
+                                   throw std::invalid_argument("no arguments of a fetch");
                                const FetchEnd end = fetch_url(fetch);
                                const char kind = end.kind == FetchEnd::Kind::done        ? 'd'
                                                  : end.kind == FetchEnd::Kind::disk_full ? 'f'

@@ -7,37 +7,38 @@
 #include <variant>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/fields.h"
+
+namespace wq::net::frames {
+
+template <class V>
+void fields(HostPort& address, V& visit) {
+    visit(address.host, address.port);
+}
+constexpr TlsTrust::By last_of(TlsTrust::By) {
+    return TlsTrust::By::unverified;
+}
+template <class V>
+void fields(TlsTrust& trust, V& visit) {
+    visit(trust.by, trust.value);
+}
+
+}  // namespace wq::net::frames
 
 namespace wq::programs::worker {
-
-namespace {
 
 struct Will {
     net::frames::TcpDialOptions manager;
     net::messages::LastWords words;
     Duration grace{0};
 };
-
-Will decode(const std::string& encoded) {
-    ByteReader in(encoded);
-    Will will;
-    for (std::uint64_t left = in.count(); left > 0; --left) {
-        net::frames::HostPort& manager = will.manager.managers.emplace_back();
-        manager.host = in.blob();
-        manager.port = static_cast<std::uint16_t>(in.u64());
-    }
-    will.manager.key = in.blob();
-    if (in.boolean()) {
-        will.manager.tls.emplace();
-        will.manager.tls->by = static_cast<net::frames::TlsTrust::By>(in.u8());
-        will.manager.tls->value = in.blob();
-    }
-    will.words.identity = in.blob();
-    will.words.resume = in.blob();
-    will.grace = Duration(in.i64());
-    return will;
+template <class V>
+void fields(Will& will, V& visit) {
+    visit(will.manager.managers, will.manager.key, will.manager.tls, will.words.identity, will.words.resume,
+          will.grace);
 }
+
+namespace {
 
 void send_will(Will will) {
     const Instant until = instant_now() + will.grace;
@@ -63,27 +64,14 @@ void send_will(Will will) {
 
 std::string encode_last_words(const net::frames::TcpDialOptions& manager,
                               const net::messages::LastWords& words, Duration grace) {
-    ByteWriter out;
-    out.u64(manager.managers.size());
-    for (const net::frames::HostPort& each : manager.managers) {
-        out.blob(each.host);
-        out.u64(each.port);
-    }
-    out.blob(manager.key);
-    out.boolean(manager.tls.has_value());
-    if (manager.tls) {
-        out.u8(static_cast<std::uint8_t>(manager.tls->by));
-        out.blob(manager.tls->value);
-    }
-    out.blob(words.identity);
-    out.blob(words.resume);
-    out.i64(grace.count());
-    return out.take();
+    Will will{manager, words, grace};
+    return bytes_of(will);
 }
 
 void say_last_words(const std::string& encoded, bool all_ended) {
     try {
-        Will will = decode(encoded);
+        Will will;
+        fields_are(encoded, will);
         will.words.all_ended = all_ended;
         send_will(std::move(will));
     } catch (const std::exception&) {  // then the manager waits for the worker until its limit

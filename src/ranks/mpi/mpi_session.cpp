@@ -8,7 +8,7 @@
 
 #include <mpi.h>
 
-#include "base/bytes.h"
+#include "base/fields.h"
 #include "ranks/mpi/process_watch.h"
 #include "ranks/mpi/watchdog.h"
 
@@ -158,16 +158,13 @@ Status MpiSession::agree_node(const Status& mine) const {
 
 Status MpiSession::watch_node(ProcessWatch& watch) const {
     const ProcessAddress self = own_process_address();
-    ByteWriter mine;
-    mine.u64(static_cast<std::uint64_t>(self.pid));
-    mine.u64(self.pid_namespace);
-    const auto all = gather_node(mine.take());
+    const auto all = gather_node(bytes_of(self.pid, self.pid_namespace));
     if (!all) return all.error();
     for (std::size_t mate = 0; mate < all->size(); ++mate) {
-        ByteReader in((*all)[mate]);
-        const auto pid = static_cast<pid_t>(in.u64());
+        ProcessAddress address = self;
+        fields_are((*all)[mate], address.pid, address.pid_namespace);
         const int rank = node_mates_[mate];
-        if (rank != rank_) watch.add(static_cast<std::uint32_t>(rank), {pid, in.u64()});
+        if (rank != rank_) watch.add(static_cast<std::uint32_t>(rank), address);
     }
     // All ranks are alive until here, so no pid was reused before its watch began.
     const auto last = gather_node("");

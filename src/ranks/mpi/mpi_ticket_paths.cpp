@@ -9,12 +9,17 @@
 
 #include <mpi.h>
 
-#include "base/bytes.h"
+#include "base/fields.h"
 #include "ranks/mpi/mpi_muted_warning.h"
 #include "ranks/mpi/segment.h"
 #include "ranks/mpi/watchdog.h"
 
 namespace wq::ranks::mpi {
+
+template <class V>
+void fields(TicketPaths& paths, V& visit) {
+    visit(paths.window, paths.window_per_second, paths.message_per_second, paths.why);
+}
 
 namespace {
 
@@ -117,25 +122,6 @@ TicketPaths measure(MPI_Comm comm, CounterWindow& window, const TicketPathOption
     return paths;
 }
 
-std::string encode(const TicketPaths& paths) {
-    ByteWriter out;
-    out.boolean(paths.window);
-    out.f64(paths.window_per_second);
-    out.f64(paths.message_per_second);
-    out.blob(paths.why);
-    return out.take();
-}
-
-TicketPaths decode_paths(const std::string& bytes) {
-    ByteReader in(bytes);
-    TicketPaths paths;
-    paths.window = in.boolean();
-    paths.window_per_second = in.f64();
-    paths.message_per_second = in.f64();
-    paths.why = in.blob();
-    return paths;
-}
-
 // The lowest rank that shares no memory with rank 0; -1 if all do.
 Result<int> first_far_rank(const MpiSession& session) {
     const bool near = session.node_mates().front() == 0;
@@ -175,10 +161,12 @@ Result<TicketPaths> measure_ticket_paths(const MpiSession& session, CounterWindo
     }
     if (session.rank() == 0) serve(comm, claimer, options.nap);
     if (session.rank() == claimer) paths = measure(comm, *window, options);
-    const auto all = session.gather_world(encode(paths));
+    const auto all = session.gather_world(bytes_of(paths));
     MPI_Comm_free(&comm);
     if (!all) return all.error();
-    return decode_paths((*all)[static_cast<std::size_t>(claimer)]);
+    TicketPaths agreed;
+    fields_are((*all)[static_cast<std::size_t>(claimer)], agreed);
+    return agreed;
 }
 
 namespace {

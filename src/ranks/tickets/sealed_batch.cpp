@@ -1,6 +1,7 @@
 #include "ranks/tickets/sealed_batch.h"
 
-#include "net/messages/msgpack_library.h"
+#include "base/fields.h"
+#include "net/messages/packing.h"
 
 namespace wq::ranks::tickets {
 
@@ -63,35 +64,18 @@ std::string index_arguments(std::int64_t index) {
     return bytes;
 }
 
+template <class V>
+void fields(TicketText& text, V& visit) {
+    visit(text.command, text.environment_position, text.variables, text.call);
+}
+
 std::string encode(const TicketText& text) {
-    ByteWriter out;
-    out.blob(text.command);
-    out.u64(text.environment_position);
-    put(out, text.variables);
-    out.boolean(text.call.has_value());
-    if (text.call) {
-        out.blob(text.call->function);
-        out.blob(text.call->arguments);
-        out.u8(static_cast<std::uint8_t>(text.call->mode));
-    }
-    return out.take();
+    return bytes_of(text);
 }
 
 std::optional<TicketText> decode_ticket_text(std::string_view bytes) {
-    ByteReader in(bytes);
-    TicketText text;
-    text.command = in.blob();
-    text.environment_position = in.u64();
-    get(in, text.variables);
-    if (in.boolean()) {
-        net::messages::Call& call = text.call.emplace();
-        call.function = in.blob();
-        call.arguments = in.blob();
-        const std::uint8_t mode = in.u8();
-        if (mode > static_cast<std::uint8_t>(engine::model::CallMode::direct)) return std::nullopt;
-        call.mode = static_cast<engine::model::CallMode>(mode);
-    }
-    if (!in.at_end()) return std::nullopt;
+    std::optional<TicketText> text(std::in_place);
+    if (!fields_are(bytes, *text)) text.reset();
     return text;
 }
 

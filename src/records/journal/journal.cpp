@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "base/fields.h"
 #include "engine/model/codec.h"
 #include "records/journal/append_file.h"
 
@@ -170,33 +171,47 @@ Result<JournalContents> read_journal(const std::string& path) {
     return contents;
 }
 
+// ---- the lists of fields; what was added later stands behind them, by hand ----
+
+template <class V>
+void fields(RunHeader& header, V& visit) {
+    visit(header.version, header.run_id, header.list_name, header.source_fingerprint, header.started_us);
+}
+template <class V>
+void fields(TaskRecord& record, V& visit) {
+    visit(record.task, record.key.value, record.attempt, record.final, record.worker, record.line,
+          record.category, record.given, record.submitted_us, record.dispatched_us, record.received_us,
+          record.outcome);
+}
+template <class V>
+void fields(WorkerRecord& record, V& visit) {
+    visit(record.worker, record.host, record.address, record.rank, record.offers, record.joined_us,
+          record.left_us, record.why_left, record.tasks_done);
+}
+template <class V>
+void fields(Sample& sample, V& visit) {
+    visit(sample.time_us, sample.stats.time_when_started);
+#define WQ_VISIT(type, name, unit, meaning) visit(sample.stats.name);
+    WQ_MANAGER_STATS(WQ_VISIT)
+#undef WQ_VISIT
+}
+template <class V>
+void fields(CategoryRecord& record, V& visit) {
+    visit(record.category, record.name);
+}
+
 namespace {
 
-void put(ByteWriter& out, std::int64_t value) {
-    out.i64(value);
-}
-void put(ByteWriter& out, double value) {
-    out.f64(value);
-}
-
-void get(ByteReader& in, std::int64_t& value) {
-    value = in.i64();
-}
-void get(ByteReader& in, double& value) {
-    value = in.f64();
-}
-void get(ByteReader& in, std::string& value) {
-    value = in.blob();
-}
-
-void put(ByteWriter& out, const engine::model::Sizes& sizes) {
-    for (const engine::model::ResourceKind kind : engine::model::resource_kinds) out.i64(sizes.at(kind));
-}
-void get(ByteReader& in, engine::model::Sizes& sizes) {
-    for (const engine::model::ResourceKind kind : engine::model::resource_kinds) {
-        sizes.at(kind) = in.i64();
-        if (sizes.at(kind) < engine::model::whole_worker) in.fail();
+template <class V>
+void allocation_fields(CategoryRecord& record, V& visit) {
+    visit(record.mode);
+    for (engine::model::Sizes* sizes : {&record.max, &record.min, &record.first}) {
+        for (const engine::model::ResourceKind kind : engine::model::resource_kinds) {
+            visit(sizes->at(kind));
+            visit.require(sizes->at(kind) >= engine::model::whole_worker);
+        }
     }
+    visit(record.changed_us);
 }
 
 ByteWriter begin_record(RecordKind kind) {
@@ -234,53 +249,37 @@ std::uint32_t frame_checksum(std::uint32_t length, std::string_view kind_and_pay
 
 std::string encode_header(const RunHeader& header) {
     ByteWriter out = begin_record(RecordKind::run);
-    out.u64(header.version);
-    out.blob(header.run_id), out.blob(header.list_name);
-    out.u64(header.source_fingerprint), out.i64(header.started_us);
+    put_fields(out, header);
     return std::string(journal_mark) + end_record(std::move(out));
 }
 
 bool decode(ByteReader& in, RunHeader& header) {
-    header.version = in.u32();
-    get(in, header.run_id), get(in, header.list_name);
-    header.source_fingerprint = in.u64(), get(in, header.started_us);
+    get_fields(in, header);
     return in.at_end();
 }
 
 std::string encode_record(const TaskRecord& record) {
     ByteWriter out = begin_record(RecordKind::task);
-    out.u64(record.task.value()), out.u64(record.key.value), out.u64(record.attempt);
-    out.boolean(record.final), out.u64(record.worker.value()), out.u64(record.line);
-    out.u64(record.category.value()), put(out, record.given);
-    out.i64(record.submitted_us), out.i64(record.dispatched_us), out.i64(record.received_us);
-    put(out, record.outcome);
+    put_fields(out, record);
     if (record.outcome.measured) put(out, *record.outcome.measured);
     return end_record(std::move(out));
 }
 
 bool decode(ByteReader& in, TaskRecord& record) {
-    record.task = TaskId(in.u64()), record.key.value = in.u64(), record.attempt = in.u32();
-    record.final = in.boolean(), record.worker = WorkerId(in.u32()), record.line = in.u64();
-    record.category = CategoryId(in.u32()), get(in, record.given);
-    get(in, record.submitted_us), get(in, record.dispatched_us), get(in, record.received_us);
-    get(in, record.outcome);
+    get_fields(in, record);
     if (!in.at_end()) get(in, record.outcome.measured.emplace());  // only if it was watched
     return in.at_end();
 }
 
 std::string encode_record(const WorkerRecord& record) {
     ByteWriter out = begin_record(RecordKind::worker);
-    out.u64(record.worker.value()), out.blob(record.host), out.blob(record.address), out.u64(record.rank);
-    put(out, record.offers), out.i64(record.joined_us), out.i64(record.left_us);
-    out.blob(record.why_left), out.u64(record.tasks_done);
+    put_fields(out, record);
     if (record.left_us != 0) out.u8(static_cast<std::uint8_t>(record.departure));
     return end_record(std::move(out));
 }
 
 bool decode(ByteReader& in, WorkerRecord& record) {
-    record.worker = WorkerId(in.u32()), get(in, record.host), get(in, record.address), record.rank = in.u32();
-    get(in, record.offers), get(in, record.joined_us), get(in, record.left_us);
-    get(in, record.why_left), record.tasks_done = in.u64();
+    get_fields(in, record);
     if (in.at_end()) return true;  // it has not left, or the journal is older than this field
     const std::uint8_t departure = in.u8();
     if (departure <= static_cast<std::uint8_t>(Departure::asked)) record.departure = Departure{departure};
@@ -302,9 +301,8 @@ bool has_own_figures(const engine::model::ManagerStats& stats) {
 
 std::string encode_record(const Sample& sample) {
     ByteWriter out = begin_record(RecordKind::sample);
-    out.i64(sample.time_us), out.i64(sample.stats.time_when_started);
-#define WQ_PUT(type, name, unit, meaning) put(out, sample.stats.name);
-    WQ_MANAGER_STATS(WQ_PUT)
+    put_fields(out, sample);
+#define WQ_PUT(type, name, unit, meaning) put_fields(out, sample.stats.name);
     if (has_own_figures(sample.stats)) {
         WQ_OWN_STATS(WQ_PUT)
     }
@@ -313,12 +311,9 @@ std::string encode_record(const Sample& sample) {
 }
 
 bool decode(ByteReader& in, Sample& sample) {
-    get(in, sample.time_us), get(in, sample.stats.time_when_started);
-#define WQ_GET(type, name, unit, meaning) get(in, sample.stats.name);
-    WQ_MANAGER_STATS(WQ_GET)
-#undef WQ_GET
+    get_fields(in, sample);
 #define WQ_GET(type, name, unit, meaning) \
-    if (!in.at_end()) get(in, sample.stats.name);
+    if (!in.at_end()) get_fields(in, sample.stats.name);
     WQ_OWN_STATS(WQ_GET)
 #undef WQ_GET
     return in.at_end();
@@ -326,23 +321,19 @@ bool decode(ByteReader& in, Sample& sample) {
 
 std::string encode_record(const CategoryRecord& record) {
     ByteWriter out = begin_record(RecordKind::category);
-    out.u64(record.category.value()), out.blob(record.name);
+    put_fields(out, record);
     if (record.changed_us != 0) {
-        out.u8(static_cast<std::uint8_t>(record.mode));
-        for (const engine::model::Sizes* sizes : {&record.max, &record.min, &record.first}) put(out, *sizes);
-        out.i64(record.changed_us);
+        FieldWriter write(out);
+        allocation_fields(const_cast<CategoryRecord&>(record), write);  // which changes nothing
     }
     return end_record(std::move(out));
 }
 
 bool decode(ByteReader& in, CategoryRecord& record) {
-    record.category = CategoryId(in.u32()), get(in, record.name);
+    get_fields(in, record);
     if (in.at_end()) return true;  // nothing more is known, or the journal is older than these fields
-    const std::uint8_t mode = in.u8();
-    if (mode > static_cast<std::uint8_t>(engine::model::last_mode)) in.fail();
-    record.mode = engine::model::AllocationMode{mode};
-    for (engine::model::Sizes* sizes : {&record.max, &record.min, &record.first}) get(in, *sizes);
-    get(in, record.changed_us);
+    FieldReader read(in);
+    allocation_fields(record, read);
     return in.at_end();
 }
 

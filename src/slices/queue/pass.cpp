@@ -3,7 +3,42 @@
 #include <utility>
 
 #include "api/setup_error.h"
-#include "base/bytes.h"
+#include "base/fields.h"
+
+namespace wq {
+
+constexpr Delivery last_of(Delivery) {
+    return Delivery::at_least_once;
+}
+
+// Without what only the process that has the works needs.
+template <class V>
+void fields(SliceOptions& options, V& visit) {
+    bool cuts = options.num_slices.has_value();
+    std::int64_t slices = options.num_slices.value_or(0);
+    bool must_exist = options.must_exist.value_or(false);
+    visit(options.name, options.prefix, options.num_epochs, options.shuffle, cuts, slices,
+          options.num_slices_per_work, options.lines, options.record_bytes, options.delivery,
+          options.record_each, must_exist);
+    if constexpr (V::reads) {
+        if (cuts) options.num_slices = slices;
+        options.must_exist = must_exist;
+    }
+}
+
+}  // namespace wq
+
+namespace wq::slices::plan {
+
+template <class V>
+void fields(Source& source, V& visit) {
+    bool counted = source.records.has_value();
+    std::uint64_t records = source.records.value_or(0);
+    visit(source.name, counted, records);
+    if (V::reads && counted) source.records = records;
+}
+
+}  // namespace wq::slices::plan
 
 namespace wq::slices::queue {
 
@@ -20,62 +55,6 @@ plan::Cut cut_of(const SliceOptions& options) {
     return !options.num_slices           ? plan::Cut::whole
            : options.num_slices_per_work ? plan::Cut::per_source
                                          : plan::Cut::total;
-}
-
-void write(ByteWriter& out, const SliceOptions& options) {
-    out.blob(options.name);
-    out.blob(options.prefix);
-    out.i64(options.num_epochs);
-    out.boolean(options.shuffle);
-    out.boolean(options.num_slices.has_value());
-    out.i64(options.num_slices.value_or(0));
-    out.boolean(options.num_slices_per_work);
-    out.boolean(options.lines);
-    out.u64(options.record_bytes);
-    out.u8(static_cast<std::uint8_t>(options.delivery));
-    out.boolean(options.record_each);
-    out.boolean(options.must_exist.value_or(false));
-}
-
-SliceOptions read_options(ByteReader& in) {
-    SliceOptions options;
-    options.name = in.blob();
-    options.prefix = in.blob();
-    options.num_epochs = in.i64();
-    options.shuffle = in.boolean();
-    const bool cuts = in.boolean();
-    const std::int64_t slices = in.i64();
-    if (cuts) options.num_slices = slices;
-    options.num_slices_per_work = in.boolean();
-    options.lines = in.boolean();
-    options.record_bytes = in.u64();
-    const std::uint8_t delivery = in.u8();
-    if (delivery > static_cast<std::uint8_t>(Delivery::at_least_once)) in.fail();
-    options.delivery = static_cast<Delivery>(delivery);
-    options.record_each = in.boolean();
-    options.must_exist = in.boolean();
-    return options;
-}
-
-void write(ByteWriter& out, const std::vector<plan::Source>& sources) {
-    out.u64(sources.size());
-    for (const plan::Source& source : sources) {
-        out.blob(source.name);
-        out.boolean(source.records.has_value());
-        out.u64(source.records.value_or(0));
-    }
-}
-
-std::vector<plan::Source> read_sources(ByteReader& in) {
-    std::vector<plan::Source> sources;
-    for (std::uint64_t left = in.count(3); left > 0 && in.ok(); --left) {
-        plan::Source source{std::string(in.blob()), std::nullopt};
-        const bool counted = in.boolean();
-        const std::uint64_t records = in.u64();
-        if (counted) source.records = records;
-        sources.push_back(std::move(source));
-    }
-    return sources;
 }
 
 }  // namespace
@@ -116,20 +95,15 @@ std::uint64_t Pass::digest() const {
 }
 
 std::string Pass::bytes() const {
-    ByteWriter out;
-    write(out, options_);
-    out.u64(seed());
-    write(out, plan_.sources());
-    return out.take();
+    return bytes_of(options_, seed(), plan_.sources());
 }
 
 Result<std::unique_ptr<Pass>> Pass::from_bytes(std::string_view bytes) {
-    ByteReader in(bytes);
-    SliceOptions options = read_options(in);
-    const std::uint64_t seed = in.u64();
-    std::vector<plan::Source> sources = read_sources(in);
-    const Error garbage{ExitCode::bad_input, "the plan of the slices cannot be read"};
-    if (!in.at_end()) return garbage;
+    SliceOptions options;
+    std::uint64_t seed = 0;
+    std::vector<plan::Source> sources;
+    if (!fields_are(bytes, options, seed, sources))
+        return Error{ExitCode::bad_input, "the plan of the slices cannot be read"};
     auto plan = plan_of(std::move(sources), options);
     if (!plan) return plan.error();
     try {

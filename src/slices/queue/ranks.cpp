@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "api/setup_error.h"
-#include "base/bytes.h"
+#include "base/fields.h"
 #include "base/random_bits.h"
 #include "net/frames/contact.h"
 #include "records/journal/held_file.h"
@@ -14,20 +14,10 @@
 
 namespace wq::slices::queue {
 
-namespace {
-
-Opening opening_of(const std::string& bytes) {
-    ByteReader in(bytes);
-    Opening opening;
-    opening.digest = in.u64();
-    opening.seed = in.u64();
-    opening.contact = in.blob();
-    opening.problem = in.blob();
-    opening.code = in.u64();
-    return opening;
+template <class V>
+void fields(Opening& opening, V& visit) {
+    visit(opening.digest, opening.seed, opening.contact, opening.problem, opening.code);
 }
-
-}  // namespace
 
 void Opening::fail(const std::string& why, int exit_code) {
     problem = why;
@@ -35,20 +25,16 @@ void Opening::fail(const std::string& why, int exit_code) {
 }
 
 std::string Opening::bytes() const {
-    ByteWriter out;
-    out.u64(digest);
-    out.u64(seed);
-    out.blob(contact);
-    out.blob(problem);
-    out.u64(code);
-    return out.take();
+    return bytes_of(*this);
 }
 
 Opening agreed(const Gather& gather, const Opening& mine) {
     const std::vector<std::string> all = gather(mine.bytes());
-    const Opening first = opening_of(all.front());
+    Opening first;
+    fields_are(all.front(), first);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        const Opening opening = opening_of(all[rank]);
+        Opening opening;
+        fields_are(all[rank], opening);
         if (!opening.problem.empty())
             throw SetupError("rank " + std::to_string(rank) + ": " + opening.problem,
                              static_cast<int>(opening.code));

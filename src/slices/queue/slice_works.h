@@ -22,8 +22,15 @@ struct ReadAs {
     sources::Kind kind = sources::Kind::lines;
     std::uint64_t record_bytes = 0;  // of records
 };
+template <class V>
+void fields(ReadAs& as, V& visit) {
+    visit(as.kind, as.record_bytes);
+}
 
 enum class WorkIs : std::uint8_t { nothing, file, other };  // other: a folder, for example
+constexpr WorkIs last_of(WorkIs) {
+    return WorkIs::other;
+}
 
 class RecordSource {
   public:

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
+#include "base/fields.h"
 #include "base/units.h"
 
 namespace wq::slices::sources {
@@ -265,34 +267,21 @@ Error LineReader::too_short(std::uint64_t line) const {
                             "; the slice is of another file");
 }
 
-namespace {
-
-LinePart part_in(ByteReader& in) {
-    LinePart part;
-    part.bytes.first = in.u64();
-    part.bytes.end = in.u64();
-    part.lines = in.u64();
-    part.step = in.u64();
-    part.offsets.resize(in.count());
+template <class V>
+void fields(LinePart& part, V& visit) {
+    std::vector<std::uint64_t> gaps;  // small numbers take few bytes
     std::uint64_t last = part.bytes.first;
-    for (std::uint64_t& offset : part.offsets) offset = last += in.u64();
-    return part;
+    for (const std::uint64_t offset : part.offsets) gaps.push_back(offset - std::exchange(last, offset));
+    visit(part.bytes.first, part.bytes.end, part.lines, part.step, gaps);
+    if constexpr (V::reads) {
+        part.offsets = std::move(gaps);
+        std::partial_sum(part.offsets.begin(), part.offsets.end(), part.offsets.begin());
+        for (std::uint64_t& offset : part.offsets) offset += part.bytes.first;
+    }
 }
 
-}  // namespace
-
 void write_part(ByteWriter& out, std::size_t work, const LinePart& part) {
-    out.u64(work);
-    out.u64(part.bytes.first);
-    out.u64(part.bytes.end);
-    out.u64(part.lines);
-    out.u64(part.step);
-    out.u64(part.offsets.size());
-    std::uint64_t last = part.bytes.first;
-    for (const std::uint64_t offset : part.offsets) {
-        out.u64(offset - last);  // small numbers take few bytes
-        last = offset;
-    }
+    put_fields(out, work, part);
 }
 
 Result<std::vector<std::vector<LinePart>>> parts_in(const std::vector<std::string>& of_ranks,
@@ -300,8 +289,9 @@ Result<std::vector<std::vector<LinePart>>> parts_in(const std::vector<std::strin
     std::vector<std::vector<LinePart>> parts(works);
     for (const std::string& of_rank : of_ranks) {
         for (ByteReader in(of_rank); !in.at_end();) {
-            const std::uint64_t work = in.u64();
-            LinePart part = part_in(in);
+            std::size_t work = 0;
+            LinePart part;
+            get_fields(in, work, part);
             if (!in.ok() || work >= works)
                 return Error{ExitCode::internal, "a rank's part of a line index cannot be read"};
             parts[work].push_back(std::move(part));

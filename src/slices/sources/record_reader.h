@@ -44,6 +44,11 @@ struct Place {
     Interval records;
     LinePlace from{};
 };
+template <class V>
+void fields(Place& place, V& visit) {
+    visit(place.records.first, place.records.end, place.from.line, place.from.offset);
+    visit.require(place.records.first <= place.records.end && place.from.line <= place.records.first);
+}
 
 class RecordReader {
   public:

@@ -24,6 +24,10 @@ struct SourceStamp {
     bool growing = false;
     bool operator==(const SourceStamp&) const = default;
 };
+template <class V>
+void fields(SourceStamp& stamp, V& visit) {
+    visit(stamp.bytes, stamp.modified_ns, stamp.records, stamp.growing);
+}
 
 // Error bad_input: the file `name` changed since `planned`.
 Status check_unchanged(const std::string& name, const SourceStamp& planned, const SourceStamp& now);

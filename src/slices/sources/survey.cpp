@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/bytes.h"
+#include "base/fields.h"
 #include "base/units.h"
 #include "slices/sources/h5_name.h"
 #include "slices/sources/h5_rows.h"
@@ -48,22 +48,16 @@ struct Words {
     std::string found;
 
     std::string bytes() const {
-        ByteWriter out;
-        out.u64(digest);
-        out.u8(status ? 0 : static_cast<std::uint8_t>(status.error().code));
-        out.blob(status ? "" : status.error().message);
-        out.blob(found);
-        return out.take();
+        return bytes_of(digest, status ? ExitCode::ok : status.error().code,
+                        status ? "" : status.error().message, found);
     }
     static Words of(const std::string& bytes) {
-        ByteReader in(bytes);
         Words words;
-        words.digest = in.u64();
-        const auto code = static_cast<ExitCode>(in.u8());
-        const std::string why(in.blob());
-        if (code != ExitCode::ok) words.status = Error{code, why};
-        words.found = in.blob();
-        if (!in.at_end()) words.status = Error{ExitCode::internal, "what it has found cannot be read"};
+        std::uint8_t code = 0;
+        std::string why;
+        const bool sound = fields_are(bytes, words.digest, code, why, words.found);
+        if (code != to_int(ExitCode::ok)) words.status = Error{static_cast<ExitCode>(code), why};
+        if (!sound) words.status = Error{ExitCode::internal, "what it has found cannot be read"};
         return words;
     }
 };
@@ -154,39 +148,14 @@ Result<Found> look_at(const std::string& work, const SurveyOptions& options) {
     return found;
 }
 
-void write_found(ByteWriter& out, const Found& found) {
-    out.u8(static_cast<std::uint8_t>(found.kind));
-    out.u64(found.stamp.bytes);
-    out.i64(found.stamp.modified_ns);
-    out.u64(found.stamp.records);
-    out.boolean(found.stamp.growing);
-    out.boolean(found.looked_for);
-    out.blob(found.missing);
-}
-
-Found found_in(ByteReader& in) {
-    Found found;
-    const std::uint8_t kind = in.u8();
-    if (kind > static_cast<std::uint8_t>(Kind::lines)) in.fail();
-    found.kind = static_cast<Kind>(kind);
-    found.stamp.bytes = in.u64();
-    found.stamp.modified_ns = in.i64();
-    found.stamp.records = in.u64();
-    found.stamp.growing = in.boolean();
-    found.looked_for = in.boolean();
-    found.missing = in.blob();
-    return found;
+template <class V>
+void fields(Found& found, V& visit) {
+    visit(found.kind, found.stamp, found.looked_for, found.missing);
 }
 
 std::uint64_t digest_of(const std::vector<std::string>& works, const SurveyOptions& options) {
-    ByteWriter all;
-    all.blobs(works);
-    all.boolean(options.counts);
-    all.u64(options.record_bytes);
-    all.boolean(options.lines);
-    all.u8(options.must_exist ? static_cast<std::uint8_t>(1 + *options.must_exist) : 0);
-    all.u64(options.most_places);
-    return crc32c(all.bytes());
+    return crc32c(bytes_of(works, options.counts, options.record_bytes, options.lines, options.must_exist,
+                           options.most_places));
 }
 
 // ---- the first step: each rank looks at each work whose number is its own, modulo their count ----
@@ -200,7 +169,7 @@ Status look_at_share(const std::vector<std::string>& works, const SurveyOptions&
     for (std::size_t n = party.rank; n < works.size(); n += party.size) {
         const auto found = look_at(works[n], options);
         if (found)
-            write_found(out, *found);
+            put_fields(out, *found);
         else
             problems.add(found.error().message);
     }
@@ -284,7 +253,7 @@ Result<Survey> survey(const std::vector<std::string>& works, const SurveyOptions
     std::vector<Found> found(works.size());
     for (std::size_t rank = 0; rank < looked->size(); ++rank) {
         ByteReader in((*looked)[rank]);
-        for (std::size_t n = rank; n < works.size(); n += looked->size()) found[n] = found_in(in);
+        for (std::size_t n = rank; n < works.size(); n += looked->size()) get_fields(in, found[n]);
         if (!in.at_end())
             return Error{ExitCode::internal,
                          "what rank " + std::to_string(rank) + " has found cannot be read"};

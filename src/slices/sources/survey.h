@@ -16,6 +16,9 @@
 namespace wq::slices::sources {
 
 enum class Kind : std::uint8_t { whole, rows, records, lines };
+constexpr Kind last_of(Kind) {
+    return Kind::lines;
+}
 
 struct Surveyed {
     std::string name;

@@ -178,28 +178,4 @@ TEST(Crc32c, PiecesGiveTheWhole) {
     }
 }
 
-TEST(Bytes, ListsOfTextsComeBackAndAreBounded) {
-    const std::vector<std::string> texts{"", std::string("a\0b", 3), "c"};
-    const std::vector<std::pair<std::string, std::string>> pairs{{"A", "1"}, {"", ""}};
-    ByteWriter out;
-    out.blobs(texts);
-    out.pairs(pairs);
-    const std::string bytes = out.take();
-    ByteReader in(bytes);
-    EXPECT_EQ(in.blobs(), texts);
-    EXPECT_EQ(in.pairs(), pairs);
-    EXPECT_TRUE(in.at_end());
-    for (std::size_t size = 0; size < bytes.size(); ++size) {
-        ByteReader cut(std::string_view(bytes).substr(0, size));
-        cut.blobs();
-        cut.pairs();
-        EXPECT_FALSE(cut.ok()) << size;
-    }
-    ByteWriter many;
-    many.u64(std::uint64_t{1} << 40);
-    ByteReader reader(many.bytes());
-    EXPECT_TRUE(reader.blobs().empty());
-    EXPECT_FALSE(reader.ok());
-}
-
 }  // namespace
