@@ -4,13 +4,10 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -22,25 +19,10 @@ namespace wq::programs::runtask {
 
 namespace {
 
-using shared_list::text::Choice;
 using shared_list::text::TryEnd;
 
-constexpr Duration least_pause = std::chrono::seconds(1);
-constexpr Duration most_pause = std::chrono::seconds(30);
 constexpr Duration between_peeks = std::chrono::milliseconds(50);  // each takes some 20 us
 constexpr int looks_of_time = 100;  // looks that others' changes cause take at most a hundredth of the time
-constexpr int most_idle_moves = 2;
-// A terminal's key reaches the line and us; the line may be faster.
-constexpr Duration signals_together = std::chrono::milliseconds(50);
-constexpr std::array stop_codes{128 + SIGHUP, 128 + SIGINT, 128 + SIGTERM};
-
-// As the user went there, by symbolic links perhaps.
-std::string first_directory() {
-    const char* const logical = std::getenv("PWD");
-    std::error_code problem;
-    if (logical != nullptr && std::filesystem::equivalent(logical, ".", problem)) return logical;
-    return std::filesystem::current_path(problem).string();
-}
 
 WorkerShell::Settings shell_settings(const Options& options, std::function<void(const std::string&)> say) {
     return {find_shell().or_throw(), options.jobs > 1, options.timeout, std::move(say)};
@@ -49,6 +31,11 @@ WorkerShell::Settings shell_settings(const Options& options, std::function<void(
 Joining joining(const Options& options) {
     return {options.list, options.name.empty() ? default_worker_name() : options.name, options.id,
             options.lease};
+}
+
+bool can_choose(Membership& member) {
+    const shared_list::replica::SharedList& list = member.list();
+    return shared_list::text::choose(list.list(), member.id(), list.place(member.id())).has_value();
 }
 
 }  // namespace
@@ -64,58 +51,39 @@ Worker::Worker(const Options& options)
                    "interrupted: waits for the lock (or the host) of the list; press Ctrl-C again to leave "
                    "at once");
            }}),
-      member_(std::make_unique<Membership>(joining(options), say_, [this] { set_times(); })),
-      directory_(first_directory()) {
-    heed_signals();
+      running_(options_, terminal_, shell_, watch_, say_) {
+    choose_list(joining(options_));
 }
 
 Result<int> Worker::run() {
     if (auto joined = join(instant_now()); !joined) return joined.error();
-    while (!exit_code_ && !fatal_) {
-        if (must_stop()) return interrupt();
-        if (auto done = run_turn(); !done) fatal_ = done.error();
-        if (!exit_code_ && !fatal_ && !busy_) wait();
+    while (!end_.has_come()) {
+        if (running_.must_stop()) return interrupt();
+        const auto then = run_turn();
+        if (!then)
+            end_.fail(then.error());
+        else if (*then == Then::wait && !end_.has_come())
+            wait();
     }
-    if (!running_.empty()) shell_.kill_all();  // before others may run these lines
+    if (running_.any_runs()) shell_.kill_all();  // before others may run these lines
     record_and_leave();
-    if (fatal_) return *fatal_;
-    return *exit_code_;
+    return end_.result();
 }
 
-bool Worker::must_stop() const {
-    return watch_.stopped() || terminal_.is_broken();
-}
-
-Status Worker::run_turn() {
+Result<Worker::Then> Worker::run_turn() {
     const Instant now = instant_now();
-    if (!problem_ || now >= try_at_) serve_and_report(now);
+    if (outage_.may_try(now)) serve_and_report(now);
     return take_shell_events();
 }
 
-Status Worker::take_shell_events() {
-    note_lapse();  // a line that has not begun must not begin
-    auto events = shell_.take_events(instant_now());
+Result<Worker::Then> Worker::take_shell_events() {
+    auto events = running_.take_events(instant_now());
     if (!events) return events.error();
-    note_lapse();
     for (ShellEvent& event : *events) std::visit([&](auto& one) { on(std::move(one)); }, event);
-    busy_ = !events->empty() || lapsed_;
-    if (running_.empty()) lapsed_ = false;
-    set_times();  // what follows may wait for the list's lock
-    return success();
-}
-
-// The watch has killed what ran, but there may be lines that no shell has begun yet.
-void Worker::note_lapse() {
-    if (watch_.take_lapsed() && !lapsed_) lapse();
-}
-
-void Worker::lapse() {
-    say_("gave no sign of life for too long: the lines that run are killed, since others may take them");
-    lapsed_ = true;
-    if (shell_.tasks() > 0) shell_.kill_all();
-    if (!after_replay_) return;
-    const auto waited = running_.extract(*std::exchange(after_replay_, std::nullopt));
-    end_line(waited.mapped(), TryEnd::lost, 0);
+    const Then then = events->empty() && !running_.are_being_killed() ? Then::wait : Then::go_on;
+    running_.end_lapse_if_none_runs();
+    running_.set_times();  // what follows may wait for the list's lock
+    return then;
 }
 
 void Worker::serve_and_report(Instant now) {
@@ -123,61 +91,44 @@ void Worker::serve_and_report(Instant now) {
         if (served.error().code == ExitCode::interrupted) return;
         const shared_list::replica::SharedList& list = member_->list();
         const bool damaged = list.is_damaged() && served.error().code == ExitCode::bad_input;
-        if (list.lock_failed() || (damaged && running_.empty())) {
-            fatal_ = served.error();
-            return;
-        }
-        const bool first = !problem_;  // a cut connection: most often the next one holds
-        if (first) say_(served.error().message + "; trying again");
-        problem_ = served.error();
-        pause_ = first ? Duration{0} : std::clamp(pause_ * 2, least_pause, most_pause);
-        try_at_ = instant_now() + pause_;
-    } else if (std::exchange(problem_, std::nullopt)) {
+        if (list.lock_failed() || (damaged && !running_.any_runs())) return end_.fail(served.error());
+        if (!outage_.is_on()) say_(served.error().message + "; trying again");
+        outage_.note_failure(instant_now());
+    } else if (outage_.is_on()) {
         say_("connected again: " + member_->name());
-        pause_ = Duration{0};
+        outage_.end();
     }
 }
 
 Status Worker::serve(Instant now) {
     if (!member_->joined()) {
         auto joined = join(now);
-        if (!joined && joined.error().code != ExitCode::unreachable) fatal_ = joined.error();
+        if (!joined && joined.error().code != ExitCode::unreachable) end_.fail(joined.error());
         if (!joined || !member_->joined()) return joined;
     }
-    const bool looks = look_at_ && *look_at_ <= now;
-    peek(now);
-    if (problem_) {
+    const bool looks = looks_.is_due(now);
+    // What others do may let a line begin that waits for theirs.
+    looks_.peek(now, between_peeks, [this] { return member_->state(); });
+    if (outage_.is_on()) {
         if (auto fresh = member_->list().refresh(); !fresh) return fresh;
     }
-    // The machine slept: the watch counts waking time.
-    if (!running_.empty() && !lapsed_ && member_->lease().has_lapsed()) lapse();
+    running_.lapse_if_due();
     if (auto kept = member_->keep(now, looks); !kept) return kept;
-    give_up_lines();
-    set_times();
+    running_.give_up_taken_away();
+    running_.set_times();
     if (auto taken = take_lines(now); !taken) return taken;
-    if (!running_.empty() || environment_ || member_->lines().has_ends()) return success();
-    if (leaves_)
-        exit_code_ = leaves_;
-    else if (move_)
+    if (!running_.is_idle() || member_->lines().has_ends()) return success();
+    if (end_.is_planned())
+        end_.leave();
+    else if (move_.is_planned())
         move_now(now);
     return success();
 }
 
-// Somebody has released them, as it may happen to a worker that was cut off or stopped.
-void Worker::give_up_lines() {
-    for (auto& [key, line] : running_) {
-        if (line.given_up || !member_->lines().is_taken_away(line.number, line.begun, line.line)) continue;
-        line.given_up = true;
-        shell_.end_now(key);
-        say_("line " + std::to_string(line.number) + " is killed here, since another worker may run it now");
-    }
-}
-
 Status Worker::join(Instant now) {
-    if (join_at_ && *join_at_ > now) return success();
-    join_at_.reset();
+    if (move_.join_at() > now) return success();
     if (auto joined = member_->join(); !joined) return joined;
-    member_->list().move_to(place_, member_->id());
+    member_->list().move_to(move_.place(), member_->id());
     shell_.export_variables(
         {{"WORKERID", std::to_string(member_->id())}, {"TASKFILE", member_->place().file}});
     return success();
@@ -190,7 +141,7 @@ Status Worker::take_lines(Instant now) {
         if (!*begun) return success();
         // Lines in the background begin one after the other.
         if (auto events = take_shell_events(); !events) {
-            fatal_ = events.error();
+            end_.fail(events.error());
             return success();
         }
     }
@@ -200,12 +151,12 @@ Status Worker::take_lines(Instant now) {
 Result<bool> Worker::take_line(Instant now) {
     shared_list::replica::LineTaker& lines = member_->lines();
     const bool recorded = lines.has_ends();
-    const bool may_begin = has_room() && (!look_at_ || *look_at_ <= now || recorded);
+    const bool may_begin = has_room() && (looks_.may_look(now) || recorded);
     if (!may_begin && !recorded) return false;
-    seen_ = member_->state();
+    looks_.begin_look(member_->state());
     const auto next = lines.step(may_begin);
     if (!next) return next.error();
-    look_at_.reset();
+    looks_.look_at_once();
     const bool is_task = *next && !(**next).environment;
     if (member_->lease().has_lapsed() && (is_task || !*next)) {
         // The change has waited for long: others may have found us lost, and have taken the line.
@@ -224,133 +175,47 @@ Result<bool> Worker::take_line(Instant now) {
     if (!may_begin) return false;
     // What has ended may wait again. And the step may have told of an earlier decision, whose answer was
     // lost.
-    if (recorded || can_choose()) return take_line(now);
+    if (recorded || can_choose(*member_)) return take_line(now);
     on_nothing_to_take(now);
     return false;
 }
 
 bool Worker::has_room() const {
-    return !terminal_.is_broken() && !move_ && !leaves_ && !lapsed_ && !environment_ && !after_replay_ &&
-           running_.size() < options_.jobs && shell_.ready();
+    return !move_.is_planned() && !end_.is_planned() && running_.has_room();
 }
 
-bool Worker::can_choose() {
-    const shared_list::replica::SharedList& shared = member_->list();
-    const shared_list::text::WorkerId id = member_->id();
-    return shared_list::text::choose(shared.list(), id, shared.place(id)).has_value();
-}
-
-void Worker::begin(const Choice& choice) {
-    shared_list::replica::SharedList& shared = member_->list();
-    const auto run_environment = [&](std::uint64_t number) {
-        const std::string& line = shared.list().line(number).command;
-        environment_ = number;
-        terminal_.line_begins(member_->id(), directory_, line);
-        shell_.begin_environment(line);
-    };
+void Worker::begin(const shared_list::text::Choice& choice) {
     waits_for_.clear();
-    if (choice.environment) return run_environment(choice.number);
-    const shared_list::text::MarkedLine& line = shared.list().line(choice.number);
-    ++lines_here_;
-    const TaskKey key = ++keys_;
-    running_[key] = {choice.number, line.tries.back().begun, line.command, {}, options_.retries};
-    if (choice.replay == 0) return begin_task(key);
-    after_replay_ = key;
-    run_environment(choice.replay);
-}
-
-void Worker::begin_task(TaskKey key) {
-    Running& line = running_.at(key);
-    line.directory = directory_;
-    // Lines that run side by side are shown when they have ended, with their output.
-    if (options_.jobs == 1) terminal_.line_begins(member_->id(), directory_, line.line);
-    shell_.begin_task(key, line.line);
+    if (!choice.environment) move_.note_line();
+    running_.begin(choice);
 }
 
 void Worker::on(EnvironmentLineEnded event) {
-    const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
-    directory_ = event.answer.directory;
-    if (const int code = event.answer.exit_code; code != 0) {
-        terminal_.line_ended(member_->id(), number, "#error" + std::to_string(code));
-        if (!std::exchange(said_failing_, true) && !terminal_.is_broken())
-            say_("line " + std::to_string(number) + " (#!) failed with " + std::to_string(code) +
-                 "; lines below it run all the same");
-    }
-    if (after_replay_) return begin_task(*std::exchange(after_replay_, std::nullopt));
-    plan_move(event.answer);
+    if (running_.end_environment(event.answer) == RunningLines::Waiter::none) plan_move(event.answer);
 }
 
 void Worker::on(ShellLeft event) {
-    const std::uint64_t number = std::exchange(environment_, std::nullopt).value_or(0);
-    leaves_ = event.exit_code;
-    if (must_stop()) return;
-    say_("line " + std::to_string(number) + " has ended this worker with exit code " +
-         std::to_string(event.exit_code));
-    if (!after_replay_) return;
-    const auto waited = running_.extract(*std::exchange(after_replay_, std::nullopt));
-    end_line(waited.mapped(), TryEnd::lost, 0);
+    end_.plan(event.exit_code);
+    running_.note_exit(event.exit_code);
 }
 
 void Worker::on(TaskEnded event) {
-    const auto found = running_.find(event.key);
-    if (found == running_.end()) return;
-    Running line = found->second;
-    if (event.output.valid()) {
-        terminal_.line_begins(member_->id(), line.directory, line.line);
-        terminal_.output(event.output.get());
-    }
-    running_.erase(found);
-    if (line.given_up || is_lost(event)) return end_line(line, TryEnd::lost, 0);
-    if (event.timed_out)
-        say_("line " + std::to_string(line.number) + " ran longer than " +
-             format_duration(*options_.timeout));
-    if (tries_again(line, event)) return;
-    end_line(line, event.exit_code == 0 ? TryEnd::ok : TryEnd::error, event.exit_code);
-}
-
-bool Worker::tries_again(Running& line, const TaskEnded& event) {
-    if (event.exit_code == 0 || line.retries == 0 || leaves_ || lapsed_) return false;
-    --line.retries;
-    terminal_.line_ended(member_->id(), line.number,
-                         "#error" + std::to_string(event.exit_code) + ", tried again");
-    running_[++keys_] = line;
-    begin_task(keys_);
-    return true;
-}
-
-// Whether we have killed it, or whoever stops us.
-bool Worker::is_lost(const TaskEnded& event) const {
-    if (lapsed_) return event.exit_code == 128 + SIGKILL;
-    // It may have failed for that reason, by SIGPIPE or with an exit code of its own.
-    if (event.exit_code != 0 && terminal_.is_broken()) return true;
-    if (event.exit_code <= 128) return false;
-    if (watch_.stopped()) return true;
-    return std::ranges::find(stop_codes, event.exit_code) != stop_codes.end() &&
-           watch_.stopped_within(signals_together);
-}
-
-void Worker::end_line(const Running& line, TryEnd end, int exit_code) {
-    const std::string stamp = member_->list().stamp();
-    member_->lines().add_end({line.number, member_->id(), line.begun, stamp, end, exit_code, line.line});
-    const std::string result = end == TryEnd::ok      ? "#ok"
-                               : end == TryEnd::error ? "#error" + std::to_string(exit_code)
-                                                      : "#lost";
-    terminal_.line_ended(member_->id(), line.number, "# (" + line.begun + " ... " + stamp + ") " + result);
+    running_.end_task(std::move(event));
 }
 
 void Worker::on_nothing_to_take(Instant now) {
     const Instant looked = instant_now();
-    look_at_ = now + options_.poll;
-    earliest(look_at_, member_->next_look_at_lost());
-    if (member_->list().has_unfinished_line()) earliest(look_at_, member_->list().unsettled());
-    peek_at_ = looked + std::max(between_peeks, looks_of_time * (looked - now));
+    std::optional<Instant> look_at = now + options_.poll;
+    earliest(look_at, member_->next_look_at_lost());
+    if (member_->list().has_unfinished_line()) earliest(look_at, member_->list().unsettled());
+    looks_.plan(*look_at, looked + std::max(between_peeks, looks_of_time * (looked - now)));
     const shared_list::text::Waiting why =
         shared_list::text::why_waiting(member_->list().list(), member_->id());
     const bool more_may_come =
         why.may_become_free != 0 || member_->next_look_at_lost() || member_->list().has_unfinished_line();
-    if (options_.once && running_.empty() && !more_may_come) {
-        leaves_ = say_what_is_left(why);
-    } else if (running_.empty() && terminal_.has_reader()) {
+    if (options_.once && !running_.any_runs() && !more_may_come) {
+        end_.plan(say_what_is_left(why));
+    } else if (!running_.any_runs() && terminal_.has_reader()) {
         const std::string text = waiting_text(why, member_->list().list(), member_->id());
         if (std::exchange(waits_for_, text) != text) say_(text);
     }
@@ -376,57 +241,45 @@ int Worker::say_what_is_left(const shared_list::text::Waiting& why) {
     return to_int(undone.empty() ? ExitCode::ok : ExitCode::tasks_failed);
 }
 
-// What others do may let a line begin that waits for theirs.
-void Worker::peek(Instant now) {
-    if (!look_at_ || !peek_at_ || *peek_at_ > now) return;
-    const auto state = member_->state();
-    peek_at_ = state ? std::optional(now + between_peeks) : std::nullopt;
-    if (state != seen_) look_at_ = now;
+// Signals are heeded also while other workers are faster in changing the list, again and again.
+void Worker::choose_list(Joining joining) {
+    member_ = std::make_unique<Membership>(std::move(joining), say_, [this] { running_.set_times(); });
+    member_->list().between_tries([this](Duration pause) { return between_tries(pause); });
+    running_.belong_to(*member_);
 }
 
 void Worker::plan_move(const LineAnswer& answer) {
     auto jump = shared_list::replica::jump_of({answer.newtask, answer.newid, answer.jumpto}, member_->id(),
                                               member_->place());
     if (!jump) return say_("stays in " + member_->name() + ": " + jump.error().message);
-    move_ = std::move(*jump);
+    if (*jump) move_.plan(std::move(**jump));
 }
 
 void Worker::move_now(Instant now) {
-    const shared_list::replica::Jump move = *std::exchange(move_, std::nullopt);
-    place_ = move.same_list ? member_->list().place(member_->id()) : 0;
+    const shared_list::replica::Jump jump = move_.take();
+    const std::uint64_t place = jump.same_list ? member_->list().place(member_->id()) : 0;
     // The sign of a worker that is gone is removed by others.
     if (auto left = member_->leave(); !left) say_(left.error().message);
     Joining joins = joining(options_);
-    joins.place = move.place;
-    joins.id = move.id;
-    member_ = std::make_unique<Membership>(std::move(joins), say_, [this] { set_times(); });
-    heed_signals();
-    if (!move.same_list) shell_.forget_lines();
-    // Lists that lead to each other, and have no lines to run, are looked at once in a while.
-    idle_moves_ = lines_here_ == 0 ? idle_moves_ + 1 : 0;
-    if (idle_moves_ > most_idle_moves) join_at_ = now + options_.poll;
-    lines_here_ = 0;
-    look_at_.reset();
+    joins.place = jump.place;
+    joins.id = jump.id;
+    choose_list(std::move(joins));
+    if (!jump.same_list) shell_.forget_lines();
+    move_.arrive(place, now + options_.poll);
+    looks_.look_at_once();
     waits_for_.clear();
-    busy_ = true;
-}
-
-void Worker::set_times() {
-    const bool may_lapse = !running_.empty() && !lapsed_ && member_->joined();
-    watch_.set_times(may_lapse ? member_->lease().lapses() : std::nullopt, shell_.next());
 }
 
 std::optional<Instant> Worker::next() const {
     std::optional<Instant> next = shell_.next();
-    if (problem_) {
-        earliest(next, try_at_);
+    if (outage_.is_on()) {
+        earliest(next, outage_.try_at());
     } else if (!member_->joined()) {
-        earliest(next, join_at_.value_or(instant_now()));
+        earliest(next, move_.join_at());
     } else {
         earliest(next, member_->next(instant_now()));
         // Lines in the background begin one after the other; that one has begun is no event.
-        if (has_room()) earliest(next, look_at_.value_or(instant_now()));
-        if (has_room() && look_at_ && peek_at_) earliest(next, *peek_at_);
+        if (has_room()) earliest(next, looks_.next(instant_now()));
     }
     return next;
 }
@@ -442,32 +295,25 @@ void Worker::wait() {
     ::poll(ready.data(), ready.size(), limit);
 }
 
-// Also while other workers are faster in changing the list, again and again.
-void Worker::heed_signals() {
-    member_->list().between_tries([this](Duration pause) { return between_tries(pause); });
-}
-
 Status Worker::between_tries(Duration pause) {
-    pollfd signal{ends_ ? -1 : watch_.descriptor(), POLLIN, 0};
+    pollfd signal{end_.is_recording() ? -1 : watch_.descriptor(), POLLIN, 0};
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(pause).count();
     if (pause > Duration{0}) ::poll(&signal, 1, static_cast<int>(limit));
-    if (ends_ || !must_stop()) return success();
+    if (end_.is_recording() || !running_.must_stop()) return success();
     return Error{ExitCode::interrupted, "interrupted"};
 }
 
 int Worker::interrupt() {
     const std::string why = watch_.stopped() ? "interrupted" : "nobody reads the output any more";
-    say_(why + (running_.empty() ? "" : ": the lines that run are killed, and wait again"));
-    shell_.kill_all();
-    for (const auto& [key, line] : running_) end_line(line, TryEnd::lost, 0);
-    running_.clear();
+    say_(why + (running_.any_runs() ? ": the lines that run are killed, and wait again" : ""));
+    running_.lose_all();
     record_and_leave();
     return to_int(ExitCode::interrupted);
 }
 
 void Worker::record_and_leave() {
     if (!member_->joined()) return;
-    ends_ = true;
+    end_.begin_record();
     Status recorded = success();
     for (int tries = 0; tries < 3 && member_->lines().has_ends(); ++tries)
         recorded = member_->lines().record_ends();
