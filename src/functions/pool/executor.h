@@ -1,24 +1,33 @@
-// An executor: its lanes, the thread that collects their results, and the queue where these are taken from.
+// An executor, as the program uses it: jobs are put into its lanes, and results are taken from its queue.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <iosfwd>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
-#include <vector>
 
-#include "base/descriptor.h"
 #include "base/time.h"
+#include "functions/pool/collector.h"
+#include "functions/pool/executor_state.h"
 #include "functions/pool/lane.h"
 #include "functions/pool/result_queue.h"
+#include "functions/pool/storage.h"
 #include "functions/pool/zygote.h"
 #include "work_queue/job_executor.h"
 
 namespace wq::functions::pool {
+
+// Threads that wait for results. While there are any, workers wake them for each result.
+class WaitingTakers {
+  public:
+    explicit WaitingTakers(const Lanes& lanes) : lanes_(lanes) {}
+    void enter();
+    void leave();
+
+  private:
+    const Lanes& lanes_;
+    std::mutex mutex_;
+    int count_ = 0;
+};
 
 class Executor {
   public:
@@ -43,76 +52,36 @@ class Executor {
     std::size_t results_here() const { return results_.size(); }
     std::size_t most_results() const { return lanes_.empty() ? 0 : results_.most(); }  // 0: no limit
 
-    // In a child that the program has forked: neither the thread nor the workers are its own.
-    bool is_copy() const { return owner_ != getpid(); }
+    bool is_copy() const { return state_.is_copy(); }
 
   private:
-    enum class State : std::uint8_t { made, running, closing, closed };
-
-    void check_open() const;
     void check_some_are_left() const;
     Lane* lane_with_room() const;
     bool run_here(Batch& batch);
-    bool is_running() const;
-    void ring() const;
+    Finished call(Batch& batch, std::uint64_t session);
+    void wake_collector() const;
+    void gather();
 
     JobResult<Batch> taken(Finished result);
     std::optional<Finished> take_gathered(std::optional<Duration> timeout);
-    void note_taker(bool waits);
 
-    void collect();
-    bool gather();
-    bool move_results();
-    bool must_move() const;
-    void wait();
-    std::optional<Instant> wakes_at() const;
-    void take_reports();
-    void look_at_lanes();
-    bool close_lanes();
-    void kill_lanes();
-    void end_zygote(Instant until);
-    void kill_zygote() const;
-
-    const std::size_t memory_to_keep_;
-    const KeepBlocks keep_blocks_;
     const JobExecutorOptions options_;
-    const pid_t owner_ = getpid();
+    const KeepBlocks keep_blocks_;
     FunctionPlace function_;
     ZygoteLink zygote_;
     LaneLinks links_;
-    std::optional<Wake> doorbell_;              // none without lanes
-    std::vector<std::unique_ptr<Lane>> lanes_;  // none: jobs run here
+    Lanes lanes_;  // none: jobs run here
+    ExecutorState state_;
     ResultQueue results_;
-    std::mutex gather_mutex_;  // one at a time adds to results_
+    std::optional<Collector> collector_;  // none without lanes
+    WaitingTakers takers_{lanes_};
     Yields yields_;
-    std::mutex takers_mutex_;
-    int takers_ = 0;  // that wait
-    std::thread collector_;
 
-    std::mutex put_mutex_;
+    std::mutex put_mutex_;  // for the next two
     std::size_t next_lane_ = 0;
     std::uint64_t next_job_ = 0;
-    std::atomic<bool> waits_for_room_{false};
-    std::atomic<bool> abort_{false};
-    std::atomic<bool> runs_here_{false};  // a function; false again by state_mutex_
-
-    mutable std::mutex state_mutex_;
-    std::condition_variable state_changed_;
-    State state_ = State::made;
-    bool all_up_ = false;
-    std::string why_none_;    // why there are no workers; empty: there are
-    std::string why_not_up_;  // why one is gone before all were up
-    Instant close_at_{};
-    Instant kill_at_{};
-    bool zygote_gone_ = false;
-
     std::mutex close_mutex_;  // one closes, others wait for that
-    bool killed_ = false;     // the collector's
-    bool stopped_ = false;    // the collector's
 };
-
-// For poll(): milliseconds, rounded up, and a minute at most.
-int poll_limit(Instant until);
 
 // Throws SetupError.
 void check_options(int workers, const JobExecutorOptions& options);

@@ -431,4 +431,9 @@ Lane::State Lane::state() {
     return state_;
 }
 
+bool all_are_gone(const Lanes& lanes) {
+    return std::all_of(lanes.begin(), lanes.end(),
+                       [](const auto& lane) { return lane->state() == Lane::State::gone; });
+}
+
 }  // namespace wq::functions::pool

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/result.h"
@@ -130,5 +131,9 @@ class Lane {
     std::uint64_t deaths_ = 0;
     std::string why_;  // of the last death
 };
+
+using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+bool all_are_gone(const Lanes& lanes);
 
 }  // namespace wq::functions::pool

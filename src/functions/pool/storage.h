@@ -86,6 +86,7 @@ class KeepBlocks {
     ~KeepBlocks();
     KeepBlocks(const KeepBlocks&) = delete;
     KeepBlocks& operator=(const KeepBlocks&) = delete;
+    std::size_t bytes() const { return bytes_; }
 
   private:
     std::size_t bytes_;

@@ -336,4 +336,52 @@ Result<ZygoteLink> fork_zygote() {
     return link;
 }
 
+int poll_limit(Instant until) {
+    constexpr std::int64_t longest = 60000;
+    const Duration left = until - instant_now();
+    if (left.count() <= 0) return 0;
+    return static_cast<int>(std::min(left.count() / 1000000 + 1, longest));
+}
+
+namespace {
+
+// While it lives, what workers have started are its descendants: so these are killed first, and looked for
+// again, as they may have forked meanwhile.
+void kill_zygote(pid_t zygote) {
+    ::kill(zygote, SIGSTOP);
+    constexpr int most_looks = 100;
+    std::vector<pid_t> seen;
+    for (int look = 0; look < most_looks; ++look) {
+        std::vector<pid_t> left = node::process::descendants_of(zygote);
+        std::sort(left.begin(), left.end());
+        if (std::includes(seen.begin(), seen.end(), left.begin(), left.end())) break;
+        for (const pid_t pid : left) ::kill(pid, SIGKILL);
+        seen = std::move(left);
+    }
+    ::kill(zygote, SIGKILL);
+}
+
+}  // namespace
+
+void end_zygote(ZygoteLink& zygote, Instant until) {
+    if (!zygote.control.valid()) return;
+    shutdown(zygote.control.get(), SHUT_WR);
+    constexpr Duration least = std::chrono::milliseconds(100);
+    const Instant limit = std::max(until, instant_now() + least);
+    std::array<std::byte, sizeof(ZygoteReport)> rest;
+    for (;;) {
+        pollfd ready{zygote.control.get(), POLLIN, 0};
+        const int changed = poll(&ready, 1, poll_limit(limit));
+        if (changed < 0 && errno == EINTR) continue;
+        if (changed <= 0) break;
+        const ssize_t got = recv(zygote.control.get(), rest.data(), rest.size(), MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) break;
+    }
+    zygote.control.reset();
+    if (zygote.child <= 0) return;
+    if (instant_now() >= limit) kill_zygote(zygote.child);
+    while (waitpid(zygote.child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
 }  // namespace wq::functions::pool

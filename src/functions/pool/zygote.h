@@ -9,6 +9,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "work_queue/job_executor.h"
 
 namespace wq::functions::pool {
@@ -64,6 +65,12 @@ Result<ZygoteLink> fork_zygote();
 
 Result<ZygoteLink> begin_link(Descriptor& theirs);
 void lend_streams(int control);  // its stdout and stderr are this process's then
+// Its workers are dead or it kills them. Whatever may keep it, it lives no longer than `until`, but for 100
+// ms at least.
+void end_zygote(ZygoteLink& zygote, Instant until);
+
+// For poll(): milliseconds, rounded up, and a minute at most.
+int poll_limit(Instant until);
 
 // One that another process forks, by ask(socket), which is of an older image of this program.
 template <class Ask>
