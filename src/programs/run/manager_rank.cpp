@@ -59,6 +59,10 @@ std::uint32_t expected_workers(const ManagerRank& rank) {
     return static_cast<std::uint32_t>(rank.session.size()) - (rank.options.manager_only ? 1 : 0);
 }
 
+bool is_of_shared_list(const ManagerRank& rank) {
+    return rank.options.source.kind == manager::run::SourceSpec::Kind::shared;
+}
+
 // What those who look at a run see of its tasks: lines of the list by their number, items of an array by
 // their index.
 class RunQueue final : public manager::status::Queue {
@@ -124,56 +128,94 @@ Result<std::unique_ptr<shared_list::source::SharedSource>> open_shared_list(
                                                                std::move(say));
 }
 
-// A manager and its parts, in order of construction; they are destroyed in reverse order.
+engine::policies::ReactorOptions reactor_options(const ManagerRank& rank) {
+    engine::policies::ReactorOptions reactor;
+    reactor.max_losses = rank.options.max_losses;
+    reactor.halt_on_failure = rank.options.halt_on_failure;
+    reactor.excludes_failing_hosts = !rank.options.keep_hosts;
+    reactor.monitoring = rank.options.monitoring;
+    reactor.limits_memory = !rank.options.ends_none;
+    reactor.expected_workers = expected_workers(rank);
+    reactor.most_running = rank.options.jobs;
+    reactor.seal_batches = rank.tickets != nullptr && rank.options.jobs == 0;  // ranks do not know the limit
+    // A task that fits no worker waits if more workers may join at any time. So does a line of a shared list:
+    // it is for one worker, and the list's dispatcher takes it back when that worker leaves.
+    reactor.wait_for_fitting = rank.options.listen || is_of_shared_list(rank);
+    return reactor;
+}
+
+// A part of each run, which is of a type of its own in a run of a shared list.
+template <class Any, class OfSharedList>
+class Part {
+  public:
+    void set(std::unique_ptr<Any> part) {
+        of_shared_list_ = nullptr;
+        owned_ = std::move(part);
+    }
+    void set_of_shared_list(std::unique_ptr<OfSharedList> part) {
+        of_shared_list_ = part.get();
+        owned_ = std::move(part);
+    }
+    Any& operator*() const { return *owned_; }
+    Any* operator->() const { return owned_.get(); }
+    OfSharedList* of_shared_list() const { return of_shared_list_; }  // null: there is no such list
+
+  private:
+    std::unique_ptr<Any> owned_;
+    OfSharedList* of_shared_list_ = nullptr;
+};
+
+// What a run that listens tells those who look at it. The manager uses it until its own end.
+class Shown {
+  public:
+    // All outlive it, but for the manager, which it does not use after the run.
+    Shown(Listening& listening, manager::Manager& manager, const manager::TaskTable& tasks,
+          engine::model::Now started)
+        : listening_(listening),
+          manager_(manager),
+          queue_(listening.described(), manager, tasks, started),
+          lister_(manager, queue_),
+          announcing_(lister_, [this](const std::function<std::string()>& record) {
+              listening_.announce(record);
+              return true;
+          }) {}
+
+    manager::status::Lister& lister() { return lister_; }
+    // Returns when to call it next.
+    std::optional<Instant> tell(Instant now) {
+        const engine::model::ManagerStats stats = manager::brief_stats(manager_.reactor());
+        listening_.publish_load({static_cast<std::uint64_t>(stats.tasks_waiting),
+                                 static_cast<std::uint64_t>(stats.workers_connected)});
+        return announcing_.announce_if_due(stats, now);
+    }
+
+  private:
+    Listening& listening_;
+    manager::Manager& manager_;
+    RunQueue queue_;
+    manager::status::Lister lister_;
+    manager::status::Announcing announcing_;
+};
+
+// A manager and its parts: open() and end() tell the order in which they begin and end. What others use until
+// the end is declared before them.
 class Run {
   public:
-    explicit Run(ManagerRank& rank, RunPlace place, manager::run::ListCategories::Foreseen categories)
+    Run(ManagerRank& rank, RunPlace place)
         : rank_(rank),
           started_(manager::run::now()),
           place_(std::move(place)),
           progress_(progress_style(rank.options), started_.instant),
-          tasks_(rank.worker.launcher.working_directory) {
+          tasks_(rank.worker.launcher.working_directory) {}
+
+    // Before run_list(). Throws Failure.
+    void open(manager::run::ListCategories::Foreseen categories) {
         open_recorder();
-        engine::policies::ReactorOptions reactor;
-        reactor.max_losses = rank.options.max_losses;
-        reactor.halt_on_failure = rank.options.halt_on_failure;
-        reactor.excludes_failing_hosts = !rank.options.keep_hosts;
-        reactor.monitoring = rank.options.monitoring;
-        reactor.limits_memory = !rank.options.ends_none;
-        reactor.expected_workers = expected_workers(rank);
-        reactor.most_running = rank.options.jobs;
-        reactor.seal_batches =
-            rank.tickets != nullptr && rank.options.jobs == 0;  // ranks do not know the limit
-        if (rank.options.listen) listen(reactor);
-        // A line is for one worker. When that worker leaves, the list's dispatcher takes the line back.
-        if (rank.options.source.kind == manager::run::SourceSpec::Kind::shared)
-            reactor.wait_for_fitting = true;
-        manager::ManagerOptions options;
-        options.reactor = reactor;
-        options.disconnect_limit = rank.options.disconnect_limit;
-        options.ranks = static_cast<std::uint32_t>(rank.session.size());
-        options.storage_retry_limit = rank.options.storage_retry_limit;
-        options.output_limit = rank.options.output_limit;
-        options.directory = rank.worker.launcher.working_directory;
-        options.how_to_keep_hosts = "--keep-hosts prevents this";
-        options.index_variable = rank.options.index_variable;
-        if (listening_) {
-            options.mark_path = listening_->mark().path();
-            options.mark = listening_->mark().mark();
-            options.background = &files_.emplace();
-        }
-        options.counters = rank.counters;
-        options.earlier_attempts = std::move(place_.earlier.attempts);
-        manager_ = std::make_unique<manager::Manager>(std::move(options), tasks_, *recorder_, started_);
-        if (rank.options.speculate > 0)
-            manager_->ask(engine::model::Tuned{{}, {}, rank.options.speculate}, started_);
-        manager_->say = [this](const std::string& text) { progress_.print_line(text); };
+        if (rank_.options.listen) listen();
+        make_manager();
         if (listening_) be_looked_at();
-        manager::run::SourceOptions source{rank.options.defaults, std::move(place_.earlier),
-                                           place_.directory.path(), rank.options.monitoring.measures,
-                                           std::move(categories)};
-        open_source(std::move(source));
-        if (!rank.options.manager_only) own_worker_.emplace(rank.worker, rank.launcher, rank.tickets);
+        open_source(std::move(categories));
+        if (!rank_.options.manager_only) own_worker_.emplace(rank_.worker, rank_.launcher, rank_.tickets);
     }
 
     int run_list() {
@@ -187,6 +229,19 @@ class Run {
         if (rank_.options.verbose)
             progress_.print_line((place_.resumed ? "resuming in " : "running in ") + place_.directory.path() +
                                  " with " + count_of(expected_workers(rank_), "worker"));
+        manager::run::ManagerLoop loop(loop_parts());
+        return end(loop.run());
+    }
+
+  private:
+    // What ended the run, and how it counts.
+    struct Outcome {
+        engine::model::Finished finished;
+        ExitCode code = ExitCode::ok;
+        std::string message;  // for `status`
+    };
+
+    manager::run::ManagerLoopParts loop_parts() {
         manager::run::ManagerLoopParts parts{*manager_, *source_, *recorder_, &rank_.signals};
         if (rank_.ranks != nullptr) parts.wires.push_back(rank_.ranks);
         if (listening_) parts.wires.push_back(&listening_->workers());
@@ -194,24 +249,30 @@ class Run {
         parts.files_of_manager = files_ ? &*files_ : nullptr;
         parts.stop = rank_.stop;
         parts.deadline = deadline(rank_.worker.leaves_at, started_);
-        parts.each_turn = [this](Instant at) {
-            if (const auto due = progress_.wakeup(); due && at >= *due)
-                progress_.update(manager_->stats(), source_->ended(), manager_->records().attempts_ended(),
-                                 progress_details(at), at);
-            if (growth_) look_at_growth();
-            std::optional<Instant> told;
-            if (listening_) {
-                for (const std::string& news : listening_->take_news(rank_.options.verbose))
-                    progress_.print_line(news);
-                told = tell_those_who_look(at);
-            }
-            live_report_.tick({at, wall_now()});
-            const Instant next = std::min(live_report_.wakeup(), told.value_or(Instant::max()));
-            return std::min(next, progress_.wakeup().value_or(next));
-        };
+        parts.each_turn = [this](Instant at) { return report(at); };
         parts.others = &*live_files_;
-        manager::run::ManagerLoop loop(std::move(parts));
-        const Status read = loop.run();
+        return parts;
+    }
+
+    // Returns when to call it next.
+    Instant report(Instant at) {
+        if (const auto due = progress_.wakeup(); due && at >= *due)
+            progress_.update(manager_->stats(), source_->ended(), manager_->records().attempts_ended(),
+                             progress_details(at), at);
+        if (growth_) look_at_growth();
+        std::optional<Instant> told;
+        if (listening_) {
+            for (const std::string& news : listening_->take_news(rank_.options.verbose))
+                progress_.print_line(news);
+            told = shown_->tell(at);
+        }
+        live_report_.tick({at, wall_now()});
+        const Instant next = std::min(live_report_.wakeup(), told.value_or(Instant::max()));
+        return std::min(next, progress_.wakeup().value_or(next));
+    }
+
+    // `read`: how the reading of the source has ended. Returns the exit code.
+    int end(const Status& read) {
         if (growth_) growth_->begin_end();
         live_files_.reset();  // from here on, this thread writes `status`
         if (manager_->lost_a_rank()) rank_.session.note_lost_rank();
@@ -221,7 +282,6 @@ class Run {
         return code;
     }
 
-  private:
     std::vector<std::string> progress_details(Instant now) const {
         const engine::model::WorkerTable& workers = manager_->reactor().workers();
         std::vector<std::string> details{manager::report::disconnected_text(workers, now)};
@@ -243,53 +303,64 @@ class Run {
         options.failed_run_again = rank_.options.resume_failed;
         std::unique_ptr<manager::run::TaskIndex> listed;
         if (place_.resumed) listed = manager::run::TaskIndex::read(rank_.options.source).or_throw();
-        recorder_ = records::recorder::open_recorder(options, listed.get()).or_throw();
-        if (rank_.options.source.kind != manager::run::SourceSpec::Kind::shared) return;
-        auto marks = std::make_unique<shared_list::source::MarkingRecorder>(std::move(recorder_));
-        marks_ = marks.get();
-        recorder_ = std::move(marks);
+        auto recorder = records::recorder::open_recorder(options, listed.get()).or_throw();
+        if (is_of_shared_list(rank_))
+            recorder_.set_of_shared_list(
+                std::make_unique<shared_list::source::MarkingRecorder>(std::move(recorder)));
+        else
+            recorder_.set(std::move(recorder));
     }
 
-    void open_source(manager::run::SourceOptions options) {
-        if (rank_.options.source.kind != manager::run::SourceSpec::Kind::shared) {
-            source_ = manager::run::open_source(rank_.options.source, std::move(options), tasks_).or_throw();
-            return;
-        }
-        auto shared =
-            open_shared_list(rank_.options, expected_workers(rank_), tasks_, [this](const std::string& text) {
-                progress_.print_line(text);
-            }).or_throw();
-        shared_ = shared.get();
-        source_ = std::move(shared);
-        marks_->set_source(shared_);
-    }
-
-    // More workers may join at any time, so a task that fits no worker waits.
-    void listen(engine::policies::ReactorOptions& reactor) {
+    void listen() {
         listening_ =
             Listening::open(rank_.options, place_.directory.path(), rank_.worker.launcher.working_directory)
                 .or_throw();
-        reactor.wait_for_fitting = true;
         progress_.print_line(listening_->description());
+    }
+
+    void make_manager() {
+        manager::ManagerOptions options;
+        options.reactor = reactor_options(rank_);
+        options.disconnect_limit = rank_.options.disconnect_limit;
+        options.ranks = static_cast<std::uint32_t>(rank_.session.size());
+        options.storage_retry_limit = rank_.options.storage_retry_limit;
+        options.output_limit = rank_.options.output_limit;
+        options.directory = rank_.worker.launcher.working_directory;
+        options.how_to_keep_hosts = "--keep-hosts prevents this";
+        options.index_variable = rank_.options.index_variable;
+        if (listening_) {
+            options.mark_path = listening_->mark().path();
+            options.mark = listening_->mark().mark();
+            options.background = &files_.emplace();
+        }
+        options.counters = rank_.counters;
+        options.earlier_attempts = std::move(place_.earlier.attempts);
+        manager_ = std::make_unique<manager::Manager>(std::move(options), tasks_, *recorder_, started_);
+        if (rank_.options.speculate > 0)
+            manager_->ask(engine::model::Tuned{{}, {}, rank_.options.speculate}, started_);
+        manager_->say = [this](const std::string& text) { progress_.print_line(text); };
     }
 
     void be_looked_at() {
         manager_->expect_tcp_workers(listening_->workers());
-        queue_.emplace(listening_->described(), *manager_, tasks_, started_);
-        lister_.emplace(*manager_, *queue_);
-        manager_->list_by(&*lister_);
-        announcing_.emplace(*lister_, [this](const std::function<std::string()>& record) {
-            listening_->announce(record);
-            return true;
-        });
+        shown_.emplace(*listening_, *manager_, tasks_, started_);
+        manager_->list_by(&shown_->lister());
     }
 
-    // Returns when to call it next.
-    std::optional<Instant> tell_those_who_look(Instant now) {
-        const engine::model::ManagerStats stats = manager::brief_stats(manager_->reactor());
-        listening_->publish_load({static_cast<std::uint64_t>(stats.tasks_waiting),
-                                  static_cast<std::uint64_t>(stats.workers_connected)});
-        return announcing_->announce_if_due(stats, now);
+    void open_source(manager::run::ListCategories::Foreseen categories) {
+        if (!is_of_shared_list(rank_)) {
+            manager::run::SourceOptions options{rank_.options.defaults, std::move(place_.earlier),
+                                                place_.directory.path(), rank_.options.monitoring.measures,
+                                                std::move(categories)};
+            source_.set(
+                manager::run::open_source(rank_.options.source, std::move(options), tasks_).or_throw());
+            return;
+        }
+        source_.set_of_shared_list(
+            open_shared_list(rank_.options, expected_workers(rank_), tasks_, [this](const std::string& text) {
+                progress_.print_line(text);
+            }).or_throw());
+        recorder_.of_shared_list()->set_source(source_.of_shared_list());
     }
 
     void grow() {
@@ -348,19 +419,21 @@ class Run {
     }
 
     // A line that failed here may have succeeded on another worker: the list says it.
-    Status close_shared_list(const engine::model::Finished& finished, ExitCode& code) {
-        if (shared_ == nullptr) return success();
+    Status close_shared_list(Outcome& outcome) {
+        shared_list::source::SharedSource* const shared = source_.of_shared_list();
+        if (shared == nullptr) return success();
         // Those that ended the run: mpirun passes on what the terminal has sent, too.
         while (rank_.signals.next()) continue;
-        const auto failed = shared_->close([this] { return rank_.signals.next().has_value(); });
+        const auto failed = shared->close([this] { return rank_.signals.next().has_value(); });
         if (!failed) return failed.error();
-        if (!finished.stopped && (code == ExitCode::ok || code == ExitCode::tasks_failed))
-            code = *failed ? ExitCode::tasks_failed : ExitCode::ok;
+        if (!outcome.finished.stopped &&
+            (outcome.code == ExitCode::ok || outcome.code == ExitCode::tasks_failed))
+            outcome.code = *failed ? ExitCode::tasks_failed : ExitCode::ok;
         return success();
     }
 
     Status write_failed_list() {
-        if (shared_ != nullptr) return success();
+        if (is_of_shared_list(rank_)) return success();
         const std::string path = place_.directory.file("failed.sh");
         const IntervalSet& failed = manager_->reactor().ledger().failed();
         if (!failed.empty())
@@ -374,36 +447,39 @@ class Run {
         return success();
     }
 
-    int finish(const Status& read) {
-        const engine::model::Finished finished = *manager_->finished();
-        ExitCode code = finished.code;
-        std::string message;
+    // Closes the records, and writes the lists that tell what is left to do. What fails there, or has failed
+    // in the reading of the source, decides how the run counts.
+    Outcome close_records(const Status& read) {
+        Outcome outcome{*manager_->finished(), manager_->finished()->code, {}};
         recorder_->sample({wall_now(), manager_->stats()});
         const Status written = recorder_->close();
         unrecorded_ = recorder_->unrecorded();
         const Status listed = write_failed_list();
         const Status never =
             manager::report::write_never_ran(place_.directory.path(), manager_->records().failures());
-        const Status marked = close_shared_list(finished, code);
+        const Status marked = close_shared_list(outcome);
         for (const Status* status : {&listed, &never, &marked, &read, &written}) {
             if (*status) continue;
-            code = status->error().code;
-            message = status->error().message;
-            progress_.print_line(message);
+            outcome.code = status->error().code;
+            outcome.message = status->error().message;
+            progress_.print_line(outcome.message);
         }
-        const Instant ended = instant_now();
-        progress_.finish(recorded_stats(), manager_->records().attempts_ended(), ended);
+        if (outcome.message.empty() && outcome.finished.stopped)
+            outcome.message = manager::report::name_of(*outcome.finished.stopped);
+        return outcome;
+    }
 
+    manager::report::Summary summarize(const Outcome& outcome, Instant ended) const {
         manager::report::Summary summary;
         summary.stats = recorded_stats();
         summary.unrecorded = unrecorded_.tasks;
         summary.skipped = manager_->reactor().ledger().count(engine::model::TaskState::skipped);
         summary.stale_reports = manager_->reactor().stale_reports();
         summary.seconds = std::chrono::duration<double>(ended - started_.instant).count();
-        summary.code = code;
-        summary.stopped = finished.stopped;
+        summary.code = outcome.code;
+        summary.stopped = outcome.finished.stopped;
         summary.run_directory = place_.directory.path();
-        if (shared_ != nullptr) summary.shared_list = shared_->name();
+        if (const auto* shared = source_.of_shared_list()) summary.shared_list = shared->name();
         summary.failures = &manager_->records().failures();
         summary.categories = manager::report::category_figures(*manager_, rank_.options.monitoring.measures);
         summary.succeeded_earlier = manager_->records().succeeded_earlier();
@@ -412,22 +488,34 @@ class Run {
         summary.output_limit = rank_.options.output_limit;
         summary.started = {rank_.command_line, rank_.launched_by,
                            node::machine::in_job_script(node::machine::batch_environment())};
-        const bool quick_end =
-            rank_.stop.killed_after_signal && finished.stopped == engine::model::StopReason::interrupted;
-        if (message.empty() && finished.stopped) message = manager::report::name_of(*finished.stopped);
-        const bool halted = finished.stopped == engine::model::StopReason::halted;
-        const std::string state = finished.stopped && !halted ? "interrupted"
-                                  : code == ExitCode::ok      ? "finished"
-                                                              : "failed";
-        if (const Status told = write_status(status(state, to_int(code), message)); !told)
+        return summary;
+    }
+
+    void write_end(const Outcome& outcome) {
+        const auto& stopped = outcome.finished.stopped;
+        const bool halted = stopped == engine::model::StopReason::halted;
+        const std::string state = stopped && !halted             ? "interrupted"
+                                  : outcome.code == ExitCode::ok ? "finished"
+                                                                 : "failed";
+        if (const Status told = write_status(status(state, to_int(outcome.code), outcome.message)); !told)
             progress_.print_line(told.error().message);
+    }
+
+    int finish(const Status& read) {
+        const Outcome outcome = close_records(read);
+        const Instant ended = instant_now();
+        progress_.finish(recorded_stats(), manager_->records().attempts_ended(), ended);
+        manager::report::Summary summary = summarize(outcome, ended);
+        write_end(outcome);
+        const bool quick_end = rank_.stop.killed_after_signal &&
+                               outcome.finished.stopped == engine::model::StopReason::interrupted;
         if (!quick_end)
             summary.plots = draw_plots(rank_.options.plots, place_.directory.path(), summary.seconds);
         const std::string text = rank_.options.json ? manager::report::summary_json(summary)
                                                     : manager::report::summary_text(summary);
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
-        return to_int(code);
+        return to_int(outcome.code);
     }
 
     ManagerRank& rank_;
@@ -437,18 +525,14 @@ class Run {
     manager::report::RecentRate rate_{started_.instant};  // for those who ask from elsewhere
     manager::TaskTable tasks_;
     std::unique_ptr<Listening> listening_;
-    std::optional<RunQueue> queue_;  // these three: if it listens
-    std::optional<manager::status::Lister> lister_;
-    std::optional<manager::status::Announcing> announcing_;
+    std::optional<Shown> shown_;                         // if it listens
     std::unique_ptr<net::contact::RepeatedWork> noted_;  // if it has no name
     std::optional<Growth> growth_;
-    std::unique_ptr<records::recorder::Recorder> recorder_;
+    Part<records::recorder::Recorder, shared_list::source::MarkingRecorder> recorder_;
     records::recorder::Recorder::Unrecorded unrecorded_;
     std::unique_ptr<manager::Manager> manager_;
     std::optional<BackgroundThread> files_;  // ends before the manager, because it serves the manager
-    std::unique_ptr<manager::run::Source> source_;
-    shared_list::source::MarkingRecorder* marks_ = nullptr;  // recorder_, for a shared list
-    shared_list::source::SharedSource* shared_ = nullptr;    // source_, likewise
+    Part<manager::run::Source, shared_list::source::SharedSource> source_;
     std::optional<manager::run::OwnWorker> own_worker_;
     std::optional<BackgroundThread> live_files_{std::in_place};
     manager::report::LiveReport live_report_{*live_files_, place_.directory.path(), live_content(),
@@ -475,7 +559,9 @@ int ManagerRank::run() {
         place = take_run_place(options, path);
     }
     if (!place) throw Failure{place.error()};
-    return Run(*this, std::move(*place), std::move(checked->categories)).run_list();
+    Run run(*this, std::move(*place));
+    run.open(std::move(checked->categories));
+    return run.run_list();
 }
 
 }  // namespace wq::programs::run
