@@ -25,7 +25,7 @@ struct LanesSeen {
 
 class ExecutorState {
   public:
-    // Calls begin(), and the executor runs, unless it runs already. Returns whether begin() was called.
+    // Calls begin(), and the executor runs then. Returns false, without a call, if the executor runs already.
     // Throws SetupError in a copy, and after the close.
     template <class Begin>
     bool start(Begin&& begin) {
@@ -36,7 +36,7 @@ class ExecutorState {
         stage_ = Stage::running;
         return true;
     }
-    // Returns why they are not; "": they are, or have been.
+    // Returns why not all workers are up; "": they are, or were.
     std::string wait_until_all_are_up(Duration timeout);
     enum class Left { some, none };
     Left note_lanes(const LanesSeen& seen);
@@ -63,7 +63,7 @@ class ExecutorState {
     bool begin_close(CloseTimes times);
     void end_close();
 
-    // Of a function that runs in this process. False: one runs.
+    // An executor without workers calls its function in this process, once at a time. False: a call runs.
     bool begin_call();
     void end_call();
     bool has_call() const;

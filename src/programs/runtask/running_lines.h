@@ -24,11 +24,11 @@ class RunningLines {
     // All outlive it.
     RunningLines(const Options& options, Terminal& terminal, WorkerShell& shell, SignalWatch& watch,
                  std::function<void(const std::string&)> say);
-    // Before all other calls. The worker's place in the list that the lines are of, until the next call.
+    // Before all other calls. The lines are of the list that `member` has joined, until the next call.
     void belong_to(Membership& member) { member_ = &member; }
 
     bool any_runs() const { return !lines_.empty(); }
-    // Nor does a `#!` line run.
+    // Neither a line runs nor a `#!` line.
     bool is_idle() const { return lines_.empty() && !environment_; }
     bool has_room() const;
     // A signal has come, or nobody reads the output any more.
@@ -42,14 +42,14 @@ class RunningLines {
     void note_exit(int exit_code);  // of the shell: no line begins any more
     void end_task(TaskEnded event);
 
-    // Lines are killed since their lease is over.
+    // Lines are being killed, because the worker's lease is over.
     bool are_being_killed() const { return lapsed_; }
     void lapse_if_due();
     // All events of the last lapse were passed on.
     void end_lapse_if_none_runs();
     // Kills lines that others may run.
     void give_up_taken_away();
-    // Kills all; they wait again.
+    // Kills all lines; they wait again.
     void lose_all();
     // Tells the watch until when the lines may run.
     void set_times();
