@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/random_bits.h"
-#include "base/single_quoted.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "net/catalog/catalog_client.h"
 #include "net/frames/contact.h"

@@ -4,7 +4,7 @@
 #include <deque>
 #include <string_view>
 
-#include "base/read_text.h"
+#include "base/text.h"
 
 namespace wq::manager {
 

@@ -7,7 +7,7 @@
 #include <re2/re2.h>
 #include <optional>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "net/catalog/flat_record.h"
 
 namespace wq::net::catalog {

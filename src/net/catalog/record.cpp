@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/read_text.h"
+#include "base/text.h"
 
 namespace wq::net::catalog {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "net/catalog/catalog_client.h"
 #include "net/catalog_server/answer.h"
 #include "net/catalog_server/history_replay.h"

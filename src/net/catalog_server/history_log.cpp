@@ -14,8 +14,8 @@
 #include <ctime>
 #include <unordered_map>
 
-#include "base/read_text.h"
 #include "base/read_write.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "net/catalog/record.h"
 #include "net/catalog_server/history_replay.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "net/catalog/record.h"
 #include "net/frames/http_request.h"
 

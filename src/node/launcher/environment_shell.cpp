@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/child.h"
-#include "base/single_quoted.h"
+#include "base/text.h"
 #include "node/process/process_tree.h"
 
 namespace wq::node::launcher {

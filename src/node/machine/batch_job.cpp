@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "base/read_text.h"
 #include "base/read_write.h"
+#include "base/text.h"
 #include "node/machine/gpus.h"
 
 namespace wq::node::machine {

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <map>
 
-#include "base/read_text.h"
+#include "base/text.h"
 
 namespace wq::node::machine {
 

@@ -10,9 +10,9 @@
 #include <system_error>
 
 #include "base/child.h"
-#include "base/read_text.h"
 #include "base/read_write.h"
 #include "base/shortage.h"
+#include "base/text.h"
 #include "records/journal/append_file.h"
 
 namespace wq::programs::run {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "engine/tasklist/list.h"
 #include "factory/found_managers.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "base/single_quoted.h"
+#include "base/text.h"
 
 namespace wq::programs::runtask {
 

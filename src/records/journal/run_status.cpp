@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "records/journal/append_file.h"
 

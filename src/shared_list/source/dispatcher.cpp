@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "engine/tasklist/sources.h"
 #include "engine/tasklist/tags.h"
 #include "shared_list/ssh/ssh_store.h"

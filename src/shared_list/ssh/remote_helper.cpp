@@ -14,7 +14,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "shared_list/store/list_place.h"
 

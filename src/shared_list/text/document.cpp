@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/read_text.h"
+#include "base/text.h"
 
 namespace wq::shared_list::text {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/read_text.h"
+#include "base/text.h"
 #include "engine/tasklist/list.h"
 
 namespace wq::shared_list::text {

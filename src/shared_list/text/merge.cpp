@@ -5,7 +5,7 @@
 #include <set>
 #include <variant>
 
-#include "base/read_text.h"
+#include "base/text.h"
 
 namespace wq::shared_list::text {
 

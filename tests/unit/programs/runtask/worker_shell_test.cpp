@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/single_quoted.h"
+#include "base/text.h"
 #include "node/process/process_tree.h"
 #include "support/folder.h"
 #include "unit/programs/runtask/shell_host.h"

@@ -1,9 +1,10 @@
-// Lines of a text that is complete.
+// Lines and numbers of a text that is complete, and text for a shell.
 #pragma once
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace wq {
@@ -15,8 +16,6 @@ inline std::string_view next_line(std::string_view& rest) {
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     return line;
 }
-
-// Numbers in texts that programs have written.
 
 // Reads a number from the front of `rest` and removes it; nullopt: there is none, or it is too large.
 template <class Number>
@@ -34,5 +33,8 @@ std::optional<Number> number_in(std::string_view text) {
     const auto value = take_number<Number>(text);
     return text.empty() ? value : std::nullopt;
 }
+
+// `text` in single quotes for any POSIX shell.
+std::string single_quoted(std::string_view text);
 
 }  // namespace wq

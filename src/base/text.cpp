@@ -1,4 +1,4 @@
-#include "base/single_quoted.h"
+#include "base/text.h"
 
 namespace wq {
 
