@@ -209,7 +209,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
         {
             std::lock_guard lock(mutex_);
             security_ = describe();
-            local_address_ = link.local_address();
+            local_address_ = local_address_of(link.descriptor());
             notes_.add_note("tcp", "connected to " + link.address() + " via " + local_address_);
         }
         notes_.add_note("auth", link.address() + " accepted: " + describe());
@@ -226,7 +226,7 @@ class Dialer final : public TcpDialer, private TcpEngineUser {
 
     void note_heard(TcpLink& link) {
         std::lock_guard lock(mutex_);
-        heard_ = {link.heard_at(), instant_now()};
+        heard_ = {last_arrival(link.descriptor()), instant_now()};
     }
 
     std::string describe() const {

@@ -153,7 +153,7 @@ TcpLink* TcpEngine::oldest_unfinished() {
 
 void TcpEngine::join(TcpLink& link, PeerId peer) {
     tell_joined(link, {peer, link.address()});
-    links_.at(link.serial()).close_by = link.close_by();
+    links_.at(link.serial()).close_by = is_within_machine(link.descriptor());
 }
 
 void TcpEngine::join_asker(TcpLink& link, PeerId peer, std::string question) {
@@ -181,8 +181,8 @@ void TcpEngine::tell_joined(TcpLink& link, Joined joined) {
 // Who does not read goes first, then who came first.
 void TcpEngine::drop_an_asker() {
     const auto first = std::min_element(askers_.begin(), askers_.end(), [](const auto& a, const auto& b) {
-        return a.second->waits_since().value_or(Instant::max()) <
-               b.second->waits_since().value_or(Instant::max());
+        return a.second->writer().waits_since().value_or(Instant::max()) <
+               b.second->writer().waits_since().value_or(Instant::max());
     });
     const std::shared_ptr<TcpLink> link = first->second->shared_from_this();
     link->guarded([&] { link->drop({ExitCode::unreachable, "too many others ask, too"}, {}); });
@@ -236,7 +236,7 @@ void TcpEngine::resume_paused() {
     for (const std::uint64_t serial : paused)
         if (const auto found = links_.find(serial); found != links_.end()) {
             const std::shared_ptr<TcpLink> link = found->second.link;
-            link->guarded([&] { link->resume(); });
+            link->guarded([&] { link->resume(TcpLink::for_frames); });
         }
 }
 
@@ -251,7 +251,7 @@ void TcpEngine::release_held_back() noexcept {
     while (const auto serial = budget_.next_released())
         if (const auto found = links_.find(*serial); found != links_.end()) {
             const std::shared_ptr<TcpLink> link = found->second.link;
-            link->guarded([&] { link->go_on(); });
+            link->guarded([&] { link->resume(TcpLink::for_memory); });
         }
 }
 
@@ -309,7 +309,7 @@ void TcpEngine::flush(PeerId peer) {
     const auto found = peers_.find(peer);
     if (found == peers_.end()) return;
     const std::shared_ptr<TcpLink> link = links_.at(found->second).link;
-    if (link->unsent()) link->guarded([&] { link->flush(); });
+    if (link->writer().unsent()) link->guarded([&] { link->flush(); });
 }
 
 void TcpEngine::close(PeerId peer) {
@@ -334,7 +334,7 @@ void TcpEngine::carry_out(TcpOrder& order) {
     if (sends) return link->send(std::move(order.frame));
     if (order.what == TcpOrder::What::admit) return link->admit();
     member.held_back = order.what == TcpOrder::What::hold_back;
-    if (!member.held_back) link->guarded([&] { link->resume(); });
+    if (!member.held_back) link->guarded([&] { link->resume(TcpLink::for_frames); });
 }
 
 // ---- time ----

@@ -2,33 +2,22 @@
 // keep-alives, end. It lives on the socket thread and calls its owner.
 #pragma once
 
+#include <bitset>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <deque>
+#include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "net/frames/frame_stream.h"
-#include "net/frames/handshake.h"
-#include "net/frames/tcp_socket.h"
-#include "net/frames/tls_channel.h"
+#include "base/time.h"
+#include "net/frames/link_reader.h"
+#include "net/frames/link_writer.h"
 
 namespace wq::net::frames {
-
-// Common to all links of one end.
-struct TcpLinkPlan {
-    Role role = Role::manager;
-    std::string key;
-    std::shared_ptr<TlsContext> tls;  // null: no TLS
-    TcpLimits limits;
-    Duration connect{0};
-    std::string plain_refusal = ask_with_the_key;  // as TcpListenOptions
-};
 
 class TcpLink;
 
@@ -36,10 +25,10 @@ class TcpLinkOwner {
   public:
     virtual ~TcpLinkOwner() = default;
     virtual void on_ready(TcpLink& link) = 0;
-    // Returns whether to read on; if not, reading waits for resume().
+    // Returns whether to read on; if not, reading waits for resume(TcpLink::for_frames).
     virtual bool on_frames(TcpLink& link, std::vector<std::string>& frames) = 0;
     // The memory and bytes of its incomplete frame; 0: none. Returns whether to read on; if not, reading
-    // waits for go_on().
+    // waits for resume(TcpLink::for_memory).
     virtual bool on_begun(TcpLink& link, std::size_t memory, std::size_t received) = 0;
     // Called once, not after close(), and after all earlier frames. The link may stay a moment to send the
     // reason.
@@ -71,10 +60,13 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
                                    // hold
     void drop(const Error& why,
               const std::string& told);  // ends it now; tells the peer the reason if that takes no waiting
-    void resume();                       // reads again, after on_frames()
-    void go_on();                        // the same, after on_begun()
-    void tick(Instant now);              // keep-alives and time-outs
-    void forgive(Duration pause);        // excludes a pause of this process from the timeouts
+
+    // Why reading waits: the owner has too many unread frames, or no memory for incomplete ones. Each is a
+    // bit of a set.
+    enum Hold : std::size_t { for_frames, for_memory, holds };
+    void resume(Hold over);        // reads again, unless the other reason holds
+    void tick(Instant now);        // keep-alives and time-outs
+    void forgive(Duration pause);  // excludes a pause of this process from the timeouts
 
     // Exceptions end this one connection and go no further. All calls above use it.
     template <class F>
@@ -90,16 +82,11 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
 
     std::uint64_t serial() const { return serial_; }
     const std::string& address() const { return address_; }
-    std::string local_address();  // empty: disconnected
-    bool close_by();              // both ends are on this machine
-    Instant heard_at();           // when its last bytes reached this machine, read or not
-    bool attentive() const;       // read without a pause for 1 s: what the peer sent can have arrived
+    int descriptor() { return socket_.native_handle(); }
+    const LinkWriter& writer() const { return writer_; }
+    bool attentive() const;  // read without a pause for 1 s: what the peer sent can have arrived
     bool ready() const { return state_ == State::open; }
     bool closed_by_peer() const { return closed_by_peer_; }  // not reset
-    bool unsent() const { return !pending_.empty() || !outgoing_.empty(); }
-    bool asks() const { return asks_; }  // in plain text: it is no worker
-    // Since when its peer has not taken what it asked for; nullopt: nothing waits for it.
-    std::optional<Instant> waits_since() const;
 
   private:
     // `leaving`: pending frames are sent, then our side is shut down, and we read until the peer does the
@@ -107,37 +94,13 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     enum class State { connecting, greeting, open, leaving, gone };
 
     void on_connected();
-    void greet();
     void read();
     void on_readable();
-    bool tell_begun();
-    void tell_whole();
-    bool take_bytes(std::string_view bytes);
-    bool take_plain(std::string_view bytes);
-    bool refuse_plain(std::string_view bytes);
-    bool at_door(std::string_view bytes);
-    bool begin_as_worker();
-    bool send_away(std::string answer, const std::string& why);
-    void refuse(ExitCode code, std::string_view reason);
-    std::size_t head_bytes() const { return asks_ ? 0 : kFrameHeadBytes; }
-    bool on_greeting(std::string_view frame);
-    bool on_tls(std::string_view bytes);
-    std::string frame_problem() const;
+    bool act_on(LinkReader::Heard heard);
+    bool count_begun(std::size_t whole_frames);
     void peer_ended(int error);
-    void asked_all();
-
-    void queue_frame(std::string frame);
     void write();
-    bool write_gathered();
-    bool write_outgoing();
-    bool wrote(ssize_t bytes);
-    void seal();
-    void await_writable();
-    void frame_left(std::size_t bytes);
-    void drop_unsent();
-
     void break_off(const std::exception& why) noexcept;
-    void fail(Error why);
     void leave();
     void vanish();
 
@@ -148,39 +111,19 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
     TcpLinkOwner& owner_;
     State state_ = State::greeting;
     bool told_ = false;  // on_end or close() was called
-
-    std::unique_ptr<TlsChannel> tls_;  // a manager's: from the peer's first record on
-    std::string first_record_;         // as far as it has come, before that
-    std::string door_;                 // a manager's: plain text that may become a question
-    bool asks_ = false;                // it was one: no frames, but bytes leave
-    bool deaf_ = false;                // it has asked, and sends nothing more
-    bool owes_ = false;                // on_answer_taken()
-    std::optional<Handshake> handshake_;
-    FrameSplitter splitter_{kMostHandshakeFrame};
-    std::vector<std::string> frames_;  // from one read
-    std::size_t heard_bytes_ = 0;      // during the handshake
-    bool reading_ = false;
-    bool paused_ = false;     // the caller has too many unread frames
-    bool held_back_ = false;  // the memory for incomplete frames is used up
+    bool closed_by_peer_ = false;
     bool has_begun_ = false;  // on_begun() was called for this frame
 
-    std::deque<std::string> pending_;  // frames; the first may be partly written
-    std::size_t first_done_ = 0;       // bytes of the first frame that are written, its header included
-    std::size_t pending_bytes_ = 0;    // of all of them, headers included
-    std::size_t own_frames_ = 0;       // this many at the front belong to the handshake
-    std::string outgoing_;             // ciphertext
-    std::vector<std::size_t> sealed_;  // sizes of the frames that end in it
-    std::size_t outgoing_done_ = 0;
-    bool writing_ = false;  // waits until it is writable
-    bool broken_ = false;   // for writing
-    bool shut_ = false;     // our side is shut down
-    bool closed_by_peer_ = false;
+    enum Await : std::size_t { to_read, to_write, awaits };
+    std::bitset<awaits> awaited_;  // of the socket
+    std::bitset<holds> held_;      // why reading waits
+    LinkWriter writer_;
+    LinkReader reader_{plan_, writer_};
+    std::vector<std::string> frames_;  // from one read
 
     Instant deadline_{};  // of the state
     Instant heard_at_{};
-    Instant reads_since_{};    // without a pause
-    Instant sent_at_{};        // when bytes were last written
-    Instant waiting_since_{};  // since when data waits to be written
+    Instant reads_since_{};  // without a pause
 };
 
 }  // namespace wq::net::frames

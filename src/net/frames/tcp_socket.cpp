@@ -54,6 +54,24 @@ std::string to_text(const SocketAddress& address) {
     return to_text(HostPort{host_of(address), port_of(address)});
 }
 
+std::string local_address_of(int descriptor) {
+    SocketAddress address;
+    address.bytes = sizeof address.storage;
+    if (::getsockname(descriptor, address.get(), &address.bytes) != 0) return {};
+    return to_text(address);
+}
+
+bool is_within_machine(int descriptor) {
+    SocketAddress here, there;
+    here.bytes = there.bytes = sizeof here.storage;
+    if (::getsockname(descriptor, here.get(), &here.bytes) != 0 ||
+        ::getpeername(descriptor, there.get(), &there.bytes) != 0)
+        return false;
+    // Many machines have their own name at 127.0.1.1, and connect to it from 127.0.0.1.
+    const std::string peer = host_of(there);
+    return peer == host_of(here) || peer.starts_with("127.");
+}
+
 bool is_numeric(const std::string& host) {
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICHOST;
@@ -93,11 +111,12 @@ void prepare_socket(int descriptor, const TcpLimits& limits) {
     setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
-Duration since_last_arrival(int descriptor) {
+Instant last_arrival(int descriptor) {
+    const Instant now = instant_now();
     tcp_info info{};
     socklen_t bytes = sizeof info;
     getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &bytes);
-    return std::chrono::milliseconds(info.tcpi_last_data_recv);
+    return now - std::chrono::milliseconds(info.tcpi_last_data_recv);
 }
 
 void drop_on_close(int descriptor) {

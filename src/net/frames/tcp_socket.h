@@ -121,6 +121,8 @@ struct SocketAddress {
 std::string to_text(const SocketAddress& address);
 std::uint16_t port_of(const SocketAddress& address);
 std::string host_of(const SocketAddress& address);  // the same without port and brackets
+std::string local_address_of(int descriptor);       // empty: disconnected
+bool is_within_machine(int descriptor);             // both ends are here
 
 // May query name servers, and blocks. Errors (unreachable) quote the resolver.
 Result<std::vector<SocketAddress>> resolve(const HostPort& from);
@@ -129,8 +131,8 @@ bool is_numeric(const std::string& host);  // resolve() does not block for it
 // Small frames are sent at once, and dead peers are noticed even if our own keep-alives pile up unsent.
 void prepare_socket(int descriptor, const TcpLimits& limits);
 
-// How long ago the kernel received its last bytes, read or not.
-Duration since_last_arrival(int descriptor);
+// When its last bytes reached this machine, read or not.
+Instant last_arrival(int descriptor);
 
 // After this, close() discards unsent data and retransmits nothing.
 void drop_on_close(int descriptor);
