@@ -22,21 +22,21 @@ engine::model::Ending ending_of(const files::trees::Problem& problem) {
 
 WorkerFiles::WorkerFiles(Background& background, std::string folder, Say say, std::string kept_cache)
     : background_(background), say_(std::move(say)), store_(std::make_shared<Store>()) {
-    in_background([store = store_, folder = std::move(folder),
-                   kept_cache = std::move(kept_cache)]() -> Background::Then {
-        store->trouble = store->enter(folder, kept_cache);
-        return {};
-    });
+    in_background(
+        [folder = std::move(folder), kept_cache = std::move(kept_cache)](Store& store) -> Background::Then {
+            store.trouble = store.enter(folder, kept_cache);
+            return {};
+        });
 }
 WorkerFiles::~WorkerFiles() {
     store_->closed = true;
 }
 
-void WorkerFiles::in_background(Background::Job job) {
+void WorkerFiles::in_background(std::function<Background::Then(Store&)> job) {
     background_.post(
         [job = std::move(job), store = store_, alive = std::weak_ptr(alive_)]() -> Background::Then {
             if (store->closed) return {};
-            Background::Then then = job();
+            Background::Then then = job(*store);
             if (!then) return {};
             return [then = std::move(then), alive] {
                 if (alive.lock()) then();
@@ -84,34 +84,41 @@ std::vector<WorkerFiles::Event> WorkerFiles::next() {
 // ---- inputs ----
 
 void WorkerFiles::stage(net::messages::Lease lease) {
-    auto task = std::make_shared<Task>();
-    task->lease = std::move(lease);
-    task->number = next_number_++;
-    for (std::uint32_t n = 0; n < task->lease.files.value().outputs.size(); ++n)
-        if (task->lease.files->outputs[n].watched) task->watches[n];
-    if (!task->watches.empty()) ++watched_;
+    const auto task = std::make_shared<Task>(std::move(lease), next_number_++);
+    if (task->watched) ++watched_;
     tasks_[task->key()] = task;
     go_on(task);
 }
 
 void WorkerFiles::go_on(const TaskPointer& task) {
+    struct Staging {
+        bool able = true;
+        bool gone = false;
+        Sandbox::Placed placed;
+        std::string sandbox;
+    };
     task->state = Task::State::staging;
-    in_background([this, task, store = store_]() -> Background::Then {
-        files::trees::Trouble trouble;
-        const bool able = !task->sandbox.empty() || task->make_sandbox(*store, trouble);
-        bool more = false;
-        if (able && !trouble) trouble = task->place_what_is_here(*store, more);
-        const bool gone = trouble && store->gone();
-        return [this, task, trouble, able, gone, more] {
-            if (task->dropped) return;
-            if (more) return go_on(task);
-            if (!able || gone) return unable(task, trouble->what, gone);
+    in_background(
+        task,
+        [next = task->next_input](Sandbox& sandbox, Store& store) {
+            Staging now{true, false, {next}, {}};
+            now.able = !sandbox.path.empty() || sandbox.make(store, now.placed.trouble);
+            if (now.able && !now.placed.trouble) now.placed = sandbox.place_what_is_here(store, next);
+            now.gone = now.placed.trouble && store.gone();
+            now.sandbox = sandbox.path;
+            return now;
+        },
+        [this, task](const Staging& now) {
+            task->sandbox = now.sandbox;
+            task->next_input = now.placed.next;
+            const files::trees::Trouble& trouble = now.placed.trouble;
+            if (now.placed.more) return go_on(task);
+            if (!now.able || now.gone) return unable(task, trouble->what, now.gone);
             if (trouble) return fail(task, *trouble);
-            if (task->next_input < task->lease.files->inputs.size()) return bring(task);
+            if (task->next_input < task->files->inputs.size()) return bring(task);
             task->state = Task::State::running;
-            events_.push_back(Staged{task->lease_without_files(), task->sandbox});
-        };
-    });
+            events_.push_back(Staged{task->lease, task->sandbox});
+        });
 }
 
 // A cached input is fetched once for all tasks that need it.
@@ -149,26 +156,33 @@ void WorkerFiles::on(net::messages::InputPart message) {
         message.stream != task->stream)
         return;
     if (message.last) task->state = Task::State::staging;  // the next steps need no link
-    in_background([this, task, store = store_, stream = task->stream, last = message.last,
-                   input = task->next_input,
-                   bytes = std::make_shared<std::string>(std::move(message.bytes))]() -> Background::Then {
-        const net::messages::InputFile& file = task->lease.files->inputs[input];
-        const files::trees::Trouble trouble = task->take(*store, {file, stream, *bytes, last});
-        const bool gone = trouble && store->gone();
-        const bool again = is_full(trouble) && store->make_room();
-        return [this, task, trouble, gone, again, stream, last, keyed = !file.key.empty(),
-                size = bytes->size()] {
-            if (task->dropped || task->stream != stream) return;
-            if (gone) return unable(task, trouble->what, true);
-            if (again) return fetch(task);
-            if (trouble) return fail(task, *trouble);
+    struct Taken {
+        files::trees::Trouble trouble;
+        bool gone = false;
+        bool again = false;
+    };
+    const bool last = message.last;
+    const std::uint32_t stream = message.stream;
+    const auto bytes = std::make_shared<const std::string>(std::move(message.bytes));
+    in_background(
+        task,
+        [stream, last, bytes, input = task->next_input](Sandbox& sandbox, Store& store) {
+            Taken taken{sandbox.take(store, {sandbox.files->inputs[input], stream, *bytes, last})};
+            taken.gone = taken.trouble && store.gone();
+            taken.again = is_full(taken.trouble) && store.make_room();
+            return taken;
+        },
+        [this, task, stream, last, size = bytes->size()](const Taken& taken) {
+            if (task->stream != stream) return;
+            if (taken.gone) return unable(task, taken.trouble->what, true);
+            if (taken.again) return fetch(task);
+            if (taken.trouble) return fail(task, *taken.trouble);
             task->consumed += size;
             if (!last) return want(*task);
-            if (keyed) return came(task);
+            if (!task->input().key.empty()) return came(task);
             ++task->next_input;
             go_on(task);
-        };
-    });
+        });
 }
 
 // Another worker on this node has it.
@@ -178,28 +192,33 @@ void WorkerFiles::on(const net::messages::InputIsAt& message) {
         task->consumed > 0 || task->input().key.empty())
         return;
     task->state = Task::State::staging;
-    in_background([this, task, path = message.path]() -> Background::Then {
-        task->incoming.reset();
-        task->neighbour.emplace(path);
-        return [this, task] {
-            if (!task->dropped) copy(task);
-        };
+    in_background(task, [path = message.path](Sandbox& sandbox, Store&) {
+        sandbox.incoming.reset();
+        sandbox.neighbour.emplace(path);
     });
+    copy(task);
 }
 
 void WorkerFiles::copy(const TaskPointer& task) {
-    in_background([this, task, store = store_]() -> Background::Then {
-        const Task::Step step = task->take_from_neighbour(*store);
-        const bool hopeless = is_full(step.trouble) && !store->make_room();
-        return [this, task, step, hopeless] {
-            if (task->dropped) return;
-            if (!step.done) return copy(task);
-            if (!step.trouble) return came(task);
+    struct Copied {
+        Sandbox::Step step;
+        bool hopeless = false;
+    };
+    in_background(
+        task,
+        [input = task->next_input](Sandbox& sandbox, Store& store) {
+            Copied copied{sandbox.take_from_neighbour(store, sandbox.files->inputs[input])};
+            copied.hopeless = is_full(copied.step.trouble) && !store.make_room();
+            return copied;
+        },
+        [this, task](const Copied& copied) {
+            const auto& [done, trouble] = copied.step;
+            if (!done) return copy(task);
+            if (!trouble) return came(task);
             // Otherwise the manager would name the same place again, and there would again be no room.
-            if (hopeless) return fail(task, *step.trouble);
-            fetch(task, !is_full(step.trouble));
-        };
-    });
+            if (copied.hopeless) return fail(task, *trouble);
+            fetch(task, !is_full(trouble));
+        });
 }
 
 // The input has arrived; a cached input is in the cache.
@@ -249,12 +268,9 @@ void WorkerFiles::drop(const Key& key) {
 
 void WorkerFiles::forget(const TaskPointer& task) {
     task->dropped = true;
-    if (!task->watches.empty()) --watched_;
+    if (task->watched) --watched_;
     tasks_.erase(task->key());
-    in_background([task, store = store_]() -> Background::Then {
-        task->clean_up(*store);
-        return {};
-    });
+    in_background(task, [](Sandbox& sandbox, Store& store) { sandbox.clean_up(store); });
     more_to_remove_ = true;
     if (!std::exchange(removes_, true)) remove_some();
     brought(task);
@@ -263,8 +279,8 @@ void WorkerFiles::forget(const TaskPointer& task) {
 // Removes a few files per job, so that other tasks' files are handled in between.
 void WorkerFiles::remove_some() {
     more_to_remove_ = false;
-    in_background([this, store = store_]() -> Background::Then {
-        return [this, more = store->remove_some()] {
+    in_background([this](Store& store) -> Background::Then {
+        return [this, more = store.remove_some()] {
             removes_ = more || more_to_remove_;
             if (removes_) remove_some();
         };
@@ -275,18 +291,14 @@ void WorkerFiles::begin_streams_anew() {
     for (const auto& [key, task] : tasks_) {
         ++task->link;
         if (task->state == Task::State::running && std::exchange(task->watch_busy, false))
-            in_background([task]() -> Background::Then {
-                for (auto& [output, watch] : task->watches) watch.sent = watch.taken;
-                task->watch_last.reset();
-                return {};
+            in_background(task, [](Sandbox& sandbox, Store&) {
+                for (auto& [output, watch] : sandbox.watches) watch.sent = watch.taken;
+                sandbox.watch_last.reset();
             });
         if (task->state == Task::State::fetching) {
             fetch(task);
         } else if (task->state == Task::State::sending || task->state == Task::State::sent) {
-            in_background([task]() -> Background::Then {
-                task->read_anew();
-                return {};
-            });
+            in_background(task, [](Sandbox& sandbox, Store&) { sandbox.read_anew(); });
             task->state = Task::State::sending;
             task->sent = 0;
             task->upto = net::messages::first_output_bytes;

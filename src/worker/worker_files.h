@@ -88,8 +88,9 @@ class WorkerFiles {
     std::vector<Event> next();
 
   private:
-    struct Task;
-    struct Store;  // used by the background thread
+    class Task;      // the loop's half of a task
+    struct Sandbox;  // the background's half
+    struct Store;    // used by the background thread
     using TaskPointer = std::shared_ptr<Task>;
 
     TaskPointer find(TaskId task, Attempt attempt) const;
@@ -112,7 +113,14 @@ class WorkerFiles {
     void delivered(const TaskPointer& task);
     void forget(const TaskPointer& task);
     void remove_some();
-    void in_background(Background::Job job);
+
+    void in_background(std::function<Background::Then(Store&)> job);
+    // `job` is called with the task's Sandbox and the Store. `then` is called with what `job` has returned,
+    // on the loop's thread, unless the task is dropped.
+    template <class Job>
+    void in_background(const TaskPointer& task, Job job);
+    template <class Job, class Then>
+    void in_background(const TaskPointer& task, Job job, Then then);
 
     bool removes_ = false;         // a job is removing what tasks left
     bool more_to_remove_ = false;  // more was left meanwhile

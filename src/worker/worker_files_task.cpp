@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/background.h"
 #include "base/relative_path.h"
@@ -23,6 +24,19 @@ constexpr std::size_t removed_a_job = 256;
 
 files::trees::Problem refused(const std::string& what) {
     return {files::trees::Problem::Kind::refused, what};
+}
+
+std::map<std::size_t, std::string> take_contents(net::messages::LeaseFiles& files) {
+    std::map<std::size_t, std::string> contents;
+    for (std::size_t n = 0; n < files.inputs.size(); ++n)
+        if (auto& content = files.inputs[n].content) contents[n] = std::move(*content);
+    for (net::messages::InputFile& input : files.inputs) input.content.reset();
+    return contents;
+}
+
+net::messages::Lease without_files(net::messages::Lease lease) {
+    lease.files.reset();
+    return lease;
 }
 
 }  // namespace
@@ -86,98 +100,92 @@ std::optional<std::string> WorkerFiles::Store::content_key(const net::messages::
 
 // ---- before it runs ----
 
-net::messages::Lease WorkerFiles::Task::lease_without_files() {
-    auto files = std::exchange(lease.files, std::nullopt);
-    net::messages::Lease bare = lease;
-    lease.files = std::move(files);
-    return bare;
-}
-
 // Names and keys that lead out of the sandbox or the cache do not come from a manager.
-files::trees::Trouble WorkerFiles::Task::check() const {
+files::trees::Trouble WorkerFiles::Sandbox::check() const {
     const auto wrong = [](const std::string& name) { return relative_path(name) != name; };
-    for (const net::messages::InputFile& one : lease.files->inputs) {
+    for (const net::messages::InputFile& one : files->inputs) {
         if (wrong(one.name)) return refused("not a name for an input: " + one.name);
         if (!one.key.empty() && !files::trees::is_key(one.key))
             return refused("not a content key: " + one.key);
     }
-    for (const net::messages::OutputFile& one : lease.files->outputs)
+    for (const net::messages::OutputFile& one : files->outputs)
         if (wrong(one.name)) return refused("not a name for an output: " + one.name);
     return std::nullopt;
 }
 
-bool WorkerFiles::Task::make_sandbox(const Store& store, files::trees::Trouble& trouble) {
+bool WorkerFiles::Sandbox::make(const Store& store, files::trees::Trouble& trouble) {
     if ((trouble = check())) return true;
     if ((trouble = store.trouble)) return false;
-    const std::string path =
-        store.folder + "/t." + std::to_string(lease.task.value() + 1) + "." + std::to_string(lease.attempt);
-    remove_tree(AT_FDCWD, path);
-    if (::mkdir(path.c_str(), 0700) != 0) {
-        trouble = files::trees::problem_of_errno(path, errno);
+    const std::string here =
+        store.folder + "/t." + std::to_string(key.first.value() + 1) + "." + std::to_string(key.second);
+    remove_tree(AT_FDCWD, here);
+    if (::mkdir(here.c_str(), 0700) != 0) {
+        trouble = files::trees::problem_of_errno(here, errno);
         return trouble->kind == files::trees::Problem::Kind::full;
     }
-    sandbox = path;
+    path = here;
     return true;
 }
 
-void WorkerFiles::Task::make_folder_of(const std::string& name) const {
+void WorkerFiles::Sandbox::make_folder_of(const std::string& name) const {
     std::error_code error;  // if this fails, the program that writes there fails
     std::filesystem::create_directories(std::filesystem::path(path_of(name)).parent_path(), error);
 }
 
-files::trees::Trouble WorkerFiles::Task::place(Store& store, net::messages::InputFile& input, bool& placed) {
+files::trees::Trouble WorkerFiles::Sandbox::place(Store& store, std::size_t nth, bool& placed) {
+    const net::messages::InputFile& input = files->inputs[nth];
     make_folder_of(input.name);
     placed = true;
-    if (input.content) {
+    if (const auto given = contents.find(nth); given != contents.end()) {
         files::trees::TreeWriter content(path_of(input.name), files::trees::TreeWriter::Purpose::sandbox);
-        if (auto trouble = content.write(*input.content)) return trouble;
+        if (auto trouble = content.write(given->second)) return trouble;
         if (auto trouble = content.finish()) return trouble;
-        input.content.reset();
+        contents.erase(given);
         return std::nullopt;
     }
     // If it is linked into sandboxes of running tasks, they may have changed it.
-    const auto key = store.content_key(input);
-    placed = key && (store.sharing == files::trees::Sharing::copied || store.cache->fresh(*key));
+    const auto content = store.content_key(input);
+    placed = content && (store.sharing == files::trees::Sharing::copied || store.cache->fresh(*content));
     if (placed) {
-        auto trouble = place(store, *key, path_of(input.name));
+        auto trouble = place(store, *content, path_of(input.name));
         // Somebody has changed the cache, so fetch the input again, once.
         if (!trouble || trouble->kind != files::trees::Problem::Kind::missing ||
             std::exchange(fetched_again, true))
             return trouble;
-        store.cache->drop(*key);
+        store.cache->drop(*content);
         placed = false;
     }
-    if (input.kind == net::messages::InputKind::content || ::mkdir(making_folder().c_str(), 0700) == 0 ||
+    if (input.kind == net::messages::InputKind::content || ::mkdir(making_folder(path).c_str(), 0700) == 0 ||
         errno == EEXIST)
         return std::nullopt;
-    return files::trees::problem_of_errno(making_folder(), errno);
+    return files::trees::problem_of_errno(making_folder(path), errno);
 }
 
-files::trees::Trouble WorkerFiles::Task::place(Store& store, const std::string& key,
-                                               const std::string& to) const {
-    auto trouble = store.cache->place(key, to, store.sharing);
+files::trees::Trouble WorkerFiles::Sandbox::place(Store& store, const std::string& content,
+                                                  const std::string& to) const {
+    auto trouble = store.cache->place(content, to, store.sharing);
     while (trouble && trouble->kind == files::trees::Problem::Kind::full && store.make_room()) {
         remove_tree(AT_FDCWD, to);
-        if (!store.cache->has(key)) break;
-        trouble = store.cache->place(key, to, store.sharing);
+        if (!store.cache->has(content)) break;
+        trouble = store.cache->place(content, to, store.sharing);
     }
     return trouble;
 }
 
-files::trees::Trouble WorkerFiles::Task::place_what_is_here(Store& store, bool& more) {
-    for (; next_input < lease.files->inputs.size(); ++next_input) {
-        if (store.closed) return std::nullopt;
-        if ((more = store.check_some(lease.files->inputs[next_input]))) return std::nullopt;
+WorkerFiles::Sandbox::Placed WorkerFiles::Sandbox::place_what_is_here(Store& store, std::size_t next) {
+    for (; next < files->inputs.size(); ++next) {
+        if (store.closed) return {next};
+        if (store.check_some(files->inputs[next])) return {next, true};
         bool placed = false;
-        auto trouble = place(store, lease.files->inputs[next_input], placed);
-        if (trouble || !placed) return trouble;
+        auto trouble = place(store, next, placed);
+        if (trouble || !placed) return {next, false, std::move(trouble)};
     }
-    for (const net::messages::OutputFile& output : lease.files->outputs) make_folder_of(output.name);
-    return std::nullopt;
+    for (const net::messages::OutputFile& output : files->outputs) make_folder_of(output.name);
+    return {next};
 }
 
 // Late bytes of a stream that was given up are dropped.
-files::trees::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& part) {
+files::trees::Trouble WorkerFiles::Sandbox::take(Store& store, const InputBytes& part) {
     if (part.stream != taken_stream) {
         incoming.reset();
         writer.reset();
@@ -194,7 +202,7 @@ files::trees::Trouble WorkerFiles::Task::take(Store& store, const InputBytes& pa
     return trouble;
 }
 
-files::trees::Trouble WorkerFiles::Task::store_part(Store& store, const InputBytes& part) {
+files::trees::Trouble WorkerFiles::Sandbox::store_part(Store& store, const InputBytes& part) {
     if (part.input.key.empty()) {
         if (!writer) writer.emplace(path_of(part.input.name), files::trees::TreeWriter::Purpose::sandbox);
         auto trouble = writer->write(part.bytes);
@@ -211,17 +219,17 @@ files::trees::Trouble WorkerFiles::Task::store_part(Store& store, const InputByt
 
 // The cache key of a created input is known only after reading it, so it is read twice: for the key, then
 // into the cache.
-WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
-    const net::messages::InputFile& next = input();
-    const std::string from = making_path();
+WorkerFiles::Sandbox::Step WorkerFiles::Sandbox::take_made(Store& store,
+                                                           const net::messages::InputFile& input) {
+    const std::string from = making_path(path);
     struct stat status {};
     if (::lstat(from.c_str(), &status) != 0)
         return {true, files::trees::Problem{files::trees::Problem::Kind::missing,
-                                            next.name + ": its command made nothing"}};
-    if (next.key.empty()) {
-        if (::rename(from.c_str(), path_of(next.name).c_str()) != 0)
-            return {true, files::trees::problem_of_errno(path_of(next.name), errno)};
-        remove_tree(AT_FDCWD, making_folder());
+                                            input.name + ": its command made nothing"}};
+    if (input.key.empty()) {
+        if (::rename(from.c_str(), path_of(input.name).c_str()) != 0)
+            return {true, files::trees::problem_of_errno(path_of(input.name), errno)};
+        remove_tree(AT_FDCWD, making_folder(path));
         return {};
     }
     if (!intake) intake.emplace(Intake{files::trees::TreeReader(from), {}, {}});
@@ -241,15 +249,16 @@ WorkerFiles::Task::Step WorkerFiles::Task::take_made(Store& store) {
         if (!trouble && !intake->reader.done()) return {false, std::nullopt};
         if (!trouble) trouble = incoming->finish();
     }
-    if (!trouble) store.made[next.key] = intake->key;
+    if (!trouble) store.made[input.key] = intake->key;
     intake.reset();
     incoming.reset();
-    remove_tree(AT_FDCWD, making_folder());
+    remove_tree(AT_FDCWD, making_folder(path));
     return {true, trouble};
 }
 
-WorkerFiles::Task::Step WorkerFiles::Task::take_from_neighbour(Store& store) {
-    if (!incoming) incoming.emplace(*store.cache, input().key);
+WorkerFiles::Sandbox::Step WorkerFiles::Sandbox::take_from_neighbour(Store& store,
+                                                                     const net::messages::InputFile& input) {
+    if (!incoming) incoming.emplace(*store.cache, input.key);
     std::string bytes;
     auto trouble = neighbour->read(bytes, bytes_a_job);
     if (!trouble) trouble = incoming->write(bytes);
@@ -263,14 +272,14 @@ WorkerFiles::Task::Step WorkerFiles::Task::take_from_neighbour(Store& store) {
 // ---- while it runs ----
 
 // Visits watched outputs in turn, so that one that grows fast does not block the others.
-std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
+std::optional<WorkerFiles::Sandbox::Grown> WorkerFiles::Sandbox::look_for_growth() {
     auto next = watches.begin();
     if (watch_last) next = watch_full ? watches.lower_bound(*watch_last) : watches.upper_bound(*watch_last);
     watch_last.reset();
     for (; next != watches.end(); ++next) {
         auto& [output, watch] = *next;
         if (watch.over) continue;
-        files::trees::Growth growth = files::trees::growth_of(path_of(lease.files->outputs[output].name),
+        files::trees::Growth growth = files::trees::growth_of(path_of(files->outputs[output].name),
                                                               watch.sent, net::messages::part_bytes);
         watch.over = growth.shrunk;
         if (growth.bytes.empty()) continue;
@@ -285,31 +294,30 @@ std::optional<WorkerFiles::Task::Grown> WorkerFiles::Task::look_for_growth() {
 
 // ---- after it ----
 
-WorkerFiles::Task::Made WorkerFiles::Task::look_for_outputs(bool good) const {
-    Made made;
-    for (std::uint32_t n = 0; n < lease.files->outputs.size(); ++n) {
-        const net::messages::OutputFile& output = lease.files->outputs[n];
+std::vector<std::string> WorkerFiles::Sandbox::look_for_outputs(bool good) {
+    std::vector<std::string> missing;
+    for (std::uint32_t n = 0; n < files->outputs.size(); ++n) {
+        const net::messages::OutputFile& output = files->outputs[n];
         if (good ? !output.on_success : !output.on_failure) continue;
         struct stat status {};
         if (::stat(path_of(output.name).c_str(), &status) == 0)
-            made.outputs.push_back(n);
+            outputs.push_back(n);
         else
-            made.missing.push_back(output.name);
+            missing.push_back(output.name);
     }
     for (std::uint32_t n = 0; n < streams.size(); ++n)
-        if (!streams[n].empty())
-            made.outputs.push_back(static_cast<std::uint32_t>(lease.files->outputs.size()) + n);
-    return made;
+        if (!streams[n].empty()) outputs.push_back(static_cast<std::uint32_t>(files->outputs.size()) + n);
+    return missing;
 }
 
-std::optional<WorkerFiles::Task::Part> WorkerFiles::Task::read(std::size_t most) {
+std::optional<WorkerFiles::Sandbox::Part> WorkerFiles::Sandbox::read(std::size_t most) {
     if (next_output == outputs.size()) return std::nullopt;
     Part part{outputs[next_output], {}, false, {}};
-    if (part.output >= lease.files->outputs.size()) {
+    if (part.output >= files->outputs.size()) {
         read_stream(part, most);
         return part;
     }
-    if (!reader) reader.emplace(path_of(lease.files->outputs[part.output].name));
+    if (!reader) reader.emplace(path_of(files->outputs[part.output].name));
     const auto trouble = reader->read(part.bytes, most);
     if (trouble) part.unreadable = trouble->what;
     part.last = reader->done();
@@ -321,9 +329,9 @@ std::optional<WorkerFiles::Task::Part> WorkerFiles::Task::read(std::size_t most)
 }
 
 // As it is: it needs no names and modes.
-void WorkerFiles::Task::read_stream(Part& part, std::size_t most) {
-    const std::string& path = streams.at(part.output - lease.files->outputs.size());
-    if (!stream_file.valid()) stream_file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+void WorkerFiles::Sandbox::read_stream(Part& part, std::size_t most) {
+    const std::string& stream = streams.at(part.output - files->outputs.size());
+    if (!stream_file.valid()) stream_file.reset(::open(stream.c_str(), O_RDONLY | O_CLOEXEC));
     part.bytes.resize(most);
     const ssize_t got = ::read(stream_file.get(), part.bytes.data(), most);
     part.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
@@ -338,10 +346,47 @@ void WorkerFiles::Task::read_stream(Part& part, std::size_t most) {
     ++next_output;
 }
 
-void WorkerFiles::Task::read_anew() {
+void WorkerFiles::Sandbox::read_anew() {
     reader.reset();
     stream_file.reset();
     next_output = 0;
+}
+
+// Removes linked inputs that the task changed from the cache, and returns unchanged copies to it for the next
+// task.
+void WorkerFiles::Sandbox::clean_up(Store& store) {
+    incoming.reset();
+    writer.reset();
+    read_anew();
+    intake.reset();
+    neighbour.reset();
+    for (const std::string& stream : streams)
+        if (!stream.empty()) ::unlink(stream.c_str());
+    if (path.empty()) return;
+    if (store.cache)
+        for (const net::messages::InputFile& one : files->inputs) {
+            if (store.sharing == files::trees::Sharing::copied)
+                store.cache->take_back(path_of(one.name));
+            else if (const auto content = store.content_key(one))
+                store.cache->fresh(*content);
+        }
+    store.remove(path);
+    store.remove(making_folder(path));
+}
+
+// ---- the loop's half ----
+
+WorkerFiles::Task::Task(net::messages::Lease given, std::uint64_t nth)
+    : half_{{given.task, given.attempt},
+            take_contents(given.files.value()),
+            std::make_shared<const net::messages::LeaseFiles>(std::move(*given.files))},
+      lease(without_files(std::move(given))),
+      files(half_.files),
+      number(nth),
+      watched(std::any_of(files->outputs.begin(), files->outputs.end(),
+                          [](const net::messages::OutputFile& one) { return one.watched; })) {
+    for (std::uint32_t n = 0; n < files->outputs.size(); ++n)
+        if (files->outputs[n].watched) half_.watches[n];
 }
 
 void WorkerFiles::Task::add_reason(engine::model::Ending ending, const std::string& why) {
@@ -355,28 +400,6 @@ void WorkerFiles::Task::add_reason(engine::model::Ending ending, const std::stri
         return;
     }
     outcome.ending = ending;
-}
-
-// Removes linked inputs that the task changed from the cache, and returns unchanged copies to it for the next
-// task.
-void WorkerFiles::Task::clean_up(Store& store) {
-    incoming.reset();
-    writer.reset();
-    read_anew();
-    intake.reset();
-    neighbour.reset();
-    for (const std::string& path : streams)
-        if (!path.empty()) ::unlink(path.c_str());
-    if (sandbox.empty()) return;
-    if (store.cache)
-        for (const net::messages::InputFile& one : lease.files->inputs) {
-            if (store.sharing == files::trees::Sharing::copied)
-                store.cache->take_back(path_of(one.name));
-            else if (const auto key = store.content_key(one))
-                store.cache->fresh(*key);
-        }
-    store.remove(sandbox);
-    store.remove(making_folder());
 }
 
 }  // namespace wq::worker

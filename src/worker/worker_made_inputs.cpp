@@ -52,8 +52,8 @@ void WorkerFiles::make(const TaskPointer& task) {
     task->state = Task::State::making;
     const net::messages::InputFile& input = task->input();
     const bool cached = !input.key.empty();
-    Make order{task->lease_without_files(), input.kind, input.from, task->making_path(),
-               cached ? task->making_folder() : task->sandbox};
+    Make order{task->lease, input.kind, input.from, making_path(task->sandbox),
+               cached ? making_folder(task->sandbox) : task->sandbox};
     if (cached) order.lease.variables.clear();
     events_.push_back(std::move(order));
 }
@@ -107,19 +107,26 @@ void WorkerFiles::fail_with(const TaskPointer& maker, const node::launcher::Task
 }
 
 void WorkerFiles::take_made(const TaskPointer& task) {
-    in_background([this, task, store = store_]() -> Background::Then {
-        const Task::Step step = task->take_made(*store);
-        const bool gone = step.trouble && store->gone();
-        return [this, task, step, gone] {
-            if (task->dropped) return;
-            if (gone) return unable(task, step.trouble->what, true);
-            if (step.trouble) return fail(task, *step.trouble, not_made);
-            if (!step.done) return take_made(task);
+    struct Made {
+        Sandbox::Step step;
+        bool gone = false;
+    };
+    in_background(
+        task,
+        [input = task->next_input](Sandbox& sandbox, Store& store) {
+            Made made{sandbox.take_made(store, sandbox.files->inputs[input])};
+            made.gone = made.step.trouble && store.gone();
+            return made;
+        },
+        [this, task](const Made& made) {
+            const auto& [done, trouble] = made.step;
+            if (made.gone) return unable(task, trouble->what, true);
+            if (trouble) return fail(task, *trouble, not_made);
+            if (!done) return take_made(task);
             if (task->input().key.empty()) ++task->next_input;
             brought(task);
             go_on(task);
-        };
-    });
+        });
 }
 
 }  // namespace wq::worker

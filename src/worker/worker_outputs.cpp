@@ -35,27 +35,25 @@ void WorkerFiles::send_watched(Instant now) {
 }
 
 void WorkerFiles::look_at(const TaskPointer& task) {
-    if (task->watches.empty() || task->watch_busy || task->state != Task::State::running) return;
+    if (!task->watched || task->watch_busy || task->state != Task::State::running) return;
     task->watch_busy = true;
-    in_background([this, task, link = task->link]() -> Background::Then {
-        auto grown = std::make_shared<std::optional<Task::Grown>>(task->look_for_growth());
-        return [this, task, grown, link] {
-            if (task->dropped || task->link != link) return;
-            task->watch_busy = grown->has_value();
-            if (!*grown || task->state != Task::State::running) return;
-            say_(net::messages::WatchedPart{task->lease.task, task->lease.attempt, (*grown)->output,
-                                            (*grown)->offset, std::move((*grown)->bytes)});
-        };
-    });
+    in_background(
+        task, [](Sandbox& sandbox, Store&) { return sandbox.look_for_growth(); },
+        [this, task, link = task->link](std::optional<Sandbox::Grown>& grown) {
+            if (task->link != link) return;
+            task->watch_busy = grown.has_value();
+            if (!grown || task->state != Task::State::running) return;
+            say_(net::messages::WatchedPart{task->lease.task, task->lease.attempt, grown->output,
+                                            grown->offset, std::move(grown->bytes)});
+        });
 }
 
 void WorkerFiles::on(const net::messages::WatchedTaken& message) {
     const TaskPointer task = find(message.task, message.attempt);
     if (!task || !task->watch_busy) return;
     task->watch_busy = false;
-    in_background([task]() -> Background::Then {
-        for (auto& [output, watch] : task->watches) watch.taken = watch.sent;
-        return {};
+    in_background(task, [](Sandbox& sandbox, Store&) {
+        for (auto& [output, watch] : sandbox.watches) watch.taken = watch.sent;
     });
     look_at(task);  // the rest of this round
 }
@@ -65,22 +63,31 @@ void WorkerFiles::on(const net::messages::WatchedTaken& message) {
 void WorkerFiles::deliver(node::launcher::TaskEnded end) {
     const TaskPointer task = find(end.task, end.attempt);
     task->end = std::move(end);
-    task->streams = std::exchange(task->end.files, {});
     task->state = Task::State::looking;
-    in_background([this, task, store = store_, good = task->end.outcome.succeeded()]() -> Background::Then {
-        const Task::Made made = task->look_for_outputs(good);
-        task->outputs = made.outputs;
-        const bool gone = !made.missing.empty() && store->gone();
-        return [this, task, made, gone] {
-            if (task->dropped) return;
+    const bool good = task->end.outcome.succeeded();
+    const std::array<std::string, 2> streams = std::exchange(task->end.files, {});
+    struct Made {
+        std::vector<std::string> missing;
+        bool any = false;
+        bool gone = false;
+    };
+    in_background(
+        task,
+        [streams, good](Sandbox& sandbox, Store& store) {
+            sandbox.streams = streams;
+            Made made{sandbox.look_for_outputs(good)};
+            made.any = !sandbox.outputs.empty();
+            made.gone = !made.missing.empty() && store.gone();
+            return made;
+        },
+        [this, task](const Made& made) {
             task->state = Task::State::sending;
-            if (gone) return lost(task);
+            if (made.gone) return lost(task);
             if (!made.missing.empty())
                 task->add_reason(engine::model::Ending::output_missing, what_was_not_made(made.missing));
-            if (made.outputs.empty()) return delivered(task);
+            if (!made.any) return delivered(task);
             send_more(task);
-        };
-    });
+        });
 }
 
 void WorkerFiles::send_more(const TaskPointer& task) {
@@ -88,27 +95,35 @@ void WorkerFiles::send_more(const TaskPointer& task) {
     task->busy = true;
     const auto most =
         static_cast<std::size_t>(std::min<std::uint64_t>(net::messages::part_bytes, task->upto - task->sent));
-    in_background([this, task, store = store_, most, link = task->link]() -> Background::Then {
-        auto part = std::make_shared<std::optional<Task::Part>>(task->read(most));
-        const bool gone = *part && !(*part)->unreadable.empty() && store->gone();
-        return [this, task, part, gone, link] {
-            if (task->dropped || task->link != link) return;
+    struct Read {
+        std::optional<Sandbox::Part> part;
+        bool gone = false;
+    };
+    in_background(
+        task,
+        [most](Sandbox& sandbox, Store& store) {
+            Read read{sandbox.read(most)};
+            read.gone = read.part && !read.part->unreadable.empty() && store.gone();
+            return read;
+        },
+        [this, task, link = task->link](Read& read) {
+            auto& [part, gone] = read;
+            if (task->link != link) return;
             if (gone) return lost(task);
             task->busy = false;
-            if (!*part) {
+            if (!part) {
                 task->state = Task::State::sent;
                 return say_(net::messages::OutputsSent{task->lease.task, task->lease.attempt});
             }
-            if (!(*part)->unreadable.empty()) {
-                task->add_reason(engine::model::Ending::output_missing, (*part)->unreadable);
+            if (!part->unreadable.empty()) {
+                task->add_reason(engine::model::Ending::output_missing, part->unreadable);
                 return send_more(task);
             }
-            task->sent += (*part)->bytes.size();
-            say_(net::messages::OutputPart{task->lease.task, task->lease.attempt, (*part)->output,
-                                           std::move((*part)->bytes), (*part)->last});
+            task->sent += part->bytes.size();
+            say_(net::messages::OutputPart{task->lease.task, task->lease.attempt, part->output,
+                                           std::move(part->bytes), part->last});
             send_more(task);
-        };
-    });
+        });
 }
 
 void WorkerFiles::on(const net::messages::TakeOutput& message) {
