@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/fields.h"
 #include "engine/model/outcome.h"
 #include "node/launcher/accounts.h"
 #include "node/launcher/lane.h"
@@ -291,12 +292,8 @@ TEST(LauncherWire, ASliceComesThroughWhole) {
     slice.memory_mb = 12;
     slice.bind = machine::Binding::node;
     slice.of_this_machine = false;
-    ByteWriter out;
-    write_field(out, slice);
-    const std::string bytes = out.take();  // with nothing behind it
-    ByteReader in(bytes);
-    const machine::Slice same = read_slice(in);
-    EXPECT_TRUE(in.ok());
+    machine::Slice same;
+    ASSERT_TRUE(fields_are(bytes_of(slice), same));
     EXPECT_EQ(same.cores, slice.cores);
     EXPECT_EQ(same.places, slice.places);
     EXPECT_EQ(same.gpus, slice.gpus);
